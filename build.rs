@@ -1,15 +1,17 @@
 //! Links the C library and the unwinder into the program, where that can be done.
 //!
-//! A start of `hopty` without shared libraries takes a fifth less time (`docs/adr/0008-no-shared-libraries.md`). Rust has a switch
-//! for it, `-C target-feature=+crt-static`, which cannot be set for one program from here: who sets it, either way, is obeyed.
+//! A start of `hopty` without shared libraries takes a fifth less time
+//! (`docs/adr/0008-no-shared-libraries.md`). Rust has a switch for it, `-C target-feature=+crt-static`, which
+//! cannot be set for one program from here: who sets it, either way, is obeyed.
 //!
-//! It does not need `anyhow`: a library that is missing changes how hopty is linked and is no error, and a folder of cargo's own that
-//! cannot be written to is cargo's failure.
+//! It does not need `anyhow`: a library that is missing changes how hopty is linked and is no error, and a
+//! folder of cargo's own that cannot be written to is cargo's failure.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Libraries that Rust's standard library asks the linker for. The unwinder's shared one has a static one of another name.
+/// Libraries that Rust's standard library asks the linker for. The unwinder's shared one has a static one of
+/// another name.
 const LIBRARIES: [(&str, &str); 7] = [
     ("libc.a", "libc.a"),
     ("libm.a", "libm.a"),
@@ -26,25 +28,32 @@ fn main() {
     let native = std::env::var("HOST") == std::env::var("TARGET");
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     // Whoever decides how programs are linked or loaded, or wants a library that must be a shared one.
-    let decided = ["crt-static", "relocation-model", "prefer-dynamic", "sanitizer"].iter().any(|flag| flags.contains(flag));
+    let decided = ["crt-static", "relocation-model", "prefer-dynamic", "sanitizer"]
+        .iter()
+        .any(|flag| flags.contains(flag));
     if target("OS") != "linux" || target("ENV") != "gnu" || !native || decided {
         return;
     }
     // What a static program that is loaded anywhere starts with.
     let start = linker_file("rcrt1.o");
-    let group: Option<Vec<PathBuf>> = ["libc.a", "libgcc_eh.a", "libgcc.a"].into_iter().map(linker_file).collect();
+    let group: Option<Vec<PathBuf>> =
+        ["libc.a", "libgcc_eh.a", "libgcc.a"].into_iter().map(linker_file).collect();
     match (start, group) {
         (Some(_), Some(group)) => link_statically(&group),
-        (_, _) if linker_file("libgcc_eh.a").is_some() => println!("cargo::rustc-link-lib=static:-bundle=gcc_eh"),
+        (_, _) if linker_file("libgcc_eh.a").is_some() => {
+            println!("cargo::rustc-link-lib=static:-bundle=gcc_eh")
+        }
         _ => {}
     }
 }
 
 /// Lets the linker find, under the names that it is asked for, libraries of ours that name the static ones.
 ///
-/// They are scripts of one line: the C library and the compiler's need each other, so that each of them stands for all.
+/// They are scripts of one line: the C library and the compiler's need each other, so that each of them
+/// stands for all.
 fn link_statically(group: &[PathBuf]) {
-    let folder = Path::new(&std::env::var_os("OUT_DIR").expect("cargo gives a build script its folder")).join("static");
+    let folder = Path::new(&std::env::var_os("OUT_DIR").expect("cargo gives a build script its folder"))
+        .join("static");
     std::fs::create_dir_all(&folder).expect("a build script's folder can be written to");
     let group: Vec<String> = group.iter().map(|path| path.display().to_string()).collect();
     for (asked, file) in LIBRARIES {

@@ -1,14 +1,14 @@
-//! What following a transcript costs: the first read, then one more line, at 1 MiB, 100 MiB and 1 GiB; and how fast it is
-//! parsed, beside `jq` and a Python loop in the same run.
+//! What following a transcript costs: the first read, then one more line, at 1 MiB, 100 MiB and 1 GiB; and
+//! how fast it is parsed, beside `jq` and a Python loop in the same run.
 //!
 //! ```sh
 //! cargo bench --bench follow                # needs 1.1 GiB below the temporary directory for some minutes
 //! cargo bench --bench follow -- 1 100       # other sizes, in MiB
 //! ```
 //!
-//! The follower is a process of its own (this program again): what the host uses (`Tail`, `LineSplitter`, `Facts`), without
-//! a host. So its peak of memory (`VmHWM`) is its own. Nothing is
-//! asserted: times are of a machine that others use too.
+//! The follower is a process of its own (this program again): what the host uses (`Tail`, `LineSplitter`,
+//! `Facts`), without a host. So its peak of memory (`VmHWM`) is its own. Nothing is asserted: times are of a
+//! machine that others use too.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 
@@ -67,7 +67,9 @@ fn main() {
         parsing += &parse(dir.path(), &path, mib, bytes);
         std::fs::remove_file(&path).unwrap();
     }
-    println!("\n| transcript | first read, ms | MB/s | a line more, µs (median, max) | bytes read for it | memory at most, MiB |");
+    println!(
+        "\n| transcript | first read, ms | MB/s | a line more, µs (median, max) | bytes read for it | memory at most, MiB |"
+    );
     println!("|---|---|---|---|---|---|\n{following}");
     println!("| transcript | who | s | processor s | MB/s | against hopty | memory at most, MiB |");
     println!("|---|---|---|---|---|---|---|\n{parsing}");
@@ -111,7 +113,9 @@ fn follow(path: &Path, mib: u64, bytes: u64) -> String {
         .spawn()
         .unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut numbers = || -> Vec<u64> { answers.next().unwrap().unwrap().split(' ').map(|word| word.parse().unwrap()).collect() };
+    let mut numbers = || -> Vec<u64> {
+        answers.next().unwrap().unwrap().split(' ').map(|word| word.parse().unwrap()).collect()
+    };
     let first = numbers();
     let mut input = child.stdin.take().unwrap();
     writeln!(input, "nothing is new").unwrap();
@@ -154,8 +158,12 @@ fn parse(home: &Path, path: &Path, mib: u64, bytes: u64) -> String {
     let mut ours = None;
     for (name, words) in rows {
         let begun = Instant::now();
-        let child =
-            Command::new(words[0]).args(&words[1..]).env("HOME", home).env_remove("CLAUDE_CONFIG_DIR").stdout(Stdio::null()).spawn();
+        let child = Command::new(words[0])
+            .args(&words[1..])
+            .env("HOME", home)
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .stdout(Stdio::null())
+            .spawn();
         let Ok(child) = child else {
             eprintln!("{} is missing", words[0]);
             continue;
@@ -177,7 +185,8 @@ fn parse(home: &Path, path: &Path, mib: u64, bytes: u64) -> String {
 fn reap(child: &Child) -> (f64, i64) {
     let pid = i32::try_from(child.id()).unwrap();
     let mut status = 0;
-    // SAFETY: both are numbers and plain data, and live as long as the call; the pid is that of a child that was not waited for.
+    // SAFETY: both are numbers and plain data, and live as long as the call; the pid is that of a child that
+    // was not waited for.
     let usage = unsafe {
         let mut usage = std::mem::zeroed::<libc::rusage>();
         assert_eq!(libc::wait4(pid, &raw mut status, 0, &raw mut usage), pid);
@@ -205,15 +214,18 @@ fn generate(path: &Path, wanted: u64) -> u64 {
 
 /// An answer that fills the window with `tokens`: the end of a step.
 fn answer(n: usize, tokens: u64) -> String {
-    let usage =
-        json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 0, "output_tokens": 5});
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 0, "output_tokens": 5});
     let said = json!({"id": format!("msg_said{n}"), "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
         "usage": usage, "content": [{"type": "text", "text": format!("Step {n} is done; the next one follows.")}]});
     format!("{}\n", common(json!({"type": "assistant", "uuid": format!("s{n}"), "message": said}), n))
 }
 
 fn common(mut line: serde_json::Value, n: usize) -> serde_json::Value {
-    for (key, value) in [("sessionId", "c74cc080-94b9-4841-b82f-a62cfb8efdc0"), ("cwd", "/home/u/proj"), ("version", "2.1.300")] {
+    for (key, value) in [
+        ("sessionId", "c74cc080-94b9-4841-b82f-a62cfb8efdc0"),
+        ("cwd", "/home/u/proj"),
+        ("version", "2.1.300"),
+    ] {
         line[key] = json!(value);
     }
     line["isSidechain"] = json!(n % 7 == 3);
@@ -230,19 +242,29 @@ fn lines_of_a_step(n: usize) -> String {
             json!({"type": "user", "uuid": format!("p{n}"), "message": {"role": "user", "content": format!("Please do part {n} of the bridge.")}}),
         );
     }
-    let output = "a line of output, as a compiler or a test prints it \u{1b}[32mok\u{1b}[0m\n".repeat(10 + n * 37 % 90);
+    let output = "a line of output, as a compiler or a test prints it \u{1b}[32mok\u{1b}[0m\n"
+        .repeat(10 + n * 37 % 90);
     let call = format!("toolu_{n}");
     let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990 + n % 90_000, "cache_creation_input_tokens": 0, "output_tokens": 5});
     let (tool, input) = match n % 4 {
-        0 => ("Edit", json!({"file_path": format!("/home/u/proj/src/part{}.rs", n % 300), "old_string": "a", "new_string": output})),
+        0 => (
+            "Edit",
+            json!({"file_path": format!("/home/u/proj/src/part{}.rs", n % 300), "old_string": "a", "new_string": output}),
+        ),
         1 => ("Read", json!({"file_path": format!("/home/u/proj/src/part{}.rs", n % 300)})),
         _ => ("Bash", json!({"command": "make test", "description": "Run the tests"})),
     };
-    add(json!({"type": "assistant", "uuid": format!("a{n}"), "message": {"id": format!("msg_{n}"), "role": "assistant",
+    add(
+        json!({"type": "assistant", "uuid": format!("a{n}"), "message": {"id": format!("msg_{n}"), "role": "assistant",
         "model": "claude-sonnet-4-5", "stop_reason": "tool_use", "usage": usage,
-        "content": [{"type": "tool_use", "id": call, "name": tool, "input": input}]}}));
-    add(json!({"type": "user", "uuid": format!("u{n}"), "toolUseResult": {"stdout": output, "stderr": "", "interrupted": false},
-        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": output}]}}));
-    add(json!({"type": "file-history-snapshot", "messageId": format!("u{n}"), "snapshot": {"trackedFileBackups": {}}}));
+        "content": [{"type": "tool_use", "id": call, "name": tool, "input": input}]}}),
+    );
+    add(
+        json!({"type": "user", "uuid": format!("u{n}"), "toolUseResult": {"stdout": output, "stderr": "", "interrupted": false},
+        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": output}]}}),
+    );
+    add(
+        json!({"type": "file-history-snapshot", "messageId": format!("u{n}"), "snapshot": {"trackedFileBackups": {}}}),
+    );
     text + &answer(n, 2000 + n as u64 % 90_000)
 }

@@ -5,8 +5,8 @@
 //! cargo bench --bench handover -- real inline 20 300      # the same with a transcript of 300 MB
 //! ```
 //!
-//! Times come from the session's journal and from the arrival of requests at the stand-in API. Nothing is asserted: a
-//! shared machine measures its neighbours too, so medians and ranges are printed.
+//! Times come from the session's journal and from the arrival of requests at the stand-in API. Nothing is
+//! asserted: a shared machine measures its neighbours too, so medians and ranges are printed.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 
@@ -56,13 +56,24 @@ fn main() {
         for (column, time) in table.iter_mut().zip(&times) {
             column.push(*time);
         }
-        eprintln!("round {} of {rounds}: own {:.0} ms, whole chain {:.0} ms", round + 1, times[STAGES.len()], times[STAGES.len() + 2]);
+        eprintln!(
+            "round {} of {rounds}: own {:.0} ms, whole chain {:.0} ms",
+            round + 1,
+            times[STAGES.len()],
+            times[STAGES.len() + 2]
+        );
     }
     println!("| stage, ms (n = {rounds}) | median | min | max |\n|---|---|---|---|");
-    let names = STAGES.iter().copied().chain(["hopty's own share", OTHER, "whole chain: hook to first request"]);
+    let names =
+        STAGES.iter().copied().chain(["hopty's own share", OTHER, "whole chain: hook to first request"]);
     for (name, column) in names.zip(&mut table) {
         column.sort_by(f64::total_cmp);
-        println!("| {name} | {:.0} | {:.0} | {:.0} |", column[column.len() / 2], column[0], column[column.len() - 1]);
+        println!(
+            "| {name} | {:.0} | {:.0} | {:.0} |",
+            column[column.len() / 2],
+            column[0],
+            column[column.len() - 1]
+        );
     }
 }
 
@@ -108,7 +119,12 @@ fn measure(kind: Kind, full_screen: bool, megabytes: usize) -> Option<Vec<f64>> 
 fn work_tree(project: &Path) {
     let git = |args: &[&str]| {
         let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
-        Command::new("git").args(who).args(args).current_dir(project).output().is_ok_and(|done| done.status.success())
+        Command::new("git")
+            .args(who)
+            .args(args)
+            .current_dir(project)
+            .output()
+            .is_ok_and(|done| done.status.success())
     };
     for n in 0..200 {
         let _ = std::fs::write(project.join(format!("file{n}.txt")), format!("{n}\n").repeat(50));
@@ -118,8 +134,8 @@ fn work_tree(project: &Path) {
     }
 }
 
-/// Appends lines as a long conversation has them (a request's blob, a call, its result, a snapshot), and waits until
-/// hopty has read them.
+/// Appends lines as a long conversation has them (a request's blob, a call, its result, a snapshot), and
+/// waits until hopty has read them.
 fn grow(world: &World, megabytes: usize) {
     let path = world.status()["transcript"].as_str().unwrap_or_default().to_owned();
     let mut file = std::fs::File::options().append(true).open(&path).expect("the transcript");
@@ -135,7 +151,9 @@ fn grow(world: &World, megabytes: usize) {
     }
     // A real one has been on disk for long: the handoff's own writes must not wait for these.
     file.sync_all().expect("room for the transcript");
-    wait_for("the transcript to be read", || (world.status()["context"]["bytes"].as_u64() >= Some(wanted as u64)).then_some(()));
+    wait_for("the transcript to be read", || {
+        (world.status()["context"]["bytes"].as_u64() >= Some(wanted as u64)).then_some(())
+    });
     eprintln!("{megabytes} MB written and read in {:.1} s", begun.elapsed().as_secs_f64());
 }
 
@@ -145,7 +163,8 @@ fn lines_of_a_step(n: usize) -> String {
     let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990, "cache_creation_input_tokens": 0, "output_tokens": 5});
     let called = json!({"id": format!("msg_grown{n}"), "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
         "usage": usage, "content": [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "make test"}}]});
-    let answered = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]});
+    let answered =
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]});
     let lines = [
         json!({"type": "api-request-blob", "hash": format!("{n:064x}"), "message": answered}),
         json!({"type": "assistant", "uuid": format!("a{n}"), "isSidechain": false, "message": called}),
@@ -162,7 +181,10 @@ fn stages(lines: &[Value], requested: SystemTime) -> Vec<f64> {
     };
     let decision = |kind: &'static str| move |l: &Value| l["decision"]["kind"] == kind;
     let safe = at(0, "safe point", &decision("safe_point.reached"));
-    let hook = (0..safe).rev().find(|n| lines[*n]["event"]["hook"]["event"] == "PostToolBatch").expect("a tool batch");
+    let hook = (0..safe)
+        .rev()
+        .find(|n| lines[*n]["event"]["hook"]["event"] == "PostToolBatch")
+        .expect("a tool batch");
     let saved = at(safe, "saved handoff", &|l| l["event"]["kind"] == "saved");
     let results = (safe..saved).rev().find(|n| lines[*n]["event"]["kind"] == "lines").unwrap_or(safe);
     let term = at(saved, "SIGTERM", &decision("stop.sent"));
@@ -184,7 +206,8 @@ fn stages(lines: &[Value], requested: SystemTime) -> Vec<f64> {
     let whole = t(&lines[submitted]) - t(&lines[hook]) + (requested - wall);
     // The total up to the paste, less what is Claude's: its flush, coming to rest, its end, its start.
     let own = times[1] + times[4] + times[6];
-    // The same with everything that hopty waits for on the way: that Claude comes to rest, echoes, takes the prompt.
+    // The same with everything that hopty waits for on the way: that Claude comes to rest, echoes, takes the
+    // prompt.
     let less_end_and_start = t(&lines[submitted]) - t(&lines[safe]) - times[3] - times[5];
     times.extend([own, less_end_and_start, whole]);
     times

@@ -7,8 +7,9 @@
 //! cargo bench --bench screen -- history=0     # no lines above the screen; 2000 otherwise
 //! ```
 //!
-//! Every model is fed the same 4 MiB, each in turn, the order rotating, and the best round counts: a shared machine measures
-//! its neighbours too. This one and alacritty_terminal keep the same history. Nothing is asserted.
+//! Every model is fed the same 4 MiB, each in turn, the order rotating, and the best round counts: a shared
+//! machine measures its neighbours too. This one and alacritty_terminal keep the same history. Nothing is
+//! asserted.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 
@@ -30,8 +31,8 @@ const PIECES: [usize; 2] = [64 << 10, 4 << 10];
 /// The workloads by name.
 const WORKLOADS: [&str; 4] = ["plain lines", "dense colour and moves", "wide UTF-8", "agent frames"];
 
-/// The models: name, and what feeds a fresh one with the pieces and says something of the result, so that none of it can be
-/// left out.
+/// The models: name, and what feeds a fresh one with the pieces and says something of the result, so that
+/// none of it can be left out.
 const MODELS: [(&str, Model); 4] =
     [("hopty", hopty), ("alacritty_terminal", alacritty), ("avt", avt), ("vte, nothing behind it", parser)];
 
@@ -47,7 +48,8 @@ struct Size {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let size = args.iter().find_map(|arg| arg.split_once('x')).unwrap_or(("80", "24"));
-    let history = args.iter().find_map(|arg| arg.strip_prefix("history=")).map_or(2000, |lines| lines.parse().unwrap());
+    let history =
+        args.iter().find_map(|arg| arg.strip_prefix("history=")).map_or(2000, |lines| lines.parse().unwrap());
     let size = Size { cols: size.0.parse().unwrap(), rows: size.1.parse().unwrap(), history };
     let rounds: usize = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(15);
     println!(
@@ -58,8 +60,9 @@ fn main() {
     );
     println!("|---|{}---|", "---|".repeat(MODELS.len()));
     let workloads = [plain(), dense(size), wide(), agent()];
-    for (piece, (name, bytes)) in
-        PIECES.into_iter().flat_map(|piece| WORKLOADS.into_iter().zip(&workloads).map(move |all| (piece, all)))
+    for (piece, (name, bytes)) in PIECES
+        .into_iter()
+        .flat_map(|piece| WORKLOADS.into_iter().zip(&workloads).map(move |all| (piece, all)))
     {
         let left_out = |all: &[&str], name: &str| {
             let chosen = |name: &str| args.iter().any(|arg| name.contains(arg.as_str()));
@@ -73,7 +76,9 @@ fn main() {
             for turn in 0..MODELS.len() {
                 let at = (round + turn) % MODELS.len();
                 // avt is slow, and only here for orientation.
-                if left_out(&MODELS.map(|(name, _)| name), MODELS[at].0) || (MODELS[at].0 == "avt" && round > 3) {
+                if left_out(&MODELS.map(|(name, _)| name), MODELS[at].0)
+                    || (MODELS[at].0 == "avt" && round > 3)
+                {
                     continue;
                 }
                 let start = Instant::now();
@@ -83,7 +88,12 @@ fn main() {
         }
         let speeds = best.map(|seconds| bytes.len() as f64 / seconds / 1e6);
         let cells: Vec<String> = speeds.iter().map(|speed| format!("{speed:.0}")).collect();
-        println!("| {name}, {} KiB at a time | {} | {:.2} |", piece >> 10, cells.join(" | "), speeds[0] / speeds[1]);
+        println!(
+            "| {name}, {} KiB at a time | {} | {:.2} |",
+            piece >> 10,
+            cells.join(" | "),
+            speeds[0] / speeds[1]
+        );
     }
 }
 
@@ -158,8 +168,20 @@ fn filled(mut add: impl FnMut(&mut String, &mut Dice)) -> Vec<u8> {
     text.into_bytes()
 }
 
-const WORDS: [&str; 12] =
-    ["the", "terminal", "writes", "a", "line", "of", "output", "that", "nobody", "reads,", "src/main.rs:42:", "ok"];
+const WORDS: [&str; 12] = [
+    "the",
+    "terminal",
+    "writes",
+    "a",
+    "line",
+    "of",
+    "output",
+    "that",
+    "nobody",
+    "reads,",
+    "src/main.rs:42:",
+    "ok",
+];
 
 fn words(text: &mut String, dice: &mut Dice, columns: usize) {
     let end = text.len() + columns;
@@ -185,7 +207,8 @@ fn dense(size: Size) -> Vec<u8> {
         let (row, col) = (1 + dice.below(u64::from(size.rows)), 1 + dice.below(u64::from(size.cols)));
         write!(text, "\x1b[{row};{col}H").unwrap();
         match dice.below(4) {
-            0 => write!(text, "\x1b[38;2;{};{};{}m", dice.below(256), dice.below(256), dice.below(256)).unwrap(),
+            0 => write!(text, "\x1b[38;2;{};{};{}m", dice.below(256), dice.below(256), dice.below(256))
+                .unwrap(),
             1 => write!(text, "\x1b[1;3{};48;5;{}m", dice.below(8), dice.below(256)).unwrap(),
             2 => write!(text, "\x1b[0;{}m", 30 + dice.below(8)).unwrap(),
             _ => text.push_str("\x1b[m"),
@@ -214,8 +237,8 @@ fn wide() -> Vec<u8> {
     })
 }
 
-/// Frames as an agent's interface writes them: held back until whole (mode 2026), up over the old one, each line erased and
-/// written again with a few colours, a box with a prompt below.
+/// Frames as an agent's interface writes them: held back until whole (mode 2026), up over the old one, each
+/// line erased and written again with a few colours, a box with a prompt below.
 fn agent() -> Vec<u8> {
     filled(|text, dice| {
         let lines = 4 + dice.below(10);

@@ -4,7 +4,8 @@
 //! cargo run --example standin_api -- /tmp/try      # prints what to source, and serves until its input ends
 //! ```
 //!
-//! Every reply is one Bash call and fills another 30,000 tokens, until a hand-over; then it says so and ends its turn.
+//! Every reply is one Bash call and fills another 30,000 tokens, until a hand-over; then it says so and ends
+//! its turn.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -18,11 +19,13 @@ fn main() -> anyhow::Result<()> {
     let root = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "standin-world".to_owned()));
     let (home_dir, project) = (root.join("home"), root.join("proj"));
     for dir in [&project, &home_dir] {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
+        std::fs::create_dir_all(dir)
+            .with_context(|| format!("cannot make the directory {}", dir.display()))?;
     }
     let (home_dir, project) = (home_dir.canonicalize()?, project.canonicalize()?);
     home::seed(&home_dir, &project, KEY).context("cannot write the home directory")?;
-    let api = Api::start(Script::filling_loop("echo one more step; sleep 0.5", 30_000)).context("cannot start the API")?;
+    let api = Api::start(Script::filling_loop("echo one more step; sleep 0.5", 30_000))
+        .context("cannot start the API")?;
     for (name, value) in home::environment(&home_dir, &api.url(), KEY) {
         println!("export {name}='{value}'");
     }

@@ -1,6 +1,6 @@
-//! hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the context window is nearly full it
-//! saves a handoff, stops Claude at a point where no work is lost, starts a fresh one and types the continuation prompt
-//! into it, with proof that it was submitted.
+//! hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the context window is
+//! nearly full it saves a handoff, stops Claude at a point where no work is lost, starts a fresh one and
+//! types the continuation prompt into it, with proof that it was submitted.
 //!
 //! # Theory of operation
 //!
@@ -12,12 +12,14 @@
 //!                             +---------------------- its result is an Event <--------------------+
 //! ```
 //!
-//! The supervisor is a deterministic function of its events. It reads no clock and touches no file, so it is tested over
-//! random histories without a terminal, and the journal of a real session replays to the same actions (`hopty replay`).
+//! The supervisor is a deterministic function of its events. It reads no clock and touches no file, so it is
+//! tested over random histories without a terminal, and the journal of a real session replays to the same
+//! actions (`hopty replay`).
 //!
-//! Two processes work together. The **host** ([`host`]) owns the pseudo-terminal and outlives terminals; there is one a
-//! session and no central daemon. The **client** ([`client`]) holds the person's terminal in raw mode and hands it to the
-//! host by descriptor, so that a key takes one hop. Both are one thread and one `poll`.
+//! Two processes work together. The **host** ([`host`]) owns the pseudo-terminal and outlives terminals;
+//! there is one a session and no central daemon. The **client** ([`client`]) holds the person's terminal in
+//! raw mode and hands it to the host by descriptor, so that a key takes one hop. Both are one thread and one
+//! `poll`.
 //!
 //! # The modules, and who may use whom
 //!
@@ -33,8 +35,8 @@
 //!          { core, screen } <---+                    pure: no I/O, no clock, no environment
 //! ```
 //!
-//! `core` and `screen` do not know each other: the host reads facts from the screen and gives them to the core as events.
-//! `tests/architecture.rs` reads the `use` lines and holds these arrows.
+//! `core` and `screen` do not know each other: the host reads facts from the screen and gives them to the
+//! core as events. `tests/architecture.rs` reads the `use` lines and holds these arrows.
 //!
 //! | module | what it knows |
 //! |---|---|

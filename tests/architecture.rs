@@ -1,5 +1,5 @@
-//! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, how long a file may get, and that
-//! `docs/ARCHITECTURE.md` names functions that exist.
+//! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, how long a file may
+//! get, and that `docs/ARCHITECTURE.md` names functions that exist.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -28,8 +28,8 @@ const SHELL: &[(&str, &[&str])] = &[
     ("lib", &[]),
 ];
 
-/// What pure code may use from outside the crate. None of it reads a clock, a file or the environment, but for the two
-/// calls of chrono that are looked for by name.
+/// What pure code may use from outside the crate. None of it reads a clock, a file or the environment, but
+/// for the two calls of chrono that are looked for by name.
 const PURE_CRATES: &[&str] = &[
     "alloc",
     "base64",
@@ -46,8 +46,17 @@ const PURE_CRATES: &[&str] = &[
     "vte",
 ];
 /// What of std does I/O, reads a clock or the environment, or is shared state.
-const IMPURE_STD: &[&str] =
-    &["std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::sync", "std::thread", "std::time"];
+const IMPURE_STD: &[&str] = &[
+    "std::env",
+    "std::fs",
+    "std::io",
+    "std::net",
+    "std::os",
+    "std::process",
+    "std::sync",
+    "std::thread",
+    "std::time",
+];
 /// Methods of `Path` that ask the file system.
 const IMPURE_METHODS: &[&str] = &[
     "canonicalize",
@@ -93,13 +102,18 @@ fn folder(source: &Source) -> &str {
 
 /// Every path of every file, with the file and its folder.
 fn uses(sources: &[Source]) -> Vec<(&Source, &str, Vec<String>)> {
-    sources.iter().flat_map(|source| source.paths().into_iter().map(move |path| (source, folder(source), path))).collect()
+    sources
+        .iter()
+        .flat_map(|source| source.paths().into_iter().map(move |path| (source, folder(source), path)))
+        .collect()
 }
 
 /// The first part of a path within this crate; empty for the crate itself.
 fn within(path: &[String]) -> Option<&str> {
     match path.split_first() {
-        Some((first, rest)) if first == "crate" || first == "hopty" => Some(rest.first().map_or("", String::as_str)),
+        Some((first, rest)) if first == "crate" || first == "hopty" => {
+            Some(rest.first().map_or("", String::as_str))
+        }
         _ => None,
     }
 }
@@ -112,8 +126,13 @@ fn none(found: &[String], rule: &str) {
 fn every_folder_has_its_place() {
     for source in sources() {
         let name = folder(&source);
-        let known = PURE.contains(&name) || EDGES.contains(&name) || SHELL.iter().any(|(shell, _)| *shell == name);
-        assert!(known, "{}: give it a place in the picture of src/lib.rs and in tests/architecture.rs", source.file);
+        let known =
+            PURE.contains(&name) || EDGES.contains(&name) || SHELL.iter().any(|(shell, _)| *shell == name);
+        assert!(
+            known,
+            "{}: give it a place in the picture of src/lib.rs and in tests/architecture.rs",
+            source.file
+        );
     }
 }
 
@@ -128,7 +147,8 @@ fn nothing_is_used_against_the_arrows() {
             || match SHELL.iter().find(|(shell, _)| *shell == own) {
                 Some(("lib", _)) => true,
                 Some((_, others)) => below(to) || others.contains(&to),
-                // An edge may use core and the common edge, and no other edge nor the screen; core and screen do not know each other.
+                // An edge may use core and the common edge, and no other edge nor the screen; core and screen
+                // do not know each other.
                 None => EDGES.contains(&own) && (to == "core" || to == COMMON),
             };
         if !allowed {
@@ -162,7 +182,9 @@ fn core_and_screen_are_pure() {
         let has = |what: &str, found: bool| found.then(|| format!("{}: {what}", source.file));
         let macros = source.words_before('!');
         wrong.extend(
-            ["print", "println", "eprint", "eprintln", "dbg", "thread_local"].iter().filter_map(|m| has(m, macros.contains(m))),
+            ["print", "println", "eprint", "eprintln", "dbg", "thread_local"]
+                .iter()
+                .filter_map(|m| has(m, macros.contains(m))),
         );
         let calls = source.words_before('(');
         wrong.extend(IMPURE_METHODS.iter().filter_map(|m| has(m, calls.contains(m))));
@@ -191,13 +213,19 @@ fn files_are_read_in_one_way() {
     for source in sources() {
         let own = folder(&source);
         // The stand-ins are programs of their own, which read what they wrote.
-        if ["standin", "demo"].contains(&own) || source.file.ends_with("_tests.rs") || source.file.ends_with("/tests.rs") {
+        if ["standin", "demo"].contains(&own)
+            || source.file.ends_with("_tests.rs")
+            || source.file.ends_with("/tests.rs")
+        {
             continue;
         }
         let whole = text(&source.file);
-        let tests = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub(super) mod "].iter().find_map(|begin| whole.find(begin));
+        let tests = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub(super) mod "]
+            .iter()
+            .find_map(|begin| whole.find(begin));
         let code = &whole[..tests.unwrap_or(whole.len())];
-        let called = |call: &str| code.match_indices(call).any(|(at, _)| !code[..at].ends_with(char::is_alphanumeric));
+        let called =
+            |call: &str| code.match_indices(call).any(|(at, _)| !code[..at].ends_with(char::is_alphanumeric));
         let opens = OPENS.iter().any(|call| called(call));
         let may = OPENERS.iter().any(|(file, _)| *file == source.file);
         if opens && !may {
@@ -214,7 +242,10 @@ fn every_dependency_is_used() {
     let sources = sources();
     let paths = uses(&sources);
     for name in dependencies() {
-        assert!(paths.iter().any(|(.., path)| path[0] == name), "nothing uses {name}: take it out of Cargo.toml");
+        assert!(
+            paths.iter().any(|(.., path)| path[0] == name),
+            "nothing uses {name}: take it out of Cargo.toml"
+        );
     }
 }
 
@@ -228,10 +259,12 @@ fn dependencies() -> Vec<String> {
 fn the_functions_that_architecture_names_exist() {
     let names = Names::read(&sources());
     let page = text("docs/ARCHITECTURE.md");
-    let is_path = |word: &str| word.contains("::") && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
+    let is_path =
+        |word: &str| word.contains("::") && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
     let named: Vec<String> = source::quoted(&page).into_iter().filter(|word| is_path(word)).collect();
     assert!(named.len() > 40, "only {} functions are named", named.len());
-    let gone: Vec<String> = named.into_iter().filter(|path| !path.starts_with("std::") && !names.has(path)).collect();
+    let gone: Vec<String> =
+        named.into_iter().filter(|path| !path.starts_with("std::") && !names.has(path)).collect();
     none(&gone, "docs/ARCHITECTURE.md names what is not in src");
 }
 
@@ -248,8 +281,15 @@ fn the_reader_of_source_sees_what_it_must() {
         ),
     };
     let paths: Vec<String> = source.paths().into_iter().map(|path| path.join("::")).collect();
-    let want =
-        ["crate::fs::a", "crate::fs::b", "crate::git", "crate::sys::clock::*", "crate::sys::fd::x", "crate::tty", "std::fs::read"];
+    let want = [
+        "crate::fs::a",
+        "crate::fs::b",
+        "crate::git",
+        "crate::sys::clock::*",
+        "crate::sys::fd::x",
+        "crate::tty",
+        "std::fs::read",
+    ];
     assert_eq!(paths, want);
 }
 

@@ -1,6 +1,7 @@
-//! Sessions outlive the version that started them: a client of the last one before there was a screen model lists, stops and
-//! attaches today's host, and today's client that host. What was said then is kept word for word in `fixtures/wire`,
-//! recorded from the two programs of that time; `just compat` runs the program itself against today's.
+//! Sessions outlive the version that started them: a client of the last one before there was a screen model
+//! lists, stops and attaches today's host, and today's client that host. What was said then is kept word for
+//! word in `fixtures/wire`, recorded from the two programs of that time; `just compat` runs the program
+//! itself against today's.
 
 #![allow(clippy::unwrap_used)]
 
@@ -46,7 +47,10 @@ fn recorded(name: &str) -> Vec<(String, Said)> {
             Said::Frame(Frame::new(u8::from_str_radix(tag, 16).unwrap(), payload.as_bytes()))
         }
     };
-    text.lines().map(|line| line.split_once(' ').unwrap()).map(|(who, rest)| (who.to_owned(), said(rest))).collect()
+    text.lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(who, rest)| (who.to_owned(), said(rest)))
+        .collect()
 }
 
 /// That who read `old` can read `new`: every key is there, and holds the same kind of thing.
@@ -59,10 +63,15 @@ fn assert_reads(old: &Value, new: &Value, at: &str) {
             }
         }
         (Value::Array(old), Value::Array(new)) => {
-            old.first().into_iter().zip(new).for_each(|(old, new)| assert_reads(old, new, &format!("{at}[]")));
+            old.first()
+                .into_iter()
+                .zip(new)
+                .for_each(|(old, new)| assert_reads(old, new, &format!("{at}[]")));
         }
         (Value::Null, _) | (_, Value::Null) => {}
-        _ => assert_eq!(std::mem::discriminant(old), std::mem::discriminant(new), "{at}: {old} was, {new} is"),
+        _ => {
+            assert_eq!(std::mem::discriminant(old), std::mem::discriminant(new), "{at}: {old} was, {new} is")
+        }
     }
 }
 
@@ -87,7 +96,9 @@ impl Peer {
     }
 
     fn line(&mut self) -> Value {
-        let line = self.next("a line", |stream| stream.line().unwrap()).expect("the other side closed the connection");
+        let line = self
+            .next("a line", |stream| stream.line().unwrap())
+            .expect("the other side closed the connection");
         serde_json::from_slice(&line).unwrap()
     }
 
@@ -135,7 +146,10 @@ fn the_old_client_reads_todays_host() {
     world.ask(&[&["run", "--detached", "--name", "one", "--"], &ECHOES[..]].concat());
     Peer::dial(&world).play(&recorded("status.txt"), None);
     let attach = recorded("attach.txt");
-    let taken = attach.iter().position(|(_, said)| matches!(said, Said::Frame(frame) if frame.tag == tag::TAKEN)).unwrap();
+    let taken = attach
+        .iter()
+        .position(|(_, said)| matches!(said, Said::Frame(frame) if frame.tag == tag::TAKEN))
+        .unwrap();
     // It leaves by hang-up, without a word, and comes again.
     for stays in [false, true] {
         let pty = Pty::open(Size::cells(80, 24)).unwrap();
@@ -188,7 +202,10 @@ impl OldHost {
             match (who.as_str(), said) {
                 ("client", Said::Line(old)) => {
                     let new = peer.line();
-                    assert_eq!((&new["do"], &new["hopty"], &new["role"]), (&old["do"], &old["hopty"], &old["role"]));
+                    assert_eq!(
+                        (&new["do"], &new["hopty"], &new["role"]),
+                        (&old["do"], &old["hopty"], &old["role"])
+                    );
                 }
                 ("client", Said::Frame(old)) => assert_eq!(peer.frame().unwrap().tag, old.tag),
                 (_, Said::Frame(frame)) if frame.tag != tag::TAKEN => break,
@@ -212,10 +229,17 @@ fn asks(world: &World, args: &[&str], host: impl FnOnce()) -> Output {
 fn todays_client_reads_the_old_host() {
     let world = world();
     let host = OldHost::new(&world);
-    let said = |output: &Output| String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+    let said = |output: &Output| {
+        String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+    };
     let listed = asks(&world, &["ls", "--json"], || drop(host.serves("status.txt")));
     let list: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert_eq!((&list[0]["name"], &list[0]["state"]), (&json!("one"), &json!("unknown")), "{}", said(&listed));
+    assert_eq!(
+        (&list[0]["name"], &list[0]["state"]),
+        (&json!("one"), &json!("unknown")),
+        "{}",
+        said(&listed)
+    );
     let shown = asks(&world, &["status", "one"], || drop(host.serves("status.txt")));
     assert!(shown.status.success() && said(&shown).contains("/home/u/proj"), "{}", said(&shown));
     let stopped = asks(&world, &["stop", "one"], || drop(host.serves("stop.txt")));
@@ -269,14 +293,15 @@ fn todays_client_hands_its_terminal_to_the_old_host() {
     term.assert_whole();
 }
 
-/// It says nothing more to a client whose terminal is gone, and may close a connection for reasons of its own: that is no
-/// death, and its program is not to be ended for it.
+/// It says nothing more to a client whose terminal is gone, and may close a connection for reasons of its
+/// own: that is no death, and its program is not to be ended for it.
 #[test]
 fn an_old_host_that_closes_the_connection_is_not_taken_for_dead() {
     let world = world();
     let host = OldHost::new(&world);
     let mark = format!("HOPTY_SOCKET={}", world.state_dir().join("run/one.sock").display());
-    let mut program = Command::new("sleep").arg("60").env_clear().env("HOPTY_SOCKET", &mark[13..]).spawn().unwrap();
+    let mut program =
+        Command::new("sleep").arg("60").env_clear().env("HOPTY_SOCKET", &mark[13..]).spawn().unwrap();
     let object = world.state_dir().join("sessions/one/session.json");
     let mut session: Value = serde_json::from_slice(&std::fs::read(&object).unwrap()).unwrap();
     session["pid"] = json!(program.id());
@@ -304,7 +329,10 @@ fn an_old_host_that_closes_the_connection_is_not_taken_for_dead() {
     drop((host, peer));
     assert_eq!(term.wait_exit(), 125);
     term.wait_text("the session's host died");
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&program.wait().unwrap()), Some(nix::libc::SIGKILL));
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&program.wait().unwrap()),
+        Some(nix::libc::SIGKILL)
+    );
 }
 
 /// The client is told that its terminal is gone.
@@ -315,7 +343,13 @@ fn hang_up(term: &Term) {
 /// One program's word for a verb, which must succeed.
 fn ask(world: &World, program: &Path, args: &[&str]) -> String {
     let mut command = Command::new(program);
-    let output = command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).output().unwrap();
+    let output = command
+        .args(args)
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(&world.project)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{} {args:?}: {output:?}", program.display());
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -333,7 +367,10 @@ fn the_old_program_and_todays_work_together() {
             ask(&world, host, &[&["run", "--detached", "--name", "one", "--"], &ECHOES[..]].concat());
             assert!(client_says(&["ls"]).contains("one"));
             let status: Value = serde_json::from_str(&client_says(&["status", "one", "--json"])).unwrap();
-            assert_eq!((&status["name"], &status["run"], &status["exit"]), (&json!("one"), &json!(1), &Value::Null));
+            assert_eq!(
+                (&status["name"], &status["run"], &status["exit"]),
+                (&json!("one"), &json!(1), &Value::Null)
+            );
             let attach = || Term::start(client, &["attach", "one"], &world.env, &world.project, (90, 30));
             let mut term = attach();
             term.wait_text("begun");

@@ -1,5 +1,5 @@
-//! What the scripts of `hopty completions` complete, in the shells that read them. bash is always there; zsh and fish are tried where
-//! they are installed.
+//! What the scripts of `hopty completions` complete, in the shells that read them. bash is always there; zsh
+//! and fish are tried where they are installed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -71,17 +71,26 @@ fn bash_completes_the_names_of_sessions() {
             _hopty_sessions hopty "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
             echo $(printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort)
         done"#;
-    let args: Vec<&str> = ["-c", script, "bash"].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
+    let args: Vec<&str> =
+        ["-c", script, "bash"].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
     let said = says(&world, "bash", &args);
     assert_eq!(said.lines().count(), CASES.len(), "{said}");
     for ((line, want), found) in CASES.iter().zip(said.lines()) {
         assert_eq!(found.split_whitespace().collect::<Vec<_>>(), *want, "{line:?}");
     }
     // And as a person does it.
-    let mut term = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &world.env, &world.project, (100, 30));
+    let mut term = Term::start(
+        "/bin/bash".as_ref(),
+        &["--norc", "--noprofile", "-i"],
+        &world.env,
+        &world.project,
+        (100, 30),
+    );
     term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
     term.send("source <(hopty completions bash)\rhopty stop tw\t");
-    term.wait_for("what they have in common", |screen| screen.lines().iter().any(|line| line == "$ hopty stop two-"));
+    term.wait_for("what they have in common", |screen| {
+        screen.lines().iter().any(|line| line == "$ hopty stop two-")
+    });
     term.send("b\t--kill\r");
     term.wait_for("the next prompt", |screen| {
         screen.lines().iter().rev().find(|line| !line.is_empty()).is_some_and(|line| line == "$")
@@ -103,7 +112,8 @@ fn fish_completes_the_names_of_sessions() {
     let Some(_) = support::needs("fish") else { return };
     let world = world();
     let script = r#"hopty completions fish | source; for line in $argv; echo (complete -C "hopty $line" | string replace -r '\t.*' '' | sort); end"#;
-    let args: Vec<&str> = ["--no-config", "-c", script].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
+    let args: Vec<&str> =
+        ["--no-config", "-c", script].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
     let said = says(&world, "fish", &args);
     assert_eq!(said.lines().count(), CASES.len(), "{said}");
     for ((line, want), found) in CASES.iter().zip(said.lines()) {

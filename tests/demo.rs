@@ -1,5 +1,5 @@
-//! `hopty demo`: what a newcomer sees first. The whole loop happens or the exit code says so, and whatever happens to it,
-//! nothing is left: no process, no file, no mode of the terminal.
+//! `hopty demo`: what a newcomer sees first. The whole loop happens or the exit code says so, and whatever
+//! happens to it, nothing is left: no process, no file, no mode of the terminal.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -84,7 +84,8 @@ impl Room {
 
     fn assert_nothing_left(&self) {
         self.assert_no_process();
-        let left: Vec<_> = std::fs::read_dir(self.path()).unwrap().flatten().map(|entry| entry.path()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(self.path()).unwrap().flatten().map(|entry| entry.path()).collect();
         assert_eq!(left, Vec::<PathBuf>::new(), "files are left");
     }
 }
@@ -96,7 +97,8 @@ impl Drop for Room {
         while std::thread::panicking()
             && let Some((pid, _)) = self.processes().into_iter().next()
             && support::wait::ends_within(pid, until.saturating_duration_since(std::time::Instant::now()))
-        {}
+        {
+        }
     }
 }
 
@@ -167,7 +169,11 @@ fn in_a_terminal_it_is_shown_live_and_the_page_stays() {
     let mut term = room.terminal((80, 24));
     term.wait_text("fills the context");
     assert!(term.look(Screen::alternate));
-    assert!(term.lines()[0].contains("hopty demo") && term.lines()[0].contains("Ctrl+C ends it"), "{:?}", term.lines());
+    assert!(
+        term.lines()[0].contains("hopty demo") && term.lines()[0].contains("Ctrl+C ends it"),
+        "{:?}",
+        term.lines()
+    );
     // What the person types meanwhile means nothing, and is not left for the shell.
     term.send("ls\r\x1b[A");
     term.resize(120, 40);
@@ -205,7 +211,8 @@ fn without_colour_nothing_is_coloured() {
 
 #[test]
 fn ctrl_c_ends_everything_at_any_moment() {
-    // In every encoding that a terminal may be in; at the very beginning, while the goal is typed, while the agent works.
+    // In every encoding that a terminal may be in; at the very beginning, while the goal is typed, while the
+    // agent works.
     for (moment, key) in [("hopty demo", "\x03"), ("❯\u{a0}Cou", "\x1b[99;5u"), ("● Step 1", "\x03")] {
         let room = Room::new();
         let mut term = room.terminal((80, 24));
@@ -220,7 +227,9 @@ fn ctrl_c_ends_everything_at_any_moment() {
 
 #[test]
 fn a_signal_during_the_hand_over_ends_everything() {
-    for (number, moment) in [(nix::libc::SIGINT, "hand-over was requested"), (nix::libc::SIGTERM, "Run 2 was started")] {
+    for (number, moment) in
+        [(nix::libc::SIGINT, "hand-over was requested"), (nix::libc::SIGTERM, "Run 2 was started")]
+    {
         let room = Room::new();
         let mut child = room.command(&[]).spawn().unwrap();
         let lines = read_until(&mut child, moment);
@@ -274,8 +283,13 @@ fn a_loop_that_does_not_happen_is_no_success() {
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!(code(child.wait().unwrap()), 1);
     drop(lines);
-    for part in ["the loop did not happen", "hopty ended with code 125", "no handoff was saved", "The last screen", "Nothing is left"]
-    {
+    for part in [
+        "the loop did not happen",
+        "hopty ended with code 125",
+        "no handoff was saved",
+        "The last screen",
+        "Nothing is left",
+    ] {
         assert!(errors.contains(part), "{part:?}:\n{errors}");
     }
     room.assert_nothing_left();
@@ -291,7 +305,8 @@ fn kept_files_are_where_it_says() {
     let mut rest = text.split("The files are in ").nth(1).unwrap().lines();
     let base = PathBuf::from(rest.next().unwrap());
     assert_eq!(base.parent().unwrap(), room.path());
-    let named: Vec<PathBuf> = rest.take_while(|line| !line.is_empty()).map(|line| base.join(line.split_at(15).1)).collect();
+    let named: Vec<PathBuf> =
+        rest.take_while(|line| !line.is_empty()).map(|line| base.join(line.split_at(15).1)).collect();
     assert_eq!(named.len(), 4, "{text}");
     assert!(named.iter().all(|path| path.exists()), "{named:?}");
     let replayed = Command::new(hopty()).arg("replay").arg(&named[0]).env_clear().output().unwrap();
@@ -307,12 +322,15 @@ fn where_it_cannot_be_set_up_it_says_why() {
     assert_eq!(code(output.status), 125);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
-        errors.starts_with("hopty: demo: cannot set it up: ") && errors.contains("hint: ") && errors.contains("TMPDIR"),
+        errors.starts_with("hopty: demo: cannot set it up: ")
+            && errors.contains("hint: ")
+            && errors.contains("TMPDIR"),
         "{errors}"
     );
 }
 
-/// A network name space of its own has a loopback device that is down: the demo says so, and does not wait for ever.
+/// A network name space of its own has a loopback device that is down: the demo says so, and does not wait
+/// for ever.
 #[test]
 fn a_machine_without_loopback_is_told() {
     let room = Room::new();

@@ -15,7 +15,9 @@ use hopty::claude::plugin;
 use hopty::core::claude::environment;
 use hopty::core::config::{Config, KEYS, ProjectMay};
 use hopty::core::journal::Line;
-use hopty::core::status::{ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, SessionStatus};
+use hopty::core::status::{
+    ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, SessionStatus,
+};
 use hopty::core::supervisor::action::{Action, Decision};
 use hopty::core::supervisor::event::Event;
 use hopty::ipc::message::{Answer, ClientHello, Code, HostHello, parse_request};
@@ -87,7 +89,12 @@ fn every_key_of_the_configuration_is_there() {
                 words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")
             }
         };
-        let want = [key.path(), inline(default), key.kind.allowed().trim_start_matches("must be ").to_owned(), project];
+        let want = [
+            key.path(),
+            inline(default),
+            key.kind.allowed().trim_start_matches("must be ").to_owned(),
+            project,
+        ];
         match rows.iter().find(|row| row[0] == want[0]) {
             None => wrong.push(format!("there is no row for {}: | `{}` |  |", want[0], want.join("` | `"))),
             Some(row) if row[..4] != want => wrong.push(format!("{:?} should be {want:?}", &row[..4])),
@@ -103,7 +110,8 @@ fn every_key_of_the_configuration_is_there() {
 fn inline(value: &toml::Value) -> String {
     match value {
         toml::Value::Table(table) => {
-            let parts: Vec<String> = table.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
+            let parts: Vec<String> =
+                table.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
             format!("{{ {} }}", parts.join(", "))
         }
         toml::Value::Float(n) if n.fract() == 0.0 => format!("{n:.0}"),
@@ -128,7 +136,8 @@ fn every_request_has_a_sample_that_is_read() {
         } else if value["hopty"].is_number() {
             wrong.extend(holds::<HostHello>(&value).err());
         } else {
-            let answer: Answer = serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("{e}: {line}"));
+            let answer: Answer =
+                serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("{e}: {line}"));
             assert!(answer.id > 0 && (answer.ok.is_some() != answer.error.is_some()), "{line}");
             answers += 1;
         }
@@ -143,13 +152,15 @@ fn every_error_code_and_frame_is_there() {
     let codes: BTreeSet<String> = table("docs/PROTOCOL.md", "code")
         .into_iter()
         .map(|row| {
-            let code: Code = serde_json::from_value(Value::from(row[0].as_str())).unwrap_or_else(|e| panic!("{e}: {row:?}"));
+            let code: Code = serde_json::from_value(Value::from(row[0].as_str()))
+                .unwrap_or_else(|e| panic!("{e}: {row:?}"));
             assert_eq!(code.exit().to_string(), row[1], "{row:?}");
             row[0].clone()
         })
         .collect();
     assert_eq!(codes, kinds("ipc::message::Code"));
-    let written: BTreeSet<String> = table("docs/PROTOCOL.md", "tag").into_iter().map(|row| format!("{} {}", row[0], row[1])).collect();
+    let written: BTreeSet<String> =
+        table("docs/PROTOCOL.md", "tag").into_iter().map(|row| format!("{} {}", row[0], row[1])).collect();
     let frames = source::tokens(&text("src/ipc/frame.rs"));
     let word = |token: &Token| if let Token::Word(word) = token { word.clone() } else { String::new() };
     let made: BTreeSet<String> = frames
@@ -167,7 +178,12 @@ struct Session(tempfile::TempDir);
 impl Session {
     fn hopty(&self, args: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hopty"));
-        command.args(args).env_clear().env("HOME", self.0.path()).env("PATH", "/usr/bin:/bin").current_dir(self.0.path());
+        command
+            .args(args)
+            .env_clear()
+            .env("HOME", self.0.path())
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir(self.0.path());
         let done = command.stdin(Stdio::null()).output().unwrap();
         assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap()
@@ -198,7 +214,8 @@ fn the_session_object_is_as_it_is_described() {
     ];
     for (field, part) in parts {
         let described = &row(field)[1];
-        let missing: Vec<String> = keys(&part).into_iter().filter(|key| !described.contains(&format!("{key}`"))).collect();
+        let missing: Vec<String> =
+            keys(&part).into_iter().filter(|key| !described.contains(&format!("{key}`"))).collect();
         none(&missing, &format!("docs/PROTOCOL.md does not name these keys of {field}"));
     }
     // What a host sends is that type, and has nothing more.
@@ -212,7 +229,8 @@ fn the_session_object_is_as_it_is_described() {
 #[test]
 fn every_line_of_a_journal_has_a_sample_that_is_read() {
     let page = text("docs/EVENTS.md");
-    let (mut events, mut actions, mut decisions, mut wrong) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let (mut events, mut actions, mut decisions, mut wrong) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
     for line in blocks(&page, "json") {
         let value: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
         wrong.extend(serde_json::from_value::<Line>(value.clone()).err().map(|e| format!("{e}: {line}")));
@@ -236,58 +254,77 @@ fn every_line_of_a_journal_has_a_sample_that_is_read() {
     // Its line is the decision itself.
     all_actions.remove("decide");
     assert_eq!(actions, all_actions);
-    let named: BTreeSet<String> = table("docs/EVENTS.md", "decision").into_iter().map(|row| row[0].clone()).collect();
+    let named: BTreeSet<String> =
+        table("docs/EVENTS.md", "decision").into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(decisions, named, "every decision of the table has a sample");
-    let known: BTreeSet<String> = kinds("core::supervisor::action::DecisionKind").iter().map(|kind| kind.replace('_', "")).collect();
+    let known: BTreeSet<String> =
+        kinds("core::supervisor::action::DecisionKind").iter().map(|kind| kind.replace('_', "")).collect();
     assert_eq!(named.iter().map(|kind| kind.replace(['_', '.'], "")).collect::<BTreeSet<_>>(), known);
 }
 
 #[test]
 fn every_hook_is_there() {
     let rows = table("docs/HOOKS.md", "event");
-    let written: Vec<[String; 3]> = rows.into_iter().map(|row| [row[0].clone(), row[1].clone(), row[2].clone()]).collect();
-    let from = |event: &str| if plugin::OLD.iter().any(|(old, _)| *old == event) { "2.0.76" } else { "2.1.197" };
-    let made: Vec<[String; 3]> =
-        plugin::FULL.iter().map(|(event, seconds)| [(*event).to_owned(), seconds.to_string(), from(event).to_owned()]).collect();
+    let written: Vec<[String; 3]> =
+        rows.into_iter().map(|row| [row[0].clone(), row[1].clone(), row[2].clone()]).collect();
+    let from =
+        |event: &str| if plugin::OLD.iter().any(|(old, _)| *old == event) { "2.0.76" } else { "2.1.197" };
+    let made: Vec<[String; 3]> = plugin::FULL
+        .iter()
+        .map(|(event, seconds)| [(*event).to_owned(), seconds.to_string(), from(event).to_owned()])
+        .collect();
     assert_eq!(written, made);
     let page = quoted(&text("docs/HOOKS.md"));
-    assert!(plugin::OLD.iter().all(|(event, _)| page.iter().any(|word| word == event)), "what old versions get");
+    assert!(
+        plugin::OLD.iter().all(|(event, _)| page.iter().any(|word| word == event)),
+        "what old versions get"
+    );
 }
 
 #[test]
 fn every_variable_is_there() {
     let page = text("docs/TERMINAL.md");
     let section = |head: &str| page.split(head).nth(1).unwrap().split("\n\n").take(2).collect::<String>();
-    let removed: Vec<String> =
-        quoted(&section("Taken away")).into_iter().filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_')).collect();
+    let removed: Vec<String> = quoted(&section("Taken away"))
+        .into_iter()
+        .filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_'))
+        .collect();
     assert_eq!(removed, environment::REMOVED);
-    let add = environment::Additions { claude: true, no_flicker: Some("1"), ..environment::Additions::default() };
-    let made: Vec<String> = environment::of_child([], &add).into_iter().map(|(name, _)| name.into_string().unwrap()).collect();
-    let written: Vec<String> = table("docs/TERMINAL.md", "variable").into_iter().map(|row| row[0].clone()).collect();
+    let add =
+        environment::Additions { claude: true, no_flicker: Some("1"), ..environment::Additions::default() };
+    let made: Vec<String> =
+        environment::of_child([], &add).into_iter().map(|(name, _)| name.into_string().unwrap()).collect();
+    let written: Vec<String> =
+        table("docs/TERMINAL.md", "variable").into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(written, made);
 }
 
 /// A row of the table of cases: its name, and whether it runs on the stand-in and on the real Claude.
 type Case = [String; 3];
 
-/// The cases of the main job: those in the list that makes two tests of each, and those on one agent alone, which say why in
-/// the comment above them.
+/// The cases of the main job: those in the list that makes two tests of each, and those on one agent alone,
+/// which say why in the comment above them.
 fn cases() -> Vec<Case> {
     let main = text("tests/chain/main.rs");
     let (_, list) = main.split_once("\nboth! {\n").unwrap();
     let shown = |name: &str| name.trim().replace('_', " ");
     let yes = || "yes".to_owned();
-    let mut found: Vec<Case> =
-        list.lines().take_while(|line| *line != "}").map(|name| [shown(name.trim_end_matches(',')), yes(), yes()]).collect();
+    let mut found: Vec<Case> = list
+        .lines()
+        .take_while(|line| *line != "}")
+        .map(|name| [shown(name.trim_end_matches(',')), yes(), yes()])
+        .collect();
     for file in files("tests/chain", ".rs") {
         let content = text(&file);
         let lines: Vec<&str> = content.lines().collect();
         for (n, _) in lines.iter().enumerate().filter(|(_, line)| **line == "#[test]") {
             let name = lines[n + 1].trim_start_matches("fn ").split('(').next().unwrap();
-            let why: Vec<&str> = lines[..n].iter().rev().map_while(|line| line.strip_prefix("/// ")).collect();
+            let why: Vec<&str> =
+                lines[..n].iter().rev().map_while(|line| line.strip_prefix("/// ")).collect();
             assert!(!why.is_empty(), "{file}: `{name}` runs on one agent alone and does not say why");
             let no = format!("no: {}", why.into_iter().rev().collect::<Vec<_>>().join(" "));
-            let real = lines[n..].iter().take_while(|line| **line != "}").any(|line| line.contains("Kind::Real"));
+            let real =
+                lines[n..].iter().take_while(|line| **line != "}").any(|line| line.contains("Kind::Real"));
             let (stand_in, real) = if real { (no, yes()) } else { (yes(), no) };
             found.push([shown(name), stand_in, real]);
         }
@@ -312,9 +349,11 @@ fn the_table_of_conformance_is_the_list_of_its_cases() {
         let content = text(&file);
         let lines: Vec<&str> = content.lines().collect();
         let tests = lines.windows(2).filter(|pair| pair[0] == "#[test]");
-        let names: Vec<String> =
-            tests.filter_map(|pair| Some(pair[1].strip_prefix("fn ")?.split('(').next()?.replace('_', " "))).collect();
-        let page: Vec<&str> = lines.iter().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
+        let names: Vec<String> = tests
+            .filter_map(|pair| Some(pair[1].strip_prefix("fn ")?.split('(').next()?.replace('_', " ")))
+            .collect();
+        let page: Vec<&str> =
+            lines.iter().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
         if !names.is_empty() {
             let noun = Path::new(&file).file_stem().unwrap().to_str().unwrap();
             rows.push_str(&format!("| `{noun}` | {} | {} |\n", page.join(" "), names.join("; ")));
@@ -325,7 +364,8 @@ fn the_table_of_conformance_is_the_list_of_its_cases() {
 
 /// That the table `name` of docs/TESTING.md is `want`, or writes it where that is asked for.
 fn holds_table(name: &str, want: &str) {
-    let (begin, end) = (format!("<!-- {name}: made by `just tables` -->\n"), format!("<!-- end of {name} -->"));
+    let (begin, end) =
+        (format!("<!-- {name}: made by `just tables` -->\n"), format!("<!-- end of {name} -->"));
     static ONE_WRITES: Mutex<()> = Mutex::new(());
     let _turn = ONE_WRITES.lock();
     let page = text("docs/TESTING.md");
@@ -338,7 +378,8 @@ fn holds_table(name: &str, want: &str) {
     }
 }
 
-/// Bytes as one writes them down, with a space before every control character; the bar is a sign of the table.
+/// Bytes as one writes them down, with a space before every control character; the bar is a sign of the
+/// table.
 fn shown(bytes: &str) -> String {
     let mut out = String::new();
     for ch in bytes.chars() {
@@ -387,9 +428,13 @@ fn what_documents_point_to_exists() {
                 wrong.push(format!("{page}: {link}"));
             }
         }
-        let is_path = |word: &str| ["src/", "tests/", "docs/", "fixtures/", ".ci/"].iter().any(|start| word.starts_with(start));
-        let plain =
-            |word: &str| !word.contains([' ', '*', '<', '{']) && word.chars().all(|c| !c.is_uppercase() || word.ends_with(".md"));
+        let is_path = |word: &str| {
+            ["src/", "tests/", "docs/", "fixtures/", ".ci/"].iter().any(|start| word.starts_with(start))
+        };
+        let plain = |word: &str| {
+            !word.contains([' ', '*', '<', '{'])
+                && word.chars().all(|c| !c.is_uppercase() || word.ends_with(".md"))
+        };
         for word in quoted(&content).into_iter().filter(|word| is_path(word) && plain(word)) {
             if !root().join(&word).exists() {
                 wrong.push(format!("{page}: `{word}`"));
@@ -408,29 +453,43 @@ fn ci_runs_every_test_of_the_readmes_command() {
     }
     // In two streams: the units, every binary that there is, and the documentation.
     let ci = text(".ci/run");
-    for part in ["others=(--lib)", "for path in tests/*.rs tests/*/main.rs; do", "cargo test --locked --doc"] {
+    for part in ["others=(--lib)", "for path in tests/*.rs tests/*/main.rs; do", "cargo test --locked --doc"]
+    {
         assert!(ci.contains(part), "`.ci/run` lacks {part:?}");
     }
 }
 
 #[test]
 fn every_attack_and_promise_of_the_security_page_names_tests_that_exist() {
-    let code = |dirs: &[&str]| dirs.iter().flat_map(|dir| files(dir, ".rs")).map(|file| text(&file)).collect::<String>();
+    let code = |dirs: &[&str]| {
+        dirs.iter().flat_map(|dir| files(dir, ".rs")).map(|file| text(&file)).collect::<String>()
+    };
     let page = text("docs/SECURITY.md");
-    for (head, least, code) in [("| attack |", 30, code(&["tests/attacks"])), ("| promise | test |", 10, code(&["tests", "src"]))] {
-        let rows: Vec<&str> =
-            page.lines().skip_while(|line| !line.starts_with(head)).take_while(|line| line.starts_with('|')).collect();
+    for (head, least, code) in
+        [("| attack |", 30, code(&["tests/attacks"])), ("| promise | test |", 10, code(&["tests", "src"]))]
+    {
+        let rows: Vec<&str> = page
+            .lines()
+            .skip_while(|line| !line.starts_with(head))
+            .take_while(|line| line.starts_with('|'))
+            .collect();
         assert!(rows.len() >= least + 2, "{} rows", rows.len());
         for row in &rows[2..] {
             let names = quoted(row.trim_matches('|').rsplit(" | ").next().unwrap_or_default());
-            let missing: Vec<&String> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+            let missing: Vec<&String> =
+                names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
             assert!(!names.is_empty() && missing.is_empty(), "{row}: there is no test {missing:?}");
         }
     }
     for (page, link) in [("README.md", "(docs/SECURITY.md)"), ("docs/PROTOCOL.md", "(SECURITY.md)")] {
         let promises = text(page);
         let section = if page == "README.md" { "## Promises" } else { "## Who may ask for what" };
-        let section = promises.split(section).nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default().to_owned();
+        let section = promises
+            .split(section)
+            .nth(1)
+            .and_then(|rest| rest.split("\n## ").next())
+            .unwrap_or_default()
+            .to_owned();
         assert!(section.contains(link), "{page} points to no tests of its promises");
     }
 }

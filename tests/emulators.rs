@@ -1,22 +1,26 @@
-//! The screen model against two other emulators, on soups of what programs write and on the recorded screens of Claude Code:
-//! the same cells, looks and cursor.
+//! The screen model against two other emulators, on soups of what programs write and on the recorded screens
+//! of Claude Code: the same cells, looks and cursor.
 //!
 //! Where the three are known to differ, the soup steers around it:
 //!
-//! * A cursor that waits to wrap. After EL, ED, ECH or a backspace, alacritty still waits, or erases nothing, where
-//!   xterm waits no more; a tab has it wrap. avt lets it stand behind the last column. So these begin with a move.
+//! * A cursor that waits to wrap. After EL, ED, ECH or a backspace, alacritty still waits, or erases nothing,
+//!   where xterm waits no more; a tab has it wrap. avt lets it stand behind the last column. So these begin
+//!   with a move.
 //! * IL and DL: the others leave the column, xterm goes to the first one. So a carriage return follows.
-//! * Combining marks at the left edge, and behind a wrap: alacritty joins them to what it finds, here they are dropped. So they
-//!   follow a letter.
-//! * CUU and CUD stop at the margins here, as in xterm, and not in alacritty. So there are margins only around what scrolls.
+//! * Combining marks at the left edge, and behind a wrap: alacritty joins them to what it finds, here they
+//!   are dropped. So they follow a letter.
+//! * CUU and CUD stop at the margins here, as in xterm, and not in alacritty. So there are margins only
+//!   around what scrolls.
 //! * IL and DL outside the margins do something in avt. So avt gets no margins.
 //! * Erasing half of a wide character leaves the other half in the others. So none is cut.
 //! * DCH of more characters than there are: alacritty erases before the cursor. It deletes one here.
 //! * ED 1 in the second row: alacritty leaves the first one. It is left out.
 //! * SGR 21: two underlines here, as in xterm; in alacritty the end of bold. It is left out.
-//! * LNM does nothing in alacritty, for which the last of DECSCUSR and mode 12 says whether the cursor blinks; kitty flags that are set
-//!   and not pushed are in no stack there; and a shift to another character set is not saved with the cursor. They are left out.
-//! * Blinking and overlines, which alacritty does not keep, and kinds and colours of underlines, which avt does not.
+//! * LNM does nothing in alacritty, for which the last of DECSCUSR and mode 12 says whether the cursor
+//!   blinks; kitty flags that are set and not pushed are in no stack there; and a shift to another character
+//!   set is not saved with the cursor. They are left out.
+//! * Blinking and overlines, which alacritty does not keep, and kinds and colours of underlines, which avt
+//!   does not.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -37,7 +41,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthChar;
 
-/// A picture that all three can be brought to: cells with text and look (no text for the right half of a wide one), cursor.
+/// A picture that all three can be brought to: cells with text and look (no text for the right half of a wide
+/// one), cursor.
 #[derive(Debug, PartialEq)]
 struct Picture {
     rows: Vec<Vec<(String, Style)>>,
@@ -55,7 +60,9 @@ impl Picture {
 
     /// Text alone, for an emulator that keeps other looks.
     fn text(self) -> (Vec<String>, (usize, usize)) {
-        let line = |row: &Vec<(String, Style)>| row.iter().map(|cell| cell.0.as_str()).collect::<String>().trim_end().to_owned();
+        let line = |row: &Vec<(String, Style)>| {
+            row.iter().map(|cell| cell.0.as_str()).collect::<String>().trim_end().to_owned()
+        };
         (self.rows.iter().map(line).collect(), self.cursor)
     }
 }
@@ -111,7 +118,10 @@ fn seen(terminal: &Term<VoidListener>, cols: u16, rows: u16) -> Picture {
         (0..cols).map(cell).collect()
     };
     let point = grid.cursor.point;
-    Picture { rows: (0..rows).map(row).collect(), cursor: (point.column.0, usize::try_from(point.line.0).unwrap()) }
+    Picture {
+        rows: (0..rows).map(row).collect(),
+        cursor: (point.column.0, usize::try_from(point.line.0).unwrap()),
+    }
 }
 
 fn style(cell: &alacritty_terminal::term::cell::Cell) -> Style {
@@ -132,7 +142,10 @@ fn style(cell: &alacritty_terminal::term::cell::Cell) -> Style {
         (Flags::DOTTED_UNDERLINE, Underline::Dotted),
         (Flags::DASHED_UNDERLINE, Underline::Dashed),
     ];
-    style.underline = kinds.into_iter().find(|(flag, _)| cell.flags.contains(*flag)).map_or(Underline::None, |(_, kind)| kind);
+    style.underline = kinds
+        .into_iter()
+        .find(|(flag, _)| cell.flags.contains(*flag))
+        .map_or(Underline::None, |(_, kind)| kind);
     let attrs = [
         (Flags::BOLD, Attr::Bold),
         (Flags::DIM, Attr::Dim),
@@ -180,10 +193,21 @@ fn narrow() -> impl Strategy<Value = String> {
 
 /// Margins, what scrolls inside them, and none again.
 fn margins() -> impl Strategy<Value = String> {
-    let inside =
-        prop::sample::select(vec!["\n", "\n", "\x1bM", "\x1bD", "\x1b[L\r", "\x1b[2M\r", "\x1b[S", "\x1b[2T", "a\r", "b\r\n"]);
+    let inside = prop::sample::select(vec![
+        "\n",
+        "\n",
+        "\x1bM",
+        "\x1bD",
+        "\x1b[L\r",
+        "\x1b[2M\r",
+        "\x1b[S",
+        "\x1b[2T",
+        "a\r",
+        "b\r\n",
+    ]);
     let margins = prop::sample::select(vec!["\x1b[2;4r", "\x1b[1;3r", "\x1b[3;4r"]);
-    (margins, moved(), vec(inside, 0..9)).prop_map(|(margins, place, inside)| format!("{margins}{place}{}\x1b[r", inside.concat()))
+    (margins, moved(), vec(inside, 0..9))
+        .prop_map(|(margins, place, inside)| format!("{margins}{place}{}\x1b[r", inside.concat()))
 }
 
 fn wide() -> impl Strategy<Value = String> {
@@ -214,10 +238,11 @@ fn common() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What happens at the last column without autowrap and when it is back, REP over rows, and a cursor saved with numbers. Only xterm,
-/// alacritty and hopty are of one mind there.
+/// What happens at the last column without autowrap and when it is back, REP over rows, and a cursor saved
+/// with numbers. Only xterm, alacritty and hopty are of one mind there.
 fn edges() -> impl Strategy<Value = String> {
-    let saved = (moved(), "[a-z]{0,9}", number()).prop_map(|(place, text, n)| format!("{place}\x1b[{n};5s\x1b[m{text}\r\x1b[u"));
+    let saved = (moved(), "[a-z]{0,9}", number())
+        .prop_map(|(place, text, n)| format!("{place}\x1b[{n};5s\x1b[m{text}\r\x1b[u"));
     prop_oneof![
         2 => (moved(), "[a-z]{1,20}", narrow()).prop_map(|(place, text, then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
         1 => (moved(), "é{1,16}", narrow()).prop_map(|(place, text, then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
@@ -260,12 +285,19 @@ fn on_both_screens() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         soup(),
         (soup(), soup()).prop_map(|(one, two)| [&one, &b"\x1b[?1049h"[..], &two].concat()),
-        (soup(), soup(), soup()).prop_map(|(one, two, three)| [&one, &b"\x1b[?1049h"[..], &two, b"\x1b[?1049l", &three].concat()),
+        (soup(), soup(), soup()).prop_map(|(one, two, three)| [
+            &one,
+            &b"\x1b[?1049h"[..],
+            &two,
+            b"\x1b[?1049l",
+            &three
+        ]
+        .concat()),
     ]
 }
 
-/// What the dump makes of a fresh terminal must be what the bytes made of one. Moves come last, so that the cursor and a scroll are
-/// looked at, too.
+/// What the dump makes of a fresh terminal must be what the bytes made of one. Moves come last, so that the
+/// cursor and a scroll are looked at, too.
 fn same_after_dump(cols: u16, rows: u16, bytes: &[u8]) {
     let mut screen = Screen::new(cols, rows);
     screen.feed(bytes);
@@ -328,20 +360,36 @@ proptest! {
 #[test]
 fn recorded_screens_look_as_in_the_others() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/screens");
-    let versions = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let versions =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let files = versions.flat_map(|path| fs::read_dir(path).unwrap()).map(|entry| entry.unwrap().path());
     let mut seen = 0;
     for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "ansi")) {
         let text = fs::read_to_string(&file).unwrap().replace('\n', "\r\n");
         for (cols, rows) in [(120, 60), (80, 24), (33, 9)] {
             let picture = ours(cols, rows, text.as_bytes());
-            assert_eq!(picture, alacritty(cols, rows, text.as_bytes()), "{} at {cols}x{rows}", file.display());
+            assert_eq!(
+                picture,
+                alacritty(cols, rows, text.as_bytes()),
+                "{} at {cols}x{rows}",
+                file.display()
+            );
             let mut screen = Screen::new(cols, rows);
             screen.feed(text.as_bytes());
             let dump = screen.dump().screen;
             assert_eq!(alacritty(cols, rows, &dump), picture, "{} at {cols}x{rows}", file.display());
-            assert_eq!(avt(cols, rows, &dump), avt(cols, rows, text.as_bytes()), "{} at {cols}x{rows}", file.display());
-            assert_eq!(picture.text(), avt(cols, rows, text.as_bytes()), "{} at {cols}x{rows}", file.display());
+            assert_eq!(
+                avt(cols, rows, &dump),
+                avt(cols, rows, text.as_bytes()),
+                "{} at {cols}x{rows}",
+                file.display()
+            );
+            assert_eq!(
+                picture.text(),
+                avt(cols, rows, text.as_bytes()),
+                "{} at {cols}x{rows}",
+                file.display()
+            );
         }
         seen += 1;
     }

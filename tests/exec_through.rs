@@ -1,5 +1,5 @@
-//! What is not an interactive session is Claude's alone: hopty is gone, nothing is added, nothing is lost. And hopty, under
-//! whatever name, never takes itself for Claude.
+//! What is not an interactive session is Claude's alone: hopty is gone, nothing is added, nothing is lost.
+//! And hopty, under whatever name, never takes itself for Claude.
 
 #![allow(clippy::unwrap_used)]
 
@@ -43,7 +43,8 @@ fn told(world: &World, what: &str) -> Vec<u8> {
 
 fn told_args(world: &World) -> Vec<OsString> {
     let bytes = told(world, "args");
-    let mut all: Vec<OsString> = bytes.split(|b| *b == 0).map(|arg| OsStr::from_bytes(arg).to_owned()).collect();
+    let mut all: Vec<OsString> =
+        bytes.split(|b| *b == 0).map(|arg| OsStr::from_bytes(arg).to_owned()).collect();
     assert_eq!(all.pop().as_deref(), Some(OsStr::new("")), "Claude was started");
     // `printf` writes one empty argument for none.
     if all.len() == 1 && all[0].is_empty() { Vec::new() } else { all }
@@ -134,12 +135,23 @@ fn every_form_that_is_no_session_goes_straight_through() {
 #[test]
 fn forms_that_are_sessions_are_supervised() {
     // An option's value is no subcommand, and a subcommand's name behind a prompt is none.
-    for line in ["", "--model agents", "fix mcp", "--resume stop", "-n -p", "--append-system-prompt --version", "-- fix"] {
+    for line in [
+        "",
+        "--model agents",
+        "fix mcp",
+        "--resume stop",
+        "-n -p",
+        "--append-system-prompt --version",
+        "-- fix",
+    ] {
         let world = world();
         let mut term = in_terminal(&world, line);
         assert_eq!(term.wait_exit(), 0, "{line}");
         let env = text(&told(&world, "env"));
-        assert!(env.contains("HOPTY_SESSION=proj\0") && env.contains("CLAUDE_CODE_DISABLE_AGENT_VIEW=1"), "{line}");
+        assert!(
+            env.contains("HOPTY_SESSION=proj\0") && env.contains("CLAUDE_CODE_DISABLE_AGENT_VIEW=1"),
+            "{line}"
+        );
         world.assert_nothing_left();
     }
 }
@@ -148,14 +160,23 @@ fn forms_that_are_sessions_are_supervised() {
 fn pipes_arguments_and_code_are_claude_s() {
     let mut world = world();
     world.set("CODE", "3");
-    let odd = ["-p", "two words", "", "*", "$HOME", "-", "--", "ls", "line\nend", "'\"\\"].map(OsString::from);
+    let odd =
+        ["-p", "two words", "", "*", "$HOME", "-", "--", "ls", "line\nend", "'\"\\"].map(OsString::from);
     let mut args = odd.to_vec();
     args.push(OsString::from_vec(b"not utf-8: \xff\xfe\xc3".to_vec()));
-    let mut child = command(&world, &args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(&world, &args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let input: Vec<u8> = (0..200_000u32).map(|n| n.to_le_bytes()[0]).collect();
     child.stdin.take().unwrap().write_all(&input).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!((text(&output.stdout), text(&output.stderr), output.status.code()), ("to-out\n".into(), "to-err\n".into(), Some(3)));
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr), output.status.code()),
+        ("to-out\n".into(), "to-err\n".into(), Some(3))
+    );
     assert_eq!(told_args(&world), args);
     assert!(told(&world, "in") == input);
 }
@@ -163,8 +184,12 @@ fn pipes_arguments_and_code_are_claude_s() {
 #[test]
 fn the_environment_is_not_touched() {
     let mut world = world();
-    for (name, value) in [("CLAUDE_CODE_CHILD_SESSION", "1"), ("CLAUDECODE", "1"), ("HOPTY_SESSION", "outer"), ("ODD", "a\nb=c\u{e9}")]
-    {
+    for (name, value) in [
+        ("CLAUDE_CODE_CHILD_SESSION", "1"),
+        ("CLAUDECODE", "1"),
+        ("HOPTY_SESSION", "outer"),
+        ("ODD", "a\nb=c\u{e9}"),
+    ] {
         world.set(name, value);
     }
     // A program that prints its environment itself: a shell would add to it.
@@ -176,7 +201,8 @@ fn the_environment_is_not_touched() {
         all.sort();
         all
     };
-    let found = sorted(output.stdout.split(|b| *b == 0).filter(|v| !v.is_empty()).map(<[u8]>::to_vec).collect());
+    let found =
+        sorted(output.stdout.split(|b| *b == 0).filter(|v| !v.is_empty()).map(<[u8]>::to_vec).collect());
     let wanted = sorted(world.env.iter().map(|(n, v)| [n.as_bytes(), b"=", v.as_bytes()].concat()).collect());
     assert_eq!(found, wanted);
 }
@@ -272,7 +298,8 @@ fn signals_are_at_their_defaults_after_it() {
     let claude = world.home.join("claude");
     write(&claude, "#!/bin/sh\nexec grep -E '^Sig(Blk|Ign)' /proc/self/status\n", 0o755);
     let output = command(&world, &words("-p")).output().unwrap();
-    let wanted = Command::new("sh").args(["-c", "exec grep -E '^Sig(Blk|Ign)' /proc/self/status"]).output().unwrap();
+    let wanted =
+        Command::new("sh").args(["-c", "exec grep -E '^Sig(Blk|Ign)' /proc/self/status"]).output().unwrap();
     assert_eq!(text(&output.stdout), text(&wanted.stdout));
 }
 
@@ -282,7 +309,8 @@ fn hopty_installed_as_claude_finds_the_real_one() {
     let mut world = world();
     world.env.retain(|(name, _)| name != "HOPTY_PROGRAM_CLAUDE");
     let base = world.home.join("bin");
-    let (link, hard, chain, script) = (base.join("link"), base.join("hard"), base.join("chain"), base.join("script"));
+    let (link, hard, chain, script) =
+        (base.join("link"), base.join("hard"), base.join("chain"), base.join("script"));
     for dir in [&link, &hard, &chain, &script] {
         std::fs::create_dir_all(dir).unwrap();
     }
@@ -291,13 +319,22 @@ fn hopty_installed_as_claude_finds_the_real_one() {
     let own = base.join("own");
     std::fs::copy(hopty(), &own).unwrap();
     std::fs::hard_link(&own, hard.join("claude")).unwrap();
-    write(&script.join("claude"), &format!("#!/bin/sh\n# a wrapper\nexec '{}' \"$@\"\n", hopty().display()), 0o755);
+    write(
+        &script.join("claude"),
+        &format!("#!/bin/sh\n# a wrapper\nexec '{}' \"$@\"\n", hopty().display()),
+        0o755,
+    );
     for (dir, program) in [(&link, hopty()), (&chain, hopty()), (&script, hopty()), (&hard, own.clone())] {
         let path = format!("{}:{}:/usr/bin:/bin", dir.display(), world.home.display());
         world.set("PATH", &path);
         for started in [program.clone(), dir.join("claude")] {
             let mut command = Command::new(&started);
-            command.args(["-p", "x"]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).stdin(Stdio::null());
+            command
+                .args(["-p", "x"])
+                .env_clear()
+                .envs(world.env.iter().cloned())
+                .current_dir(&world.project)
+                .stdin(Stdio::null());
             let output = command.output().unwrap();
             if system_claude() {
                 support::skip("a claude is installed for all users");
@@ -317,7 +354,10 @@ fn system_claude() -> bool {
 fn fails(output: &Output, code: i32, words: &str) -> String {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    assert!(said.starts_with("hopty: start: claude: ") && said.contains(words) && said.contains("\nhint: "), "{said}");
+    assert!(
+        said.starts_with("hopty: start: claude: ") && said.contains(words) && said.contains("\nhint: "),
+        "{said}"
+    );
     said
 }
 
@@ -340,7 +380,14 @@ fn a_claude_that_leads_back_to_hopty_is_refused() {
     fails(&command(&world, &words("-p x")).output().unwrap(), 127, "is hopty itself");
     // A script may hide the name: then the depth ends it, straight through as well as supervised.
     let hidden = world.home.join("hidden");
-    write(&hidden, &format!("#!/bin/sh\nH='{}'/$(echo hop)ty\nexec \"$H\" \"$@\"\n", hopty().parent().unwrap().display()), 0o755);
+    write(
+        &hidden,
+        &format!(
+            "#!/bin/sh\nH='{}'/$(echo hop)ty\nexec \"$H\" \"$@\"\n",
+            hopty().parent().unwrap().display()
+        ),
+        0o755,
+    );
     world.set("HOPTY_PROGRAM_CLAUDE", hidden.to_str().unwrap());
     let output = command(&world, &words("-p x")).stdin(Stdio::null()).output().unwrap();
     let said = fails(&output, 125, "seems to start hopty");
@@ -377,7 +424,10 @@ fn without_a_claude_it_is_said_how_to_get_one() {
     world.set("PATH", "/usr/bin:/bin");
     for args in ["", "-p x", "mcp list"] {
         let said = fails(&command(&world, &words(args)).output().unwrap(), 127, "cannot find claude");
-        assert!(said.contains("npm install -g @anthropic-ai/claude-code") && said.contains("hopty demo"), "{said}");
+        assert!(
+            said.contains("npm install -g @anthropic-ai/claude-code") && said.contains("hopty demo"),
+            "{said}"
+        );
     }
     let mut term = in_terminal(&world, "");
     assert_eq!(term.wait_exit(), 127);
@@ -390,7 +440,9 @@ fn without_a_claude_it_is_said_how_to_get_one() {
     write(&bin.join("claude"), "#!/no/such/interpreter\n", 0o755);
     let output = command(&world, &words("-p x")).output().unwrap();
     assert_eq!(output.status.code(), Some(126), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("/no/such/interpreter") || text(&output.stderr).contains("interpreter"));
+    assert!(
+        text(&output.stderr).contains("/no/such/interpreter") || text(&output.stderr).contains("interpreter")
+    );
 }
 
 #[test]

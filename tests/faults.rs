@@ -45,7 +45,10 @@ fn keys_that_were_kept_approve_nothing() {
     // Two more answers of the host: what it still had to type would have been typed by then.
     world.wait_state("blocked");
     world.status();
-    assert!(!world.project.join("approved").exists(), "an Enter that was typed before the dialog answered it");
+    assert!(
+        !world.project.join("approved").exists(),
+        "an Enter that was typed before the dialog answered it"
+    );
     // It is for the person, whose key passes those that wait.
     term.send("\r");
     wait_for("the person's answer", || world.project.join("approved").exists().then_some(()));
@@ -115,7 +118,10 @@ fn how_a_program_ended_is_told_as_it_was() {
         world.status()["exit"].clone()
     };
     let killed = exit(&["--kill"], "sleep 1000");
-    assert_eq!((&killed["kind"], &killed["signal"], &killed["code"]), (&"signaled".into(), &9.into(), &137.into()));
+    assert_eq!(
+        (&killed["kind"], &killed["signal"], &killed["code"]),
+        (&"signaled".into(), &9.into(), &137.into())
+    );
     let ended = exit(&[], "trap 'exit 143' TERM; : > ready; while :; do sleep 0.01; done");
     assert_eq!((ended["kind"].as_str(), ended["signal"].is_null()), (Some("exited"), true), "{ended}");
 }

@@ -1,10 +1,11 @@
-//! The history of the screen model and what a change of size does to it, against alacritty_terminal: the same rows, from the
-//! oldest line of the history to the last one of the screen, with their colours.
+//! The history of the screen model and what a change of size does to it, against alacritty_terminal: the same
+//! rows, from the oldest line of the history to the last one of the screen, with their colours.
 //!
-//! The two share them out differently between history and screen. Here a screen that is not full keeps its first row when it
-//! grows, and empty rows below the cursor go first when it shrinks. So it is all rows that are compared; and the cursor stands
-//! behind all text, because alacritty drops what is below it. Lines end with a character: where blanks alone ran over, the row
-//! that they stand in is as empty as one that was erased, and is kept here.
+//! The two share them out differently between history and screen. Here a screen that is not full keeps its
+//! first row when it grows, and empty rows below the cursor go first when it shrinks. So it is all rows that
+//! are compared; and the cursor stands behind all text, because alacritty drops what is below it. Lines end
+//! with a character: where blanks alone ran over, the row that they stand in is as empty as one that was
+//! erased, and is kept here.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -76,7 +77,8 @@ impl Both {
 
     fn our_rows(&self) -> Vec<Row> {
         let row = |runs: Vec<StyledRun>| {
-            let cells = runs.iter().flat_map(|run| run.text.chars().map(|ch| (ch, run.style.fg, run.style.bg)));
+            let cells =
+                runs.iter().flat_map(|run| run.text.chars().map(|ch| (ch, run.style.fg, run.style.bg)));
             trimmed(cells.filter(|cell| cell.0.width() != Some(0)).collect())
         };
         let kept = (0..self.ours.history_len()).map(|at| row(self.ours.history_row_runs(at)));
@@ -87,7 +89,9 @@ impl Both {
         let grid = self.theirs.grid();
         let row = |at: i32| {
             let cells = (0..grid.columns()).map(|col| &grid[Line(at)][Column(col)]);
-            let shown = cells.filter(|cell| !cell.flags.intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER));
+            let shown = cells.filter(|cell| {
+                !cell.flags.intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER)
+            });
             trimmed(shown.map(|cell| (cell.c, color(cell.fg), color(cell.bg))).collect())
         };
         filled((grid.topmost_line().0..=grid.bottommost_line().0).map(row).collect())
@@ -100,7 +104,15 @@ fn line() -> impl Strategy<Value = String> {
         2 => prop::sample::select(vec!["漢字", "語", "é─", "e\u{301}", "한글 x"]).prop_map(str::to_owned),
         1 => "[a-z]{60,200}",
     ];
-    let look = prop::sample::select(vec!["", "", "\x1b[31m", "\x1b[1;92m", "\x1b[38;5;200m", "\x1b[38;2;1;2;3m", "\x1b[m"]);
+    let look = prop::sample::select(vec![
+        "",
+        "",
+        "\x1b[31m",
+        "\x1b[1;92m",
+        "\x1b[38;5;200m",
+        "\x1b[38;2;1;2;3m",
+        "\x1b[m",
+    ]);
     vec((look, text), 0..4).prop_map(|parts| {
         let parts: String = parts.into_iter().map(|(look, text)| look.to_owned() + &text).collect();
         parts + "\x1b[m.\r\n"

@@ -1,4 +1,5 @@
-//! Hooks that are switched off, and hooks of the person's own beside hopty's: with the stand-in and the real Claude Code.
+//! Hooks that are switched off, and hooks of the person's own beside hopty's: with the stand-in and the real
+//! Claude Code.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -40,11 +41,13 @@ cases! {
     }
 }
 
-/// Without a host, with one that is gone, and with anything at all on its input, a hook ends with 0 and says nothing.
+/// Without a host, with one that is gone, and with anything at all on its input, a hook ends with 0 and says
+/// nothing.
 #[test]
 fn item_061_a_hook_is_silent_whatever_is_missing() {
     let gone = tempfile::tempdir().unwrap().path().join("gone.sock");
-    let events = hopty::claude::plugin::FULL.iter().chain(&hopty::claude::plugin::OLD).map(|(event, _)| *event);
+    let events =
+        hopty::claude::plugin::FULL.iter().chain(&hopty::claude::plugin::OLD).map(|(event, _)| *event);
     for (n, event) in events.chain(["Nonsense", ""]).enumerate() {
         let input: &[u8] = [&b"{}"[..], b"", b"not json \xff\0", b"{\"session_id\":\"../x\"}"][n % 4];
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hopty"));
@@ -52,16 +55,24 @@ fn item_061_a_hook_is_silent_whatever_is_missing() {
         if n % 2 == 0 {
             command.env("HOPTY_SOCKET", &gone);
         }
-        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
         let mut child = command.spawn().unwrap();
         // It may have gone before it has read anything.
         let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input);
         let done = child.wait_with_output().unwrap();
-        assert_eq!((done.status.code(), done.stdout.len(), done.stderr.len()), (Some(0), 0, 0), "{event}: {done:?}");
+        assert_eq!(
+            (done.status.code(), done.stdout.len(), done.stderr.len()),
+            (Some(0), 0, 0),
+            "{event}: {done:?}"
+        );
     }
 }
 
-/// A host that never answers, and one that answers late: a hook waits as long as its command says, and says nothing else.
+/// A host that never answers, and one that answers late: a hook waits as long as its command says, and says
+/// nothing else.
 #[test]
 fn a_hook_waits_for_a_silent_host_as_long_as_it_was_told_and_no_longer() {
     let dir = tempfile::tempdir().unwrap();
@@ -70,7 +81,10 @@ fn a_hook_waits_for_a_silent_host_as_long_as_it_was_told_and_no_longer() {
     let call = |ack: Option<&str>| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hopty"));
         command.args(["hook", "Stop"]).args(ack).env_clear().env("HOPTY_SOCKET", &socket);
-        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
         let mut child = command.spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"{}").unwrap();
         child
@@ -78,7 +92,11 @@ fn a_hook_waits_for_a_silent_host_as_long_as_it_was_told_and_no_longer() {
     for ack in [None, Some("20"), Some("not a number")] {
         // Nobody takes the connection; the kernel does.
         let done = call(ack).wait_with_output().unwrap();
-        assert_eq!((done.status.code(), done.stdout.len(), done.stderr.len()), (Some(0), 0, 0), "{ack:?}: {done:?}");
+        assert_eq!(
+            (done.status.code(), done.stdout.len(), done.stderr.len()),
+            (Some(0), 0, 0),
+            "{ack:?}: {done:?}"
+        );
         drop(listener.accept().unwrap());
     }
     // The one that was told to wait for a minute is there for an answer that comes when it comes.
@@ -100,7 +118,8 @@ fn a_hook_waits_for_a_silent_host_as_long_as_it_was_told_and_no_longer() {
 /// `hooks.ack` reaches the command that Claude is given.
 #[test]
 fn the_wait_of_a_hook_is_that_of_the_configuration() {
-    let mut world = World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Hello.").filling(3000))).unwrap();
+    let mut world =
+        World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Hello.").filling(3000))).unwrap();
     world.set("HOPTY_HOOKS_ACK", "2s");
     world.ask(&["--detached"]);
     let hooks = std::fs::read_to_string(world.session_dir().join("plugin/hooks/hooks.json")).unwrap();
@@ -186,7 +205,8 @@ fn hands_over_without_hooks(world: &World, flags: &[&str], told: &str) {
 
 fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::bash(r#"mkdir -p .claude && echo '{"env":{"PLANTED":"1"}}' > .claude/settings.json"#).filling(100_000),
+        0 => Reply::bash(r#"mkdir -p .claude && echo '{"env":{"PLANTED":"1"}}' > .claude/settings.json"#)
+            .filling(100_000),
         1 => Reply::bash("echo more").filling(190_000),
         _ => Reply::text("Done with it.").filling(195_000),
     });
@@ -202,8 +222,8 @@ fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
     world.leave(term);
 }
 
-/// Hooks in the user's and the project's settings, in `--settings` and in two plugins, of which one has the name that
-/// hopty's own might have.
+/// Hooks in the user's and the project's settings, in `--settings` and in two plugins, of which one has the
+/// name that hopty's own might have.
 fn item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched(kind: Kind) {
     let Some(world) = World::new(kind, Script::filling_loop("echo step", 40_000)) else { return };
     let marks = world.root.path().join("marks");
@@ -227,7 +247,8 @@ fn item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched
         let dir = world.root.path().join(name);
         std::fs::create_dir_all(dir.join(".claude-plugin")).unwrap();
         std::fs::create_dir_all(dir.join("hooks")).unwrap();
-        let manifest = serde_json::json!({"name": name, "version": "1.0.0", "description": "of the person's own"});
+        let manifest =
+            serde_json::json!({"name": name, "version": "1.0.0", "description": "of the person's own"});
         std::fs::write(dir.join(".claude-plugin/plugin.json"), manifest.to_string()).unwrap();
         std::fs::write(dir.join("hooks/hooks.json"), hooks(&format!("plugin-{name}")).to_string()).unwrap();
         flags.extend(["--plugin-dir".to_owned(), dir.display().to_string()]);
@@ -244,7 +265,11 @@ fn item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched
     }
     world.wait_decision("handoff.consumed", 1);
     wait_for("every hook of the person's own in the next run too", marked);
-    assert_eq!([&user, &project].map(|path| std::fs::read(path).unwrap()), before, "their files are left alone");
+    assert_eq!(
+        [&user, &project].map(|path| std::fs::read(path).unwrap()),
+        before,
+        "their files are left alone"
+    );
     let files = [beside(&world.project), beside(&world.project.join(".claude"))];
     assert_eq!(files, files_before, "there is nothing of hopty's that somebody would have to clean up");
     world.leave(term);

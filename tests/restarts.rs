@@ -1,5 +1,5 @@
-//! Fifty restarts in a row, on the stand-in agent: the host holds no more descriptors, watches, processes and memory
-//! after them than before, and nothing is left when it ends. `--nocapture` prints the figures.
+//! Fifty restarts in a row, on the stand-in agent: the host holds no more descriptors, watches, processes and
+//! memory after them than before, and nothing is left when it ends. `--nocapture` prints the figures.
 
 #![allow(clippy::unwrap_used)]
 
@@ -39,7 +39,10 @@ fn item_012_the_host_restarts_fifty_times_and_leaves_nothing_behind() {
     (BEFORE + 1..=BEFORE + RESTARTS).for_each(restart);
     let after = Held::by(host, &world);
     println!("before: {before:?}\nafter {RESTARTS} restarts: {after:?}");
-    assert_eq!((&after.descriptors, after.watches, after.processes), (&before.descriptors, before.watches, before.processes));
+    assert_eq!(
+        (&after.descriptors, after.watches, after.processes),
+        (&before.descriptors, before.watches, before.processes)
+    );
     assert!(after.resident_kb < before.resident_kb + 4096, "before {before:?}, after {after:?}");
     world.leave(term);
     let temporary = temporary_files(&world.home);
@@ -66,8 +69,9 @@ impl Held {
         let mut last = None;
         wait_for("the host to come to rest", || {
             let now = Held::look(host, world);
-            let same =
-                last.as_ref().is_some_and(|last: &Held| (last.processes, &last.descriptors) == (now.processes, &now.descriptors));
+            let same = last.as_ref().is_some_and(|last: &Held| {
+                (last.processes, &last.descriptors) == (now.processes, &now.descriptors)
+            });
             last = Some(now);
             same.then(|| last.take()).flatten()
         })
@@ -76,12 +80,16 @@ impl Held {
     fn look(host: i64, world: &World) -> Held {
         let proc = Path::new("/proc").join(host.to_string());
         let links = std::fs::read_dir(proc.join("fd")).unwrap().flatten();
-        let mut descriptors: Vec<String> =
-            links.filter_map(|entry| std::fs::read_link(entry.path()).ok()).map(|path| kind_of(&path)).collect();
+        let mut descriptors: Vec<String> = links
+            .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+            .map(|path| kind_of(&path))
+            .collect();
         descriptors.sort();
         let infos = std::fs::read_dir(proc.join("fdinfo")).unwrap().flatten();
-        let watches =
-            infos.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).map(|text| text.matches("inotify wd:").count()).sum();
+        let watches = infos
+            .filter_map(|entry| std::fs::read_to_string(entry.path()).ok())
+            .map(|text| text.matches("inotify wd:").count())
+            .sum();
         let status = std::fs::read_to_string(proc.join("status")).unwrap();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let resident_kb = resident.trim().trim_end_matches(" kB").parse().unwrap();

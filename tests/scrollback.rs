@@ -1,5 +1,5 @@
-//! What a person finds above the prompt after a hand-over: run inside tmux, which keeps a history, and read from there. Inline
-//! and full-screen, with the stand-in agent and with the real Claude Code.
+//! What a person finds above the prompt after a hand-over: run inside tmux, which keeps a history, and read
+//! from there. Inline and full-screen, with the stand-in agent and with the real Claude Code.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -32,7 +32,13 @@ impl Tmux<'_> {
     }
 
     fn ask(&self, args: &[&str]) -> String {
-        let output = Command::new(TMUX).arg("-S").arg(&self.socket).args(args).env_clear().envs(self.world.env.clone()).output();
+        let output = Command::new(TMUX)
+            .arg("-S")
+            .arg(&self.socket)
+            .args(args)
+            .env_clear()
+            .envs(self.world.env.clone())
+            .output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     }
 
@@ -49,7 +55,10 @@ impl Drop for Tmux<'_> {
 }
 
 fn at(history: &[String], text: &str) -> usize {
-    history.iter().rposition(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text:?} in:\n{}", history.join("\n")))
+    history
+        .iter()
+        .rposition(|line| line.contains(text))
+        .unwrap_or_else(|| panic!("no {text:?} in:\n{}", history.join("\n")))
 }
 
 fn hand_over(kind: Kind, full_screen: bool) {
@@ -83,7 +92,8 @@ fn hand_over(kind: Kind, full_screen: bool) {
         let boxes = history[last..line].iter().filter(|row| row.starts_with('❯')).count();
         assert_eq!(boxes, 0, "without the old prompt box:\n{}", history.join("\n"));
     } else {
-        let (last, line, next) = (at(&shown, "Its last line."), at(&shown, "hopty: "), at(&shown, "Continuing from handoff HO"));
+        let (last, line, next) =
+            (at(&shown, "Its last line."), at(&shown, "hopty: "), at(&shown, "Continuing from handoff HO"));
         assert!(last < line && line < next, "{}", shown.join("\n"));
         let boxes = shown[last..line].iter().filter(|row| row.starts_with('❯')).count();
         assert_eq!(boxes, 0, "the old prompt box is gone:\n{}", shown.join("\n"));

@@ -1,5 +1,6 @@
-//! What hopty undoes, judged by another terminal than its own model: alacritty's. It knows fewer modes, and disagrees with
-//! xterm about some (the alternate screen has one number there), so that only what both agree on can be relied on.
+//! What hopty undoes, judged by another terminal than its own model: alacritty's. It knows fewer modes, and
+//! disagrees with xterm about some (the alternate screen has one number there), so that only what both agree
+//! on can be relied on.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -97,24 +98,42 @@ fn nothing_is_left_on() {
 
 #[test]
 fn the_cursor_stays_where_it_was() {
-    for (bytes, _) in UNDO_STEPS.iter().flat_map(|step| step.examples).filter(|(bytes, _)| !bytes.contains('r')) {
+    for (bytes, _) in
+        UNDO_STEPS.iter().flat_map(|step| step.examples).filter(|(bytes, _)| !bytes.contains('r'))
+    {
         let text = format!("{bytes}\x1b[4;3Hab");
         let (other, undo) = undone("", &text);
         let entered = [47, 1047, 1049].iter().any(|number| bytes.contains(&format!("\x1b[?{number}h")));
         if !entered {
             let point = other.term.grid().cursor.point;
-            assert_eq!((point.line.0, point.column.0), (3, 4), "{bytes:?} {:?}", String::from_utf8_lossy(&undo));
+            assert_eq!(
+                (point.line.0, point.column.0),
+                (3, 4),
+                "{bytes:?} {:?}",
+                String::from_utf8_lossy(&undo)
+            );
         }
     }
 }
 
-/// Whichever numbers a child mixes, the primary screen is shown again and what stood there still stands there.
+/// Whichever numbers a child mixes, the primary screen is shown again and what stood there still stands
+/// there.
 #[test]
 fn the_way_back_fits_terminals_that_know_one_number_only() {
-    for enter in ["\x1b[?1049h", "\x1b[?47h\x1b[?1049h", "\x1b[?1047h\x1b[?1049h", "\x1b[?1049h\x1b[?47h", "\x1b[?1049h\x1b[?1047h"] {
+    for enter in [
+        "\x1b[?1049h",
+        "\x1b[?47h\x1b[?1049h",
+        "\x1b[?1047h\x1b[?1049h",
+        "\x1b[?1049h\x1b[?47h",
+        "\x1b[?1049h\x1b[?1047h",
+    ] {
         let bytes = format!("first\r\nsecond{enter}\x1b[2Jthere");
         let (other, undo) = undone("", &bytes);
-        assert!(!other.term.mode().contains(TermMode::ALT_SCREEN), "{enter:?} {:?}", String::from_utf8_lossy(&undo));
+        assert!(
+            !other.term.mode().contains(TermMode::ALT_SCREEN),
+            "{enter:?} {:?}",
+            String::from_utf8_lossy(&undo)
+        );
         assert_eq!((other.row(0).as_str(), other.row(1).as_str()), ("first", "second"), "{enter:?}");
         let point = other.term.grid().cursor.point;
         assert_eq!((point.line.0, point.column.0), (1, 6), "{enter:?}");
@@ -124,9 +143,13 @@ fn the_way_back_fits_terminals_that_know_one_number_only() {
 #[test]
 fn flags_that_were_pushed_before_are_found_again() {
     let before = TermMode::DISAMBIGUATE_ESC_CODES | TermMode::REPORT_EVENT_TYPES;
-    for bytes in
-        ["\x1b[>1u", "\x1b[>1u\x1b[>5u\x1b[<u", "\x1b[?1049h\x1b[>5u", "\x1b[>1u\x1b[?1049h\x1b[>5u\x1b[>7u", "\x1b[>1u\x1b[=9u"]
-    {
+    for bytes in [
+        "\x1b[>1u",
+        "\x1b[>1u\x1b[>5u\x1b[<u",
+        "\x1b[?1049h\x1b[>5u",
+        "\x1b[>1u\x1b[?1049h\x1b[>5u\x1b[>7u",
+        "\x1b[>1u\x1b[=9u",
+    ] {
         let (other, undo) = undone("\x1b[>3u", bytes);
         let flags = *other.term.mode() & TermMode::KITTY_KEYBOARD_PROTOCOL;
         assert_eq!(flags, before, "{bytes:?} {:?}", String::from_utf8_lossy(&undo));
@@ -135,9 +158,18 @@ fn flags_that_were_pushed_before_are_found_again() {
 
 #[test]
 fn what_is_cut_swallows_neither_the_undo_nor_what_follows() {
-    for cut in
-        ["\x1b", "\x1b[", "\x1b[38;2;1", "\x1b(", "\x1b]0;ti", "\x1b]8;;http://", "\x1b]52;c;aG", "\x1bPq#1", "\x1b_Ga=T;", "\x1b[\n"]
-    {
+    for cut in [
+        "\x1b",
+        "\x1b[",
+        "\x1b[38;2;1",
+        "\x1b(",
+        "\x1b]0;ti",
+        "\x1b]8;;http://",
+        "\x1b]52;c;aG",
+        "\x1bPq#1",
+        "\x1b_Ga=T;",
+        "\x1b[\n",
+    ] {
         for on in ["", "\x1b[?2004h"] {
             let bytes = format!("{on}{cut}");
             let (mut other, _) = undone("", &bytes);

@@ -1,5 +1,5 @@
-//! `docs/SEEDS.md` is held to the code: every item of the source documents has its row, in order, with a status, a place that
-//! exists and a test that runs; and every such test is in the table.
+//! `docs/SEEDS.md` is held to the code: every item of the source documents has its row, in order, with a
+//! status, a place that exists and a test that runs; and every such test is in the table.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -30,7 +30,9 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     let page = text(PAGE);
-    let cells = |line: &str| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let cells = |line: &str| {
+        line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
+    };
     let items = page.split("\n## Boxes").next().unwrap();
     items
         .lines()
@@ -39,7 +41,12 @@ fn rows() -> Vec<Row> {
         .filter(|cells| cells[0].len() == 3)
         .map(|cells| {
             let [item, _, status, place, shown] = &cells[..] else { panic!("five cells: {cells:?}") };
-            Row { item: item.parse().unwrap(), status: status.clone(), place: place.clone(), shown: shown.clone() }
+            Row {
+                item: item.parse().unwrap(),
+                status: status.clone(),
+                place: place.clone(),
+                shown: shown.clone(),
+            }
         })
         .collect()
 }
@@ -49,7 +56,8 @@ fn words(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// Every function `item_NNN_...` in the tree, with the file it stands in; what is ignored or no test is a finding.
+/// Every function `item_NNN_...` in the tree, with the file it stands in; what is ignored or no test is a
+/// finding.
 fn item_tests(wrong: &mut Vec<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let all: Vec<String> = files("src", ".rs").into_iter().chain(files("tests", ".rs")).collect();
@@ -122,8 +130,11 @@ fn kebab(name: &str) -> String {
 fn verbs() -> BTreeSet<String> {
     let names = Names::read(&sources());
     let of = |path: &str| names.enums[path].iter().map(|name| kebab(name)).collect::<Vec<_>>();
-    let mut all: BTreeSet<String> = of("cli::args::Verb").into_iter().map(|verb| format!("hopty {verb}")).collect();
-    for (verb, path) in [("handoff", "cli::handoff::args::HandoffVerb"), ("channel", "cli::channel::ChannelVerb")] {
+    let mut all: BTreeSet<String> =
+        of("cli::args::Verb").into_iter().map(|verb| format!("hopty {verb}")).collect();
+    for (verb, path) in
+        [("handoff", "cli::handoff::args::HandoffVerb"), ("channel", "cli::channel::ChannelVerb")]
+    {
         all.extend(of(path).into_iter().map(|sub| format!("hopty {verb} {sub}")));
     }
     // Read before anything else is, and those of later work.
@@ -142,12 +153,21 @@ fn every_item_has_its_row_its_status_and_its_tests() {
     let mut wrong = Vec::new();
     let tests = item_tests(&mut wrong);
     let rows = rows();
-    assert_eq!(rows.iter().map(|row| row.item).collect::<Vec<_>>(), ITEMS.collect::<Vec<_>>(), "one row an item, in order");
+    assert_eq!(
+        rows.iter().map(|row| row.item).collect::<Vec<_>>(),
+        ITEMS.collect::<Vec<_>>(),
+        "one row an item, in order"
+    );
     let (functions, mut named) = (functions(), BTreeSet::new());
     for row in &rows {
         let item = row.item;
-        let others = words(&row.shown).into_iter().filter(|word| word.contains('_') && number(word).is_none());
-        wrong.extend(others.filter(|name| !functions.contains(*name)).map(|name| format!("{item:03}: there is no test {name}")));
+        let others =
+            words(&row.shown).into_iter().filter(|word| word.contains('_') && number(word).is_none());
+        wrong.extend(
+            others
+                .filter(|name| !functions.contains(*name))
+                .map(|name| format!("{item:03}: there is no test {name}")),
+        );
         let shown: Vec<&str> = words(&row.shown).into_iter().filter(|word| number(word).is_some()).collect();
         for name in &shown {
             if !tests.contains_key(*name) {
@@ -178,7 +198,12 @@ fn every_item_has_its_row_its_status_and_its_tests() {
             other => wrong.push(format!("{item:03}: status {other:?}")),
         }
     }
-    wrong.extend(tests.iter().filter(|(name, _)| !named.contains(*name)).map(|(name, file)| format!("{file}: {name} is in no row")));
+    wrong.extend(
+        tests
+            .iter()
+            .filter(|(name, _)| !named.contains(*name))
+            .map(|(name, file)| format!("{file}: {name} is in no row")),
+    );
     none(&wrong);
 }
 
@@ -186,7 +211,8 @@ fn every_item_has_its_row_its_status_and_its_tests() {
 fn what_the_rows_point_to_exists() {
     let (verbs, mut wrong) = (verbs(), Vec::new());
     let keys: BTreeSet<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
-    let later: BTreeSet<&str> = ["hopty conversations", "hopty backup", "hopty restore", "hopty setup"].into();
+    let later: BTreeSet<&str> =
+        ["hopty conversations", "hopty backup", "hopty restore", "hopty setup"].into();
     for row in rows() {
         let places = words(&row.place);
         if places.is_empty() {
@@ -195,7 +221,9 @@ fn what_the_rows_point_to_exists() {
         for place in places {
             let there = match place {
                 "hopty" => true,
-                verb if verb.starts_with("hopty ") => verbs.contains(verb) || row.status == "later" && later.contains(verb),
+                verb if verb.starts_with("hopty ") => {
+                    verbs.contains(verb) || row.status == "later" && later.contains(verb)
+                }
                 path if path.contains('/') => root().join(path).exists(),
                 key => keys.contains(key),
             };
@@ -210,7 +238,10 @@ fn what_the_rows_point_to_exists() {
 #[test]
 fn every_contradiction_is_held() {
     let page = text(PAGE);
-    let held: Vec<String> = page.lines().filter_map(|line| line.strip_prefix("| K")?.split(' ').next().map(str::to_owned)).collect();
+    let held: Vec<String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| K")?.split(' ').next().map(str::to_owned))
+        .collect();
     assert_eq!(held, (1..=28).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
@@ -222,9 +253,15 @@ fn every_box_and_every_risk_names_tests_that_exist() {
     for (what, numbers) in LISTS {
         let head = format!("| {what} ");
         let of = |line: &str| line.strip_prefix(&head)?.split(' ').next()?.parse::<u32>().ok();
-        let rows: Vec<(u32, Vec<&str>)> =
-            page.lines().filter_map(|line| Some((of(line)?, words(line.trim_matches('|').split(" | ").nth(2)?)))).collect();
-        assert_eq!(rows.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers.collect::<Vec<_>>(), "{what}");
+        let rows: Vec<(u32, Vec<&str>)> = page
+            .lines()
+            .filter_map(|line| Some((of(line)?, words(line.trim_matches('|').split(" | ").nth(2)?))))
+            .collect();
+        assert_eq!(
+            rows.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
+            numbers.collect::<Vec<_>>(),
+            "{what}"
+        );
         for (number, tests) in rows {
             let missing: Vec<&&str> = tests.iter().filter(|test| !functions.contains(**test)).collect();
             assert!(!tests.is_empty() && missing.is_empty(), "{what} {number}: there is no test {missing:?}");

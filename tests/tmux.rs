@@ -1,5 +1,5 @@
-//! `docs/TMUX.md` in a real tmux with a socket of its own: its setup loads, the segment shows, the keys work, and what it
-//! says about what gets through is so.
+//! `docs/TMUX.md` in a real tmux with a socket of its own: its setup loads, the segment shows, the keys work,
+//! and what it says about what gets through is so.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -51,7 +51,8 @@ impl Tmux {
         };
         tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "40", "exec /bin/sh"]);
         tmux(&["source-file", conf.to_str().unwrap()]);
-        let term = Term::start(TMUX.as_ref(), &["-L", "hopty", "attach"], &world.env, &world.project, (120, 40));
+        let term =
+            Term::start(TMUX.as_ref(), &["-L", "hopty", "attach"], &world.env, &world.project, (120, 40));
         term.wait_for("tmux", |screen| screen.alternate() && screen.lines()[39].starts_with("[0]"));
         let tmux = Tmux { world, term };
         Some(tmux)
@@ -68,7 +69,9 @@ impl Tmux {
     /// tmux's prefix key and another. Not at once: what comes within a millisecond tmux takes for a paste.
     fn bound(&self, key: &str) {
         self.term.send(PREFIX);
-        wait_for("tmux to have its prefix", || (self.ask(&["list-clients", "-F", "#{client_prefix}"]).trim() == "1").then_some(()));
+        wait_for("tmux to have its prefix", || {
+            (self.ask(&["list-clients", "-F", "#{client_prefix}"]).trim() == "1").then_some(())
+        });
         self.term.send(key);
     }
 
@@ -100,8 +103,9 @@ fn the_segment_names_sessions_and_states() {
     tmux.detached("alpha", "exec sleep 1000");
     tmux.detached("beta", "exec sleep 1000");
     tmux.ask(&["refresh-client", "-S"]);
-    tmux.term
-        .wait_for("the segment", |screen| screen.lines().last().is_some_and(|line| line.contains("alpha unknown -   beta unknown -")));
+    tmux.term.wait_for("the segment", |screen| {
+        screen.lines().last().is_some_and(|line| line.contains("alpha unknown -   beta unknown -"))
+    });
     tmux.end();
 }
 
@@ -113,7 +117,8 @@ fn the_popup_shows_the_dashboard() {
     tmux.term.wait_text("hopty  1 session");
     tmux.term.wait_text("›alpha");
     tmux.term.send("q");
-    tmux.term.wait_for("the popup to close", |screen| !screen.lines().iter().any(|line| line.contains("›alpha")));
+    tmux.term
+        .wait_for("the popup to close", |screen| !screen.lines().iter().any(|line| line.contains("›alpha")));
     tmux.end();
 }
 
@@ -176,7 +181,9 @@ fn titles_notices_and_focus_get_through_as_the_page_says() {
     tmux.ask(&["new-window", &format!("hopty run --name writes -- sh {}", file.display())]);
     tmux.term.wait_text("ready");
     wait_for("the wrapped notice", || tmux.has_written("\x1b]9;wrapped notice\x07").then_some(()));
-    wait_for("the pane's title", || (tmux.ask(&["display", "-p", "#{pane_title}"]).trim() == "a title").then_some(()));
+    wait_for("the pane's title", || {
+        (tmux.ask(&["display", "-p", "#{pane_title}"]).trim() == "a title").then_some(())
+    });
     tmux.term.wait_for("the outer title", |screen| screen.title() == "a title");
     wait_for("the clipboard", || tmux.has_written("]52;").then_some(()));
     assert!(!tmux.has_written("plain notice"));
@@ -186,7 +193,9 @@ fn titles_notices_and_focus_get_through_as_the_page_says() {
     tmux.term.wait_text("033   [   O");
     // Shift+Enter, in the form that this tmux gives it: CSI 13;2u, or as it came.
     tmux.term.send("\x1b[27;2;13~");
-    tmux.term.wait_for("the key", |screen| screen.lines().iter().any(|line| line.contains("[   1") || line.contains("[   2")));
+    tmux.term.wait_for("the key", |screen| {
+        screen.lines().iter().any(|line| line.contains("[   1") || line.contains("[   2"))
+    });
     assert!(tmux.has_written("38;2;1;2;3m") || tmux.has_written("38:2::1:2:3m"), "a colour of 24 bits");
     tmux.end();
 }

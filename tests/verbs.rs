@@ -1,4 +1,5 @@
-//! Every verb of the design is reserved: none ever reaches Claude as a prompt, and README says which are not there yet.
+//! Every verb of the design is reserved: none ever reaches Claude as a prompt, and README says which are not
+//! there yet.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -53,7 +54,10 @@ const VERBS: [&str; 35] = [
 /// The verbs that README names as not there yet.
 fn later() -> BTreeSet<String> {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let list = readme.split("Reserved, and not in this version:").nth(1).expect("README lists the verbs that are not there yet");
+    let list = readme
+        .split("Reserved, and not in this version:")
+        .nth(1)
+        .expect("README lists the verbs that are not there yet");
     let list = list.split("\n\n").next().unwrap();
     list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -109,8 +113,15 @@ fn no_verb_reaches_claude() {
                 let done = home.hopty(args);
                 let said = String::from_utf8_lossy(&done.stderr).into_owned();
                 assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
-                assert_eq!(said.lines().next(), Some(format!("hopty: {verb} is not in this version").as_str()), "{args:?}");
-                assert!(said.lines().nth(1).is_some_and(|line| line.starts_with("hint: ")), "{args:?}: {said}");
+                assert_eq!(
+                    said.lines().next(),
+                    Some(format!("hopty: {verb} is not in this version").as_str()),
+                    "{args:?}"
+                );
+                assert!(
+                    said.lines().nth(1).is_some_and(|line| line.starts_with("hint: ")),
+                    "{args:?}: {said}"
+                );
                 assert!(done.stdout.is_empty());
             }
         } else {
@@ -120,7 +131,11 @@ fn no_verb_reaches_claude() {
             assert!(!said.contains("not in this version"), "{verb} belongs into README's list");
             assert!(!done.stdout.is_empty(), "{verb} has no help");
         }
-        assert!(!home.trace().exists(), "{verb} started Claude: {}", std::fs::read_to_string(home.trace()).unwrap());
+        assert!(
+            !home.trace().exists(),
+            "{verb} started Claude: {}",
+            std::fs::read_to_string(home.trace()).unwrap()
+        );
     }
     let known: BTreeSet<String> = VERBS.map(str::to_owned).into();
     assert!(later.is_subset(&known), "README names a verb that is none: {later:?}");
@@ -147,7 +162,8 @@ fn hopty_s_own_help_offers_nothing_that_is_claude_s() {
     let offered = said.split("Verbs:").nth(1).unwrap().lines().skip(1).take_while(|line| !line.is_empty());
     let offered: Vec<&str> = offered.filter_map(|line| line.split_whitespace().next()).collect();
     let later = later();
-    for verb in VERBS.iter().filter(|verb| !later.contains(**verb) && !["hook", "statusline"].contains(verb)) {
+    for verb in VERBS.iter().filter(|verb| !later.contains(**verb) && !["hook", "statusline"].contains(verb))
+    {
         assert!(offered.contains(verb), "{verb} is missing in {said}");
     }
     assert!(home.hopty(&["run", "--help"]).stdout.starts_with(b"Supervise any program"));
@@ -168,16 +184,24 @@ fn the_configuration_says_where_each_value_came_from() {
     assert_eq!(std::fs::read(&file).unwrap(), before);
     let nowhere = home.command(&["config", "init"]).env("XDG_CONFIG_HOME", "/dev/null").output().unwrap();
     let said = String::from_utf8(nowhere.stderr).unwrap();
-    assert!(nowhere.status.code() == Some(125) && said.contains("\nhint: check the permissions of its directory"), "{said}");
+    assert!(
+        nowhere.status.code() == Some(125) && said.contains("\nhint: check the permissions of its directory"),
+        "{said}"
+    );
     std::fs::write(&file, "[restart]\nmode = \"ask\"\n\n[context]\nprofile = \"s3\"\n").unwrap();
     std::fs::write(home.0.path().join(".hopty.toml"), "[handoff]\ngotchas = 7\n").unwrap();
     let shown = ask(&["config"]);
-    assert!(shown.1.contains("gotchas = 5") && shown.2.contains("/.hopty.toml is ignored: Claude does not trust"), "{shown:?}");
+    assert!(
+        shown.1.contains("gotchas = 5") && shown.2.contains("/.hopty.toml is ignored: Claude does not trust"),
+        "{shown:?}"
+    );
     assert!(shown.2.contains("\nhint: accept Claude's trust dialog here"), "{shown:?}");
     home.trust();
     let shown = ask(&["config"]);
     assert_eq!((shown.0, shown.2.as_str()), (Some(0), ""), "{shown:?}");
-    let remark = |line: &str| shown.1.lines().find(|l| l.starts_with(line)).and_then(|l| l.split_once("# ")).unwrap().1.to_owned();
+    let remark = |line: &str| {
+        shown.1.lines().find(|l| l.starts_with(line)).and_then(|l| l.split_once("# ")).unwrap().1.to_owned()
+    };
     assert!(remark("mode = \"ask\"").ends_with("/.config/hopty/config.toml:2"), "{}", shown.1);
     assert!(remark("gotchas = 7").ends_with("/.hopty.toml:2"), "{}", shown.1);
     assert_eq!(remark("ask = { percent = 60 }"), "profile s3");
@@ -187,7 +211,10 @@ fn the_configuration_says_where_each_value_came_from() {
     shown.1.parse::<toml::Table>().unwrap();
     let json: serde_json::Value = serde_json::from_str(&ask(&["config", "show", "--json"]).1).unwrap();
     let mode = json.as_array().unwrap().iter().find(|key| key["key"] == "restart.mode").unwrap();
-    assert_eq!((&mode["value"], &mode["default"], &mode["from"]), (&"ask".into(), &"auto".into(), &"user".into()));
+    assert_eq!(
+        (&mode["value"], &mode["default"], &mode["from"]),
+        (&"ask".into(), &"auto".into(), &"user".into())
+    );
     assert_eq!(ask(&["config", "check"]).1, "the configuration is valid: 4 keys are set\n");
     let conf = home.0.path().join(".claude/claudikins-acm.conf");
     std::fs::create_dir_all(conf.parent().unwrap()).unwrap();
@@ -197,15 +224,27 @@ fn the_configuration_says_where_each_value_came_from() {
     assert!(line.ends_with("/.claude/claudikins-acm.conf:2"), "{line}");
     std::fs::write(&conf, "THRESHOLD=much\n").unwrap();
     let told = ask(&["config", "check"]);
-    assert!(told.0 == Some(2) && told.1.contains("/.claude/claudikins-acm.conf:1: context.ask: must be"), "{told:?}");
+    assert!(
+        told.0 == Some(2) && told.1.contains("/.claude/claudikins-acm.conf:1: context.ask: must be"),
+        "{told:?}"
+    );
     std::fs::remove_file(conf).unwrap();
     std::fs::write(&file, "[restart]\nmod = 1\n[context]\nhart = 2\nask = 3\n").unwrap();
-    let lines: Vec<String> = ask(&["config", "check"]).1.lines().map(|l| l.split(": ").next().unwrap().to_owned()).collect();
-    assert!(lines.len() == 3 && lines.iter().zip([2, 4, 5]).all(|(at, line)| at.ends_with(&format!(".toml:{line}"))), "{lines:?}");
+    let lines: Vec<String> =
+        ask(&["config", "check"]).1.lines().map(|l| l.split(": ").next().unwrap().to_owned()).collect();
+    assert!(
+        lines.len() == 3
+            && lines.iter().zip([2, 4, 5]).all(|(at, line)| at.ends_with(&format!(".toml:{line}"))),
+        "{lines:?}"
+    );
     for args in [&["config"][..], &["config", "check"]] {
         let (code, out, err) = ask(args);
         assert_eq!(code, Some(2), "{err}");
-        assert!((out + &err).contains("config.toml:2: unknown key \"restart.mod\"; the nearest known key is restart.mode"));
+        assert!(
+            (out + &err).contains(
+                "config.toml:2: unknown key \"restart.mod\"; the nearest known key is restart.mode"
+            )
+        );
     }
     let said = ask(&["config"]).2;
     assert!(said.contains(", and 2 more errors\nhint: `hopty config check` shows all\n"), "{said}");
@@ -225,7 +264,11 @@ fn check_names_what_is_wrong_and_what_helps() {
     for about in ["hooks", "configuration", "sessions", "handoffs", "hosts", "git", "environment"] {
         assert!(said.lines().any(|line| line.starts_with(&format!("ok    {about} "))), "{about}: {said}");
     }
-    std::fs::set_permissions(home.0.path().join(".local/state/hopty/run"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        home.0.path().join(".local/state/hopty/run"),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
     home.trust();
     std::fs::write(home.0.path().join(".hopty.toml"), "[restart]\ngrace = \"1s\"\n").unwrap();
     std::fs::create_dir(home.0.path().join(".claude")).unwrap();
@@ -233,12 +276,21 @@ fn check_names_what_is_wrong_and_what_helps() {
     std::fs::remove_file(home.0.path().join("claude")).unwrap();
     let (code, said) = ask();
     assert_eq!(code, Some(1), "{said}");
-    for (about, fix) in [("claude", "set program.claude"), ("configuration", "hopty config show"), ("sessions", "chmod 700")] {
+    for (about, fix) in
+        [("claude", "set program.claude"), ("configuration", "hopty config show"), ("sessions", "chmod 700")]
+    {
         let mut lines = said.lines().skip_while(|line| !line.starts_with(&format!("bad   {about} ")));
-        assert!(lines.next().is_some() && lines.next().is_some_and(|line| line.contains(fix)), "{about}: {said}");
+        assert!(
+            lines.next().is_some() && lines.next().is_some_and(|line| line.contains(fix)),
+            "{about}: {said}"
+        );
     }
     let found: serde_json::Value = serde_json::from_slice(&home.hopty(&["check", "--json"]).stdout).unwrap();
-    let bad = found.as_array().unwrap().iter().filter(|finding| finding["state"] == "bad" && finding["fix"].is_string());
+    let bad = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["state"] == "bad" && finding["fix"].is_string());
     assert_eq!(bad.count(), 3, "{found}");
 }
 
@@ -247,10 +299,17 @@ fn check_names_what_is_wrong_and_what_helps() {
 fn completions_and_manual_pages_have_every_verb() {
     let home = Home::new();
     let later = later();
-    let now: Vec<&str> = VERBS.into_iter().filter(|verb| !later.contains(*verb) && !["hook", "statusline"].contains(verb)).collect();
+    let now: Vec<&str> = VERBS
+        .into_iter()
+        .filter(|verb| !later.contains(*verb) && !["hook", "statusline"].contains(verb))
+        .collect();
     let shown = |args: &[&str]| {
         let done = home.hopty(args);
-        assert!(done.status.success() && done.stderr.is_empty(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success() && done.stderr.is_empty(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         String::from_utf8(done.stdout).unwrap()
     };
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
@@ -263,8 +322,18 @@ fn completions_and_manual_pages_have_every_verb() {
     let page = shown(&["man"]);
     assert!(page.contains(".TH hopty 1") && !page.contains("\\-\\-help\\fR"), "{page}");
     let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
-    let wanted =
-        ["NAME", "SYNOPSIS", "DESCRIPTION", "VERBS", "NOTES", "KEYS", "\"EXIT STATUS\"", "FILES", "ENVIRONMENT", "\"SEE ALSO\""];
+    let wanted = [
+        "NAME",
+        "SYNOPSIS",
+        "DESCRIPTION",
+        "VERBS",
+        "NOTES",
+        "KEYS",
+        "\"EXIT STATUS\"",
+        "FILES",
+        "ENVIRONMENT",
+        "\"SEE ALSO\"",
+    ];
     assert_eq!(
         headings.iter().map(|heading| heading.trim_matches('"')).collect::<Vec<_>>(),
         wanted.map(|heading| heading.trim_matches('"'))
@@ -309,14 +378,24 @@ fn only_a_prompt_is_called_a_prompt() {
     let said = |args: &[&str]| {
         let line = format!("'{}' {}", env!("CARGO_BIN_EXE_hopty"), args.join(" "));
         let mut script = Command::new("script");
-        script.args(["-qec", &line, "/dev/null"]).env_clear().env("HOME", home.0.path()).env("PATH", "/usr/bin:/bin");
-        script.env("HOPTY_PROGRAM_CLAUDE", home.0.path().join("claude")).current_dir(home.0.path()).stdin(Stdio::null());
+        script
+            .args(["-qec", &line, "/dev/null"])
+            .env_clear()
+            .env("HOME", home.0.path())
+            .env("PATH", "/usr/bin:/bin");
+        script
+            .env("HOPTY_PROGRAM_CLAUDE", home.0.path().join("claude"))
+            .current_dir(home.0.path())
+            .stdin(Stdio::null());
         String::from_utf8_lossy(&script.output().unwrap().stdout).into_owned()
     };
     for args in [&["--help"][..], &["-h"], &["--version"], &["agents"], &["logs", "1"]] {
         let said = said(args);
         assert!(!said.contains("prompt"), "{args:?}: {said}");
-        assert!(std::fs::read_to_string(home.trace()).unwrap().ends_with(&format!("{}\n", args.join(" "))), "{args:?}");
+        assert!(
+            std::fs::read_to_string(home.trace()).unwrap().ends_with(&format!("{}\n", args.join(" "))),
+            "{args:?}"
+        );
     }
 }
 
@@ -336,16 +415,25 @@ fn an_option_that_run_does_not_take_is_named() {
         let said = String::from_utf8(done.stderr).unwrap();
         let option = args[1].split('=').next().unwrap();
         assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
-        assert_eq!(said, format!("hopty: run: unexpected argument '{option}' found\nhint: {hint}\n"), "{args:?}");
+        assert_eq!(
+            said,
+            format!("hopty: run: unexpected argument '{option}' found\nhint: {hint}\n"),
+            "{args:?}"
+        );
     }
     // Behind the program, and behind two dashes, everything is the program's.
-    for args in
-        [&["run", "sh", "-c", "exit 7"][..], &["run", "--", "sh", "-c", "exit 7"], &["run", "--name", "x", "sh", "-c", "exit 7"]]
-    {
+    for args in [
+        &["run", "sh", "-c", "exit 7"][..],
+        &["run", "--", "sh", "-c", "exit 7"],
+        &["run", "--name", "x", "sh", "-c", "exit 7"],
+    ] {
         assert_eq!(home.hopty(args).status.code(), Some(7), "{args:?}");
     }
     let done = home.hopty(&["run", "--", "--size"]);
-    assert_eq!(String::from_utf8(done.stderr).unwrap(), "hopty: run: --size: no such program\nhint: check the name and PATH\n");
+    assert_eq!(
+        String::from_utf8(done.stderr).unwrap(),
+        "hopty: run: --size: no such program\nhint: check the name and PATH\n"
+    );
 }
 
 #[test]
@@ -366,7 +454,11 @@ fn what_is_asked_with_standard_output_closed_is_not_answered() {
     for args in ["ls --json", "config path", "channel", "completions bash", "man"] {
         let line = format!("exec \"$0\" {args} >&-");
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &line, env!("CARGO_BIN_EXE_hopty")]).env_clear().env("HOME", home.0.path()).stdin(Stdio::null());
+        shell
+            .args(["-c", &line, env!("CARGO_BIN_EXE_hopty")])
+            .env_clear()
+            .env("HOME", home.0.path())
+            .stdin(Stdio::null());
         let done = shell.output().unwrap();
         let said = String::from_utf8(done.stderr).unwrap();
         assert_eq!(done.status.code(), Some(125), "{args}: {said}");
@@ -390,7 +482,11 @@ fn a_wait_without_its_condition_is_told_how_it_goes() {
     let home = Home::new();
     std::fs::create_dir_all(home.0.path().join(".local/state/hopty/sessions/proj")).unwrap();
     for (args, cause, hint) in [
-        (&["wait"][..], "hopty: wait: no condition given", "conditions: idle, busy, blocked, exit, text=REGEX"),
+        (
+            &["wait"][..],
+            "hopty: wait: no condition given",
+            "conditions: idle, busy, blocked, exit, text=REGEX",
+        ),
         (&["wait", "proj"], "hopty: wait: proj: unknown condition", "`hopty wait proj idle`"),
         (&["wait", "busy", "proj"], "hopty: wait: proj: unknown condition", "`hopty wait proj busy`"),
         (&["wait", "nosuch"], "hopty: wait: nosuch: unknown condition", "conditions: idle, busy"),

@@ -1,6 +1,6 @@
-//! The main job on older versions of the real Claude Code. From 2.1.197 on everything works; what came before is supervised
-//! by what it offers. `HOPTY_TEST_CLAUDE_VERSIONS` says where they are (`tests/support/claude.rs`); the newest version is
-//! what every other test runs with.
+//! The main job on older versions of the real Claude Code. From 2.1.197 on everything works; what came before
+//! is supervised by what it offers. `HOPTY_TEST_CLAUDE_VERSIONS` says where they are
+//! (`tests/support/claude.rs`); the newest version is what every other test runs with.
 
 #![allow(clippy::unwrap_used)]
 
@@ -65,7 +65,8 @@ fn start(world: &World) -> Term {
     term
 }
 
-/// Types the first prompt, and Enter until Claude sends it: old versions lose one that comes while they start.
+/// Types the first prompt, and Enter until Claude sends it: old versions lose one that comes while they
+/// start.
 fn prompt(world: &World, term: &Term, text: &str) {
     term.send(text);
     term.wait_text(text);
@@ -91,7 +92,11 @@ fn answers_and_ends(program: PathBuf) {
     term.wait_text("The answer is 42.");
     world.wait_state("idle");
     world.leave(term);
-    assert_eq!(std::fs::read(world.claude_dir().join("settings.json")).unwrap(), settings, "settings are left alone");
+    assert_eq!(
+        std::fs::read(world.claude_dir().join("settings.json")).unwrap(),
+        settings,
+        "settings are left alone"
+    );
 }
 
 fn hands_over_at_a_tool_boundary(program: PathBuf) {
@@ -114,7 +119,8 @@ fn hands_over_at_a_tool_boundary(program: PathBuf) {
     world.leave(term);
 }
 
-/// Two tools at once, over the hard level: the turn is cut after both, their results are kept, no request follows.
+/// Two tools at once, over the hard level: the turn is cut after both, their results are kept, no request
+/// follows.
 fn hands_over_after_a_tool(program: PathBuf) {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),

@@ -1,4 +1,5 @@
-//! The last test binary that `cargo test` runs (they run by name): it lists the tests that were skipped in this run.
+//! The last test binary that `cargo test` runs (they run by name): it lists the tests that were skipped in
+//! this run.
 //!
 //! It has no test harness, so that no filter leaves it out.
 

@@ -1,9 +1,11 @@
-//! What stands in a terminal, by two emulators that know nothing of hopty, and how much of it is as it must be.
+//! What stands in a terminal, by two emulators that know nothing of hopty, and how much of it is as it must
+//! be.
 
 use crate::window::{HISTORY, Window};
 use crate::{COLS, ROWS};
 
-/// What is to be found again besides cells. alacritty_terminal knows all of them, avt the first, the sixth and the last.
+/// What is to be found again besides cells. alacritty_terminal knows all of them, avt the first, the sixth
+/// and the last.
 pub const MODES: [&str; 10] = [
     "alternate screen",
     "bracketed paste",
@@ -25,7 +27,8 @@ pub struct Judge {
     rest: Vec<u8>,
 }
 
-/// What one emulator shows: for every cell its character and its look, and for every mode its value, where it has one.
+/// What one emulator shows: for every cell its character and its look, and for every mode its value, where it
+/// has one.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// Character and look, row by row.
@@ -55,15 +58,19 @@ impl Verdict {
         let least = |one: [usize; 2], two: [usize; 2]| [one[0].min(two[0]), one[1].min(two[1])];
         let mut kept = self.kept;
         kept.iter_mut().zip(other.kept).for_each(|(kept, other)| *kept &= other);
-        Verdict { characters: least(self.characters, other.characters), cells: least(self.cells, other.cells), kept }
+        Verdict {
+            characters: least(self.characters, other.characters),
+            cells: least(self.cells, other.cells),
+            kept,
+        }
     }
 }
 
 impl Judge {
     /// Two terminals with nothing in them.
     pub fn new() -> Judge {
-        let two =
-            avt::Terminal::with_scrollback(usize::from(COLS), usize::from(ROWS), Some(HISTORY)).expect("cells in both directions");
+        let two = avt::Terminal::with_scrollback(usize::from(COLS), usize::from(ROWS), Some(HISTORY))
+            .expect("cells in both directions");
         Judge { one: Window::new(), two, rest: Vec::new() }
     }
 
@@ -93,8 +100,12 @@ impl Judge {
         modes[0] = Some(format!("{:?}", self.two.active_screen_kind()));
         modes[5] = Some(self.two.cursor_key_app_mode().to_string());
         modes[9] = Some(format!("{} {}", cursor.row, cursor.col));
-        let cell = |cell: &avt::Cell| (format!("{} {}", cell.char(), cell.width()), format!("{:?}", cell.pen()));
-        let two = Shown { cells: self.two.screen().visible_lines().flat_map(|line| line.cells()).map(cell).collect(), modes };
+        let cell =
+            |cell: &avt::Cell| (format!("{} {}", cell.char(), cell.width()), format!("{:?}", cell.pen()));
+        let two = Shown {
+            cells: self.two.screen().visible_lines().flat_map(|line| line.cells()).map(cell).collect(),
+            modes,
+        };
         Picture([self.one.shown(), two])
     }
 
@@ -109,11 +120,15 @@ impl Picture {
     /// How much of it is as `wanted`.
     pub fn judge(&self, wanted: &Picture) -> Verdict {
         let count = |same: fn(&(String, String), &(String, String)) -> bool| {
-            [0, 1].map(|n| self.0[n].cells.iter().zip(&wanted.0[n].cells).filter(|(one, two)| same(one, two)).count())
+            [0, 1].map(|n| {
+                self.0[n].cells.iter().zip(&wanted.0[n].cells).filter(|(one, two)| same(one, two)).count()
+            })
         };
         let mut kept = [true; MODES.len()];
         for (shown, wanted) in self.0.iter().zip(&wanted.0) {
-            kept.iter_mut().zip(shown.modes.iter().zip(&wanted.modes)).for_each(|(kept, (one, two))| *kept &= one == two);
+            kept.iter_mut()
+                .zip(shown.modes.iter().zip(&wanted.modes))
+                .for_each(|(kept, (one, two))| *kept &= one == two);
         }
         Verdict { characters: count(|one, two| one.0 == two.0), cells: count(|one, two| one == two), kept }
     }

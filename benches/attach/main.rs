@@ -1,5 +1,5 @@
-//! How long it takes to come back to a full-screen program that stays silent, and how much of it is there again: hopty and
-//! every tool of its kind that is installed, in one run, in turns.
+//! How long it takes to come back to a full-screen program that stays silent, and how much of it is there
+//! again: hopty and every tool of its kind that is installed, in one run, in turns.
 //!
 //! ```sh
 //! cargo bench --bench attach                                        # 41 rounds
@@ -7,12 +7,13 @@
 //! HOPTY_BENCH_SHPOOL=/opt/bin/shpool cargo bench --bench attach     # a peer that is not on PATH
 //! ```
 //!
-//! The painter fills 80x24 cells, turns ten modes on and is silent ever after. Then a client is started in a new terminal
-//! whose every cell shows something else, and everything that the terminal is sent is kept with its time, until nothing
-//! comes for a while; then the window is closed. What was sent is judged afterwards by two emulators, alacritty_terminal and
-//! avt: what they show must be what they show when the painter writes to them itself. The time is that of the last byte
-//! which made the picture better, from before the client was started; where not every character is right in the end, there
-//! is none. `cat` of a file with the painting stands for the least that starting a program and drawing can take.
+//! The painter fills 80x24 cells, turns ten modes on and is silent ever after. Then a client is started in a
+//! new terminal whose every cell shows something else, and everything that the terminal is sent is kept with
+//! its time, until nothing comes for a while; then the window is closed. What was sent is judged afterwards
+//! by two emulators, alacritty_terminal and avt: what they show must be what they show when the painter
+//! writes to them itself. The time is that of the last byte which made the picture better, from before the
+//! client was started; where not every character is right in the end, there is none. `cat` of a file with the
+//! painting stands for the least that starting a program and drawing can take.
 
 mod judge;
 mod painter;
@@ -91,7 +92,8 @@ fn options(words: &[String]) -> Result<(usize, Vec<Peer>)> {
 /// What was found of one peer.
 #[derive(Default)]
 struct Found {
-    /// From before the client's start until the picture was as good as it got, in ms; of every visit where it was complete.
+    /// From before the client's start until the picture was as good as it got, in ms; of every visit where it
+    /// was complete.
     times: Vec<f64>,
     /// Visits.
     visits: usize,
@@ -109,7 +111,8 @@ fn measure(rounds: usize, peers: &[Peer]) -> Result<()> {
     let mut wanted = Judge::new();
     wanted.feed(painter::picture().as_bytes());
     let wanted = wanted.picture();
-    let start = |peer: &Peer| painted(peer).map_err(|error| eprintln!("{} is left out: {error}", peer.name)).ok();
+    let start =
+        |peer: &Peer| painted(peer).map_err(|error| eprintln!("{} is left out: {error}", peer.name)).ok();
     let sessions: Vec<Session> = peers.iter().take_while(|_| go_on(&interrupted)).filter_map(start).collect();
     let mut found: Vec<Found> = sessions.iter().map(|_| Found::default()).collect();
     for round in 0..rounds {
@@ -153,7 +156,9 @@ fn painted(peer: &Peer) -> io::Result<Session> {
     visit.iter_mut().try_for_each(Visit::watch)?;
     match session.paint("picture", PAINTED)? {
         Some(size) if size == format!("{COLS} {ROWS}") => {}
-        Some(size) => return Err(io::Error::other(format!("its program's terminal is {size}, not {COLS} {ROWS}"))),
+        Some(size) => {
+            return Err(io::Error::other(format!("its program's terminal is {size}, not {COLS} {ROWS}")));
+        }
         None => return Err(io::Error::other("it does not take what its program writes")),
     }
     visit.iter_mut().try_for_each(Visit::watch)?;
@@ -200,16 +205,21 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
     let mut targets = Vec::new();
     for (name, found) in peers.iter().zip(found) {
         let verdict = found.verdict.unwrap_or_default();
-        let lost: Vec<&str> = MODES.iter().zip(verdict.kept).filter(|(_, kept)| !kept).map(|(name, _)| *name).collect();
+        let lost: Vec<&str> =
+            MODES.iter().zip(verdict.kept).filter(|(_, kept)| !kept).map(|(name, _)| *name).collect();
         let kept = MODES.len() - lost.len();
-        let seldom =
-            if found.times.len() < found.visits { format!(" ({} of {})", found.times.len(), found.visits) } else { String::new() };
+        let seldom = if found.times.len() < found.visits {
+            format!(" ({} of {})", found.times.len(), found.visits)
+        } else {
+            String::new()
+        };
         let time = |of: &dyn Fn(&[f64]) -> f64| match found.times.as_slice() {
             [] => "never".to_owned(),
             times => cell(of(times), 1) + &seldom,
         };
         if *name == "hopty" {
-            let least = |counts: [usize; 2]| Target::AtLeast(all as f64).judge(counts[0].min(counts[1]) as f64);
+            let least =
+                |counts: [usize; 2]| Target::AtLeast(all as f64).judge(counts[0].min(counts[1]) as f64);
             targets = vec![
                 Target::AtMost(3.0).judge(median(&found.times)),
                 String::new(),
@@ -233,7 +243,9 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
             found.lines.map_or_else(|| "–".to_owned(), |lines| lines.to_string()),
         ]);
     }
-    println!("Attach to a silent full screen of {COLS}x{ROWS}, n = {rounds}; of {all} cells, by alacritty_terminal / by avt\n");
+    println!(
+        "Attach to a silent full screen of {COLS}x{ROWS}, n = {rounds}; of {all} cells, by alacritty_terminal / by avt\n"
+    );
     let head = [
         "attach",
         "complete, ms p50",

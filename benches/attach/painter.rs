@@ -1,8 +1,8 @@
-//! The program that is left and come back to: it paints when it is told, and is silent ever after, whatever is typed and
-//! however its window changes.
+//! The program that is left and come back to: it paints when it is told, and is silent ever after, whatever
+//! is typed and however its window changes.
 //!
-//! Orders and answers are lines on a socket, so that nothing but the painting passes through what is measured. It ends when
-//! the socket does, or its terminal.
+//! Orders and answers are lines on a socket, so that nothing but the painting passes through what is
+//! measured. It ends when the socket does, or its terminal.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,8 +16,8 @@ use crate::{COLS, ROWS, tty};
 
 /// The title that it gives its window.
 const TITLE: &str = "a painting";
-/// Everything that is to be found again, but for the text: alternate screen, paste, mouse, SGR mouse, focus, cursor keys,
-/// kitty's keyboard, a bar that blinks for a cursor.
+/// Everything that is to be found again, but for the text: alternate screen, paste, mouse, SGR mouse, focus,
+/// cursor keys, kitty's keyboard, a bar that blinks for a cursor.
 const MODES: &str = "\x1b[?1049h\x1b[?2004h\x1b[?1000h\x1b[?1006h\x1b[?1004h\x1b[?1h\x1b[>5u\x1b[5 q";
 /// Where it leaves the cursor: row and column, from 1.
 const CURSOR: (usize, usize) = (7, 9);
@@ -62,7 +62,8 @@ pub fn work(socket: &Path) -> io::Result<()> {
     let mut orders = BufReader::new(answers.try_clone()?);
     let mut buf = [0; 4096];
     loop {
-        let [(typed, _), (order, _)] = tty::wait(&[(keys.as_fd(), true, false), (orders.get_ref().as_fd(), true, false)], -1);
+        let [(typed, _), (order, _)] =
+            tty::wait(&[(keys.as_fd(), true, false), (orders.get_ref().as_fd(), true, false)], -1);
         if typed && tty::read(keys.as_fd(), &mut buf)? == Some(0) {
             return Ok(());
         }
@@ -83,7 +84,8 @@ pub fn painting(what: &str) -> String {
     if what == "lines" { lines() } else { picture() }
 }
 
-/// A full screen in which every cell says something, most of them in a look of their own and many with a link.
+/// A full screen in which every cell says something, most of them in a look of their own and many with a
+/// link.
 pub fn picture() -> String {
     let mut text = format!("{MODES}\x1b]2;{TITLE}\x07");
     let (narrow, wide): (Vec<char>, Vec<char>) = (NARROW.chars().collect(), WIDE.chars().collect());

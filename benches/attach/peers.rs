@@ -1,7 +1,7 @@
 //! Who is left and come back to, and how.
 //!
-//! Each peer gets the options with which it keeps most: a screen without a line of its own, and what it passes on of
-//! titles, focus, keys and colours. `cat` is no peer but the floor.
+//! Each peer gets the options with which it keeps most: a screen without a line of its own, and what it
+//! passes on of titles, focus, keys and colours. `cat` is no peer but the floor.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ pub struct Peer {
     how: &'static How,
 }
 
-/// How a peer is used. In all words, `DIR` is the session's directory, and `CMD` the whole command of the program as one word.
+/// How a peer is used. In all words, `DIR` is the session's directory, and `CMD` the whole command of the
+/// program as one word.
 #[derive(Debug)]
 struct How {
     name: &'static str,
@@ -25,8 +26,8 @@ struct How {
     conf: &'static str,
     /// A daemon that must run before, and the socket at which it is ready.
     daemon: &'static [&'static str],
-    /// Starts a session without a terminal; where this has no `CMD`, the program's words follow. Where this is empty there
-    /// is no session, but a file `painting` in `DIR`.
+    /// Starts a session without a terminal; where this has no `CMD`, the program's words follow. Where this
+    /// is empty there is no session, but a file `painting` in `DIR`.
     start: &'static [&'static str],
     /// Shows it in this terminal.
     attach: &'static [&'static str],
@@ -85,8 +86,22 @@ const ALL: [How; 7] = [
         attach: &["-s", "DIR/shpool", "attach", "-f", "bench"],
         stop: &["-s", "DIR/shpool", "kill", "bench"],
     },
-    How { name: "abduco", conf: "", daemon: &[], start: &["-n", "bench"], attach: &["-a", "bench"], stop: &[] },
-    How { name: "dtach", conf: "", daemon: &[], start: &["-n", "DIR/dtach"], attach: &["-a", "DIR/dtach"], stop: &[] },
+    How {
+        name: "abduco",
+        conf: "",
+        daemon: &[],
+        start: &["-n", "bench"],
+        attach: &["-a", "bench"],
+        stop: &[],
+    },
+    How {
+        name: "dtach",
+        conf: "",
+        daemon: &[],
+        start: &["-n", "DIR/dtach"],
+        attach: &["-a", "DIR/dtach"],
+        stop: &[],
+    },
 ];
 
 /// Everybody that is here, in the order of the table, and the names of those that are not.

@@ -1,4 +1,5 @@
-//! A session with the painter in it, and visits to it: a terminal, a client in it, what the terminal is sent and when.
+//! A session with the painter in it, and visits to it: a terminal, a client in it, what the terminal is sent
+//! and when.
 //!
 //! The terminal answers questions as alacritty_terminal does. A visit ends as the closing of a window does.
 
@@ -56,7 +57,10 @@ impl Session {
         }
         let child: [OsString; 3] = [std::env::current_exe()?.into(), "--paint".into(), socket.into()];
         let mut starter = place.silent(&peer.start(place.path(), &child)).spawn()?;
-        let [(came, _)] = tty::wait(&[(listener.as_fd(), true, false)], i32::try_from(LIMIT.as_millis()).unwrap_or(i32::MAX));
+        let [(came, _)] = tty::wait(
+            &[(listener.as_fd(), true, false)],
+            i32::try_from(LIMIT.as_millis()).unwrap_or(i32::MAX),
+        );
         wait_at_most(&mut starter, LIMIT);
         if !came {
             return Err(io::Error::other("its program did not start"));
@@ -65,7 +69,8 @@ impl Session {
         Ok(Session { peer: peer.clone(), place, painter: Some(BufReader::new(painter)), daemon })
     }
 
-    /// Lets the painter work, and gives the size of its terminal when it is done; `None` where nobody takes what it writes.
+    /// Lets the painter work, and gives the size of its terminal when it is done; `None` where nobody takes
+    /// what it writes.
     pub fn paint(&mut self, what: &str, limit: Duration) -> io::Result<Option<String>> {
         let Some(painter) = &mut self.painter else {
             std::fs::write(self.place.path().join("painting"), painter::painting(what))?;
@@ -76,7 +81,9 @@ impl Session {
         let mut line = String::new();
         match painter.read_line(&mut line) {
             Ok(_) => Ok(Some(line.trim_end().to_owned())),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -87,7 +94,8 @@ impl Session {
         tty::set_close_on_exec(pty.master.as_fd());
         tty::set_close_on_exec(pty.slave.as_fd());
         tty::set_blocking(pty.master.as_fd(), false);
-        let (slave, command) = (File::from(pty.slave), self.place.command(&self.peer.attach(self.place.path())));
+        let (slave, command) =
+            (File::from(pty.slave), self.place.command(&self.peer.attach(self.place.path())));
         let master = Arc::new(pty.master);
         // Before the client: what starting a thread takes is not the client's.
         let emulator = Emulator::start(Arc::clone(&master));
@@ -104,7 +112,11 @@ impl Drop for Session {
             let _ = painter.get_ref().shutdown(std::net::Shutdown::Both);
         }
         if let Some(words) = self.peer.stop(self.place.path()) {
-            let _ = self.place.silent(&words).spawn().map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
+            let _ = self
+                .place
+                .silent(&words)
+                .spawn()
+                .map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
         }
         let left = self.place.kill_all();
         if let Some(daemon) = &mut self.daemon {
@@ -114,16 +126,16 @@ impl Drop for Session {
     }
 }
 
-/// What answers in a terminal, in a thread that runs when nobody else wants to: the time that it takes for one piece is not to
-/// be seen in the time of the next.
+/// What answers in a terminal, in a thread that runs when nobody else wants to: the time that it takes for
+/// one piece is not to be seen in the time of the next.
 struct Emulator {
     pieces: Sender<Vec<u8>>,
     thread: JoinHandle<io::Result<()>>,
 }
 
 impl Emulator {
-    /// Starts one that has drawn already: memory that is used for the first time is made ready by the kernel, which lets nobody
-    /// else run meanwhile.
+    /// Starts one that has drawn already: memory that is used for the first time is made ready by the kernel,
+    /// which lets nobody else run meanwhile.
     fn start(master: Arc<OwnedFd>) -> Emulator {
         let (pieces, read) = mpsc::channel::<Vec<u8>>();
         let (ready, is_ready) = mpsc::channel();
@@ -189,7 +201,10 @@ impl Visit {
     fn close(&mut self) {
         if self.master.take().is_some() {
             if let Ok(ended) = tty::process(self.client.id()) {
-                tty::wait(&[(ended.as_fd(), true, false)], i32::try_from(LIMIT.as_millis()).unwrap_or(i32::MAX));
+                tty::wait(
+                    &[(ended.as_fd(), true, false)],
+                    i32::try_from(LIMIT.as_millis()).unwrap_or(i32::MAX),
+                );
             }
             wait_at_most(&mut self.client, Duration::ZERO);
         }

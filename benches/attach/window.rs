@@ -78,7 +78,8 @@ impl Window {
         let (mode, point) = (*self.term.mode(), self.term.grid().cursor.point);
         let is = |flags: TermMode| Some(format!("{:?}", mode & flags));
         let title = self.told.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone();
-        let places = (0..i32::from(ROWS)).flat_map(|row| (0..usize::from(COLS)).map(move |col| (Line(row), Column(col))));
+        let places = (0..i32::from(ROWS))
+            .flat_map(|row| (0..usize::from(COLS)).map(move |col| (Line(row), Column(col))));
         let modes: [Option<String>; MODES.len()] = [
             is(TermMode::ALT_SCREEN),
             is(TermMode::BRACKETED_PASTE),
@@ -104,9 +105,22 @@ impl Window {
 }
 
 fn shown_cell(cell: &Cell) -> (String, String) {
-    let layout = Flags::WRAPLINE | Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
+    let layout =
+        Flags::WRAPLINE | Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
     let half = cell.flags.contains(Flags::WIDE_CHAR_SPACER);
-    let text = std::iter::once(cell.c).chain(cell.zerowidth().unwrap_or_default().iter().copied()).filter(|_| !half).collect();
+    let text = std::iter::once(cell.c)
+        .chain(cell.zerowidth().unwrap_or_default().iter().copied())
+        .filter(|_| !half)
+        .collect();
     let link = cell.hyperlink().map(|link| link.uri().to_owned());
-    (text, format!("{:?} {:?} {:?} {:?} {link:?}", cell.fg, cell.bg, cell.flags - layout, cell.underline_color()))
+    (
+        text,
+        format!(
+            "{:?} {:?} {:?} {:?} {link:?}",
+            cell.fg,
+            cell.bg,
+            cell.flags - layout,
+            cell.underline_color()
+        ),
+    )
 }

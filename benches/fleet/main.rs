@@ -1,12 +1,14 @@
-//! What many idle sessions cost: wake-ups, memory, the time of `ls`, and `ls` after the run directory was deleted.
+//! What many idle sessions cost: wake-ups, memory, the time of `ls`, and `ls` after the run directory was
+//! deleted.
 //!
 //! ```sh
 //! cargo bench --bench fleet
 //! HOPTY_BENCH_SESSIONS=50 cargo bench --bench fleet
 //! ```
 //!
-//! Every session runs `sleep`, each with a host of its own, in a place of their own. They are started one after the other
-//! and looked at for 10 s when they have come to rest; at the end each is stopped, and whoever is left is named.
+//! Every session runs `sleep`, each with a host of its own, in a place of their own. They are started one
+//! after the other and looked at for 10 s when they have come to rest; at the end each is stopped, and
+//! whoever is left is named.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -66,16 +68,19 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> Result<()> {
     }
     let started = begun.elapsed();
     let listed: Vec<Value> = serde_json::from_slice(&hopty(&["ls", "--json"])?)?;
-    let hosts: Vec<i32> = listed.iter().filter_map(|session| i32::try_from(session["host_pid"].as_i64()?).ok()).collect();
+    let hosts: Vec<i32> =
+        listed.iter().filter_map(|session| i32::try_from(session["host_pid"].as_i64()?).ok()).collect();
     if !rest(&hosts, &go_on)? {
         eprintln!("not all of the hosts came to rest");
     }
-    let memory = [processes::private, processes::pss].map(|of| hosts.iter().map(|pid| of(&[*pid]) as f64).collect::<Vec<_>>());
+    let memory = [processes::private, processes::pss]
+        .map(|of| hosts.iter().map(|pid| of(&[*pid]) as f64).collect::<Vec<_>>());
     eprintln!("{} hosts at rest: {} s of nothing", hosts.len(), LOOK.as_secs());
     let used = during(&hosts, LOOK, &go_on)?;
     let listings = (0..LISTINGS).map(|_| timed(&hopty).map(|(ms, _)| ms)).collect::<Result<Vec<_>>>()?;
     let environment = place.environment();
-    let var = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let var =
+        |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let run = Paths::from_env(var).map(|paths| paths.run()).context("the place has no home")?;
     std::fs::remove_dir_all(run)?;
     let (after, found) = timed(&hopty)?;
@@ -101,12 +106,20 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> Result<()> {
         &[&format!("{} idle sessions", hosts.len()), "median (least to most)", "target"],
         &[
             row("started one after the other, s", cell(started.as_secs_f64(), 1), String::new()),
-            row("context switches of all hosts in 10 s", used.switches.to_string(), at_most(0.0, used.switches as f64)),
+            row(
+                "context switches of all hosts in 10 s",
+                used.switches.to_string(),
+                at_most(0.0, used.switches as f64),
+            ),
             row("processor time of all hosts in 10 s, µs", cell(used.cpu as f64 / 1e3, 0), String::new()),
             row("private memory of a host, KiB", spread(&memory[0], 0), String::new()),
             row("PSS of a host, KiB", spread(&memory[1], 0), at_most(300.0, quantile(&memory[1], 0.5))),
             row("`ls`, ms", spread(&listings, 0), at_most(100.0, quantile(&listings, 0.5))),
-            row("`ls` right after the run directory was deleted, ms", cell(after, 0), at_most(10_000.0, after)),
+            row(
+                "`ls` right after the run directory was deleted, ms",
+                cell(after, 0),
+                at_most(10_000.0, after),
+            ),
             row("sessions that it found and that answered", format!("{found} of {wanted}"), String::new()),
             row("stopped one after the other, s", cell(stopped.as_secs_f64(), 1), String::new()),
             row("processes left behind", left.len().to_string(), at_most(0.0, left.len() as f64)),
@@ -117,7 +130,8 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> Result<()> {
 
 /// What a verb prints, which must succeed.
 fn hopty(place: &Place, program: &Path, args: &[&str]) -> Result<Vec<u8>> {
-    let words: Vec<OsString> = std::iter::once(program.into()).chain(args.iter().map(OsString::from)).collect();
+    let words: Vec<OsString> =
+        std::iter::once(program.into()).chain(args.iter().map(OsString::from)).collect();
     let output = place.command(&words).output()?;
     match output.status.success() {
         true => Ok(output.stdout),

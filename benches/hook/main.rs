@@ -1,13 +1,15 @@
-//! What the hook command costs: it runs after every tool call, so its start and end are on Claude's path. Beside it, in the
-//! same rounds, the shell scripts that the source documents have in its place, made from their descriptions (`scripts/`).
+//! What the hook command costs: it runs after every tool call, so its start and end are on Claude's path.
+//! Beside it, in the same rounds, the shell scripts that the source documents have in its place, made from
+//! their descriptions (`scripts/`).
 //!
 //! ```sh
 //! cargo bench --bench hook -- 300          # rounds
 //! ```
 //!
-//! Each round starts every program once, in turn, with the same payload on its input, and waits for its end. `/bin/true` is
-//! the floor: what starting any program costs here. The host's side is a listener that answers at once, as a host does for a
-//! call that is not held. The scripts find a home with 40 transcripts of 4 projects, the newest of 2 MB.
+//! Each round starts every program once, in turn, with the same payload on its input, and waits for its end.
+//! `/bin/true` is the floor: what starting any program costs here. The host's side is a listener that answers
+//! at once, as a host does for a call that is not held. The scripts find a home with 40 transcripts of 4
+//! projects, the newest of 2 MB.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -66,8 +68,14 @@ fn main() {
         if n == 1 {
             hopty = (median, cpu);
         }
-        let against = |mine: f64, its: f64| if n < scripts { String::new() } else { format!("{:.1}", mine / its) };
-        println!("| {} | {median:.2} | {p99:.2} | {cpu:.2} | {} | {} |", row.name, against(median, hopty.0), against(cpu, hopty.1));
+        let against =
+            |mine: f64, its: f64| if n < scripts { String::new() } else { format!("{:.1}", mine / its) };
+        println!(
+            "| {} | {median:.2} | {p99:.2} | {cpu:.2} | {} | {} |",
+            row.name,
+            against(median, hopty.0),
+            against(cpu, hopty.1)
+        );
     }
 }
 
@@ -89,7 +97,12 @@ fn rows() -> Vec<Row> {
         row("the hook, answered", &[hopty, "hook", "PostToolBatch"], &small, true),
         row("the hook, answered, payload of 200 KB", &[hopty, "hook", "PostToolBatch"], &large, true),
         row("the hook, no host", &[hopty, "hook", "PostToolBatch"], &small, false),
-        row("as Claude starts it: `sh -c 'hopty hook ... \\|\\| :'`", &["/bin/sh", "-c", &shell], &small, true),
+        row(
+            "as Claude starts it: `sh -c 'hopty hook ... \\|\\| :'`",
+            &["/bin/sh", "-c", &shell],
+            &small,
+            true,
+        ),
         script("000: `context-monitor.sh`, one transcript, jq and python3", "context-monitor-0.sh"),
         script("001: `context-monitor.sh`, the newest transcript", "context-monitor-1.sh"),
         script("003: `user-prompt-submit.sh`, nothing to say", "user-prompt-submit.sh"),
@@ -109,7 +122,8 @@ fn furnish(home: &Path) {
     }
     let newest = projects.join("-home-u-proj0").join(format!("{ID}.jsonl"));
     std::fs::write(&newest, line.repeat(60_000)).expect("room");
-    std::fs::write(home.join(".claude/.current-session"), format!("{ID}:{}\n", newest.display())).expect("room");
+    std::fs::write(home.join(".claude/.current-session"), format!("{ID}:{}\n", newest.display()))
+        .expect("room");
 }
 
 /// Processor time of all children that were waited for so far, with theirs, in ms.
@@ -148,8 +162,7 @@ fn run(row: &Row, home: &Path, socket: &Path) -> (f64, f64) {
 /// A PostToolBatch payload with a tool's answer of so many KB.
 fn payload(kilobytes: usize) -> Vec<u8> {
     let text = "output of a tool ".repeat(kilobytes * 60);
-    let call =
-        serde_json::json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "toolu_1", "tool_response": text});
+    let call = serde_json::json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "toolu_1", "tool_response": text});
     serde_json::json!({"session_id": ID, "hook_event_name": "PostToolBatch", "cwd": "/", "tool_calls": [call]})
         .to_string()
         .into_bytes()
@@ -162,7 +175,9 @@ fn answer(socket: &Path) {
         for mut stream in listener.incoming().flatten() {
             let mut lines = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
             let _ = lines.next();
-            let _ = stream.write_all(b"{\"hopty\":1,\"version\":\"0\",\"session\":\"s\",\"run\":1,\"max_frame\":1048576}\n");
+            let _ = stream.write_all(
+                b"{\"hopty\":1,\"version\":\"0\",\"session\":\"s\",\"run\":1,\"max_frame\":1048576}\n",
+            );
             let _ = lines.next();
             let _ = stream.write_all(b"{\"id\":1,\"ok\":{\"stdout\":\"\"}}\n");
         }

@@ -1,8 +1,8 @@
-//! The measured program: it writes, echoes and reads in its terminal as a socket tells it, so that nothing but the measured
-//! bytes passes through what is measured.
+//! The measured program: it writes, echoes and reads in its terminal as a socket tells it, so that nothing
+//! but the measured bytes passes through what is measured.
 //!
-//! It says `~` in its terminal first, then connects. Orders and answers are lines; times are ns of [`tty::now`]. It ends
-//! when the socket does.
+//! It says `~` in its terminal first, then connects. Orders and answers are lines; times are ns of
+//! [`tty::now`]. It ends when the socket does.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -30,17 +30,25 @@ pub fn work(socket: &Path) -> io::Result<i32> {
     tty::make_raw(stdin.as_fd());
     tty::write_all(stdout.as_fd(), b"~")?;
     let answers = UnixStream::connect(socket)?;
-    let mut worker = Worker { orders: BufReader::new(answers.try_clone()?), answers, workloads: BTreeMap::new() };
+    let mut worker =
+        Worker { orders: BufReader::new(answers.try_clone()?), answers, workloads: BTreeMap::new() };
     let (keys, out) = (stdin.as_fd(), stdout.as_fd());
     loop {
         let Some(line) = worker.order()? else { return Ok(0) };
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |n: usize| words.get(n).and_then(|word| word.parse::<u32>().ok()).unwrap_or(0);
         match words.first().copied().unwrap_or_default() {
-            "write" => worker.write(out, words.get(1).and_then(|word| word.chars().next()).unwrap_or('a'), number(2), number(3))?,
+            "write" => worker.write(
+                out,
+                words.get(1).and_then(|word| word.chars().next()).unwrap_or('a'),
+                number(2),
+                number(3),
+            )?,
             "echo" => worker.echo(keys, out)?,
             "flood" => worker.flood(keys, out)?,
-            "read" => worker.read(keys, out, words.get(1).copied().unwrap_or_default(), number(2) as usize)?,
+            "read" => {
+                worker.read(keys, out, words.get(1).copied().unwrap_or_default(), number(2) as usize)?
+            }
             "exit" => {
                 worker.answer(&format!("exit {}", tty::now()))?;
                 exit(i32::try_from(number(1)).unwrap_or(0));
@@ -82,7 +90,8 @@ impl Worker {
         self.answer("echoing")?;
         let mut buf = [0; 64];
         loop {
-            let [(key, _), (order, _)] = tty::wait(&[(keys, true, false), (self.answers.as_fd(), true, false)], -1);
+            let [(key, _), (order, _)] =
+                tty::wait(&[(keys, true, false), (self.answers.as_fd(), true, false)], -1);
             if key {
                 let Some(n) = tty::read(keys, &mut buf)?.filter(|n| *n > 0) else { return Ok(()) };
                 tty::write_all(out, &b"~".repeat(n))?;
@@ -102,8 +111,10 @@ impl Worker {
         let mut marks = 0;
         let mut buf = [0; 64];
         loop {
-            let [(key, _), (order, _), (_, room)] =
-                tty::wait(&[(keys, true, false), (self.answers.as_fd(), true, false), (out, false, true)], -1);
+            let [(key, _), (order, _), (_, room)] = tty::wait(
+                &[(keys, true, false), (self.answers.as_fd(), true, false), (out, false, true)],
+                -1,
+            );
             if key {
                 let n = tty::read(keys, &mut buf)?.unwrap_or(0);
                 if n == 0 {
@@ -133,7 +144,8 @@ impl Worker {
         let mut buf = vec![0; if how == "slow" { SLOW.0 } else { 1 << 16 }];
         let (mut count, mut right) = (0, 0);
         while count < wanted {
-            let [(key, _), (order, _)] = tty::wait(&[(keys, true, false), (self.answers.as_fd(), true, false)], -1);
+            let [(key, _), (order, _)] =
+                tty::wait(&[(keys, true, false), (self.answers.as_fd(), true, false)], -1);
             if order {
                 self.order()?;
                 break;

@@ -1,7 +1,7 @@
 //! The yardsticks: the least that any wrapper must do. Read, write, poll, and nothing else.
 //!
-//! hop1 is one process between two terminals. hop2 is two: a client at the outer terminal, a host at the inner one, a socket
-//! between them. Neither knows of sizes that change, of signals or of errors.
+//! hop1 is one process between two terminals. hop2 is two: a client at the outer terminal, a host at the
+//! inner one, a socket between them. Neither knows of sizes that change, of signals or of errors.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -60,7 +60,11 @@ fn relay(near: BorrowedFd, out: BorrowedFd, far: BorrowedFd) {
     }
     let (mut keys, mut output) = (Flow::new(), Flow::new());
     while !output.closed {
-        let fds = [(near, keys.empty() && !keys.closed, false), (out, false, !output.empty()), (far, output.empty(), !keys.empty())];
+        let fds = [
+            (near, keys.empty() && !keys.closed, false),
+            (out, false, !output.empty()),
+            (far, output.empty(), !keys.empty()),
+        ];
         let [(key, _), (_, room), (more, fits)] = tty::wait(&fds, -1);
         if more {
             output.read(far);

@@ -1,4 +1,5 @@
-//! What a contender takes while nothing happens: wake-ups, processor time, memory; and memory after much output.
+//! What a contender takes while nothing happens: wake-ups, processor time, memory; and memory after much
+//! output.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -58,7 +59,8 @@ pub fn run(options: &Options) -> io::Result<()> {
         row.push(after);
     }
     println!("Idle for {} s, then {OUTPUT} MiB of plain lines\n", options.seconds);
-    let head = ["idle", "context switches", "CPU µs", "processes / threads", "PSS MiB", "PSS MiB after output"];
+    let head =
+        ["idle", "context switches", "CPU µs", "processes / threads", "PSS MiB", "PSS MiB after output"];
     under(&mut rows, judged);
     table(&head, &rows);
     Ok(())
@@ -78,7 +80,8 @@ fn output(session: &mut Session) -> io::Result<bool> {
     session.order("go")?;
     loop {
         let control = session.answers.get_ref().as_fd();
-        let [(output, _), (written, _)] = tty::wait(&[(session.master.as_fd(), true, false), (control, true, false)], 1000);
+        let [(output, _), (written, _)] =
+            tty::wait(&[(session.master.as_fd(), true, false), (control, true, false)], 1000);
         if output && tty::read(session.master.as_fd(), &mut buf)?.unwrap_or(0) == 0 {
             return Err(io::Error::other("it ended"));
         }

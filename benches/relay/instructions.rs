@@ -1,4 +1,5 @@
-//! Instructions that processes execute, through `perf stat`, on machines that count them. Virtual ones mostly do not.
+//! Instructions that processes execute, through `perf stat`, on machines that count them. Virtual ones mostly
+//! do not.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -6,7 +7,8 @@ use std::process::{Command, Stdio};
 /// What is counted, in the kernel and outside.
 const EVENT: &str = "instructions";
 
-/// Does something, and gives its result with what these processes executed meanwhile; `None` where nothing counts.
+/// Does something, and gives its result with what these processes executed meanwhile; `None` where nothing
+/// counts.
 pub fn count<T>(pids: &[i32], during: impl FnOnce() -> T) -> (T, Option<f64>) {
     let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
     let mut command = Command::new("perf");

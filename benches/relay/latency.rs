@@ -1,4 +1,5 @@
-//! How long a key takes: to the child, and until its echo is at the outer terminal; at rest and while the child floods.
+//! How long a key takes: to the child, and until its echo is at the outer terminal; at rest and while the
+//! child floods.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,7 +44,9 @@ impl Rounds {
 
     fn cells(&self, base: &Rounds, own: bool) -> Vec<String> {
         let pairs = self.values().into_iter().zip(base.values());
-        pairs.map(|(value, base)| if own { format!("1 ({})", cell(value, 0)) } else { cell(value / base, 2) }).collect()
+        pairs
+            .map(|(value, base)| if own { format!("1 ({})", cell(value, 0)) } else { cell(value / base, 2) })
+            .collect()
     }
 }
 
@@ -128,7 +131,8 @@ fn echo(session: &Session, until: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Keys while the child writes all the time: µs until it read them, µs until their echo came, and how many echoes never did.
+/// Keys while the child writes all the time: µs until it read them, µs until their echo came, and how many
+/// echoes never did.
 fn flood(session: &mut Session) -> io::Result<(Vec<f64>, Vec<f64>, usize)> {
     session.order("flood")?;
     session.answer("flooding")?;
@@ -143,7 +147,8 @@ fn flood(session: &mut Session) -> io::Result<(Vec<f64>, Vec<f64>, usize)> {
             tty::write_all(session.master.as_fd(), b"k")?;
         }
         let control = session.answers.get_ref().as_fd();
-        let [(output, _), (answer, _)] = tty::wait(&[(session.master.as_fd(), true, false), (control, true, false)], 1);
+        let [(output, _), (answer, _)] =
+            tty::wait(&[(session.master.as_fd(), true, false), (control, true, false)], 1);
         if answer {
             let at = session.answer("key")?.first().copied().unwrap_or(0);
             arrived.push(at.saturating_sub(sent) as f64 / 1e3);
@@ -186,7 +191,17 @@ fn print(options: &Options, found: &BTreeMap<&str, Found>) {
         row
     };
     println!("Key round trip, ×hop1 (its own: µs), medians of {} rounds\n", options.rounds);
-    let head = ["key", "idle p10", "p50", "p99", "flood, to the child p50", "p99", "flood, echo p50", "p99", "echoes lost"];
+    let head = [
+        "key",
+        "idle p10",
+        "p50",
+        "p99",
+        "flood, to the child p50",
+        "p99",
+        "flood, echo p50",
+        "p99",
+        "echoes lost",
+    ];
     let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();
     let of = found.get("hopty").unwrap_or(&none);
     let limits = |mine: &Rounds, base: &Rounds, p50: f64| {

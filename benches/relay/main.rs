@@ -1,15 +1,15 @@
-//! What hopty costs between a program and a terminal, against no wrapper at all, the smallest relay loops, and every tool of
-//! its kind that is installed.
+//! What hopty costs between a program and a terminal, against no wrapper at all, the smallest relay loops,
+//! and every tool of its kind that is installed.
 //!
 //! ```sh
 //! cargo bench --bench relay -- all                                  # everything, some minutes
 //! cargo bench --bench relay -- throughput --rounds 5 --peers hopty,hop2,dtach
 //! ```
 //!
-//! Every contender runs one session for the whole of a measurement, each in a terminal of its own, and they take turns: many
-//! short slices, each round beginning with another one. Of a contender's slices only the half counts whose threads waited
-//! least for a processor. Tables are ratios to hop1, the smallest loop, in the same run. `docs/PERFORMANCE.md` says how to
-//! read them.
+//! Every contender runs one session for the whole of a measurement, each in a terminal of its own, and they
+//! take turns: many short slices, each round beginning with another one. Of a contender's slices only the
+//! half counts whose threads waited least for a processor. Tables are ratios to hop1, the smallest loop, in
+//! the same run. `docs/PERFORMANCE.md` says how to read them.
 
 mod child;
 mod hop;

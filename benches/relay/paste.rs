@@ -63,7 +63,10 @@ pub fn run(options: &Options) -> io::Result<()> {
                 }
                 of.failed += 1;
                 // What is still under way would be taken for the next paste.
-                Err(io::Error::other(format!("the paste to a {how} reader: {}", of.worst.clone().unwrap_or_default())))
+                Err(io::Error::other(format!(
+                    "the paste to a {how} reader: {}",
+                    of.worst.clone().unwrap_or_default()
+                )))
             });
         }
         eprintln!("paste: round {} of {rounds}", round + 1);
@@ -81,14 +84,17 @@ pub fn run(options: &Options) -> io::Result<()> {
                 None => speed,
             });
         }
-        row.push(if READERS.iter().all(|how| of(name, how).failed == 0) { "intact" } else { "no" }.to_owned());
+        row.push(
+            if READERS.iter().all(|how| of(name, how).failed == 0) { "intact" } else { "no" }.to_owned(),
+        );
         row
     };
     println!("Paste of 1 MB, ×hop1 (its own: MB/s), n = {rounds}\n");
     let head = ["paste", "fast reader", "slow reader", "reader that echoes", ""];
     let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();
     let speed = |name, how| undisturbed(&of(name, how).speed);
-    let mut judged: Vec<String> = READERS.map(|how| Target::AtLeast(0.8).judge(speed("hopty", how) / speed("hop1", how))).into();
+    let mut judged: Vec<String> =
+        READERS.map(|how| Target::AtLeast(0.8).judge(speed("hopty", how) / speed("hop1", how))).into();
     judged.push("intact".to_owned());
     under(&mut rows, judged);
     table(&head, &rows);
@@ -110,7 +116,9 @@ fn paste(session: &mut Session, how: &str, text: &[u8]) -> io::Result<End> {
         let [(output, room), (answer, _)] = tty::wait(&fds, 100);
         if answer {
             let counts = session.answer("read")?;
-            let [count, right, at] = counts[..] else { return Err(io::Error::other("the child says nothing")) };
+            let [count, right, at] = counts[..] else {
+                return Err(io::Error::other("the child says nothing"));
+            };
             session.settle();
             return Ok(match (count == right && right == text.len() as u64, told) {
                 (true, _) => End::Whole(text.len() as f64 / 1e6 / ((at - begun) as f64 / 1e9)),

@@ -47,15 +47,39 @@ enum Child {
 /// An `expect` program that stays in between and gives the exit code.
 const EXPECT: &str = "set timeout -1; eval spawn -noecho CMD; interact; exit [lindex [wait] 3]";
 
-type Row = (&'static str, Model, &'static str, &'static [&'static str], Child, &'static [&'static str], &'static [&'static str]);
+type Row = (
+    &'static str,
+    Model,
+    &'static str,
+    &'static [&'static str],
+    Child,
+    &'static [&'static str],
+    &'static [&'static str],
+);
 
 const TABLE: &[Row] = &[
     ("script", Model::None, "script", &["-q", "-e", "-c", "CMD", "/dev/null"], Child::Line, &[], &[]),
-    ("socat", Model::None, "socat", &["-,raw,echo=0", "EXEC:CMD,pty,setsid,ctty,raw,echo=0"], Child::Line, &[], &[]),
+    (
+        "socat",
+        Model::None,
+        "socat",
+        &["-,raw,echo=0", "EXEC:CMD,pty,setsid,ctty,raw,echo=0"],
+        Child::Line,
+        &[],
+        &[],
+    ),
     ("dtach", Model::None, "dtach", &["-A", "DIR/dtach"], Child::Words, &[], &[]),
     ("abduco", Model::None, "abduco", &["-c", "bench"], Child::Words, &[], &[]),
     ("expect", Model::None, "expect", &["-c", EXPECT], Child::Line, &[], &[]),
-    ("asciinema", Model::None, "asciinema", &["rec", "-q", "-c", "CMD", "DIR/rec.cast"], Child::Line, &[], &[]),
+    (
+        "asciinema",
+        Model::None,
+        "asciinema",
+        &["rec", "-q", "-c", "CMD", "DIR/rec.cast"],
+        Child::Line,
+        &[],
+        &[],
+    ),
     (
         "tmux",
         Model::Screen,
@@ -65,7 +89,15 @@ const TABLE: &[Row] = &[
         &[],
         &["-L", "bench", "kill-server"],
     ),
-    ("screen", Model::Screen, "screen", &["-U", "-c", "/dev/null", "-S", "bench"], Child::Words, &[], &["-S", "bench", "-X", "quit"]),
+    (
+        "screen",
+        Model::Screen,
+        "screen",
+        &["-U", "-c", "/dev/null", "-S", "bench"],
+        Child::Words,
+        &[],
+        &["-S", "bench", "-X", "quit"],
+    ),
     (
         "shpool",
         Model::Screen,
@@ -94,7 +126,9 @@ pub fn all() -> (Vec<Peer>, Vec<&'static str>) {
     let mut missing = Vec::new();
     for (name, model, program, start, child, daemon, stop) in TABLE {
         match find(program) {
-            Some(program) => here.push(Peer { name, model: *model, program, start, child: *child, daemon, stop }),
+            Some(program) => {
+                here.push(Peer { name, model: *model, program, start, child: *child, daemon, stop })
+            }
             None => missing.push(*name),
         }
     }

@@ -30,7 +30,8 @@ impl Options {
     pub fn read(words: &[String]) -> Result<Options> {
         let (mut peers, missing) = peers::all();
         let interrupted = support::interrupts()?;
-        let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new(), interrupted };
+        let mut options =
+            Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new(), interrupted };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} needs a value"));
@@ -40,7 +41,8 @@ impl Options {
                 "--seconds" => options.seconds = value()?.parse().context("--seconds needs a number")?,
                 "--peers" => {
                     let names: Vec<&str> = value()?.split(',').collect();
-                    if let Some(name) = names.iter().find(|name| peers.iter().all(|peer| peer.name != **name)) {
+                    if let Some(name) = names.iter().find(|name| peers.iter().all(|peer| peer.name != **name))
+                    {
                         bail!("there is no {name} here");
                     }
                     // What everything is compared with always runs.
@@ -59,12 +61,23 @@ impl Options {
 
     /// Everybody at work; who does not start is named and left out.
     pub fn start_all(&self) -> Vec<Session> {
-        let start = |peer: &Peer| Session::start(peer).map_err(|error| eprintln!("{} does not start: {error}", peer.name)).ok();
-        self.peers.iter().take_while(|_| !self.interrupted.load(Ordering::Relaxed)).filter_map(start).collect()
+        let start = |peer: &Peer| {
+            Session::start(peer).map_err(|error| eprintln!("{} does not start: {error}", peer.name)).ok()
+        };
+        self.peers
+            .iter()
+            .take_while(|_| !self.interrupted.load(Ordering::Relaxed))
+            .filter_map(start)
+            .collect()
     }
 
     /// Everybody's turn, each round beginning with another one. Who fails is named, ended and started anew.
-    pub fn each(&self, sessions: &mut [Session], round: usize, mut turn: impl FnMut(&mut Session) -> io::Result<()>) {
+    pub fn each(
+        &self,
+        sessions: &mut [Session],
+        round: usize,
+        mut turn: impl FnMut(&mut Session) -> io::Result<()>,
+    ) {
         let all = sessions.len().max(1);
         for n in 0..sessions.len() {
             if self.interrupted.load(Ordering::Relaxed) {

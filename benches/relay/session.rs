@@ -1,7 +1,8 @@
-//! A contender at work: an outer terminal, the contender in it, the child inside that, and the socket to the child.
+//! A contender at work: an outer terminal, the contender in it, the child inside that, and the socket to the
+//! child.
 //!
-//! The terminal is a bare master that answers no question. Everything waits with a limit; whatever is left of a session when
-//! it is dropped is found by its variable and killed by pid.
+//! The terminal is a bare master that answers no question. Everything waits with a limit; whatever is left of
+//! a session when it is dropped is found by its variable and killed by pid.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,8 +25,8 @@ use crate::tty;
 pub const LIMIT: Duration = Duration::from_secs(10);
 /// How long a contender is waited for until it has nothing more to do, in ns.
 const SETTLED: u64 = 500_000_000;
-/// How long one must have done nothing to be at rest, in ms: longer than anybody puts work off that a burst left (hopty: 10), which the
-/// next contender would pay for.
+/// How long one must have done nothing to be at rest, in ms: longer than anybody puts work off that a burst
+/// left (hopty: 10), which the next contender would pay for.
 const REST: i32 = 15;
 
 /// A running contender.
@@ -122,8 +123,13 @@ impl Session {
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         match line.split_whitespace().next() {
-            Some(word) if word == wanted => Ok(line.split_whitespace().skip(1).map(|n| n.parse().unwrap_or(0)).collect()),
-            _ => Err(io::Error::other(format!("the child in {} says {line:?} where {wanted} was due", self.peer.name))),
+            Some(word) if word == wanted => {
+                Ok(line.split_whitespace().skip(1).map(|n| n.parse().unwrap_or(0)).collect())
+            }
+            _ => Err(io::Error::other(format!(
+                "the child in {} says {line:?} where {wanted} was due",
+                self.peer.name
+            ))),
         }
     }
 
@@ -166,7 +172,8 @@ impl Session {
         }
     }
 
-    /// Lets the child exit with `code`; gives the ns from there to the wrapper's end, and the wrapper's exit code.
+    /// Lets the child exit with `code`; gives the ns from there to the wrapper's end, and the wrapper's exit
+    /// code.
     pub fn exit(mut self, code: i32) -> io::Result<(u64, Option<i32>)> {
         self.order(&format!("exit {code}"))?;
         let ended = tty::process(self.wrapper.id())?;
@@ -174,7 +181,8 @@ impl Session {
         let until = Instant::now() + LIMIT;
         let mut open = true;
         let ended = loop {
-            let [(output, _), (end, _)] = tty::wait(&[(self.master.as_fd(), open, false), (ended.as_fd(), true, false)], 1000);
+            let [(output, _), (end, _)] =
+                tty::wait(&[(self.master.as_fd(), open, false), (ended.as_fd(), true, false)], 1000);
             if end || Instant::now() > until {
                 break tty::now();
             }
@@ -200,7 +208,11 @@ impl Drop for Session {
             }
         }
         if let Some(words) = self.peer.stop(self.place.path()) {
-            let _ = self.place.silent(&words).spawn().map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
+            let _ = self
+                .place
+                .silent(&words)
+                .spawn()
+                .map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
         }
         end_all(&mut self.wrapper, self.daemon.take(), &self.place);
         collect(self.pids.iter().copied().chain([self.child]));
@@ -238,7 +250,10 @@ fn wait_for_mark(master: &OwnedFd) -> io::Result<u64> {
             break;
         }
     }
-    Err(io::Error::other(format!("the child's first byte did not come, but {:?}", String::from_utf8_lossy(&seen))))
+    Err(io::Error::other(format!(
+        "the child's first byte did not come, but {:?}",
+        String::from_utf8_lossy(&seen)
+    )))
 }
 
 /// Ends what is left of a session.

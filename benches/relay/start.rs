@@ -35,7 +35,8 @@ pub fn run(options: &Options) -> io::Result<()> {
             let of = found.entry(peer.name).or_default();
             match Session::start(peer).and_then(|session| Ok((session.first_byte, session.exit(CODE)?))) {
                 Ok((first, (exit, code))) => {
-                    // Time itself is the best sign of a disturbed start: there is no thread yet whose waiting could be read.
+                    // Time itself is the best sign of a disturbed start: there is no thread yet whose waiting
+                    // could be read.
                     of.first_byte.push((first, first as f64 / 1e6));
                     of.exit.push((exit, exit as f64 / 1e6));
                     of.wrong_codes += usize::from(code != Some(CODE));
@@ -56,7 +57,8 @@ pub fn run(options: &Options) -> io::Result<()> {
             (_, Some(code)) => format!("no ({code})"),
             (_, None) => "no".to_owned(),
         };
-        let ratio = |value: f64, base: f64| if name == "bare" { "–".to_owned() } else { cell(value / base, 2) };
+        let ratio =
+            |value: f64, base: f64| if name == "bare" { "–".to_owned() } else { cell(value / base, 2) };
         vec![
             name.to_owned(),
             cell(added(name), 2),
@@ -66,7 +68,10 @@ pub fn run(options: &Options) -> io::Result<()> {
             code,
         ]
     };
-    println!("Start and exit, n = {}; the child's own first byte comes after {bare:.2} ms\n", options.rounds * STARTS);
+    println!(
+        "Start and exit, n = {}; the child's own first byte comes after {bare:.2} ms\n",
+        options.rounds * STARTS
+    );
     let head = ["start", "first byte, added ms", "×hop2", "exit ms", "×hop2", "exit code"];
     let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();
     let judged = [

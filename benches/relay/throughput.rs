@@ -1,4 +1,5 @@
-//! How fast output comes through, in bursts and without end, whether every byte is as it was written, and what it costs.
+//! How fast output comes through, in bursts and without end, whether every byte is as it was written, and
+//! what it costs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -91,7 +92,8 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
                     // The first one only tells how long the others may be.
                     return Ok(());
                 }
-                let mb = if passed.exact { speed(blocks, passed.late) * 0.75 } else { speed(blocks, passed.took) };
+                let mb =
+                    if passed.exact { speed(blocks, passed.late) * 0.75 } else { speed(blocks, passed.took) };
                 of.sustained.entry(workload.letter).or_default().push((passed.waited, mb));
                 let ms = passed.cpu as f64 / 1e6 * 100.0 / megabytes;
                 of.cpu.entry(workload.letter).or_default().push((passed.waited, ms));
@@ -115,7 +117,11 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
 }
 
 /// Instructions for each byte, by contender and workload; empty where the machine does not count.
-fn count(options: &Options, sessions: &mut [Session], workloads: &[Workload]) -> BTreeMap<(&'static str, char), f64> {
+fn count(
+    options: &Options,
+    sessions: &mut [Session],
+    workloads: &[Workload],
+) -> BTreeMap<(&'static str, char), f64> {
     let mut counted = BTreeMap::new();
     if instructions::count(&[std::process::id() as i32], || ()).1.is_none() {
         return counted;
@@ -125,7 +131,9 @@ fn count(options: &Options, sessions: &mut [Session], workloads: &[Workload]) ->
             let pids = session.pids.clone();
             let (passed, count) = instructions::count(&pids, || slice(session, workload, COUNTED));
             passed?;
-            counted.extend(count.map(|count| ((session.peer.name, workload.letter), count / (f64::from(COUNTED) * BLOCK as f64))));
+            counted.extend(count.map(|count| {
+                ((session.peer.name, workload.letter), count / (f64::from(COUNTED) * BLOCK as f64))
+            }));
             Ok(())
         });
     }
@@ -213,16 +221,19 @@ fn rows<K: Ord>(
     };
     let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name, peer.model)).collect();
     let columns = rows.first().map_or(0, Vec::len);
-    let mut judged: Vec<String> = keys.iter().map(|key| target(key).judge(values("hopty", key) / values("hop1", key))).collect();
+    let mut judged: Vec<String> =
+        keys.iter().map(|key| target(key).judge(values("hopty", key) / values("hop1", key))).collect();
     judged.resize(columns - 1, "yes".to_owned());
     under(&mut rows, judged);
     rows
 }
 
 fn print_bursts(options: &Options, found: &BTreeMap<&str, Found>) {
-    let keys: Vec<(char, u32)> = "abcd".chars().flat_map(|letter| BURSTS.map(|blocks| (letter, blocks))).collect();
-    let value =
-        |name: &str, key: &(char, u32)| found.get(name).and_then(|of| of.bursts.get(key)).map_or(f64::NAN, |of| undisturbed(of));
+    let keys: Vec<(char, u32)> =
+        "abcd".chars().flat_map(|letter| BURSTS.map(|blocks| (letter, blocks))).collect();
+    let value = |name: &str, key: &(char, u32)| {
+        found.get(name).and_then(|of| of.bursts.get(key)).map_or(f64::NAN, |of| undisturbed(of))
+    };
     let names: Vec<String> = keys.iter().map(|(letter, blocks)| format!("{letter} {blocks}")).collect();
     println!("Burst of 1, 2 and 4 MiB, ×hop1 (its own: MB/s), n = {}\n", options.rounds * REPEATED);
     let mut head = vec!["burst"];
@@ -245,7 +256,9 @@ fn sustained_target(letter: &char) -> Target {
 }
 
 fn print_sustained(options: &Options, found: &BTreeMap<&str, Found>) {
-    let value = |name: &str, key: &char| found.get(name).and_then(|of| of.sustained.get(key)).map_or(f64::NAN, |of| undisturbed(of));
+    let value = |name: &str, key: &char| {
+        found.get(name).and_then(|of| of.sustained.get(key)).map_or(f64::NAN, |of| undisturbed(of))
+    };
     let exact = |name: &str| match found.get(name).map(|of| of.altered.as_str()) {
         Some("") => "yes".to_owned(),
         Some(letters) => format!("not {letters}"),
@@ -259,7 +272,9 @@ fn print_sustained(options: &Options, found: &BTreeMap<&str, Found>) {
 }
 
 fn print_cpu(options: &Options, found: &BTreeMap<&str, Found>) {
-    let value = |name: &str, key: &char| found.get(name).and_then(|of| of.cpu.get(key)).map_or(f64::NAN, |of| undisturbed(of));
+    let value = |name: &str, key: &char| {
+        found.get(name).and_then(|of| of.cpu.get(key)).map_or(f64::NAN, |of| undisturbed(of))
+    };
     println!("CPU per 100 MB, ×hop1 (its own: ms), n = {}\n", options.rounds.saturating_sub(1));
     table(&["CPU", "a", "b", "c", "d", "e"], &rows(options, &letters(), value, |_| Target::Open, |_| None));
 }
@@ -274,5 +289,8 @@ fn print_instructions(options: &Options, counted: &BTreeMap<(&str, char), f64>) 
         std::iter::once(name.to_owned()).chain(letters().iter().map(of)).collect()
     };
     println!("Instructions of the contender for each byte\n");
-    table(&["instructions", "a", "b", "c", "d", "e"], &options.peers.iter().map(|peer| row(peer.name)).collect::<Vec<_>>());
+    table(
+        &["instructions", "a", "b", "c", "d", "e"],
+        &options.peers.iter().map(|peer| row(peer.name)).collect::<Vec<_>>(),
+    );
 }

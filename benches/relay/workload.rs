@@ -1,7 +1,8 @@
 //! What the child writes: five workloads, the same bytes in every process that asks for them.
 //!
-//! A workload is one block of exactly 1 MiB that ends where a line or a frame ends, and that is written over and over. So the
-//! receiver knows every byte that is to come by its position alone. No block contains `~`, which is kept for marks.
+//! A workload is one block of exactly 1 MiB that ends where a line or a frame ends, and that is written over
+//! and over. So the receiver knows every byte that is to come by its position alone. No block contains `~`,
+//! which is kept for marks.
 
 /// Bytes of a block.
 pub const BLOCK: usize = 1 << 20;
@@ -101,8 +102,20 @@ impl Dice {
     }
 
     fn word(&mut self, out: &mut Vec<u8>) {
-        const WORDS: [&str; 12] =
-            ["compiling", "src/main.rs", "ok", "warning:", "test", "0x7f3a", "passed", "in", "the", "function", "result", "of"];
+        const WORDS: [&str; 12] = [
+            "compiling",
+            "src/main.rs",
+            "ok",
+            "warning:",
+            "test",
+            "0x7f3a",
+            "passed",
+            "in",
+            "the",
+            "function",
+            "result",
+            "of",
+        ];
         out.extend_from_slice(WORDS[self.below(12) as usize].as_bytes());
     }
 }
@@ -138,14 +151,16 @@ fn dense(dice: &mut Dice, out: &mut Vec<u8>) {
 }
 
 fn wide(dice: &mut Dice, out: &mut Vec<u8>) {
-    const SIGNS: [&str; 16] = ["漢", "字", "端", "末", "出", "力", "の", "テ", "ス", "ト", "한", "국", "é", "ß", "🦀", "a"];
+    const SIGNS: [&str; 16] =
+        ["漢", "字", "端", "末", "出", "力", "の", "テ", "ス", "ト", "한", "국", "é", "ß", "🦀", "a"];
     for _ in 0..20 + dice.below(18) {
         out.extend_from_slice(SIGNS[dice.below(16) as usize].as_bytes());
     }
     out.extend_from_slice(b"\r\n");
 }
 
-/// Up over the last frame, erase it, paint it again: as an agent's screen library does, though recorded from none.
+/// Up over the last frame, erase it, paint it again: as an agent's screen library does, though recorded from
+/// none.
 fn frame(dice: &mut Dice, out: &mut Vec<u8>) {
     const ROWS: usize = 10;
     out.extend_from_slice(b"\x1b[?2026h");
@@ -157,7 +172,8 @@ fn frame(dice: &mut Dice, out: &mut Vec<u8>) {
         match row {
             0 | 9 => out.extend_from_slice("─".repeat(78).as_bytes()),
             1 => out.extend_from_slice(
-                "\x1b[38;2;215;119;87m✻\x1b[39m \x1b[1mThinking…\x1b[22m \x1b[2m(esc to interrupt)\x1b[22m".as_bytes(),
+                "\x1b[38;2;215;119;87m✻\x1b[39m \x1b[1mThinking…\x1b[22m \x1b[2m(esc to interrupt)\x1b[22m"
+                    .as_bytes(),
             ),
             _ => {
                 out.extend_from_slice(format!("\x1b[38;5;{}m│\x1b[39m ", 240 + row).as_bytes());

@@ -43,8 +43,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 /// hopty as it is installed: a copy.
 ///
-/// Until the machine starts anew, the kernel holds a file that the linker has just written in pieces of one page, and a copy in
-/// larger ones: a start of the copy takes 0.15 ms less (ext4, Linux 6).
+/// Until the machine starts anew, the kernel holds a file that the linker has just written in pieces of one
+/// page, and a copy in larger ones: a start of the copy takes 0.15 ms less (ext4, Linux 6).
 pub fn installed_hopty() -> io::Result<PathBuf> {
     let built = Path::new(env!("CARGO_BIN_EXE_hopty"));
     let copy = built.with_file_name("hopty-installed");

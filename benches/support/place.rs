@@ -1,5 +1,5 @@
-//! A place of its own for what is measured: home, sockets and temporary files in one directory, an environment with nothing
-//! of the person's but PATH, and the end of every process that was started there.
+//! A place of its own for what is measured: home, sockets and temporary files in one directory, an
+//! environment with nothing of the person's but PATH, and the end of every process that was started there.
 
 use std::ffi::OsString;
 use std::io;
@@ -44,7 +44,12 @@ impl Place {
     /// What starts these words here.
     pub fn command(&self, words: &[OsString]) -> Command {
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).env_clear().envs(self.environment()).env(VARIABLE, &self.id).current_dir(self.path());
+        command
+            .args(&words[1..])
+            .env_clear()
+            .envs(self.environment())
+            .env(VARIABLE, &self.id)
+            .current_dir(self.path());
         command
     }
 
@@ -114,11 +119,13 @@ pub fn wait_at_most(child: &mut Child, limit: Duration) {
     let _ = child.wait();
 }
 
-/// Waits for those that became children of this process when their parents ended; the others are gone already.
+/// Waits for those that became children of this process when their parents ended; the others are gone
+/// already.
 pub fn collect(pids: impl Iterator<Item = i32>) {
     for pid in pids {
         for _ in 0..100 {
-            if !matches!(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive)) {
+            if !matches!(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive))
+            {
                 break;
             }
             std::thread::sleep(Duration::from_millis(2));

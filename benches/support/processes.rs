@@ -1,4 +1,5 @@
-//! The processes of a place, as `/proc` knows them: found by an environment variable that all of them inherit.
+//! The processes of a place, as `/proc` knows them: found by an environment variable that all of them
+//! inherit.
 
 use std::fs;
 
@@ -59,7 +60,8 @@ pub fn usage(pids: &[i32]) -> Usage {
     sum
 }
 
-/// Proportional set size of these processes together, in KiB: memory that they share with others counts in parts.
+/// Proportional set size of these processes together, in KiB: memory that they share with others counts in
+/// parts.
 pub fn pss(pids: &[i32]) -> u64 {
     memory(pids, &["Pss:"])
 }
@@ -82,5 +84,9 @@ fn memory(pids: &[i32], fields: &[&str]) -> u64 {
 }
 
 fn numbers(dir: &str) -> impl Iterator<Item = i32> {
-    fs::read_dir(dir).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -18,7 +18,8 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The middle of the half that waited least for a processor: what the program does when its neighbours let it.
+/// The middle of the half that waited least for a processor: what the program does when its neighbours let
+/// it.
 pub fn undisturbed(slices: &[Slice]) -> f64 {
     let mut sorted = slices.to_vec();
     sorted.sort_by_key(|slice| slice.0);

@@ -29,7 +29,8 @@ impl Target {
     }
 }
 
-/// Puts the row of targets under that of hopty; nothing where hopty is not measured, or nothing is to be reached.
+/// Puts the row of targets under that of hopty; nothing where hopty is not measured, or nothing is to be
+/// reached.
 pub fn under(rows: &mut Vec<Vec<String>>, judged: Vec<String>) {
     if judged.iter().all(String::is_empty) {
         return;

@@ -85,8 +85,8 @@ pub fn write_all(fd: BorrowedFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for descriptors, each with whether to read and whether to write, `ms` at most (negative: for ever). Gives for each
-/// what is ready, ends included; one that is watched for nothing is left out.
+/// Waits for descriptors, each with whether to read and whether to write, `ms` at most (negative: for ever).
+/// Gives for each what is ready, ends included; one that is watched for nothing is left out.
 pub fn wait<const N: usize>(fds: &[(BorrowedFd, bool, bool); N], ms: i32) -> [(bool, bool); N] {
     let mut watched = fds.map(|(fd, read, write)| {
         let mut flags = PollFlags::empty();
@@ -99,7 +99,10 @@ pub fn wait<const N: usize>(fds: &[(BorrowedFd, bool, bool); N], ms: i32) -> [(b
     for ((ready, watched), (_, read, write)) in ready.iter_mut().zip(&watched).zip(fds) {
         let got = watched.revents().unwrap_or(PollFlags::empty());
         let end = got.intersects(PollFlags::POLLHUP | PollFlags::POLLERR);
-        *ready = (*read && (got.contains(PollFlags::POLLIN) || end), *write && (got.contains(PollFlags::POLLOUT) || end));
+        *ready = (
+            *read && (got.contains(PollFlags::POLLIN) || end),
+            *write && (got.contains(PollFlags::POLLOUT) || end),
+        );
     }
     ready
 }

@@ -1,4 +1,5 @@
-//! The files behind what runs code: read in a bounded way, and known by what they are where they cannot be read.
+//! The files behind what runs code: read in a bounded way, and known by what they are where they cannot be
+//! read.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -24,12 +25,15 @@ pub(super) enum Content {
     Odd(String),
 }
 
-/// A file's content, and what it is. It never waits, and opens nothing but files: a project may have put a pipe there.
+/// A file's content, and what it is. It never waits, and opens nothing but files: a project may have put a
+/// pipe there.
 pub(super) fn read(path: &Path, max: u64) -> (Content, Option<Metadata>) {
     match safe_file::open(path, FileRule::of_claude(max)) {
         Ok(None) => (Content::Missing, None),
         Ok(Some(file)) => match file.metadata() {
-            Ok(meta) => (bytes(file, max).map_or_else(|| Content::Odd(identity(&meta)), Content::Bytes), Some(meta)),
+            Ok(meta) => {
+                (bytes(file, max).map_or_else(|| Content::Odd(identity(&meta)), Content::Bytes), Some(meta))
+            }
             Err(e) => (Content::Odd(e.kind().to_string()), None),
         },
         Err(refused) => match std::fs::metadata(path) {
@@ -50,8 +54,9 @@ fn identity(meta: &Metadata) -> String {
     format!("{of:?} {}.{} {}.{}", meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec())
 }
 
-/// What a file is compared by: its bytes, up to `max` of them, else what it is. `None` where there is none, or `counts` says no to its
-/// being a script. One that only an administrator can write is not compared, since updates of the system change it.
+/// What a file is compared by: its bytes, up to `max` of them, else what it is. `None` where there is none,
+/// or `counts` says no to its being a script. One that only an administrator can write is not compared, since
+/// updates of the system change it.
 pub(super) fn compared(path: &Path, max: u64, counts: impl Fn(bool) -> bool) -> Option<Vec<u8>> {
     let (content, meta) = read(path, max);
     let meta = meta?;

@@ -1,11 +1,11 @@
 //! Finding Claude on this machine, and its version.
 //!
-//! It looks in the configured path ( else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then
-//! PATH) and never answers with hopty itself, under whatever name, link or small script. Reads the version from a file
-//! where one tells it, else asks the program within a time limit.
+//! It looks in the configured path ( else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then PATH) and never
+//! answers with hopty itself, under whatever name, link or small script. Reads the version from a file where
+//! one tells it, else asks the program within a time limit.
 //!
-//! What it does not do: it installs nothing, reads no configuration, and takes no directory of PATH that is relative: what
-//! lies in the working directory is not to be run because of its name.
+//! What it does not do: it installs nothing, reads no configuration, and takes no directory of PATH that is
+//! relative: what lies in the working directory is not to be run because of its name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -86,8 +86,12 @@ impl FindError {
             FindError::NotFound { .. } => {
                 "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` and `hopty help` work without it"
             }
-            FindError::NotExecutable { .. } => "check the file's permissions, or reinstall Claude; `hopty demo` works without it",
-            FindError::ConfiguredMissing { .. } | FindError::ConfiguredRelative { .. } | FindError::ConfiguredSelf { .. } => {
+            FindError::NotExecutable { .. } => {
+                "check the file's permissions, or reinstall Claude; `hopty demo` works without it"
+            }
+            FindError::ConfiguredMissing { .. }
+            | FindError::ConfiguredRelative { .. }
+            | FindError::ConfiguredSelf { .. } => {
                 "set program.claude to the full path of claude, or to \"\" to search for it"
             }
         }
@@ -205,13 +209,16 @@ fn usable(path: &Path, own: Option<FileId>) -> Usable {
 
 /// Whether a script names hopty as a word: a wrapper that leads back here.
 fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
-    let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|bytes| bytes.starts_with(b"#!")) else { return false };
+    let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|bytes| bytes.starts_with(b"#!")) else {
+        return false;
+    };
     let text = String::from_utf8_lossy(&bytes);
     // The stand-in agent is the same program under another job: it does not lead back here.
     if text.contains(STAND_IN) {
         return false;
     }
-    let code = text.lines().map(str::trim_start).filter(|line| line.starts_with("#!") || !line.starts_with('#'));
+    let code =
+        text.lines().map(str::trim_start).filter(|line| line.starts_with("#!") || !line.starts_with('#'));
     let mut words = code.flat_map(|line| line.split(|c: char| c.is_whitespace() || "'\"`;&|()=".contains(c)));
     words.any(|word| {
         let word = Path::new(word);
@@ -220,8 +227,8 @@ fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
     })
 }
 
-/// Whether the program is a shell script: it may lead back here in a way that its text does not show, so that only the
-/// depth can end it.
+/// Whether the program is a shell script: it may lead back here in a way that its text does not show, so that
+/// only the depth can end it.
 #[must_use]
 pub fn may_lead_back(path: &Path) -> bool {
     let small = fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_SCRIPT);
@@ -245,7 +252,8 @@ fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
 #[error("hopty runs inside hopty {0} times: claude seems to start hopty")]
 pub struct TooDeep(pub u32);
 
-/// The value of `HOPTY_DEPTH` for what this hopty starts, from the value it found. What is no number counts as none.
+/// The value of `HOPTY_DEPTH` for what this hopty starts, from the value it found. What is no number counts
+/// as none.
 ///
 /// # Errors
 /// [`TooDeep`] when this hopty is the fifth.
@@ -300,8 +308,8 @@ struct Package {
     version: String,
 }
 
-/// The version without running anything: npm puts a `package.json` beside or above the program, the native installer
-/// names the program itself after the version.
+/// The version without running anything: npm puts a `package.json` beside or above the program, the native
+/// installer names the program itself after the version.
 #[must_use]
 pub fn version_on_disk(program: &Path) -> Option<String> {
     let real = fs::canonicalize(program).ok()?;
@@ -319,10 +327,16 @@ fn ask_version(program: &Path, limit: Duration) -> Result<String, VersionError> 
     let path = || program.to_owned();
     let end = Instant::now() + limit;
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0);
     let mut child = command.spawn().map_err(|source| VersionError::Start { path: path(), source })?;
     let answer = first_line(&mut child, end);
-    // Its group is its own, so that nothing it started stays behind either; an error means that it is gone already.
+    // Its group is its own, so that nothing it started stays behind either; an error means that it is gone
+    // already.
     let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
     let _ = child.wait();
     let answer = answer.ok_or_else(|| VersionError::Late { path: path(), limit_ms: limit.as_millis() })?;
@@ -360,7 +374,8 @@ fn first_line(child: &mut Child, end: Instant) -> Option<String> {
 fn as_version(text: &str) -> Option<String> {
     let (numbers, tail) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
     let parts: Vec<&str> = numbers.split('.').collect();
-    let number = |part: &&str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let number =
+        |part: &&str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     let plain = tail.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'));
     (parts.len() == 3 && parts.iter().all(number) && plain && text.len() <= 64).then(|| text.to_owned())
 }

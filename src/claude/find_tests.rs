@@ -24,7 +24,8 @@ impl Place {
     }
 
     fn find(&self, own: &str, path: &str) -> Result<PathBuf, FindError> {
-        let dirs: Vec<PathBuf> = path.split(':').map(|dir| if dir.starts_with('.') { dir.into() } else { self.at(dir) }).collect();
+        let dirs: Vec<PathBuf> =
+            path.split(':').map(|dir| if dir.starts_with('.') { dir.into() } else { self.at(dir) }).collect();
         let path = std::env::join_paths(dirs).unwrap();
         let own = FileId::of(&self.at(own)).ok();
         // Without the system's directories: this machine may have a Claude of its own there.
@@ -53,10 +54,18 @@ fn the_home_directory_comes_first_then_path_in_order() {
 
 #[test]
 fn item_044_the_order_is_that_of_the_checklist() {
-    let search = Search { home: Some(Path::new("/h")), path: Some(OsStr::new("/x:/usr/bin::rel:/y")), ..Search::default() };
+    let search = Search {
+        home: Some(Path::new("/h")),
+        path: Some(OsStr::new("/x:/usr/bin::rel:/y")),
+        ..Search::default()
+    };
     let dirs = directories(&search, &SYSTEM);
     let dirs: Vec<&str> = dirs.iter().map(|dir| dir.to_str().unwrap()).collect();
-    assert_eq!(dirs, ["/h/.local/bin", "/usr/local/bin", "/usr/bin", "/x", "/y"], "relative directories are left out");
+    assert_eq!(
+        dirs,
+        ["/h/.local/bin", "/usr/local/bin", "/usr/bin", "/x", "/y"],
+        "relative directories are left out"
+    );
 }
 
 #[test]
@@ -70,7 +79,11 @@ fn hopty_is_never_the_answer_under_any_name_or_link() {
     fs::create_dir_all(place.at("b")).unwrap();
     fs::hard_link(&own, place.at("b/claude")).unwrap();
     place.file("c/claude", "#!/bin/sh\nexec hopty \"$@\"\n", 0o755);
-    place.file("d/claude", &format!("#!/bin/bash\nexec '{}' \"$@\"\n", place.at("b/claude").display()), 0o755);
+    place.file(
+        "d/claude",
+        &format!("#!/bin/bash\nexec '{}' \"$@\"\n", place.at("b/claude").display()),
+        0o755,
+    );
     place.file("e/claude", "#!/usr/local/bin/hopty run\n", 0o755);
     assert_eq!(place.find("hopty", "a:b:c:d:e:z").unwrap(), real);
     assert!(matches!(place.find("hopty", "a:b:c:d:e"), Err(FindError::NotFound { .. })));
@@ -103,7 +116,10 @@ fn nothing_found_tells_how_to_get_it() {
     let place = Place::new();
     let error = place.find("hopty", "a").unwrap_err();
     assert!(matches!(&error, FindError::NotFound { looked_in } if looked_in.len() == 2));
-    assert!(error.hint().contains("npm install -g @anthropic-ai/claude-code") && error.hint().contains("hopty demo"));
+    assert!(
+        error.hint().contains("npm install -g @anthropic-ai/claude-code")
+            && error.hint().contains("hopty demo")
+    );
 }
 
 #[test]
@@ -161,7 +177,9 @@ fn the_version_without_running_anything() {
 fn asked(program: &Path, limit: Duration) -> Result<String, VersionError> {
     loop {
         match version(program, limit) {
-            Err(VersionError::Start { source, .. }) if source.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+            Err(VersionError::Start { source, .. })
+                if source.kind() == std::io::ErrorKind::ExecutableFileBusy =>
+            {
                 std::thread::yield_now()
             }
             answer => return answer,

@@ -1,4 +1,5 @@
-//! Claude Code as a program on this machine: where it is, what it is given for one launch, what it says in its files.
+//! Claude Code as a program on this machine: where it is, what it is given for one launch, what it says in
+//! its files.
 
 mod code_files;
 pub mod find;

@@ -1,5 +1,6 @@
-//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. From 2.1.197 on an event that this
-//! Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all hooks of the plugin (measured).
+//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. From 2.1.197 on an event
+//! that this Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all hooks of
+//! the plugin (measured).
 
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -12,7 +13,8 @@ use crate::core::config::{Hooks, Span};
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
+/// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that
+/// nobody else has.
 pub const NAME: &str = "hopty-hooks";
 
 /// The events and their time-outs in seconds.
@@ -61,9 +63,10 @@ pub fn this_binary() -> PathBuf {
     text.strip_suffix(" (deleted)").map_or(path.clone(), PathBuf::from)
 }
 
-/// The hook command: quoted for the shell, and with exit code 0 also when the binary is gone. The shell becomes hopty: one that
-/// cannot fork ends with 2, which Claude takes for a hook that blocks. How long it waits for the
-/// host's first word stands in it, in ms, where that is not the default: a hook has no time to read a configuration.
+/// The hook command: quoted for the shell, and with exit code 0 also when the binary is gone. The shell
+/// becomes hopty: one that cannot fork ends with 2, which Claude takes for a hook that blocks. How long it
+/// waits for the host's first word stands in it, in ms, where that is not the default: a hook has no time to
+/// read a configuration.
 #[must_use]
 pub fn command(binary: &Path, event: &str, ack: Span) -> String {
     let quoted = binary.to_string_lossy().replace('\'', r"'\''");
@@ -71,8 +74,8 @@ pub fn command(binary: &Path, event: &str, ack: Span) -> String {
     format!("[ -x '{quoted}' ] && exec '{quoted}' hook {event}{ack} || :")
 }
 
-/// The status-line command, quoted for the shell, and silent when the binary is gone. The person's own one stands in it: a file
-/// that names it could be rewritten while Claude runs.
+/// The status-line command, quoted for the shell, and silent when the binary is gone. The person's own one
+/// stands in it: a file that names it could be rewritten while Claude runs.
 #[must_use]
 pub fn statusline_command(binary: &Path, own: &str) -> String {
     let quote = |text: &str| text.replace('\'', r"'\''");
@@ -92,15 +95,16 @@ pub fn hooks_json(binary: &Path, set: HookSet, ack: Span) -> Value {
     json!({"description": "hopty follows this session", "hooks": hooks})
 }
 
-/// Makes the directory below `session_dir` and gives its path. One that is just as it should be stays; whatever else stands there is
-/// removed first, a symbolic link without what it leads to.
+/// Makes the directory below `session_dir` and gives its path. One that is just as it should be stays;
+/// whatever else stands there is removed first, a symbolic link without what it leads to.
 ///
 /// # Errors
 /// When a file cannot be written, or the old directory cannot be removed.
 pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
     let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
-    let files = [(".claude-plugin", "plugin.json", manifest), ("hooks", "hooks.json", hooks_json(binary, set, ack))];
+    let files =
+        [(".claude-plugin", "plugin.json", manifest), ("hooks", "hooks.json", hooks_json(binary, set, ack))];
     let files = files.map(|(dir, file, value)| (root.join(dir), file, format!("{value:#}\n")));
     let kept = holds_only(&root, &[".claude-plugin", "hooks"])
         && files.iter().all(|(dir, file, text)| holds_only(dir, &[file]) && holds(&dir.join(file), text));
@@ -112,14 +116,20 @@ pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::
     make(&root)?;
     for (dir, file, text) in files {
         make(&dir)?;
-        std::fs::File::options().write(true).create_new(true).mode(0o600).open(dir.join(file))?.write_all(text.as_bytes())?;
+        std::fs::File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(dir.join(file))?
+            .write_all(text.as_bytes())?;
     }
     Ok(root)
 }
 
 /// Whether a directory of this user alone has these entries and no other, by their names in order.
 fn holds_only(dir: &Path, names: &[&str]) -> bool {
-    let own = std::fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_own(&meta) && meta.mode() & 0o7777 == 0o700);
+    let own = std::fs::symlink_metadata(dir)
+        .is_ok_and(|meta| meta.is_dir() && is_own(&meta) && meta.mode() & 0o7777 == 0o700);
     let Ok(entries) = std::fs::read_dir(dir) else { return false };
     let mut found: Vec<_> = entries.take(names.len() + 1).flatten().map(|entry| entry.file_name()).collect();
     found.sort();
@@ -164,7 +174,10 @@ mod tests {
         std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\n").unwrap();
         assert_eq!(run(command(&binary, "Stop", Span::from_secs(2))).stdout, b"hook Stop 2000\n");
         std::fs::remove_file(&binary).unwrap();
-        assert!(run(command(&binary, "Stop", ACK)).status.success(), "a binary that is gone must not break Claude");
+        assert!(
+            run(command(&binary, "Stop", ACK)).status.success(),
+            "a binary that is gone must not break Claude"
+        );
     }
 
     #[test]
@@ -208,7 +221,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let events = |set| {
             let root = write(dir.path(), Path::new("/bin/hopty"), set, ACK).unwrap();
-            let hooks: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
+            let hooks: Value =
+                serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
             hooks["hooks"].clone()
         };
         let full = events(HookSet::Full);
@@ -218,7 +232,8 @@ mod tests {
         assert_eq!((old.as_object().unwrap().len(), old.get("PostToolBatch")), (OLD.len(), None));
     }
 
-    /// What stands in for the source documents' scripts and their tests: each command by real shells, as written.
+    /// What stands in for the source documents' scripts and their tests: each command by real shells, as
+    /// written.
     #[test]
     fn item_136_every_hook_as_written_runs_in_a_shell_and_ends_well_without_its_binary() {
         let dir = tempfile::tempdir().unwrap();
@@ -227,18 +242,26 @@ mod tests {
             std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\n").unwrap();
             std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             let root = write(dir.path(), &binary, set, ACK).unwrap();
-            let written: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
+            let written: Value =
+                serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
             let commands: Vec<(String, String)> = written["hooks"]
                 .as_object()
                 .unwrap()
                 .iter()
-                .map(|(event, hooks)| (event.clone(), hooks[0]["hooks"][0]["command"].as_str().unwrap().to_owned()))
+                .map(|(event, hooks)| {
+                    (event.clone(), hooks[0]["hooks"][0]["command"].as_str().unwrap().to_owned())
+                })
                 .collect();
             assert_eq!(commands.len(), events(set).len());
-            let run = |command: &str| std::process::Command::new("sh").args(["-euc", command]).output().unwrap();
+            let run =
+                |command: &str| std::process::Command::new("sh").args(["-euc", command]).output().unwrap();
             for (event, command) in &commands {
                 let done = run(command);
-                assert_eq!((done.stdout, done.status.code()), (format!("hook {event}\n").into_bytes(), Some(0)), "{command}");
+                assert_eq!(
+                    (done.stdout, done.status.code()),
+                    (format!("hook {event}\n").into_bytes(), Some(0)),
+                    "{command}"
+                );
             }
             std::fs::remove_file(&binary).unwrap();
             for (_, command) in &commands {

@@ -22,7 +22,8 @@ pub struct Said {
     pub status: Option<AgentStatus>,
     /// The conversation.
     pub conversation: Option<ConversationId>,
-    /// While it waits for a person: for what, in Claude's words, at most 40 characters and none that moves a cursor.
+    /// While it waits for a person: for what, in Claude's words, at most 40 characters and none that moves a
+    /// cursor.
     pub waiting_for: Option<String>,
 }
 
@@ -55,7 +56,8 @@ struct RawLiving {
     cwd: PathBuf,
 }
 
-/// Every Claude that has a file in `dir` (`C/sessions`) and whose process is there; a killed one leaves its file behind.
+/// Every Claude that has a file in `dir` (`C/sessions`) and whose process is there; a killed one leaves its
+/// file behind.
 #[must_use]
 pub fn living(dir: &Path) -> Vec<Living> {
     let files = std::fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_CAP);
@@ -63,7 +65,8 @@ pub fn living(dir: &Path) -> Vec<Living> {
         .filter_map(|entry| {
             let raw: RawLiving = serde_json::from_slice(&content(&entry.path())?).ok()?;
             // SAFETY: signal 0 only asks whether there is such a process.
-            let lives = i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && unsafe { nix::libc::kill(pid, 0) } == 0);
+            let lives =
+                i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && unsafe { nix::libc::kill(pid, 0) } == 0);
             let conversation = raw.session_id.parse().ok()?;
             lives.then_some(Living { pid: raw.pid, conversation, dir: raw.cwd })
         })
@@ -80,6 +83,11 @@ fn content(path: &Path) -> Option<Vec<u8>> {
 #[must_use]
 pub fn read(path: &Path) -> Option<Said> {
     let raw: Raw = serde_json::from_slice(&content(path)?).ok()?;
-    let waiting_for = raw.waiting_for.map(|words| words.chars().filter(|c| !is_hidden(*c)).take(40).collect());
-    Some(Said { status: raw.status, conversation: raw.session_id.and_then(|id| id.parse().ok()), waiting_for })
+    let waiting_for =
+        raw.waiting_for.map(|words| words.chars().filter(|c| !is_hidden(*c)).take(40).collect());
+    Some(Said {
+        status: raw.status,
+        conversation: raw.session_id.and_then(|id| id.parse().ok()),
+        waiting_for,
+    })
 }

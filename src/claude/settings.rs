@@ -10,8 +10,9 @@ const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 /// The largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Whether `disableAllHooks` is in force. `files` are those of the user, the project and this machine's copy of it, in this
-/// order; `sources` is the value of `--setting-sources`, which leaves some of them out; `flag` is the last `--settings`.
+/// Whether `disableAllHooks` is in force. `files` are those of the user, the project and this machine's copy
+/// of it, in this order; `sources` is the value of `--setting-sources`, which leaves some of them out; `flag`
+/// is the last `--settings`.
 #[must_use]
 pub fn hooks_off(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>) -> bool {
     hooks_off_with(files, sources, flag, Path::new(MANAGED))
@@ -43,7 +44,8 @@ mod tests {
         let files = ["user", "project", "local"].map(|name| dir.path().join(name));
         let managed = dir.path().join("managed");
         let (on, off) = (r#"{"disableAllHooks":false}"#, r#"{"disableAllHooks":true}"#);
-        let is_off = |sources: Option<&str>, flag: Option<&str>| hooks_off_with(&files, sources, flag, &managed);
+        let is_off =
+            |sources: Option<&str>, flag: Option<&str>| hooks_off_with(&files, sources, flag, &managed);
         assert!(!is_off(None, None));
         std::fs::write(&files[0], off).unwrap();
         assert!(is_off(None, None));

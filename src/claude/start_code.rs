@@ -1,8 +1,9 @@
-//! Everything on disk that makes Claude run code when it starts in a directory, as two digests: what counts everywhere, and what
-//! counts in this directory.
+//! Everything on disk that makes Claude run code when it starts in a directory, as two digests: what counts
+//! everywhere, and what counts in this directory.
 //!
-//! The files are those that Claude Code 2.1.330 reads: settings of every scope, MCP servers, its own state, plugins and agents that
-//! bring hooks, and the scripts that all of these name. What is not looked at stands in `docs/HOOKS.md`.
+//! The files are those that Claude Code 2.1.330 reads: settings of every scope, MCP servers, its own state,
+//! plugins and agents that bring hooks, and the scripts that all of these name. What is not looked at stands
+//! in `docs/HOOKS.md`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,25 +17,35 @@ use crate::core::claude::scripts::{Dirs, Named, named};
 
 /// The largest settings file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// The largest script that is compared by its bytes; a larger one is a program, and compared by its inode, length and times.
+/// The largest script that is compared by its bytes; a larger one is a program, and compared by its inode,
+/// length and times.
 const MAX_SCRIPT: u64 = 256 << 10;
-/// Scripts that are compared by their bytes, for all files of a digest; further ones are compared like large ones.
+/// Scripts that are compared by their bytes, for all files of a digest; further ones are compared like large
+/// ones.
 const MAX_SCRIPTS: usize = 256;
 /// Plugins that are looked at.
 const MAX_PLUGINS: usize = 1024;
-/// Agents whose front matter is looked at in one directory; further ones are compared by their inode, length and times.
+/// Agents whose front matter is looked at in one directory; further ones are compared by their inode, length
+/// and times.
 const MAX_AGENTS: usize = 4096;
 /// Directories that Claude trusts, which are known from the start.
 const MAX_TRUSTED: usize = 256;
-/// The largest agent's file that is looked at for its front matter, in bytes; a larger one is compared as it is.
+/// The largest agent's file that is looked at for its front matter, in bytes; a larger one is compared as it
+/// is.
 const MAX_AGENT: u64 = 1 << 20;
 /// What hooks write beside themselves.
 const NOTES: [&str; 4] = ["jsonl", "lock", "log", "pid"];
 /// Where an administrator's settings lie.
 const MANAGED: &str = "/etc/claude-code";
 /// What of a plugin runs code, or says what does.
-const PLUGIN: [&str; 6] =
-    [".claude-plugin/plugin.json", "hooks/hooks.json", "monitors/monitors.json", ".mcp.json", ".lsp.json", "settings.json"];
+const PLUGIN: [&str; 6] = [
+    ".claude-plugin/plugin.json",
+    "hooks/hooks.json",
+    "monitors/monitors.json",
+    ".mcp.json",
+    ".lsp.json",
+    "settings.json",
+];
 
 /// Where to look.
 #[derive(Clone, Debug)]
@@ -99,7 +110,8 @@ impl StartCode {
         let dir = &dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let mut here = Reader::new(places, dir);
         // Claude looks at the record of the repository, too, in which the directory lies.
-        let records: Vec<String> = (places.records)(dir).iter().map(|place| place.to_string_lossy().into_owned()).collect();
+        let records: Vec<String> =
+            (places.records)(dir).iter().map(|place| place.to_string_lossy().into_owned()).collect();
         here.file(".claude.json", &places.state, Role::State { projects: &records });
         // Claude reads these of the directories above, too.
         for above in dir.ancestors() {
@@ -127,8 +139,13 @@ impl StartCode {
         let Content::Bytes(bytes) = read(&places.state, MAX_BYTES).0 else { return Vec::new() };
         let Ok(state) = serde_json::from_slice::<Value>(&bytes) else { return Vec::new() };
         let Some(projects) = state.get("projects").and_then(Value::as_object) else { return Vec::new() };
-        let accepted = projects.iter().filter(|(_, of)| of.get("hasTrustDialogAccepted") == Some(&Value::Bool(true)));
-        accepted.map(|(dir, _)| PathBuf::from(dir)).filter(|dir| dir != not && dir.is_dir()).take(MAX_TRUSTED).collect()
+        let accepted =
+            projects.iter().filter(|(_, of)| of.get("hasTrustDialogAccepted") == Some(&Value::Bool(true)));
+        accepted
+            .map(|(dir, _)| PathBuf::from(dir))
+            .filter(|dir| dir != not && dir.is_dir())
+            .take(MAX_TRUSTED)
+            .collect()
     }
 }
 
@@ -198,10 +215,12 @@ impl<'a> Reader<'a> {
         tree
     }
 
-    /// What lies where hooks are kept, whether a command names it or not; but what they note there changes with every call.
+    /// What lies where hooks are kept, whether a command names it or not; but what they note there changes
+    /// with every call.
     fn hook_files(&mut self, name: &str, dir: &Path) {
         for path in self.tree(name, dir, usize::MAX).files {
-            let is_note = path.extension().is_some_and(|of| NOTES.iter().any(|note| of.eq_ignore_ascii_case(note)));
+            let is_note =
+                path.extension().is_some_and(|of| NOTES.iter().any(|note| of.eq_ignore_ascii_case(note)));
             self.script(path, |is_script| is_script || !is_note);
         }
     }
@@ -218,10 +237,15 @@ impl<'a> Reader<'a> {
 
     fn plugin(&mut self, root: &Path) {
         let dirs = Dirs { plugin: Some(root), ..self.dirs };
-        let mut inner = Reader { digest: CodeDigest::default(), dirs, scripts: std::mem::take(&mut self.scripts) };
+        let mut inner =
+            Reader { digest: CodeDigest::default(), dirs, scripts: std::mem::take(&mut self.scripts) };
         for file in PLUGIN {
             let path = root.join(file);
-            inner.file(&label(&path), &path, if file == "settings.json" { Role::Settings } else { Role::Mcp });
+            inner.file(
+                &label(&path),
+                &path,
+                if file == "settings.json" { Role::Settings } else { Role::Mcp },
+            );
         }
         inner.agents(&label(&root.join("agents")), &root.join("agents"));
         self.scripts = inner.scripts;
@@ -235,7 +259,9 @@ impl<'a> Reader<'a> {
             let name = format!("{name}/{}", label(path.strip_prefix(dir).unwrap_or(path)));
             match read(path, if number < MAX_AGENTS { MAX_AGENT } else { 0 }) {
                 (Content::Missing, _) => {}
-                (Content::Odd(what), _) => self.digest.add(&format!("{name} (cannot be read)"), what.as_bytes()),
+                (Content::Odd(what), _) => {
+                    self.digest.add(&format!("{name} (cannot be read)"), what.as_bytes())
+                }
                 (Content::Bytes(bytes), _) => {
                     let text = String::from_utf8_lossy(&bytes);
                     if let Some(front) = front_matter(&text).filter(|front| may_run_code(front)) {

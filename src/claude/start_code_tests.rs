@@ -35,9 +35,11 @@ impl Tree {
 
     fn changes(&self, before: &StartCode) -> Vec<String> {
         let now = StartCode::read(&self.places, &self.project);
-        let all = before.everywhere.changes(&now.everywhere).into_iter().chain(before.here.changes(&now.here));
+        let all =
+            before.everywhere.changes(&now.everywhere).into_iter().chain(before.here.changes(&now.here));
         let root = self.root.path().canonicalize().unwrap().display().to_string() + "/";
-        all.map(|(key, what): (String, Change)| format!("{} {}", key.replace(&root, ""), what.word())).collect()
+        all.map(|(key, what): (String, Change)| format!("{} {}", key.replace(&root, ""), what.word()))
+            .collect()
     }
 
     fn now(&self) -> StartCode {
@@ -54,8 +56,16 @@ fn every_file_that_runs_code_is_seen_when_it_comes() {
         ("home/.claude/remote-settings.json", HOOK, "remote-settings.json: hooks added"),
         ("home/.claude.json", r#"{"mcpServers":{"x":{"command":"x"}}}"#, ".claude.json: mcpServers added"),
         ("home/.claude.json", r#"{"env":{"BASH_ENV":"/x"}}"#, ".claude.json: env added"),
-        ("work/proj/.claude/settings.json", r#"{"env":{"NODE_OPTIONS":"-r /x"}}"#, ".claude/settings.json: env added"),
-        ("work/proj/.claude/settings.local.json", r#"{"apiKeyHelper":"x"}"#, ".claude/settings.local.json: apiKeyHelper added"),
+        (
+            "work/proj/.claude/settings.json",
+            r#"{"env":{"NODE_OPTIONS":"-r /x"}}"#,
+            ".claude/settings.json: env added",
+        ),
+        (
+            "work/proj/.claude/settings.local.json",
+            r#"{"apiKeyHelper":"x"}"#,
+            ".claude/settings.local.json: apiKeyHelper added",
+        ),
         (
             "work/proj/.claude/settings.json",
             r#"{"permissions":{"defaultMode":"bypassPermissions"}}"#,
@@ -65,7 +75,11 @@ fn every_file_that_runs_code_is_seen_when_it_comes() {
         ("work/.mcp.json", r#"{"mcpServers":{"x":{"command":"x"}}}"#, "work/.mcp.json: mcpServers added"),
         ("work/.claude/settings.json", HOOK, "work/.claude/settings.json: hooks added"),
         ("work/proj/.claude/settings.json", "{hooks", ".claude/settings.json: (not valid JSON) added"),
-        ("work/proj/.claude/agents/a.md", "---\nname: a\nhooks:\n  Stop: x\n---\n", ".claude/agents/a.md added"),
+        (
+            "work/proj/.claude/agents/a.md",
+            "---\nname: a\nhooks:\n  Stop: x\n---\n",
+            ".claude/agents/a.md added",
+        ),
     ] {
         let tree = Tree::new();
         let before = tree.now();
@@ -90,7 +104,10 @@ fn an_agent_with_hooks_is_seen_however_it_is_hidden() {
     ] {
         let tree = Tree::new();
         for n in 0..600 {
-            tree.put(&format!("work/proj/.claude/agents/{n}.md"), "---\nname: plain\n---\nhooks: are a thing of the body\n");
+            tree.put(
+                &format!("work/proj/.claude/agents/{n}.md"),
+                "---\nname: plain\n---\nhooks: are a thing of the body\n",
+            );
         }
         let before = tree.now();
         assert_eq!(tree.changes(&before), [""; 0]);
@@ -125,7 +142,11 @@ fn no_bound_lets_a_change_pass() {
     assert_eq!(tree.changes(&before), [".claude/agents/999.md (cannot be read) added", &script]);
     tree.put("work/proj/.claude/settings.json", &HOOK.replace("true", &"x ".repeat(10_000)));
     let now = tree.now();
-    assert_eq!(tree.changes(&now), [".claude/settings.json: (a command of too many words) changed"], "it is never known");
+    assert_eq!(
+        tree.changes(&now),
+        [".claude/settings.json: (a command of too many words) changed"],
+        "it is never known"
+    );
 }
 
 #[test]
@@ -142,21 +163,29 @@ fn what_lies_where_hooks_are_kept_is_compared_and_what_they_note_is_not() {
     tree.put("work/proj/.claude/hooks/lib/plain", "two");
     tree.put("home/.claude/hooks/a.txt", "two");
     let hooks = "work/proj/.claude/hooks";
-    let seen =
-        ["home/.claude/hooks/a.txt changed".to_owned(), format!("{hooks}/calls.log added"), format!("{hooks}/lib/plain changed")];
+    let seen = [
+        "home/.claude/hooks/a.txt changed".to_owned(),
+        format!("{hooks}/calls.log added"),
+        format!("{hooks}/lib/plain changed"),
+    ];
     assert_eq!(tree.changes(&before), seen);
 }
 
 #[test]
 fn servers_of_the_repository_are_seen_from_a_directory_in_it() {
     let tree = Tree::new();
-    let of = |servers: &str| format!("{{\"projects\":{{{:?}:{{\"mcpServers\":{servers}}}}}}}", tree.project.parent().unwrap());
+    let of = |servers: &str| {
+        format!("{{\"projects\":{{{:?}:{{\"mcpServers\":{servers}}}}}}}", tree.project.parent().unwrap())
+    };
     tree.put("home/.claude.json", &of("{}"));
     let before = tree.now();
     tree.put("home/.claude.json", &of(r#"{"x":{"command":"x"}}"#));
     let work = tree.project.parent().unwrap().display().to_string();
     let seen = &before.here.changes(&tree.now().here)[0];
-    assert!(seen.0.starts_with(".claude.json: mcpServers of /") && seen.1 == Change::Added, "{work}: {seen:?}");
+    assert!(
+        seen.0.starts_with(".claude.json: mcpServers of /") && seen.1 == Change::Added,
+        "{work}: {seen:?}"
+    );
 }
 
 #[test]
@@ -165,7 +194,11 @@ fn what_cannot_be_read_as_text_is_seen_all_the_same() {
     let before = tree.now();
     let settings = tree.put("work/proj/.claude/settings.json", "");
     std::fs::write(&settings, [&HOOK.as_bytes()[..HOOK.len() - 1], b",\"x\":\"\xff\"}"].concat()).unwrap();
-    assert_eq!(tree.changes(&before), [".claude/settings.json: hooks added"], "a byte that is no UTF-8 hides nothing");
+    assert_eq!(
+        tree.changes(&before),
+        [".claude/settings.json: hooks added"],
+        "a byte that is no UTF-8 hides nothing"
+    );
     std::fs::write(&settings, HOOK.replace("hooks\":{", "\\u0068ooks\":{")).unwrap();
     assert_eq!(tree.changes(&before), [".claude/settings.json: hooks added"]);
     let large = std::fs::File::create(&settings).unwrap();
@@ -200,7 +233,10 @@ fn plugins_are_compared_where_they_lie() {
     let mut tree = Tree::new();
     let root = tree.put("plug/hooks/hooks.json", &HOOK.replace("true", "${CLAUDE_PLUGIN_ROOT}/run"));
     let root = root.ancestors().nth(2).unwrap().to_owned();
-    tree.put("home/.claude/plugins/installed_plugins.json", &format!(r#"{{"plugins":{{"p@m":[{{"installPath":{root:?}}}]}}}}"#));
+    tree.put(
+        "home/.claude/plugins/installed_plugins.json",
+        &format!(r#"{{"plugins":{{"p@m":[{{"installPath":{root:?}}}]}}}}"#),
+    );
     tree.put("given/.mcp.json", r#"{"a":{"command":"a"}}"#);
     tree.places.plugin_dirs = vec![tree.root.path().canonicalize().unwrap().join("given")];
     let before = tree.now();
@@ -220,7 +256,11 @@ fn trusted_directories_are_those_of_claudes_own_state() {
     let entry = |path: &Path, yes| format!("{:?}:{{\"hasTrustDialogAccepted\":{yes}}}", dir(path));
     tree.put(
         "home/.claude.json",
-        &format!("{{\"projects\":{{{},{},\"/gone\":{{\"hasTrustDialogAccepted\":true}}}}}}", entry(&one, true), entry(&two, false)),
+        &format!(
+            "{{\"projects\":{{{},{},\"/gone\":{{\"hasTrustDialogAccepted\":true}}}}}}",
+            entry(&one, true),
+            entry(&two, false)
+        ),
     );
     assert_eq!(StartCode::trusted(&tree.places, &tree.project), [one.parent().unwrap()]);
     assert!(StartCode::trusted(&tree.places, one.parent().unwrap()).is_empty());

@@ -12,7 +12,8 @@ use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
 
-/// hopty's own command line. Without a verb, `--help` and `--version` are Claude's, so they are not defined here.
+/// hopty's own command line. Without a verb, `--help` and `--version` are Claude's, so they are not defined
+/// here.
 #[derive(Debug, Parser)]
 #[command(
     name = "hopty",
@@ -158,8 +159,8 @@ pub(super) enum Verb {
     },
     /// Undo a hand-over: go back to the conversation before it
     ///
-    /// In a running session, hopty stops Claude and resumes that conversation in its place. For an ended session, it prints the
-    /// command that resumes it.
+    /// In a running session, hopty stops Claude and resumes that conversation in its place. For an ended
+    /// session, it prints the command that resumes it.
     Back {
         /// The session
         name: Option<String>,
@@ -183,8 +184,9 @@ pub(super) enum Verb {
     },
     /// Type into a session: a text, named keys, or standard input
     ///
-    /// Key names: enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown,
-    /// f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt-KEY, and any single character.
+    /// Key names: enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end,
+    /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt-KEY, and any single
+    /// character.
     #[command(
         override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       hopty send [NAME] --stdin [--submit]"
     )]
@@ -207,8 +209,9 @@ pub(super) enum Verb {
     },
     /// Wait until a session is idle, busy or blocked, has ended, or shows a text
     ///
-    /// Conditions: idle, busy, blocked, exit, and text=REGEX. The pattern is matched against the rows of the screen: `^` and `$`
-    /// are the edges of a row. Exit codes: 0 the condition is met, 1 timeout, 3 no such session.
+    /// Conditions: idle, busy, blocked, exit, and text=REGEX. The pattern is matched against the rows of the
+    /// screen: `^` and `$` are the edges of a row. Exit codes: 0 the condition is met, 1 timeout, 3 no such
+    /// session.
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] CONDITION")]
     Wait {
         /// The session, if more than one is running, and the condition
@@ -217,7 +220,8 @@ pub(super) enum Verb {
         /// How long to wait, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]
         timeout: Span,
-        /// Only accept a state entered after this journal line (`seq` in the output of `send --submit --json`)
+        /// Only accept a state entered after this journal line (`seq` in the output of `send --submit
+        /// --json`)
         #[arg(long, default_value_t = 0, value_name = "SEQ")]
         since: u64,
         /// Print the session as JSON when the condition is met
@@ -305,7 +309,11 @@ pub(super) enum Verb {
         verb: HandoffVerb,
     },
     /// Show or set the channel of a directory's handoffs
-    #[command(args_conflicts_with_subcommands = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+    #[command(
+        args_conflicts_with_subcommands = true,
+        subcommand_value_name = "VERB",
+        subcommand_help_heading = "Verbs"
+    )]
     Channel {
         #[command(subcommand)]
         verb: Option<ChannelVerb>,
@@ -332,7 +340,11 @@ pub(super) enum Verb {
         keep: bool,
     },
     /// Show the configuration in force here and the source of each value
-    #[command(args_conflicts_with_subcommands = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+    #[command(
+        args_conflicts_with_subcommands = true,
+        subcommand_value_name = "VERB",
+        subcommand_help_heading = "Verbs"
+    )]
     Config {
         #[command(subcommand)]
         verb: Option<ConfigVerb>,
@@ -384,13 +396,21 @@ impl Verb {
             | Verb::Check { json }
             | Verb::Replay { json, .. } => *json,
             Verb::Context { json, .. } => *json,
-            Verb::Channel { verb: Some(ChannelVerb::Set { json, .. } | ChannelVerb::List { json }), .. }
+            Verb::Channel {
+                verb: Some(ChannelVerb::Set { json, .. } | ChannelVerb::List { json }), ..
+            }
             | Verb::Channel { verb: None, json, .. } => *json,
-            Verb::Config { verb: Some(ConfigVerb::Show { json }), .. } | Verb::Config { verb: None, json } => *json,
+            Verb::Config { verb: Some(ConfigVerb::Show { json }), .. }
+            | Verb::Config { verb: None, json } => *json,
             Verb::Config { .. } => false,
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
-            Verb::Run(_) | Verb::Attach(_) | Verb::Dash | Verb::Demo { .. } | Verb::Completions { .. } | Verb::Man { .. } => false,
+            Verb::Run(_)
+            | Verb::Attach(_)
+            | Verb::Dash
+            | Verb::Demo { .. }
+            | Verb::Completions { .. }
+            | Verb::Man { .. } => false,
         }
     }
 }

@@ -21,7 +21,10 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     let name = match live(&paths, given, Rule::Any) {
         Ok(name) => name,
         Err(failed) => {
-            let over = given.and_then(|text| text.parse().ok()).or_else(|| last_here(&paths)).filter(|_| failed.finds_none());
+            let over = given
+                .and_then(|text| text.parse().ok())
+                .or_else(|| last_here(&paths))
+                .filter(|_| failed.finds_none());
             return match over.and_then(|name| Some((ended(&paths, &name)?, name))) {
                 Some((last, name)) => how_to_resume(&paths, &name, &last, as_json),
                 None => Err(failed),
@@ -34,7 +37,10 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         None => return Err(none_before(&paths, &name, &status)),
         Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
-            return Err(Failed::new(1, gone).called(Code::NotFound).about(&name).hint("the session keeps running as it is"));
+            return Err(Failed::new(1, gone)
+                .called(Code::NotFound)
+                .about(&name)
+                .hint("the session keeps running as it is"));
         }
         Some(_) => {}
     }
@@ -43,20 +49,34 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         say(format_args!("{done}"))?;
     } else {
         let word = |key: &str| visible(done[key].as_str().unwrap_or_default());
-        say(format_args!("back in conversation {}; the newer one: claude --resume {}", word("conversation"), word("newer")))?;
+        say(format_args!(
+            "back in conversation {}; the newer one: claude --resume {}",
+            word("conversation"),
+            word("newer")
+        ))?;
     }
     Ok(0)
 }
 
 /// Of a session that has ended.
-fn how_to_resume(paths: &Paths, name: &SessionName, last: &SessionStatus, as_json: bool) -> Result<u8, Failed> {
+fn how_to_resume(
+    paths: &Paths,
+    name: &SessionName,
+    last: &SessionStatus,
+    as_json: bool,
+) -> Result<u8, Failed> {
     let Some(id) = last.before.clone().or_else(|| begun_from(paths, last)) else {
         return Err(none_before(paths, name, last));
     };
     if as_json {
-        say(format_args!("{}", json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})))?;
+        say(format_args!(
+            "{}",
+            json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})
+        ))?;
     } else {
-        say(format_args!("session {name} has ended; to resume the conversation before its last one: hopty --resume {id}"))?;
+        say(format_args!(
+            "session {name} has ended; to resume the conversation before its last one: hopty --resume {id}"
+        ))?;
     }
     Ok(0)
 }
@@ -73,5 +93,10 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Fai
 fn begun_from(paths: &Paths, status: &SessionStatus) -> Option<ConversationId> {
     let store = Store::at(&paths.claude);
     let handoff = store.begun_from(status.conversation.as_ref()?)?;
-    store.list(None).ok()?.into_iter().find(|(_, entry)| entry.id == handoff).map(|(_, entry)| entry.session_id)
+    store
+        .list(None)
+        .ok()?
+        .into_iter()
+        .find(|(_, entry)| entry.id == handoff)
+        .map(|(_, entry)| entry.session_id)
 }

@@ -42,8 +42,10 @@ fn unusable(error: RegistryError) -> Failed {
 /// The directory that is meant, without links.
 fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
     let here = || {
-        std::env::current_dir()
-            .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to a directory that exists"))
+        std::env::current_dir().map_err(|e| {
+            Failed::new(125, format!("the working directory is gone: {e}"))
+                .hint("change to a directory that exists")
+        })
     };
     let path = match given {
         Some(path) if path.is_absolute() => path.to_owned(),
@@ -56,7 +58,9 @@ fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
 pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     // A word that is no directory is rather a verb that there is not.
-    if let Some(word) = path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists()) {
+    if let Some(word) =
+        path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists())
+    {
         let hint = "usage: `hopty channel [PATH]`, `hopty channel set NAME [PATH]` or `hopty channel list`";
         return Err(Failed::new(1, "there is no such directory").about(word.display()).hint(hint));
     }
@@ -65,7 +69,10 @@ pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> 
     let found = registry.covering(&dir, registry::resolved);
     let name = found.as_ref().map_or_else(Channel::global, |(_, channel)| channel.clone());
     if as_json {
-        say(format_args!("{}", json!({"channel": name, "dir": dir, "entry": found.map(|(entry, _)| entry)})))?;
+        say(format_args!(
+            "{}",
+            json!({"channel": name, "dir": dir, "entry": found.map(|(entry, _)| entry)})
+        ))?;
     } else {
         say(format_args!("{name}"))?;
     }
@@ -103,8 +110,10 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
             let registry = registry::read(&paths.claude).map_err(unusable)?;
             let valid = |name: &Value| name.as_str().is_some_and(|name| name.parse::<Channel>().is_ok());
             if *json {
-                let list: Vec<Value> =
-                    registry.entries().map(|(dir, name)| json!({"dir": dir, "channel": name, "valid": valid(name)})).collect();
+                let list: Vec<Value> = registry
+                    .entries()
+                    .map(|(dir, name)| json!({"dir": dir, "channel": name, "valid": valid(name)}))
+                    .collect();
                 say(format_args!("{}", json!(list)))?;
                 return Ok(0);
             }
@@ -115,7 +124,9 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
                 rows.push([visible(&text(name)) + note, visible(dir)]);
             }
             if rows.len() == 1 {
-                note(format_args!("no directory has a channel of its own; all handoffs are in channel global"));
+                note(format_args!(
+                    "no directory has a channel of its own; all handoffs are in channel global"
+                ));
             } else {
                 table::print(&rows)?;
             }

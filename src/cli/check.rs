@@ -1,7 +1,7 @@
 //! `hopty check`: finds what is missing and says how to fix it.
 //!
-//! It examines what a start here would use: Claude, its hooks, the configuration, the directories for sessions and handoffs,
-//! the terminal, tmux, git, and the running hosts. It changes nothing.
+//! It examines what a start here would use: Claude, its hooks, the configuration, the directories for
+//! sessions and handoffs, the terminal, tmux, git, and the running hosts. It changes nothing.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -78,7 +78,11 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);
     for (n, problem) in (1..).zip(&resolved.problems) {
-        let finding = bad("configuration", problem.to_string(), "correct it; `hopty config show` shows what is in force");
+        let finding = bad(
+            "configuration",
+            problem.to_string(),
+            "correct it; `hopty config show` shows what is in force",
+        );
         // The fix is the same for all: print it once, after the last.
         found.push(if n == resolved.problems.len() { finding } else { Finding { fix: None, ..finding } });
     }
@@ -102,7 +106,9 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
 fn print(finding: &Finding) -> std::io::Result<()> {
     let line = format!("{:<5} {:<15} {}", finding.grade.word(), finding.about, visible(&finding.found));
     say(format_args!("{}", fit(&line, INDENT)))?;
-    finding.fix.iter().try_for_each(|fix| say(format_args!("{}", fit(&format!("{:INDENT$}-> {}", "", visible(fix)), INDENT + 3))))
+    finding.fix.iter().try_for_each(|fix| {
+        say(format_args!("{}", fit(&format!("{:INDENT$}-> {}", "", visible(fix)), INDENT + 3)))
+    })
 }
 
 fn object(finding: &Finding) -> Value {
@@ -118,7 +124,9 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
     let version = find::version(&program, VERSION);
     let which = match &version {
         Ok(version) => good("claude", format!("{version}, {}", program.display())),
-        Err(error) => note("claude", error.to_string(), "`hopty` starts it anyway, as if it were the newest version"),
+        Err(error) => {
+            note("claude", error.to_string(), "`hopty` starts it anyway, as if it were the newest version")
+        }
     };
     let offers = offers(version.ok().as_deref(), run::hooks_off(paths, config, &[]));
     let hooks = match offers.limited {
@@ -136,7 +144,11 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
 fn place(paths: &Paths) -> Finding {
     let shown = paths.state.display();
     if !paths.is_known() {
-        return bad("sessions", "HOME is not set to an absolute path", "set HOME: until then no verb can find a session");
+        return bad(
+            "sessions",
+            "HOME is not set to an absolute path",
+            "set HOME: until then no verb can find a session",
+        );
     }
     if let Err(error) = session::prepare(paths) {
         return bad("sessions", error.to_string(), error.hint());
@@ -144,10 +156,16 @@ fn place(paths: &Paths) -> Finding {
     let closed = [paths.state.clone(), paths.sessions(), paths.run()].into_iter().find(|dir| !writable(dir));
     let full = room::lack(&paths.state, room::FOR_SESSION);
     match closed {
-        None if full.is_some() => bad("sessions", full.unwrap_or_default(), "free some space: until then Claude starts without hopty"),
-        Some(dir) => {
-            bad("sessions", format!("{} cannot be written", dir.display()), "check its permissions, and that its disk is writable")
-        }
+        None if full.is_some() => bad(
+            "sessions",
+            full.unwrap_or_default(),
+            "free some space: until then Claude starts without hopty",
+        ),
+        Some(dir) => bad(
+            "sessions",
+            format!("{} cannot be written", dir.display()),
+            "check its permissions, and that its disk is writable",
+        ),
         None => good("sessions", format!("kept in {shown}")),
     }
 }
@@ -163,14 +181,18 @@ fn handoffs(paths: &Paths) -> Finding {
         Some(why) => bad("handoffs", why, "fix this: until then hopty cannot save a handoff"),
         None => {
             let channel = registry::channel_of(&paths.claude, &here).unwrap_or_else(|_| Channel::global());
-            good("handoffs", format!("kept in {}, channel {channel} here", paths.claude.join("handoff").display()))
+            good(
+                "handoffs",
+                format!("kept in {}, channel {channel} here", paths.claude.join("handoff").display()),
+            )
         }
     }
 }
 
 /// The hosts that run, and whether they answer.
 fn hosts(paths: &Paths) -> Finding {
-    let alive: Vec<_> = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
+    let alive: Vec<_> =
+        session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
     let mute = |name: &&_| {
         let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
         answer.is_err()
@@ -186,8 +208,10 @@ fn hosts(paths: &Paths) -> Finding {
             },
         );
     }
-    let fix =
-        format!("it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` prints", mute[0]);
+    let fix = format!(
+        "it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` prints",
+        mute[0]
+    );
     bad("hosts", format!("no answer from {}", mute.join(", ")), fix)
 }
 
@@ -196,7 +220,11 @@ fn terminal() -> Vec<Finding> {
     let mut found = Vec::new();
     if !run::in_terminal() {
         let what = "standard input or output is not a terminal";
-        found.push(note("terminal", what, "without a terminal, `hopty ARGS` runs `claude ARGS`, and `--detached` starts a session"));
+        found.push(note(
+            "terminal",
+            what,
+            "without a terminal, `hopty ARGS` runs `claude ARGS`, and `--detached` starts a session",
+        ));
     } else if matches!(term.as_str(), "" | "dumb") {
         found.push(bad(
             "terminal",
@@ -226,11 +254,22 @@ fn tmux() -> Vec<Finding> {
         return Vec::new();
     }
     let asked = "#{extended-keys} #{focus-events} #{allow-passthrough} #{escape-time}";
-    let answer = Command::new("tmux").args(["display-message", "-p", asked]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let text = answer.ok().filter(|answer| answer.status.success()).map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+    let answer = Command::new("tmux")
+        .args(["display-message", "-p", asked])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let text = answer
+        .ok()
+        .filter(|answer| answer.status.success())
+        .map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
     let values: Vec<&str> = text.as_deref().unwrap_or_default().trim_end().split(' ').collect();
     let [keys, focus, through, escape] = values[..] else {
-        return vec![note("tmux", "tmux does not report its options", "docs/TMUX.md lists the options that Claude needs")];
+        return vec![note(
+            "tmux",
+            "tmux does not report its options",
+            "docs/TMUX.md lists the options that Claude needs",
+        )];
     };
     let on = |value: &str| matches!(value, "1" | "on" | "always" | "all");
     let late = escape.parse::<u32>().is_ok_and(|ms| ms > 100);
@@ -252,7 +291,11 @@ fn git() -> Finding {
     let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
     match crate::git::state::version(&project, Duration::from_secs(5)) {
         Ok(version) => good("git", version),
-        Err(error) => note("git", error.to_string(), "install git 2.32 or later: a handoff then has branch, status and changes"),
+        Err(error) => note(
+            "git",
+            error.to_string(),
+            "install git 2.32 or later: a handoff then has branch, status and changes",
+        ),
     }
 }
 

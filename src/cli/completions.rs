@@ -1,5 +1,6 @@
-//! `hopty completions`: what a shell reads to complete hopty's words. Verbs and options are from the tree in `args`; the names of
-//! sessions are asked for when they are wanted (`hopty ls --names`, which asks no host), and what goes wrong then says nothing.
+//! `hopty completions`: what a shell reads to complete hopty's words. Verbs and options are from the tree in
+//! `args`; the names of sessions are asked for when they are wanted (`hopty ls --names`, which asks no host),
+//! and what goes wrong then says nothing.
 
 use std::io::Write;
 
@@ -33,7 +34,9 @@ fn script(shell: Shell) -> String {
     match shell {
         // Around clap's function: it knows no words but options behind a verb.
         Shell::Bash => filled(BASH) + &text.replace("complete -F _hopty ", "complete -F _hopty_sessions "),
-        Shell::Zsh => text.replacen("_hopty() {", &(filled(ZSH) + "_hopty() {"), 1).replace(":_users'", ":_hopty_sessions'"),
+        Shell::Zsh => text
+            .replacen("_hopty() {", &(filled(ZSH) + "_hopty() {"), 1)
+            .replace(":_users'", ":_hopty_sessions'"),
         Shell::Fish => text + &filled(FISH),
         _ => text,
     }
@@ -43,19 +46,23 @@ fn script(shell: Shell) -> String {
 fn tree() -> Command {
     let named = |tree: Command, verb: &&str| {
         tree.mut_subcommand(verb, |verb| {
-            // The hint of which no other argument can be in need: its place in zsh's script is where the names go.
+            // The hint of which no other argument can be in need: its place in zsh's script is where the
+            // names go.
             verb.mut_args(|arg| if arg.is_positional() { arg.value_hint(ValueHint::Username) } else { arg })
         })
     };
     LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(Cli::command(), named)
 }
 
-/// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }` with blanks.
+/// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }`
+/// with blanks.
 fn filled(piece: &str) -> String {
-    let lists: [(&str, &[&str]); 4] = [("live", &LIVE), ("telling", &TELLING), ("or_file", &OR_FILE), ("with_value", &WITH_VALUE)];
+    let lists: [(&str, &[&str]); 4] =
+        [("live", &LIVE), ("telling", &TELLING), ("or_file", &OR_FILE), ("with_value", &WITH_VALUE)];
     let piece = piece.replace("{conditions}", CONDITIONS);
     lists.into_iter().fold(piece, |text, (name, words)| {
-        text.replace(&format!("{{{name}|}}"), &words.join("|")).replace(&format!("{{{name} }}"), &words.join(" "))
+        text.replace(&format!("{{{name}|}}"), &words.join("|"))
+            .replace(&format!("{{{name} }}"), &words.join(" "))
     })
 }
 
@@ -144,7 +151,9 @@ mod tests {
     #[test]
     fn every_verb_that_takes_a_session_is_in_a_list() {
         for verb in tree().get_subcommands() {
-            let takes = verb.get_positionals().any(|arg| arg.get_help().is_some_and(|help| help.to_string().contains("session")));
+            let takes = verb
+                .get_positionals()
+                .any(|arg| arg.get_help().is_some_and(|help| help.to_string().contains("session")));
             let known = [&LIVE[..], &TELLING, &OR_FILE].concat().contains(&verb.get_name());
             assert_eq!(takes, known, "{}", verb.get_name());
         }
@@ -154,7 +163,10 @@ mod tests {
     fn nothing_is_left_to_be_filled_in() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = script(shell);
-            assert!(text.contains("ls --names") && !text.contains("|}") && !text.contains("{conditions}"), "{shell}");
+            assert!(
+                text.contains("ls --names") && !text.contains("|}") && !text.contains("{conditions}"),
+                "{shell}"
+            );
         }
         assert!(!script(Shell::Zsh).contains("_users"));
     }

@@ -1,6 +1,7 @@
 //! `hopty config`: the configuration that is in force here, key by key, with where each value came from.
 //!
-//! What keys there are and how layers become one is `core::config`'s; this shows it, and writes a file to begin with.
+//! What keys there are and how layers become one is `core::config`'s; this shows it, and writes a file to
+//! begin with.
 
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, File};
@@ -86,7 +87,11 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     for problem in &resolved.problems {
         say(format_args!("{}", visible(&problem.to_string())))?;
     }
-    let many = if resolved.problems.len() == 1 { "1 value is" } else { &format!("{} values are", resolved.problems.len()) };
+    let many = if resolved.problems.len() == 1 {
+        "1 value is"
+    } else {
+        &format!("{} values are", resolved.problems.len())
+    };
     Err(Failed::new(2, format!("{many} wrong and ignored")).hint(settings::HINT))
 }
 
@@ -98,7 +103,9 @@ fn tell_ignored(resolved: &Resolved) {
 
 /// How much of it is not as it comes.
 pub(super) fn how_many_set(resolved: &Resolved) -> String {
-    let by_name = |key: &&Key| !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_) | Origin::ProfileFile(_));
+    let by_name = |key: &&Key| {
+        !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_) | Origin::ProfileFile(_))
+    };
     match KEYS.iter().filter(by_name).count() {
         0 => "every key has its default".to_owned(),
         1 => "1 key is set".to_owned(),
@@ -110,7 +117,9 @@ pub(super) fn how_many_set(resolved: &Resolved) -> String {
 fn init(paths: &Paths) -> Result<u8, Failed> {
     let path = paths.config_file();
     let failed = |e: std::io::Error| {
-        Failed::new(125, e.to_string()).about(path.display()).hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
+        Failed::new(125, e.to_string())
+            .about(path.display())
+            .hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
     };
     DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
@@ -140,7 +149,13 @@ fn sample() -> Result<String, Failed> {
             let _ = write!(out, "\n[{section}]\n");
         }
         let allowed = key.kind.allowed();
-        let _ = writeln!(out, "# {} = {}  # {}", key.name, value(key, &defaults), allowed.trim_start_matches("must be "));
+        let _ = writeln!(
+            out,
+            "# {} = {}  # {}",
+            key.name,
+            value(key, &defaults),
+            allowed.trim_start_matches("must be ")
+        );
     }
     Ok(out)
 }
@@ -158,7 +173,8 @@ fn inline(value: &toml::Value) -> String {
     match value {
         toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
         toml::Value::Table(table) => {
-            let parts: Vec<String> = table.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
+            let parts: Vec<String> =
+                table.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
             format!("{{ {} }}", parts.join(", "))
         }
         toml::Value::Float(n) if n.fract() == 0.0 => format!("{n:.0}"),
@@ -175,14 +191,18 @@ fn from(key: &Key, resolved: &Resolved) -> String {
     match origin(key, resolved) {
         Origin::Default => "default".to_owned(),
         Origin::Profile(name) => format!("profile {name}"),
-        Origin::ProfileFile(at) | Origin::User(at) | Origin::Project(at) | Origin::Environment(at) | Origin::Flag(at) => {
-            visible(&at.to_string())
-        }
+        Origin::ProfileFile(at)
+        | Origin::User(at)
+        | Origin::Project(at)
+        | Origin::Environment(at)
+        | Origin::Flag(at) => visible(&at.to_string()),
     }
 }
 
 fn object(key: &Key, values: &Table, defaults: &Table, resolved: &Resolved) -> Value {
-    let of = |table: &Table| table.get(key.section).and_then(|section| section.get(key.name)).map(|value| json!(value));
+    let of = |table: &Table| {
+        table.get(key.section).and_then(|section| section.get(key.name)).map(|value| json!(value))
+    };
     let (from, at) = match origin(key, resolved) {
         Origin::Default => ("default", None),
         Origin::Profile(name) => ("profile", Some(name.clone())),
@@ -208,7 +228,11 @@ mod tests {
     fn the_file_to_begin_with_changes_nothing_and_each_of_its_remarks_can_be_a_key() {
         let sample = sample().unwrap();
         assert_eq!(read(&sample), read(""), "as it is written");
-        let keys: String = sample.lines().map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n").skip(2).collect();
+        let keys: String = sample
+            .lines()
+            .map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n")
+            .skip(2)
+            .collect();
         let all = read(&keys);
         assert!(all.problems.is_empty(), "{:?}", all.problems);
         assert_eq!(all.config, Config::default());

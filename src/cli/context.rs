@@ -1,7 +1,7 @@
 //! `hopty context`: a conversation's context usage and the source of each number.
 //!
-//! Of a session its host is asked, so that the figure is the one that everything else shows. Of any other transcript it is
-//! made from the file, by the same rules.
+//! Of a session its host is asked, so that the figure is the one that everything else shows. Of any other
+//! transcript it is made from the file, by the same rules.
 
 use std::path::Path;
 
@@ -65,17 +65,27 @@ impl ContextReport {
 
     fn print_explained(&self) -> Result<(), Failed> {
         if let Some(transcript) = &self.transcript {
-            say(format_args!("transcript file: {} ({})", visible(&transcript.path.to_string_lossy()), visible(&transcript.how)))?;
+            say(format_args!(
+                "transcript file: {} ({})",
+                visible(&transcript.path.to_string_lossy()),
+                visible(&transcript.how)
+            ))?;
         }
         for tried in self.tried.as_array().into_iter().flatten() {
             let text = |key: &str| visible(tried[key].as_str().unwrap_or_default());
-            let age = tried["age_ms"].as_i64().map_or_else(String::new, |ms| format!(", {} old", super::handoff::age(ms)));
+            let age = tried["age_ms"]
+                .as_i64()
+                .map_or_else(String::new, |ms| format!(", {} old", super::handoff::age(ms)));
             let source = text("source").replace('_', " ");
             let line = format!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why"));
             say(format_args!("{}", super::prose::fit(&line, 4)))?;
         }
-        let parts =
-            [("ask", self.levels.ask), ("warn", self.levels.warn), ("handoff", self.levels.handoff), ("hard", self.levels.hard)];
+        let parts = [
+            ("ask", self.levels.ask),
+            ("warn", self.levels.warn),
+            ("handoff", self.levels.handoff),
+            ("hard", self.levels.hard),
+        ];
         let parts = parts.map(|(name, level)| format!("{name} {}", threshold(&level)));
         say(format_args!("{}", super::prose::fit(OWN_FIGURE, 4)))?;
         Ok(say(format_args!("levels: {}", parts.join(", ")))?)
@@ -86,8 +96,11 @@ impl ContextReport {
 pub(super) fn line(context: &ContextStatus) -> String {
     let ContextStatus { percent, window, tokens, level, tokens_from, window_from, .. } = context;
     let words = [level.to_string(), tokens_from.to_string(), window_from.to_string()];
-    let [level, tokens_from, window_from] = words.map(|word| if word.is_empty() { "none".to_owned() } else { visible(&word) });
-    format!("{percent} % of {window} tokens ({tokens}), level {level}; tokens: {tokens_from}, window: {window_from}")
+    let [level, tokens_from, window_from] =
+        words.map(|word| if word.is_empty() { "none".to_owned() } else { visible(&word) });
+    format!(
+        "{percent} % of {window} tokens ({tokens}), level {level}; tokens: {tokens_from}, window: {window_from}"
+    )
 }
 
 /// A threshold in words.
@@ -153,14 +166,23 @@ pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<C
 fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, Failed> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {
-        // A host of before this request answers that it does not know it: its session object has the figure too.
-        Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.ask(json!({"do": "context"}))).ok()
+        // A host of before this request answers that it does not know it: its session object has the figure
+        // too.
+        Control::connect(paths, name, Some(ANSWER))
+            .and_then(|mut control| control.ask(json!({"do": "context"})))
+            .ok()
     } else {
         None
     };
-    let mut answer = ContextReport { context: status.context, tried: Value::Null, levels: levels(paths), transcript: None };
+    let mut answer = ContextReport {
+        context: status.context,
+        tried: Value::Null,
+        levels: levels(paths),
+        transcript: None,
+    };
     let how = if live { "the session follows it" } else { "the session followed it; it has ended" };
-    answer.transcript = status.transcript.map(|path| FoundTranscript { path: path.into(), how: how.to_owned() });
+    answer.transcript =
+        status.transcript.map(|path| FoundTranscript { path: path.into(), how: how.to_owned() });
     if let Some(mut asked) = asked {
         answer.levels = serde_json::from_value(asked["levels"].take()).unwrap_or(answer.levels);
         answer.tried = asked["tried"].take();
@@ -179,10 +201,15 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
 fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, Failed> {
     let mut facts = Facts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
-    let extent = transcript::lines(&found.path, |line| facts.feed(line)).map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
+    let extent = transcript::lines(&found.path, |line| facts.feed(line))
+        .map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
     if extent.bytes > 0 && facts.counts().0 == 0 {
         let file = visible(&found.path.to_string_lossy());
-        return Err(Failed::new(1, format!("{file} is not a transcript: its {} bytes contain no record", extent.bytes)).hint(hint));
+        return Err(Failed::new(
+            1,
+            format!("{file} is not a transcript: its {} bytes contain no record", extent.bytes),
+        )
+        .hint(hint));
     }
     let now = Clock::wall();
     let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();
@@ -190,7 +217,9 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
     let sources = Sources {
         statusline: None,
         statusline_window: known_window(paths, &found.path),
-        transcript: facts.fill().map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+        transcript: facts
+            .fill()
+            .map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
         compacted: facts.fill().is_some_and(|fill| fill.message_id.is_empty()),
         answered: facts.model().is_some(),
         bytes: extent.bytes,

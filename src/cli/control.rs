@@ -37,7 +37,9 @@ pub(super) enum Rule {
 /// hopty's directories.
 pub(super) fn paths() -> Result<Paths, Failed> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failed::new(125, "not set to an absolute path").about("HOME").hint("set HOME: hopty keeps its sessions below it")
+        Failed::new(125, "not set to an absolute path")
+            .about("HOME")
+            .hint("set HOME: hopty keeps its sessions below it")
     })
 }
 
@@ -55,17 +57,22 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         } else if paths.session(&name).is_dir() {
             let last = super::session::ended(paths, &name);
             let on = last.as_ref().and_then(super::session::resumable);
-            let on = on.map(|id| format!("; `hopty --resume {id}` resumes its conversation")).unwrap_or_default();
+            let on =
+                on.map(|id| format!("; `hopty --resume {id}` resumes its conversation")).unwrap_or_default();
             let left = paths.last_screen(&name).exists();
-            let left = if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
-            Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how{left}{on}")))
+            let left =
+                if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
+            Err(Failed::new(1, "the session has ended")
+                .about(&name)
+                .hint(format!("`hopty why {name}` says how{left}{on}")))
         } else {
             Err(unknown(paths, &name))
         };
     }
     readable(paths)?;
     let all = session::list(paths);
-    let alive: Vec<SessionName> = all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
+    let alive: Vec<SessionName> =
+        all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
     if let Some(name) = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok())
         && alive.contains(&name)
     {
@@ -82,13 +89,16 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         })
         .collect();
     let longest = above.iter().map(|(length, _)| *length).max();
-    let nearest: Vec<&SessionName> = above.iter().filter(|(length, _)| Some(*length) == longest).map(|(_, name)| *name).collect();
+    let nearest: Vec<&SessionName> =
+        above.iter().filter(|(length, _)| Some(*length) == longest).map(|(_, name)| *name).collect();
     match (nearest.as_slice(), alive.as_slice(), rule) {
         ([one], _, _) => Ok((*one).clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
         ([], [], _) => {
             let last = last_of(paths, all.iter().map(|(name, _)| name), &here);
-            let last = last.map_or_else(String::new, |name| format!("; the last one here was {name}: `hopty why {name}`"));
+            let last = last.map_or_else(String::new, |name| {
+                format!("; the last one here was {name}: `hopty why {name}`")
+            });
             Err(Failed::new(3, "no session is running").hint(none_runs(!all.is_empty()) + &last))
         }
         ([], several, Rule::Careful) => {
@@ -112,9 +122,14 @@ pub(super) fn last_here(paths: &Paths) -> Option<SessionName> {
 }
 
 /// The session of a directory that was written down last.
-fn last_of<'a>(paths: &Paths, names: impl Iterator<Item = &'a SessionName>, dir: &Path) -> Option<&'a SessionName> {
-    let written =
-        |name: &SessionName| std::fs::metadata(paths.session(name).join("session.json")).and_then(|meta| meta.modified()).ok();
+fn last_of<'a>(
+    paths: &Paths,
+    names: impl Iterator<Item = &'a SessionName>,
+    dir: &Path,
+) -> Option<&'a SessionName> {
+    let written = |name: &SessionName| {
+        std::fs::metadata(paths.session(name).join("session.json")).and_then(|meta| meta.modified()).ok()
+    };
     names.filter(|name| dir_of(paths, name).as_deref() == Some(dir)).max_by_key(|name| written(name))
 }
 
@@ -135,9 +150,9 @@ pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
 /// A text that is no name of a session.
 pub(super) fn bad_name(text: &str) -> Failed {
     let shown: String = text.chars().take(60).collect();
-    Failed::new(2, "not a session name")
-        .about(shown)
-        .hint("a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit")
+    Failed::new(2, "not a session name").about(shown).hint(
+        "a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit",
+    )
 }
 
 /// That sessions can be looked for at all.
@@ -158,7 +173,9 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     if claudes {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
-    let near = session::list(paths).into_iter().map(|(known, _)| (levenshtein(known.as_str(), name.as_str()), known));
+    let near = session::list(paths)
+        .into_iter()
+        .map(|(known, _)| (levenshtein(known.as_str(), name.as_str()), known));
     match near.min().filter(|(edits, _)| *edits <= SLIP) {
         Some((_, near)) => failed.hint(format!("did you mean {near}? `hopty ls` lists sessions")),
         None => failed.hint("`hopty ls` lists sessions"),
@@ -190,7 +207,10 @@ impl Control {
         match client.greet() {
             Ok(()) => Ok(Control { client, limit, name: name.clone(), paths: paths.clone() }),
             Err(NoAnswer::Protocol(theirs)) => {
-                let what = format!("its host speaks protocol {}, this hopty speaks {PROTOCOL}", visible(&theirs.to_string()));
+                let what = format!(
+                    "its host speaks protocol {}, this hopty speaks {PROTOCOL}",
+                    visible(&theirs.to_string())
+                );
                 let hint = "another version of hopty started it: use that version, or end the session";
                 Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name))
             }
@@ -208,7 +228,9 @@ impl Control {
     pub fn answer(&mut self) -> Result<Value, Failed> {
         self.client.wait_until(within(self.limit));
         self.client.answer().map_err(|no| match no {
-            no if no.is_end() => Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&self.name),
+            no if no.is_end() => {
+                Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&self.name)
+            }
             NoAnswer::Io(error) => unanswered(&self.paths, &self.name, &error),
             NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {
                 let hint = "its host is an older version: you can list, attach and stop it";
@@ -229,7 +251,8 @@ impl Control {
     /// Asks for the session's status.
     pub fn status(&mut self) -> Result<SessionStatus, Failed> {
         let object = self.ask(json!({"do": "status"}))?;
-        SessionStatus::from_json(object).ok_or_else(|| Failed::new(125, "hopty cannot read its answer").about(&self.name))
+        SessionStatus::from_json(object)
+            .ok_or_else(|| Failed::new(125, "hopty cannot read its answer").about(&self.name))
     }
 
     /// Reads until the other side closes.
@@ -256,7 +279,9 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
         return failed.about(name).hint(format!("`kill -CONT {pid}` continues it"));
     }
     let how = match error.kind() {
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => "its host does not answer in time".to_owned(),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+            "its host does not answer in time".to_owned()
+        }
         _ => format!("its host does not answer: {error}"),
     };
     Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
@@ -266,7 +291,11 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
 pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std::io::Result<UnixStream> {
     let path = paths.socket(name);
     let first = match address::connect(&path, patience) {
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) => e,
+        Err(e)
+            if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) =>
+        {
+            e
+        }
         other => return other,
     };
     // The lock and the start time say that it is this session's host and nobody else.

@@ -1,4 +1,5 @@
-//! Which conversation a verb is about: that of a session, or the one that a file, an id or a directory leads to.
+//! Which conversation a verb is about: that of a session, or the one that a file, an id or a directory leads
+//! to.
 //!
 //! What Claude says itself comes first. The newest transcript of a directory is a guess, and is called one.
 
@@ -30,8 +31,8 @@ pub(super) enum Meant {
     Transcript(FoundTranscript),
 }
 
-/// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the session or the
-/// conversation that this command runs in, or belongs here.
+/// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the
+/// session or the conversation that this command runs in, or belongs here.
 pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Meant, Failed> {
     let Some(text) = given else { return here(paths, rule) };
     if let Ok(id) = text.parse::<ConversationId>() {
@@ -48,11 +49,15 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
     if path.is_dir() {
         let dir = path.canonicalize()?;
         return of_dir(paths, &dir).map(Meant::Transcript).ok_or_else(|| {
-            Failed::new(1, "no conversation is known in this directory").about(path.display()).hint("give its transcript or its id")
+            Failed::new(1, "no conversation is known in this directory")
+                .about(path.display())
+                .hint("give its transcript or its id")
         });
     }
     if !path.exists() {
-        return Err(Failed::new(1, "there is no such file").about(path.display()).hint("give a transcript, a directory or a session"));
+        return Err(Failed::new(1, "there is no such file")
+            .about(path.display())
+            .hint("give a transcript, a directory or a session"));
     }
     Ok(Meant::Transcript(FoundTranscript { path: path.to_owned(), how: "it was named".to_owned() }))
 }
@@ -65,7 +70,10 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
     if let Some(id) = std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())
         && let Ok(found) = of_id(paths, &id)
     {
-        return Ok(Meant::Transcript(FoundTranscript { how: "Claude runs this command in it".to_owned(), ..found }));
+        return Ok(Meant::Transcript(FoundTranscript {
+            how: "Claude runs this command in it".to_owned(),
+            ..found
+        }));
     }
     let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
     dir.ok()
@@ -81,7 +89,9 @@ fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
 
 fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, Failed> {
     let path = paths.find_transcript(id).ok_or_else(|| {
-        Failed::new(1, "this conversation has no transcript").about(id).hint(format!("hopty looked below {}", paths.claude.display()))
+        Failed::new(1, "this conversation has no transcript")
+            .about(id)
+            .hint(format!("hopty looked below {}", paths.claude.display()))
     })?;
     Ok(FoundTranscript { path, how: "it has the name of the conversation".to_owned() })
 }
@@ -106,15 +116,22 @@ fn of_dir(paths: &Paths, dir: &Path) -> Option<FoundTranscript> {
         let files = std::fs::read_dir(paths.claude.join("projects").join(name)).ok()?;
         let all = files.flatten().map(|entry| entry.path());
         let all = all.filter(|path| {
-            let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".jsonl")?.parse::<ConversationId>().ok());
+            let id = path
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(".jsonl")?.parse::<ConversationId>().ok());
             id.is_some() && path.is_file()
         });
         found.extend(all.map(|path| FoundTranscript { path, how: String::new() }));
         let n = found.len();
-        let how =
-            if n == 1 { "the only one of the directory".to_owned() } else { format!("a guess: the newest of {n} of the directory") };
+        let how = if n == 1 {
+            "the only one of the directory".to_owned()
+        } else {
+            format!("a guess: the newest of {n} of the directory")
+        };
         found.iter_mut().for_each(|transcript| transcript.how.clone_from(&how));
     }
-    let newest = |transcript: &FoundTranscript| std::fs::metadata(&transcript.path).and_then(|meta| meta.modified()).ok();
+    let newest = |transcript: &FoundTranscript| {
+        std::fs::metadata(&transcript.path).and_then(|meta| meta.modified()).ok()
+    };
     found.into_iter().max_by_key(newest)
 }

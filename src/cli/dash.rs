@@ -12,7 +12,9 @@ use crate::dashboard::{self, DashEnd};
 pub(super) fn dash() -> Result<u8, Failed> {
     let paths = paths()?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal").hint("use `hopty ls` without one"));
+        return Err(
+            Failed::new(2, "standard input and output must be a terminal").hint("use `hopty ls` without one")
+        );
     }
     let term = std::env::var("TERM").unwrap_or_default();
     if matches!(term.as_str(), "" | "dumb") {
@@ -32,5 +34,6 @@ pub(super) fn dash() -> Result<u8, Failed> {
 /// The words of a panic, where there was one.
 fn because(cause: &str) -> Failed {
     let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" ")).hint("the sessions keep running; `hopty ls` lists them")
+    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
+        .hint("the sessions keep running; `hopty ls` lists them")
 }

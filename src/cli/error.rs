@@ -96,7 +96,8 @@ impl Failed {
             let _ = writeln!(io::stderr(), "hint: {}", visible(&self.hint));
         }
         if json {
-            let message: Vec<&str> = [what, &self.name, &self.cause].into_iter().filter(|part| !part.is_empty()).collect();
+            let message: Vec<&str> =
+                [what, &self.name, &self.cause].into_iter().filter(|part| !part.is_empty()).collect();
             let (message, hint) = (redact(&message.join(": ")), redact(&self.hint));
             let error = json!({"error": {"code": self.word(), "message": message, "hint": hint}});
             let _ = writeln!(io::stdout(), "{}", visible::escaped(&error.to_string()));
@@ -108,7 +109,13 @@ impl Failed {
 impl From<Failure> for Failed {
     fn from(failure: Failure) -> Self {
         let cause = failure.message;
-        Failed { code: failure.code.exit(), word: Some(failure.code), name: String::new(), cause, hint: failure.hint }
+        Failed {
+            code: failure.code.exit(),
+            word: Some(failure.code),
+            name: String::new(),
+            cause,
+            hint: failure.hint,
+        }
     }
 }
 
@@ -123,8 +130,8 @@ pub(super) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A line on standard output. No hidden character gets there as it is: in JSON it is written as JSON does, and what is for people had
-/// it made visible before.
+/// A line on standard output. No hidden character gets there as it is: in JSON it is written as JSON does,
+/// and what is for people had it made visible before.
 ///
 /// # Errors
 /// When it cannot be written.

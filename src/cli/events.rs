@@ -1,5 +1,5 @@
-//! The decision log: `events` for programs, `log` for people, `why` for the last one. Read from the journal on disk, so
-//! that it works for ended sessions too and costs the host nothing.
+//! The decision log: `events` for programs, `log` for people, `why` for the last one. Read from the journal
+//! on disk, so that it works for ended sessions too and costs the host nothing.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -41,14 +41,20 @@ fn read(path: &Path) -> Result<String, Failed> {
 }
 
 fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
-    let missing = matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
-    let hint = if missing { "a session keeps no journal while its disk is full".to_owned() } else { error.hint() };
+    let missing =
+        matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+    let hint =
+        if missing { "a session keeps no journal while its disk is full".to_owned() } else { error.hint() };
     Failed::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
 }
 
 /// A journal that is followed.
 fn followed(path: &Path) -> Result<File, SafeFileError> {
-    let missing = || SafeFileError::Io { doing: "open", path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() };
+    let missing = || SafeFileError::Io {
+        doing: "open",
+        path: path.to_owned(),
+        source: std::io::ErrorKind::NotFound.into(),
+    };
     safe_file::open(path, journal::RULE)?.ok_or_else(missing)
 }
 
@@ -63,7 +69,10 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
         let time = WallTime::parse(at).map_or_else(|| visible(at), local);
         let kind = visible(value["decision"]["kind"].as_str().unwrap_or_default());
         let before = format!("{time}  {kind:<20}  ");
-        fit(&format!("{before}{}", visible(value["decision"]["sentence"].as_str().unwrap_or_default())), before.len())
+        fit(
+            &format!("{before}{}", visible(value["decision"]["sentence"].as_str().unwrap_or_default())),
+            before.len(),
+        )
     })
 }
 
@@ -140,13 +149,15 @@ impl Changes {
         Changes { dir: dir.to_owned(), watcher, host, ended: false }
     }
 
-    /// Whether the host has not ended yet, as far as that was told: the name may be another session's by then.
+    /// Whether the host has not ended yet, as far as that was told: the name may be another session's by
+    /// then.
     fn may_come(&self) -> bool {
         !self.ended
     }
 
-    /// Waits until something has changed beside the journal, the host has ended, or the reader went away, which is not waited for
-    /// until there is something to say. Where one of them does not tell, it is looked at from time to time.
+    /// Waits until something has changed beside the journal, the host has ended, or the reader went away,
+    /// which is not waited for until there is something to say. Where one of them does not tell, it is looked
+    /// at from time to time.
     fn wait(&mut self, out: &impl AsFd) -> std::io::Result<OutputReader> {
         self.watcher.add(&self.dir);
         let mut set = PollSet::default();
@@ -170,7 +181,12 @@ fn is_another(one: &File, other: &File) -> bool {
 }
 
 /// Prints the decisions of `text` that were not printed yet; their numbers rise.
-fn print_new(text: &str, form: impl Fn(&str) -> String, printed: &mut u64, out: &mut impl Write) -> std::io::Result<()> {
+fn print_new(
+    text: &str,
+    form: impl Fn(&str) -> String,
+    printed: &mut u64,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     for line in decisions(text) {
         let seq = serde_json::from_str::<Value>(line).ok().and_then(|line| line["seq"].as_u64()).unwrap_or(0);
         if seq > *printed {
@@ -185,8 +201,9 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = any(&paths, given)?;
     let text = read(&paths.session(&name).join("journal.jsonl"))?;
-    let (seq, decision) = last_explained(&text)
-        .ok_or_else(|| Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session"))?;
+    let (seq, decision) = last_explained(&text).ok_or_else(|| {
+        Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
+    })?;
     let (mut sentence, mut because) = (decision.sentence, decision.because);
     // A host that was killed could not write why.
     let gone = !session::is_alive(&paths.session(&name));

@@ -18,7 +18,9 @@ pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
             Some(at) => format!("with your next prompt, or in {at} if nobody types ({why})"),
             None => format!("with your next prompt after this turn ({why})"),
         },
-        Some(HandoverWhen::Asked) => format!("Claude asks you first{} ({why})", or_at("and it comes by itself in")),
+        Some(HandoverWhen::Asked) => {
+            format!("Claude asks you first{} ({why})", or_at("and it comes by itself in"))
+        }
         Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
         Some(HandoverWhen::Off) => format!("off: {why}"),
         Some(HandoverWhen::Level) | None => why,
@@ -44,12 +46,26 @@ mod tests {
     fn each_word_is_a_line() {
         let now = WallTime::parse("2026-11-24T10:00:00.000Z").unwrap();
         let of = |when: &str, at: Value| {
-            line(&serde_json::from_value(json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at})).unwrap(), now)
+            line(
+                &serde_json::from_value(
+                    json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at}),
+                )
+                .unwrap(),
+                now,
+            )
         };
         let soon = || json!("2026-11-24T10:04:10.000Z");
         for (when, at, expected) in [
-            ("prompt", soon(), "with your next prompt, or in 4 min if nobody types (context 84 %, level handoff 80 %)"),
-            ("prompt", Value::Null, "with your next prompt after this turn (context 84 %, level handoff 80 %)"),
+            (
+                "prompt",
+                soon(),
+                "with your next prompt, or in 4 min if nobody types (context 84 %, level handoff 80 %)",
+            ),
+            (
+                "prompt",
+                Value::Null,
+                "with your next prompt after this turn (context 84 %, level handoff 80 %)",
+            ),
             ("turn", soon(), "at the end of this turn (context 84 %, level handoff 80 %)"),
             ("snoozed", soon(), "not yet, at the earliest in 4 min (context 84 %, level handoff 80 %)"),
             ("asked", Value::Null, "Claude asks you first (context 84 %, level handoff 80 %)"),

@@ -1,5 +1,5 @@
-//! Whether the conversation that Claude is to go on with runs in a session already. Two Claudes would write into one transcript
-//! and spoil it for both.
+//! Whether the conversation that Claude is to go on with runs in a session already. Two Claudes would write
+//! into one transcript and spoil it for both.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 
-/// That no live session runs the conversation which these arguments of Claude's go on with. One that a person picks from
-/// Claude's list is not known here; with `--fork-session` it is a copy.
+/// That no live session runs the conversation which these arguments of Claude's go on with. One that a person
+/// picks from Claude's list is not known here; with `--fork-session` it is a copy.
 ///
 /// # Errors
 /// Exit code 4 with the name of the session.
@@ -30,9 +30,9 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     match alive.into_iter().find(|name| conversation_of(paths, name).as_ref() == Some(&wanted)) {
         None => Ok(()),
-        Some(name) => Err(Failed::new(4, "this session already runs the conversation")
-            .about(&name)
-            .hint(format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"))),
+        Some(name) => Err(Failed::new(4, "this session already runs the conversation").about(&name).hint(
+            format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
+        )),
     }
 }
 

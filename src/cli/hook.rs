@@ -1,5 +1,5 @@
-//! `hopty hook EVENT [MS]`: what Claude calls. It must never break Claude: without the host's word within `hooks.ack` it is
-//! silent.
+//! `hopty hook EVENT [MS]`: what Claude calls. It must never break Claude: without the host's word within
+//! `hooks.ack` it is silent.
 
 use std::io::Write;
 use std::path::Path;

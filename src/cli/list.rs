@@ -35,12 +35,14 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
                     crate::fs::session::remove_stale_socket(&paths, &name);
                     return session::ended(&paths, &name);
                 }
-                let answer = Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut control| control.status());
+                let answer =
+                    Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut control| control.status());
                 answer.ok().or_else(|| session::unresponsive(&paths, &name))
             })
         })
         .collect();
-    let sessions: Vec<SessionStatus> = asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
+    let sessions: Vec<SessionStatus> =
+        asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
     if as_json {
         say(format_args!("{}", json!(sessions)))?;
         return Ok(0);

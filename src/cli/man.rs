@@ -9,7 +9,8 @@ use clap_mangen::Man;
 use super::args::{Cli, NOTES};
 use super::error::{Failed, stdout};
 
-/// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where something else reads.
+/// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where
+/// something else reads.
 pub(super) fn man(verb: &[String]) -> Result<u8, Failed> {
     let page = page(verb)?;
     if !(std::io::stdout().is_terminal() && shown(&page)) {
@@ -20,12 +21,18 @@ pub(super) fn man(verb: &[String]) -> Result<u8, Failed> {
 
 fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
     // `hopty --help` is Claude's; and the page is what `help` would say.
-    let mut tree =
-        Cli::command().disable_help_flag(true).about("run it in place of claude, and Claude Code never runs out of context");
+    let mut tree = Cli::command()
+        .disable_help_flag(true)
+        .about("run it in place of claude, and Claude Code never runs out of context");
     tree.build();
-    let unknown = || Failed::new(2, "unknown verb").about(verb.join(" ")).hint("`hopty help` lists all verbs");
+    let unknown =
+        || Failed::new(2, "unknown verb").about(verb.join(" ")).hint("`hopty help` lists all verbs");
     let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();
-    let of = if of.find_subcommand("help").is_some() { of.mut_subcommand("help", |help| help.hide(true)) } else { of };
+    let of = if of.find_subcommand("help").is_some() {
+        of.mut_subcommand("help", |help| help.hide(true))
+    } else {
+        of
+    };
     let of = if verb.is_empty() { of.long_about(LONG) } else { of };
     let name: Vec<&str> = std::iter::once("hopty").chain(verb.iter().map(String::as_str)).collect();
     let mut page = Vec::new();
@@ -57,7 +64,10 @@ proof that it was submitted. A session outlives its terminal: `hopty attach` ret
 
 /// Files and variables, each with what it is for.
 const FILES: [(&str, &str); 4] = [
-    ("~/.config/hopty/config.toml", "Your configuration; `hopty config init` writes a template with every key commented out."),
+    (
+        "~/.config/hopty/config.toml",
+        "Your configuration; `hopty config init` writes a template with every key commented out.",
+    ),
     (".hopty.toml", "A project's configuration, in its directory."),
     ("~/.local/state/hopty", "Sessions: sockets and journals."),
     ("~/.claude/handoff", "Handoffs and their records."),
@@ -69,8 +79,8 @@ const VARIABLES: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Used instead of ~/.config and ~/.local/state."),
 ];
 
-/// The sections of hopty's own page that are not made from the tree of verbs: the notes of `hopty help`, each under its heading,
-/// and the tables above.
+/// The sections of hopty's own page that are not made from the tree of verbs: the notes of `hopty help`, each
+/// under its heading, and the tables above.
 fn more() -> String {
     let mut out = String::new();
     for (heading, text) in ["NOTES", "KEYS", "EXIT STATUS"].into_iter().zip(NOTES.split("\n\n")) {
@@ -85,13 +95,20 @@ fn more() -> String {
 
 /// A line of text as troff reads it; a sign at its begin that would be a command is none.
 fn escaped(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('~', "\\(ti").replace('`', "\\`").replace('\'', "\\(aq");
+    let text = text
+        .replace('\\', "\\e")
+        .replace('-', "\\-")
+        .replace('~', "\\(ti")
+        .replace('`', "\\`")
+        .replace('\'', "\\(aq");
     if text.starts_with('.') { format!("\\&{text}") } else { text }
 }
 
 /// Whether `man` has shown it.
 fn shown(page: &[u8]) -> bool {
-    let Ok(mut man) = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else { return false };
+    let Ok(mut man) = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
+        return false;
+    };
     // One that ends without reading says so by its code.
     let _ = man.stdin.take().map(|mut pipe| pipe.write_all(page));
     man.wait().is_ok_and(|status| status.success())

@@ -1,7 +1,7 @@
 //! The command line: who is meant, hopty or Claude, and one file for each verb.
 //!
-//! A first word that is one of hopty's verbs is hopty's; everything else is Claude's. Every verb of the design is reserved,
-//! so that none ever becomes a prompt by mistake.
+//! A first word that is one of hopty's verbs is hopty's; everything else is Claude's. Every verb of the
+//! design is reserved, so that none ever becomes a prompt by mistake.
 //!
 //! | file | what |
 //! |---|---|
@@ -98,18 +98,30 @@ pub fn main(args: Vec<OsString>) -> u8 {
             let words: Vec<String> = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
             return u8::try_from(crate::standin::agent::main(&words)).unwrap_or(1);
         }
-        Some(verb @ ("hook" | "statusline")) if args.get(1).is_some_and(|arg| arg == "--help" || arg == "-h") => {
-            let _ = writeln!(std::io::stdout(), "Claude calls `hopty {verb}` with JSON on standard input; docs/HOOKS.md explains it");
+        Some(verb @ ("hook" | "statusline"))
+            if args.get(1).is_some_and(|arg| arg == "--help" || arg == "-h") =>
+        {
+            let _ = writeln!(
+                std::io::stdout(),
+                "Claude calls `hopty {verb}` with JSON on standard input; docs/HOOKS.md explains it"
+            );
             return 0;
         }
         // Claude gives no terminal; a person would wait for nothing.
         Some(verb @ ("hook" | "statusline")) if std::io::stdin().is_terminal() => {
             let hint = format!("`hopty {verb} --help` explains it");
-            return Failed::new(2, "only Claude calls this verb, with JSON on standard input").hint(hint).print(verb, false);
+            return Failed::new(2, "only Claude calls this verb, with JSON on standard input")
+                .hint(hint)
+                .print(verb, false);
         }
         // Run after every tool call: nothing else comes before them.
         Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
-        Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str()), args.get(2).and_then(|ms| ms.to_str())),
+        Some("hook") => {
+            return hook::main(
+                args.get(1).and_then(|event| event.to_str()),
+                args.get(2).and_then(|ms| ms.to_str()),
+            );
+        }
         Some(word) if LATER.contains(&word) => {
             let failed = Failed::new(2, format!("{word} is not in this version"))
                 .hint(format!("`hopty help` lists all verbs; `hopty -- {word}` passes the word to Claude"));
@@ -131,7 +143,9 @@ pub fn main(args: Vec<OsString>) -> u8 {
     let cli = match Cli::read(&args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
-        Err(help) => return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0),
+        Err(help) => {
+            return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0);
+        }
     };
     let json = cli.verb.wants_json();
     verb(cli.verb, host).unwrap_or_else(|failed| failed.print(&asked(), json))
@@ -150,16 +164,22 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
-        Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
+        Verb::Restart { name, now, no_handoff, wait, json } => {
+            session::restart(name.as_deref(), now, no_handoff, wait, json)
+        }
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
         Verb::Send { words, keys, stdin, submit, json } => {
             send::send(&send::SendOptions { words, keys, stdin, submit, as_json: json })
         }
-        Verb::Wait { words, timeout, since, json } => wait::wait(&wait::WaitOptions { words: &words, timeout, since, as_json: json }),
+        Verb::Wait { words, timeout, since, json } => {
+            wait::wait(&wait::WaitOptions { words: &words, timeout, since, as_json: json })
+        }
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
         Verb::ScreenDump { cols, rows, form } => screen::dump((cols, rows), form),
-        Verb::Events { name, follow, .. } | Verb::Log { name, follow, json: true } => events::events(name.as_deref(), follow),
+        Verb::Events { name, follow, .. } | Verb::Log { name, follow, json: true } => {
+            events::events(name.as_deref(), follow)
+        }
         Verb::Log { name, follow, json: false } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),

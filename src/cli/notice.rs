@@ -21,8 +21,9 @@ use crate::sys::process::is_alive;
 /// How much of the goal is shown, in characters.
 const GOAL_CAP: usize = 60;
 
-/// What a person is told before Claude draws, a line each: what is wrong with the store, so that it is not a hand-over in
-/// the middle of the work that finds out, and what waits in this directory's channel for its project. Neither keeps anyone from Claude.
+/// What a person is told before Claude draws, a line each: what is wrong with the store, so that it is not a
+/// hand-over in the middle of the work that finds out, and what waits in this directory's channel for its
+/// project. Neither keeps anyone from Claude.
 pub(super) fn at_start(paths: &Paths) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
     let wrong = wrong(paths, &dir).map(|why| {
@@ -32,7 +33,8 @@ pub(super) fn at_start(paths: &Paths) -> Vec<String> {
     wrong.into_iter().chain(pending(paths, &dir)).collect()
 }
 
-/// Why a handoff of this directory could not be saved, or is kept aside when it is; `None` where nothing is known to be wrong.
+/// Why a handoff of this directory could not be saved, or is kept aside when it is; `None` where nothing is
+/// known to be wrong.
 pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     let channel = match registry::channel_of(&paths.claude, dir) {
         Ok(channel) => channel,
@@ -68,13 +70,16 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
         Ok(loaded) => {
             let goal = loaded.document.sections.iter().find(|(section, _)| *section == Section::Goal);
             // Its first line is that of a fence.
-            let goal = goal.and_then(|(_, text)| text.lines().find(|line| !line.starts_with("```") && !line.trim().is_empty()));
+            let goal = goal.and_then(|(_, text)| {
+                text.lines().find(|line| !line.starts_with("```") && !line.trim().is_empty())
+            });
             goal.map_or_else(|| "no goal".to_owned(), |goal| visible(&cut_chars(&safe_line(goal), GOAL_CAP)))
         }
         Err(error) => visible(&error.to_string()),
     };
     let of = of_elsewhere(&entry, dir);
-    let newest = format!("a handoff waits: {} ({age} old, {what}{of}); load it with `hopty --handoff`", entry.id);
+    let newest =
+        format!("a handoff waits: {} ({age} old, {what}{of}); load it with `hopty --handoff`", entry.id);
     // The store was listed a moment ago: what fails now has been told.
     let all = store.list(Some(&channel_of(paths, dir))).unwrap_or_default();
     let now = Clock::wall();
@@ -94,7 +99,8 @@ fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
     if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
 }
 
-/// The sessions of Claude in this directory that no terminal shows: who closed a window and starts again may mean one of them.
+/// The sessions of Claude in this directory that no terminal shows: who closed a window and starts again may
+/// mean one of them.
 pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let alone = |name: &SessionName| {
@@ -105,7 +111,9 @@ pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
     let here = PathBuf::from(here.to_string_lossy().into_owned());
     let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
     let name = of_here.into_iter().find(alone)?;
-    Some(format!("{name} is already running here, detached: `hopty attach {name}`. Starting a second session."))
+    Some(format!(
+        "{name} is already running here, detached: `hopty attach {name}`. Starting a second session."
+    ))
 }
 
 /// What waits when a session has ended, of it or of nobody.
@@ -115,7 +123,10 @@ pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let (store, entry) = waiting(paths, dir, Some(name))?;
     let path = store.record_dir(&entry.id).join("handoff.md");
     let of = of_elsewhere(&entry, dir);
-    Some(format!("a handoff waits at {}{of}; load it with `hopty --handoff`", visible(&path.to_string_lossy())))
+    Some(format!(
+        "a handoff waits at {}{of}; load it with `hopty --handoff`",
+        visible(&path.to_string_lossy())
+    ))
 }
 
 fn channel_of(paths: &Paths, dir: &Path) -> Channel {

@@ -1,5 +1,5 @@
-//! Sentences for people: in a terminal, lines are broken between words and go on below where the sentence began. What is read by
-//! something else stays one line.
+//! Sentences for people: in a terminal, lines are broken between words and go on below where the sentence
+//! began. What is read by something else stays one line.
 
 use std::io::IsTerminal;
 
@@ -47,14 +47,23 @@ mod tests {
 
     #[test]
     fn a_sentence_goes_on_below_where_it_began() {
-        assert_eq!(broken("why           one two three four five", 14, 40), "why           one two three four five");
+        assert_eq!(
+            broken("why           one two three four five", 14, 40),
+            "why           one two three four five"
+        );
         assert_eq!(
             broken("why           a sentence that is far too long", 14, 40),
             "why           a sentence that is far too\n              long"
         );
-        assert_eq!(broken("why           a sentence that is far", 14, 30), "why           a sentence that\n    is far");
+        assert_eq!(
+            broken("why           a sentence that is far", 14, 30),
+            "why           a sentence that\n    is far"
+        );
         let long = "x".repeat(60);
-        assert_eq!(broken(&format!("why  see {long} here"), 5, 40), format!("why  see\n     {long}\n     here"));
+        assert_eq!(
+            broken(&format!("why  see {long} here"), 5, 40),
+            format!("why  see\n     {long}\n     here")
+        );
         assert_eq!(broken("漢字漢字 漢字漢字", 0, 30), "漢字漢字 漢字漢字");
         assert_eq!((broken("", 5, 40).as_str(), broken("a  b", 0, 1).as_str()), ("", "a  b"));
     }

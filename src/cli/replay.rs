@@ -19,23 +19,35 @@ const LONGEST: u64 = 1 << 30;
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)? as u64;
-    if length > LONGEST { Err(std::io::Error::other(format!("it is longer than {LONGEST} bytes"))) } else { Ok(text) }
+    if length > LONGEST {
+        Err(std::io::Error::other(format!("it is longer than {LONGEST} bytes")))
+    } else {
+        Ok(text)
+    }
 }
 
 pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
-    let text = read(path).map_err(|e| Failed::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE))?;
-    let found = run(&text).map_err(|e| Failed::new(2, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE))?;
+    let text = read(path)
+        .map_err(|e| Failed::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE))?;
+    let found = run(&text).map_err(|e| {
+        Failed::new(2, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE)
+    })?;
     match found {
-        Replay::Same { events, actions, missing } if as_json => {
-            say(format_args!("{}", json!({"same": true, "events": events, "actions": actions, "missing": missing})))?
-        }
+        Replay::Same { events, actions, missing } if as_json => say(format_args!(
+            "{}",
+            json!({"same": true, "events": events, "actions": actions, "missing": missing})
+        ))?,
         Replay::Same { events, actions, missing } => {
-            let lacks = if missing == 0 { String::new() } else { format!("; the journal misses {missing} lines") };
+            let lacks =
+                if missing == 0 { String::new() } else { format!("; the journal misses {missing} lines") };
             say(format_args!("identical: {events} events, {actions} actions{lacks}"))?
         }
         Replay::Differs { seq, recorded, replayed } => {
             if as_json {
-                say(format_args!("{}", json!({"same": false, "seq": seq, "recorded": recorded, "replayed": replayed})))?;
+                say(format_args!(
+                    "{}",
+                    json!({"same": false, "seq": seq, "recorded": recorded, "replayed": replayed})
+                ))?;
             } else {
                 say(format_args!("differs at line {seq}"))?;
                 say(format_args!("  recorded: {}", visible(&recorded)))?;

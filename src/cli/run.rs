@@ -51,7 +51,8 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(&paths), &[]);
     let ignored = settings::ignored(&resolved);
     let (config, problems) = (resolved.config, resolved.problems);
-    // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude alone.
+    // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude
+    // alone.
     let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
     // In such a home it is one more thing that cannot be had.
     let of_home = |kind: &ProblemKind| unplaced.is_some() && matches!(kind, ProblemKind::Unreadable(_));
@@ -65,14 +66,19 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let near = mistyped_verb(&args);
     let program = find_claude(Some(&paths.home), &config).map_err(|failed| match near {
         Some((word, verb)) => {
-            let hint = format!("`{word}` is not a verb (did you mean `hopty {verb}`?), and Claude was not found: {}", failed.help());
+            let hint = format!(
+                "`{word}` is not a verb (did you mean `hopty {verb}`?), and Claude was not found: {}",
+                failed.help()
+            );
             failed.hint(hint)
         }
         None => failed,
     })?;
     if let Some((word, verb)) = near {
-        let _ =
-            writeln!(std::io::stderr(), "hopty: `{word}` is not a verb, so Claude gets it as a prompt (did you mean `hopty {verb}`?)");
+        let _ = writeln!(
+            std::io::stderr(),
+            "hopty: `{word}` is not a verb, so Claude gets it as a prompt (did you mean `hopty {verb}`?)"
+        );
     }
     claude(&paths, config, wish, (program, args), host, unplaced)
 }
@@ -81,7 +87,8 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
 fn is_session(wish: &StartOptions, args: &[OsString]) -> bool {
     let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
     words(args).is_some_and(|words| {
-        let (stdin, stdout) = (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
+        let (stdin, stdout) =
+            (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
         classify(&words, stdin, stdout) == Invocation::Interactive
     })
 }
@@ -100,8 +107,8 @@ fn words(args: &[OsString]) -> Option<Vec<String>> {
     args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect()
 }
 
-/// hopty's own two options of the drop-in form, wherever they are options: what stands behind an option that takes a value
-/// is its value.
+/// hopty's own two options of the drop-in form, wherever they are options: what stands behind an option that
+/// takes a value is its value.
 fn take_options(args: Vec<OsString>) -> (StartOptions, Vec<OsString>) {
     let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut wish = StartOptions::default();
@@ -163,7 +170,13 @@ fn claude(
         }
     }
     let called = "claude".to_owned();
-    begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called, version, offers, args, unplaced }, host)
+    begin(
+        paths,
+        config,
+        wish,
+        Chosen { agent: Agent::Claude, program, called, version, offers, args, unplaced },
+        host,
+    )
 }
 
 /// Why no session can be kept.
@@ -186,12 +199,14 @@ fn tell_alone(called: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "hopty: {why}; running {called} without hopty");
 }
 
-/// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script which may
-/// lead back here is counted.
+/// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script
+/// which may lead back here is counted.
 fn exec(program: &Path, args: &[OsString], signals: Option<SignalState>) -> Failed {
     let mut command = Command::new(program);
     command.args(args);
-    if let (true, Ok(depth)) = (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())) {
+    if let (true, Ok(depth)) =
+        (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()))
+    {
         command.env("HOPTY_DEPTH", depth.to_string());
     }
     become_it(command, program, signals, "check its permissions and its interpreter, or reinstall Claude")
@@ -252,8 +267,10 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
 pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u8, Failed> {
     let paths = if options.detached { paths()? } else { any_paths() };
     let limit = options.max_restarts.map(|n| n.to_string());
-    let flags: Vec<FlagValue<'_>> =
-        limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
+    let flags: Vec<FlagValue<'_>> = limit
+        .iter()
+        .map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value })
+        .collect();
     let resolved = settings::resolved(Some(&paths), &flags);
     settings::all_right(&resolved.problems)?;
     for line in settings::ignored(&resolved) {
@@ -265,7 +282,12 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let args: Vec<OsString> = words.collect();
-    let wish = StartOptions { name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
+    let wish = StartOptions {
+        name,
+        detached: options.detached,
+        handoff: Begin::Fresh,
+        no_inject: options.no_inject,
+    };
     if called == OsStr::new("claude") {
         let host = if is_session(&wish, &args) {
             Some(host)
@@ -280,7 +302,8 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
     let shown = called.to_string_lossy().into_owned();
-    let program = in_path(&called).ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
+    let program = in_path(&called)
+        .ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
     let unplaced = no_place(&paths).filter(|_| !wish.needs_hopty());
     let (offers, version) = (Offers::default(), None);
     let chosen = Chosen { agent: Agent::Plain, program, called: shown, version, offers, args, unplaced };
@@ -303,7 +326,8 @@ fn in_path(name: &OsStr) -> Option<PathBuf> {
         return Some(PathBuf::from(name));
     }
     let path = std::env::var_os("PATH")?;
-    let files: Vec<PathBuf> = std::env::split_paths(&path).map(|dir| dir.join(name)).filter(|file| file.is_file()).collect();
+    let files: Vec<PathBuf> =
+        std::env::split_paths(&path).map(|dir| dir.join(name)).filter(|file| file.is_file()).collect();
     let runs = |file: &&PathBuf| nix::unistd::access(*file, nix::unistd::AccessFlags::X_OK).is_ok();
     files.iter().find(runs).or(files.first()).cloned()
 }
@@ -332,7 +356,13 @@ impl Chosen {
     }
 }
 
-fn begin(paths: &Paths, config: Config, wish: StartOptions, chosen: Chosen, host: Forked) -> Result<u8, Failed> {
+fn begin(
+    paths: &Paths,
+    config: Config,
+    wish: StartOptions,
+    chosen: Chosen,
+    host: Forked,
+) -> Result<u8, Failed> {
     let here = std::env::current_dir().unwrap_or_default();
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
@@ -343,7 +373,11 @@ fn begin(paths: &Paths, config: Config, wish: StartOptions, chosen: Chosen, host
         chosen.alone(Some(signals))
     };
     // Held from here on: what is typed until the program has its terminal must not be shown by both.
-    let held = if wish.detached { Ok((None, Ahead::default())) } else { Hold::take_with_ahead().map(|(h, a)| (Some(h), a)) };
+    let held = if wish.detached {
+        Ok((None, Ahead::default()))
+    } else {
+        Hold::take_with_ahead().map(|(h, a)| (Some(h), a))
+    };
     let (mut hold, ahead) = match held {
         Ok(held) => held,
         Err(error) => {

@@ -32,12 +32,15 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
         Err(ended) => {
             if let Some((name, last)) = given.filter(|_| !form.json).and_then(|name| last(&paths, name)) {
                 draw(&name, &last, PictureLines::Screen, form)?;
-                return Err(ended.hint(format!("this is its last screen; `hopty why {name}` says how it ended")));
+                return Err(
+                    ended.hint(format!("this is its last screen; `hopty why {name}` says how it ended"))
+                );
             }
             return Err(ended);
         }
     };
-    let answer = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
+    let answer =
+        Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
     draw(&name, &answer, if history { PictureLines::WithHistory } else { PictureLines::Screen }, form)
 }
 
@@ -56,7 +59,9 @@ fn draw(name: &SessionName, answer: &Value, lines: PictureLines, form: PictureFo
     }
     let side = |key: &str| answer[key].as_u64().and_then(|side| u16::try_from(side).ok());
     let (Some(cols), Some(rows), Some(dump)) = (side("cols"), side("rows"), answer["dump"].as_str()) else {
-        return Err(Failed::new(125, "its host sent no screen").about(name).hint("the host is another version of hopty"));
+        return Err(Failed::new(125, "its host sent no screen")
+            .about(name)
+            .hint("the host is another version of hopty"));
     };
     let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
     screen.feed(dump.as_bytes());

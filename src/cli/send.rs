@@ -38,8 +38,13 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
         ([name], true) => (Some(name.as_str()), None),
         ([], true) => (None, None),
-        ([_, _, ..], true) => return Err(Failed::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin")),
-        _ => return Err(Failed::new(2, "give a session and a text").hint("`hopty send NAME TEXT`, `hopty send NAME --keys enter`")),
+        ([_, _, ..], true) => {
+            return Err(Failed::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin"));
+        }
+        _ => {
+            return Err(Failed::new(2, "give a session and a text")
+                .hint("`hopty send NAME TEXT`, `hopty send NAME --keys enter`"));
+        }
     };
     let mut request = what(wish, text)?;
     request["do"] = json!("send");
@@ -66,7 +71,8 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
 fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
     if !wish.keys.is_empty() {
         for key in &wish.keys {
-            // The host knows which form the program wants; whether it is a key is known here, and said before anything is typed.
+            // The host knows which form the program wants; whether it is a key is known here, and said before
+            // anything is typed.
             names::bytes(key, CursorKeys::Normal)
                 .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
         }
@@ -80,7 +86,12 @@ fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
     }
     if bytes.len() > SEND_MAX {
         let cause = format!("the text is over the limit of {} KiB", SEND_MAX >> 10);
-        return Err(Failure::new(Code::TooLarge, cause, "send it in parts, or write it to a file and send the path").into());
+        return Err(Failure::new(
+            Code::TooLarge,
+            cause,
+            "send it in parts, or write it to a file and send the path",
+        )
+        .into());
     }
     // A line is bounded, and a control character takes six bytes of it.
     let encoded = BASE64_STANDARD.encode(&bytes);

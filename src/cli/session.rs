@@ -35,12 +35,14 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
     if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
         // Two that show each other would never come to rest, and one prefix key can lead only one of them.
         let outer = visible(&outer.to_string_lossy());
-        return Err(Failed::new(4, format!("this terminal is already inside session {outer}"))
-            .hint("detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway"));
+        return Err(Failed::new(4, format!("this terminal is already inside session {outer}")).hint(
+            "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
+        ));
     }
     let name = live(&paths, given, Rule::Any)?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal").hint("use `hopty screen` without one"));
+        return Err(Failed::new(2, "standard input and output must be a terminal")
+            .hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
     join(&paths, &name, socket, Greeting::Due, ClientOptions { read_only, env: lent(&paths) }, None)
@@ -61,13 +63,16 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
     if as_json {
         say(format_args!("{done}"))?;
     } else if done["detached"] == json!(0) {
-        let missing = client.map_or("no terminal is attached to it".to_owned(), |number| format!("it has no client {number}"));
+        let missing = client.map_or("no terminal is attached to it".to_owned(), |number| {
+            format!("it has no client {number}")
+        });
         return Err(Failed::new(1, missing).about(&name).hint("`hopty status --json` lists clients"));
     }
     Ok(u8::from(done["detached"] == json!(0)))
 }
 
-/// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the terminal is already raw.
+/// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the
+/// terminal is already raw.
 pub(super) fn join(
     paths: &Paths,
     name: &SessionName,
@@ -84,7 +89,8 @@ pub(super) fn join(
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     let Stay { left, notices } = left?;
-    let tell_notices = |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));
+    let tell_notices =
+        |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));
     match left {
         AttachEnd::Ended(code, message) => {
             tell_notices(message.as_deref());
@@ -111,15 +117,20 @@ pub(super) fn join(
             let host_is_dead = || !crate::fs::session::is_alive(&paths.session(name));
             if !crate::fs::session::remove_stale_socket(paths, name) && !host_is_dead() {
                 let hint = format!("the session keeps running: hopty attach {name}");
-                return Err(Failed::new(1, "the session's host closed the connection").about(name).hint(hint));
+                return Err(Failed::new(1, "the session's host closed the connection")
+                    .about(name)
+                    .hint(hint));
             }
             crate::host::start::orphan::end(paths, name, host_is_dead);
-            Err(Failed::new(125, "the session's host died, and the program with it").about(name).hint(how_to_go_on(paths, name)))
+            Err(Failed::new(125, "the session's host died, and the program with it")
+                .about(name)
+                .hint(how_to_go_on(paths, name)))
         }
     }
 }
 
-/// The client panicked. The host makes the terminal whole first, so that the words are not on a screen that goes away.
+/// The client panicked. The host makes the terminal whole first, so that the words are not on a screen that
+/// goes away.
 fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
     for _ in 0..50 {
         let status = Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.status());
@@ -134,11 +145,14 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
         .hint(format!("the session keeps running: hopty attach {name}"))
 }
 
-/// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt on.
+/// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt
+/// on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
     match resumable(&last) {
-        Some(id) => format!("nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; reset`"),
+        Some(id) => format!(
+            "nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; reset`"
+        ),
         None => "if the terminal looks odd, run `stty sane; reset`".to_owned(),
     }
 }
@@ -149,14 +163,22 @@ pub(super) fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
     status.conversation.as_ref().filter(|_| std::path::Path::new(transcript).is_file())
 }
 
-pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bool, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn restart(
+    given: Option<&str>,
+    now: bool,
+    no_handoff: bool,
+    wait: bool,
+    as_json: bool,
+) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
     let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
-    // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own turn short.
+    // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own
+    // turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
     let held = if told { held_up(&control.status()?) } else { None };
-    let accepted = control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
+    let accepted =
+        control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
     if as_json {
         say(format_args!("{accepted}"))?;
     } else {
@@ -171,9 +193,12 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
             say(format_args!("{done}"))?;
         } else {
             let word = |key: &str| done[key].as_str().map(visible);
-            let handed =
-                word("handoff").map_or_else(|| "started fresh without a handoff".to_owned(), |id| format!("handed over as {id}"));
-            let conversation = word("conversation").map_or_else(String::new, |id| format!("; conversation {id}"));
+            let handed = word("handoff").map_or_else(
+                || "started fresh without a handoff".to_owned(),
+                |id| format!("handed over as {id}"),
+            );
+            let conversation =
+                word("conversation").map_or_else(String::new, |id| format!("; conversation {id}"));
             say(format_args!("{handed}{conversation}"))?;
         }
     }
@@ -219,7 +244,8 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     let words: Vec<String> = session.command.iter().map(|word| visible(word)).collect();
     let state = visible(&session.state.to_string());
     say(format_args!("{}  {state}  {}", visible(&session.name), visible(&session.dir)))?;
-    let restarts = if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };
+    let restarts =
+        if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };
     line("command", &format!("{} (run {}, {restarts})", words.join(" "), session.run))?;
     let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" on {}", visible(what)));
     let from = match session.state_from.known() {
@@ -240,7 +266,10 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
             line("to resume", &format!("hopty --resume {id}"))?;
         }
         line("context", &super::context::line(&session.context))?;
-        line("", "share of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)")?;
+        line(
+            "",
+            "share of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)",
+        )?;
     }
     if let Some(next) = &session.next_handover {
         line("hand-over", &super::handover::line(next, Clock::wall()))?;
@@ -308,8 +337,9 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
         let answer = Control::connect(paths, name, Some(STATUS)).and_then(|mut control| control.status());
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
-    let unknown =
-        |cause: &str, hint: String| Failed::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint);
+    let unknown = |cause: &str, hint: String| {
+        Failed::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint)
+    };
     ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),
         Ok(_) => unknown("", "`hopty ls --all` includes ended sessions".to_owned()),
@@ -321,7 +351,8 @@ pub(super) fn blocked_on(paths: &Paths, name: &SessionName) -> Option<String> {
     status_of(paths, name).ok().filter(|status| status.is(State::Blocked))?.waiting_for
 }
 
-/// What a session's host wrote last. A host of an older version wrote the command line with the secrets in it.
+/// What a session's host wrote last. A host of an older version wrote the command line with the secrets in
+/// it.
 fn last_written(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = crate::fs::session::status(&paths.session(name)).ok().flatten()?;
     last.command = redact_words(&last.command);
@@ -342,9 +373,15 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
     // When a host died without a word is not known; one of an older version said it by its last state alone.
     last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));
     if last.exit.is_none() {
-        last.exit = Some(ExitStatus { kind: ExitKind::Lost.into(), cause: EndCause::HostLost.into(), ..ExitStatus::default() });
+        last.exit = Some(ExitStatus {
+            kind: ExitKind::Lost.into(),
+            cause: EndCause::HostLost.into(),
+            ..ExitStatus::default()
+        });
         "closed".clone_into(&mut last.phase);
-        let on = resumable(&last).map(|id| format!("; nothing is lost: `hopty --resume {id}` resumes it")).unwrap_or_default();
+        let on = resumable(&last)
+            .map(|id| format!("; nothing is lost: `hopty --resume {id}` resumes it"))
+            .unwrap_or_default();
         last.why = format!("The host was killed, and the program with it{on}.");
     }
     Some(last)

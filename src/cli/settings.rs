@@ -5,7 +5,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use super::error::{Failed, visible};
-use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve};
+use crate::core::config::{
+    Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve,
+};
 use crate::fs::paths::Paths;
 use crate::fs::trust;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
@@ -14,7 +16,8 @@ use crate::sys::safe_file::{self, FileRule, SafeFileError};
 const MAX_FILE: u64 = 1 << 20;
 
 /// What helps with each of its mistakes.
-pub(super) const HINT: &str = "docs/CONFIG.md lists every key and its values; `hopty config show` shows what is in force";
+pub(super) const HINT: &str =
+    "docs/CONFIG.md lists every key and its values; `hopty config show` shows what is in force";
 
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
@@ -30,7 +33,8 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
         read(path).unwrap_or_else(|kind| {
-            unreadable.push(Problem { at: Source::File { path: path.display().to_string(), line: None }, kind });
+            unreadable
+                .push(Problem { at: Source::File { path: path.display().to_string(), line: None }, kind });
             None
         })
     };
@@ -47,7 +51,8 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     let own = if counts(&project_path) { text_of(&project_path) } else { None };
     let user_path = user_path.unwrap_or_default();
     let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HOPTY_"));
-    let env: Vec<(String, String)> = ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
+    let env: Vec<(String, String)> =
+        ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
     let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
     let mut sources = Sources {
         user: user.as_deref().map(|text| File { path: &user_name, text }),
@@ -71,7 +76,8 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     resolved
 }
 
-/// What does not count and is no mistake, as lines for a person: files of a project that Claude does not trust, keys of earlier versions.
+/// What does not count and is no mistake, as lines for a person: files of a project that Claude does not
+/// trust, keys of earlier versions.
 pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
     let line = |path: &String| {
         format!(
@@ -79,7 +85,12 @@ pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
             visible(path)
         )
     };
-    resolved.untrusted.iter().map(line).chain(resolved.retired.iter().map(|key| visible(&key.to_string()))).collect()
+    resolved
+        .untrusted
+        .iter()
+        .map(line)
+        .chain(resolved.retired.iter().map(|key| visible(&key.to_string())))
+        .collect()
 }
 
 /// The configuration of a verb that acts by it.
@@ -105,8 +116,8 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
     })
 }
 
-/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and keeps nobody waiting. A
-/// pipe is refused: client and host each read the file, and a pipe can be read once.
+/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and
+/// keeps nobody waiting. A pipe is refused: client and host each read the file, and a pipe can be read once.
 fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device()) {
         return Ok(None);
@@ -115,14 +126,20 @@ fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
         |error| {
             Err(match error {
                 SafeFileError::Io { source, .. } => ProblemKind::Unreadable(source.to_string()),
-                SafeFileError::TooLong { cap, .. } => ProblemKind::TooLarge(usize::try_from(cap).unwrap_or(usize::MAX)),
+                SafeFileError::TooLong { cap, .. } => {
+                    ProblemKind::TooLarge(usize::try_from(cap).unwrap_or(usize::MAX))
+                }
                 SafeFileError::Foreign(_) => ProblemKind::Unreadable("it belongs to another user".to_owned()),
-                SafeFileError::Kind { found, .. } => ProblemKind::Unreadable(format!("it is {found}, not a file")),
+                SafeFileError::Kind { found, .. } => {
+                    ProblemKind::Unreadable(format!("it is {found}, not a file"))
+                }
                 other => ProblemKind::Unreadable(other.to_string()),
             })
         },
         |bytes| {
-            let text = |bytes| String::from_utf8(bytes).map_err(|_| ProblemKind::Unreadable("it is not UTF-8".to_owned()));
+            let text = |bytes| {
+                String::from_utf8(bytes).map_err(|_| ProblemKind::Unreadable("it is not UTF-8".to_owned()))
+            };
             bytes.map(text).transpose()
         },
     )

@@ -1,6 +1,6 @@
-//! `hopty statusline`: Claude's status line passes through here, so that hopty knows the context window that Claude itself
-//! reports. The person's own status line is run with the same input, and its output is what is shown; without one nothing
-//! is shown, which looks like no status line at all (measured on 2.1.329).
+//! `hopty statusline`: Claude's status line passes through here, so that hopty knows the context window that
+//! Claude itself reports. The person's own status line is run with the same input, and its output is what is
+//! shown; without one nothing is shown, which looks like no status line at all (measured on 2.1.329).
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// The largest payload that is read, in bytes.
 const MAX_PAYLOAD: u64 = 1 << 20;
 
-/// The exit code of the person's own status line, 0 without one. Its command is the only argument: no file names it, which a program
-/// below Claude could rewrite.
+/// The exit code of the person's own status line, 0 without one. Its command is the only argument: no file
+/// names it, which a program below Claude could rewrite.
 pub(super) fn main(own: Option<&str>) -> u8 {
     let mut payload = String::new();
     if std::io::stdin().take(MAX_PAYLOAD).read_to_string(&mut payload).is_err() {

@@ -1,5 +1,5 @@
-//! Tables for people: columns as wide as they must be, two spaces between them. What is read by something else gets all of it,
-//! plain; in a terminal a row is a line, and a column may have colours.
+//! Tables for people: columns as wide as they must be, two spaces between them. What is read by something
+//! else gets all of it, plain; in a terminal a row is a line, and a column may have colours.
 
 use std::io::IsTerminal;
 
@@ -44,16 +44,20 @@ pub(super) fn print(rows: &[impl AsRef<[String]>]) -> std::io::Result<()> {
 }
 
 /// The rows as lines; `color` gives the SGR number for a cell, by row and column.
-pub(super) fn lines(rows: &[impl AsRef<[String]>], color: impl Fn(usize, usize) -> Option<u8>) -> Vec<String> {
+pub(super) fn lines(
+    rows: &[impl AsRef<[String]>],
+    color: impl Fn(usize, usize) -> Option<u8>,
+) -> Vec<String> {
     let widths = widths(rows);
     let line = |(at, row): (usize, &_)| {
-        let cells = AsRef::<[String]>::as_ref(row).iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            let blanks = " ".repeat(width - cell.width());
-            match color(at, column) {
-                Some(number) => format!("\x1b[{number}m{cell}\x1b[m{blanks}"),
-                None => format!("{cell}{blanks}"),
-            }
-        });
+        let cells =
+            AsRef::<[String]>::as_ref(row).iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+                let blanks = " ".repeat(width - cell.width());
+                match color(at, column) {
+                    Some(number) => format!("\x1b[{number}m{cell}\x1b[m{blanks}"),
+                    None => format!("{cell}{blanks}"),
+                }
+            });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().enumerate().map(line).collect()
@@ -61,12 +65,14 @@ pub(super) fn lines(rows: &[impl AsRef<[String]>], color: impl Fn(usize, usize) 
 
 fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
-    let width = |n: usize| rows.iter().filter_map(|row| row.as_ref().get(n)).map(|cell| cell.width()).max().unwrap_or(0);
+    let width = |n: usize| {
+        rows.iter().filter_map(|row| row.as_ref().get(n)).map(|cell| cell.width()).max().unwrap_or(0)
+    };
     (0..columns).map(width).collect()
 }
 
-/// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and the last column keeps the end of
-/// what stands in it.
+/// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and the last
+/// column keeps the end of what stands in it.
 pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
     let mut spare = spare.iter();
     loop {
@@ -113,12 +119,18 @@ mod tests {
     fn columns_are_as_wide_as_they_look() {
         let table = rows(&[&["NAME", "N", "DIR"], &["漢字", "12", "/漢"], &["a", "-", "/a"]]);
         assert_eq!(lines(&table, |_, _| None), ["NAME  N   DIR", "漢字  12  /漢", "a     -   /a"]);
-        assert_eq!(lines(&table, |row, column| ((row, column) == (2, 1)).then_some(32))[2], "a     \u{1b}[32m-\u{1b}[m   /a");
+        assert_eq!(
+            lines(&table, |row, column| ((row, column) == (2, 1)).then_some(32))[2],
+            "a     \u{1b}[32m-\u{1b}[m   /a"
+        );
     }
 
     #[test]
     fn what_is_too_wide_loses_spare_columns_and_then_the_begin_of_the_last() {
-        let wide = rows(&[&["NAME", "RUN", "CLIENTS", "DIRECTORY"], &["proj", "1", "0", "/home/u/work/漢字/a-long-name"]]);
+        let wide = rows(&[
+            &["NAME", "RUN", "CLIENTS", "DIRECTORY"],
+            &["proj", "1", "0", "/home/u/work/漢字/a-long-name"],
+        ]);
         let fitted = |cols| {
             let mut table = wide.clone();
             narrow(&mut table, cols, &["RUN", "CLIENTS"]);

@@ -1,4 +1,5 @@
-//! What a person is told who gave a verb other words than it takes: clap's finding in the form of all other errors.
+//! What a person is told who gave a verb other words than it takes: clap's finding in the form of all other
+//! errors.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
@@ -30,7 +31,8 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
     let cause = parts.next().unwrap_or_default();
     let cause = cause.strip_prefix("error: ").unwrap_or(&cause);
-    let cause = cause.replace("subcommand", "verb").replace("invalid digit found in string", "not a whole number");
+    let cause =
+        cause.replace("subcommand", "verb").replace("invalid digit found in string", "not a whole number");
     let nearest = parts.find_map(|part| {
         let tips = part.strip_prefix("tip: a similar ")?;
         Some(format!("a similar {}", tips.split(" tip: ").next()?))
@@ -40,7 +42,8 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         _ => format!("one of {}", offered(asked).join(", ")),
     });
     let elsewhere = error.get(ContextKind::InvalidArg).and_then(|option| takers(&option.to_string(), asked));
-    Failed::new(2, cause).hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).or(elsewhere).unwrap_or(help))
+    Failed::new(2, cause)
+        .hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).or(elsewhere).unwrap_or(help))
 }
 
 /// The verb that a word which is none may have been meant for: a letter or two away, by its length.
@@ -50,7 +53,11 @@ pub(super) fn mistyped(word: &str) -> Option<&'static str> {
         return None;
     }
     // Nobody types `hook`: Claude calls it.
-    let near = super::NOW.iter().filter(|verb| **verb != "hook").map(|verb| (levenshtein(verb, word), *verb)).min()?;
+    let near = super::NOW
+        .iter()
+        .filter(|verb| **verb != "hook")
+        .map(|verb| (levenshtein(verb, word), *verb))
+        .min()?;
     let most = if letters < 6 { 1 } else { 2 };
     (near.0 > 0 && near.0 <= most).then_some(near.1)
 }
@@ -59,8 +66,11 @@ pub(super) fn mistyped(word: &str) -> Option<&'static str> {
 fn takers(option: &str, asked: &str) -> Option<String> {
     let name = option.strip_prefix("--")?.split('=').next()?;
     let tree = tree();
-    let takes = |verb: &&Command| verb.get_name() != asked && verb.get_arguments().any(|own| own.get_long() == Some(name));
-    let verbs: Vec<String> = tree.get_subcommands().filter(takes).map(|verb| format!("`hopty {}`", verb.get_name())).collect();
+    let takes = |verb: &&Command| {
+        verb.get_name() != asked && verb.get_arguments().any(|own| own.get_long() == Some(name))
+    };
+    let verbs: Vec<String> =
+        tree.get_subcommands().filter(takes).map(|verb| format!("`hopty {}`", verb.get_name())).collect();
     (!verbs.is_empty() && name != "help").then(|| format!("--{name} is an option of {}", verbs.join(", ")))
 }
 
@@ -68,7 +78,11 @@ fn takers(option: &str, asked: &str) -> Option<String> {
 fn offered(asked: &str) -> Vec<String> {
     let tree = tree();
     let at = asked.split(' ').try_fold(&tree, Command::find_subcommand);
-    at.into_iter().flat_map(Command::get_subcommands).map(|verb| verb.get_name().to_owned()).filter(|name| name != "help").collect()
+    at.into_iter()
+        .flat_map(Command::get_subcommands)
+        .map(|verb| verb.get_name().to_owned())
+        .filter(|name| name != "help")
+        .collect()
 }
 
 /// All verbs, `help` among them.
@@ -84,8 +98,13 @@ mod tests {
 
     #[test]
     fn a_word_near_a_verb_may_have_been_meant_for_it_and_a_prompt_is_a_prompt() {
-        for (word, verb) in [("atach", "attach"), ("lss", "ls"), ("statsu", "status"), ("snd", "send"), ("screendump", "screen-dump")]
-        {
+        for (word, verb) in [
+            ("atach", "attach"),
+            ("lss", "ls"),
+            ("statsu", "status"),
+            ("snd", "send"),
+            ("screendump", "screen-dump"),
+        ] {
             assert_eq!(mistyped(word), Some(verb), "{word}");
         }
         for word in [

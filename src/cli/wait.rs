@@ -1,7 +1,8 @@
-//! `hopty wait`: until a session is idle, busy or blocked, until it has ended, until a text stands on its screen.
+//! `hopty wait`: until a session is idle, busy or blocked, until it has ended, until a text stands on its
+//! screen.
 //!
-//! A text is looked for here and not in the host, which sends its rows whenever they have changed: so the host carries no
-//! search engine, and a pattern that takes long takes the time of who asked.
+//! A text is looked for here and not in the host, which sends its rows whenever they have changed: so the
+//! host carries no search engine, and a pattern that takes long takes the time of who asked.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,8 @@ const PATTERN_MAX: usize = 1 << 20;
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a host may take to let somebody in who waits less than [`ANSWER`].
 const LET_IN: Duration = Duration::from_millis(900);
-/// How long after the limit its word that the limit has passed may take. It keeps the time; one that is stopped keeps none.
+/// How long after the limit its word that the limit has passed may take. It keeps the time; one that is
+/// stopped keeps none.
 const WORD: Duration = Duration::from_millis(900);
 /// How long a session that is named may take to appear.
 const STARTING: Duration = Duration::from_secs(2);
@@ -53,7 +55,9 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         [] => return Err(Failed::new(2, "no condition given").hint(KNOWN)),
     };
     let (wanted, pattern) = condition_of(condition).map_err(|failed| match turned(wish.words) {
-        Some(right) => failed.hint(format!("give the session first, then the condition: `hopty wait {right}`")),
+        Some(right) => {
+            failed.hint(format!("give the session first, then the condition: `hopty wait {right}`"))
+        }
         None => failed,
     })?;
     let paths = paths()?;
@@ -63,8 +67,11 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     let name = loop {
         let found = if wanted == WaitFor::Exit { any(&paths, given) } else { live(&paths, given, Rule::Any) };
         match found {
-            // It may be just starting: its host takes the name before it listens, and a name may have been used before.
-            Err(failed) if wanted != WaitFor::Exit && failed.finds_none() && may_start() => std::thread::sleep(LOOK),
+            // It may be just starting: its host takes the name before it listens, and a name may have been
+            // used before.
+            Err(failed) if wanted != WaitFor::Exit && failed.finds_none() && may_start() => {
+                std::thread::sleep(LOOK)
+            }
             found => break found?,
         }
     };
@@ -74,7 +81,9 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     let control = loop {
         match Control::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
             // It ended meanwhile.
-            Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => return over(&paths, &name, wish.as_json),
+            Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => {
+                return over(&paths, &name, wish.as_json);
+            }
             Err(_) if wanted != WaitFor::Exit && may_start() => std::thread::sleep(LOOK),
             connected => break connected?,
         }
@@ -96,8 +105,16 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
             let told = SessionStatus::from_json(answer["session"].clone());
             let session = told.map_or_else(|| status_of(&paths, &name), Ok)?;
             if answer["met"] != true {
-                let message = format!("{condition}: timed out after {}, the session is {}", wish.timeout, session.state);
-                return Err(Failed::from(Failure::new(Code::Busy, message, "use `--timeout` to wait longer")).about(&name));
+                let message = format!(
+                    "{condition}: timed out after {}, the session is {}",
+                    wish.timeout, session.state
+                );
+                return Err(Failed::from(Failure::new(
+                    Code::Busy,
+                    message,
+                    "use `--timeout` to wait longer",
+                ))
+                .about(&name));
             }
             if wish.as_json {
                 say(format_args!("{}", session.json()))?;
@@ -108,7 +125,8 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
 }
 
 /// What can be waited for.
-const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX; give the session's name first if several are running";
+const KNOWN: &str =
+    "conditions: idle, busy, blocked, exit, text=REGEX; give the session's name first if several are running";
 
 fn unclear(word: &str) -> Failed {
     Failed::new(2, "unknown condition").about(word).hint(KNOWN)
@@ -129,15 +147,23 @@ fn turned(words: &[String]) -> Option<String> {
 fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
-            return Err(Failed::new(2, "an empty pattern matches every screen").about(word).hint("use `hopty wait NAME text=REGEX`"));
+            return Err(Failed::new(2, "an empty pattern matches every screen")
+                .about(word)
+                .hint("use `hopty wait NAME text=REGEX`"));
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            Failed::new(2, e.to_string()).about(word).hint("escape special characters with `\\`; see `hopty wait --help`")
+            Failed::new(2, e.to_string())
+                .about(word)
+                .hint("escape special characters with `\\`; see `hopty wait --help`")
         });
     }
     let known = [WaitFor::Idle, WaitFor::Busy, WaitFor::Blocked, WaitFor::Exit];
-    known.into_iter().find(|wanted| wanted.word() == word).map(|wanted| (wanted, None)).ok_or_else(|| unclear(word))
+    known
+        .into_iter()
+        .find(|wanted| wanted.word() == word)
+        .map(|wanted| (wanted, None))
+        .ok_or_else(|| unclear(word))
 }
 
 /// One conversation in which something is waited for.
@@ -152,10 +178,12 @@ impl WaitSession {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         self.control.limit(left.unwrap_or(Duration::MAX).saturating_add(WORD));
-        self.control.ask(json!({"do": "wait", "for": wanted, "since": since, "after": after, "timeout_ms": ms}))
+        self.control
+            .ask(json!({"do": "wait", "for": wanted, "since": since, "after": after, "timeout_ms": ms}))
     }
 
-    /// The rows as they change, until the pattern is found in them. Rows are lines: `^` and `$` are the edges of a row.
+    /// The rows as they change, until the pattern is found in them. Rows are lines: `^` and `$` are the edges
+    /// of a row.
     fn for_text(&mut self, name: &SessionName, pattern: &Regex) -> Result<Value, Failed> {
         let mut after = None;
         loop {

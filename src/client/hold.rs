@@ -32,8 +32,8 @@ impl Hold {
         Ok(Hold { raw: raw::RawMode::enter()?, signals })
     }
 
-    /// The same for who starts a program: what was typed ahead of it is taken out of the terminal, which has shown it already.
-    /// Until the program has its terminal, Ctrl+C still ends this process.
+    /// The same for who starts a program: what was typed ahead of it is taken out of the terminal, which has
+    /// shown it already. Until the program has its terminal, Ctrl+C still ends this process.
     ///
     /// # Errors
     /// As [`Hold::take`].
@@ -44,7 +44,10 @@ impl Hold {
         // The rest, now that the terminal is raw: the line that was still being edited.
         let ahead = Ahead { reads, rest: back::take_waiting() };
         // For the shell, if no program comes to read it.
-        back::leave(ahead.keys(hold.found().cc.get(libc::VEOF)), Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?));
+        back::leave(
+            ahead.keys(hold.found().cc.get(libc::VEOF)),
+            Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?),
+        );
         hold.raw.lend()?;
         Ok((hold, ahead))
     }

@@ -1,5 +1,5 @@
-//! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for the host's
-//! word. Whatever happens to the host, it leaves the terminal whole.
+//! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for
+//! the host's word. Whatever happens to the host, it leaves the terminal whole.
 
 mod ahead;
 mod hold;
@@ -92,12 +92,17 @@ pub struct ClientOptions {
     pub env: std::collections::BTreeMap<String, String>,
 }
 
-/// Attaches the terminal on standard input to the session behind `socket`, until either side ends it. `hold`: it is held
-/// already.
+/// Attaches the terminal on standard input to the session behind `socket`, until either side ends it. `hold`:
+/// it is held already.
 ///
 /// # Errors
 /// When the terminal cannot be made raw.
-pub fn attach(socket: UnixStream, greeting: Greeting, options: ClientOptions, hold: Option<Hold>) -> io::Result<Stay> {
+pub fn attach(
+    socket: UnixStream,
+    greeting: Greeting,
+    options: ClientOptions,
+    hold: Option<Hold>,
+) -> io::Result<Stay> {
     // This connection is a person's keyboard.
     process::close_to_others();
     let stream = FrameStream::new(socket)?;
@@ -141,7 +146,8 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: ClientOptions, ho
         told_to_end: false,
         hung_up: None,
     };
-    // All at once, without waiting for answers: the host is woken once, and one that refuses lets go of the terminal untouched.
+    // All at once, without waiting for answers: the host is woken once, and one that refuses lets go of the
+    // terminal untouched.
     client.hand_over(&words);
     if let Some(left) = client.admitted(greeting)? {
         return Ok(Stay { left, notices: client.notices });
@@ -152,7 +158,9 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: ClientOptions, ho
     }
     if client.raw.is_on() && matches!(left, Ok(AttachEnd::Closed | AttachEnd::Silent) | Err(_)) {
         // Nobody else can: what the program left on is turned off from here.
-        let _ = io::stdout().write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat()).and_then(|()| io::stdout().flush());
+        let _ = io::stdout()
+            .write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat())
+            .and_then(|()| io::stdout().flush());
     }
     Ok(Stay { left: left?, notices: client.notices })
 }
@@ -255,7 +263,9 @@ impl TerminalClient {
                 // It hears of it when it goes on.
                 return Ok(AttachEnd::Silent);
             }
-            for (token, ready) in set.wait(patience.map(|left| u64::try_from(left.as_millis()).unwrap_or(1).max(1)))? {
+            for (token, ready) in
+                set.wait(patience.map(|left| u64::try_from(left.as_millis()).unwrap_or(1).max(1)))?
+            {
                 let left = match token {
                     's' => {
                         if ready.write {
@@ -313,7 +323,9 @@ impl TerminalClient {
                     continue;
                 }
                 // A host that sees the terminal hang up by itself may say nothing.
-                Ok(None) if self.hung_up.is_some() => return (self.life == Life::Closed).then_some(AttachEnd::HungUp),
+                Ok(None) if self.hung_up.is_some() => {
+                    return (self.life == Life::Closed).then_some(AttachEnd::HungUp);
+                }
                 Ok(None) => return (self.life == Life::Closed).then_some(AttachEnd::Closed),
                 Err(_) => return Some(AttachEnd::Closed),
             };
@@ -343,7 +355,8 @@ impl TerminalClient {
         }
     }
 
-    /// Before the relay writes: continued in the background, where the terminal is the shell's, it waits (SIGTTOU).
+    /// Before the relay writes: continued in the background, where the terminal is the shell's, it waits
+    /// (SIGTTOU).
     fn await_foreground(&mut self) {
         if self.relay == Relay::On && !raw::in_foreground() {
             self.regain();
@@ -358,7 +371,8 @@ impl TerminalClient {
 
     fn tell_size(&mut self) {
         let size = raw::size();
-        let payload: Vec<u8> = [size.cols, size.rows, size.xpixel, size.ypixel].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let payload: Vec<u8> =
+            [size.cols, size.rows, size.xpixel, size.ypixel].iter().flat_map(|n| n.to_le_bytes()).collect();
         self.stream.send(&Frame::new(tag::RESIZE, &payload).encode());
     }
 

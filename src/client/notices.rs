@@ -1,7 +1,7 @@
 //! What the host had to tell while a program had the terminal.
 //!
-//! Nothing of it is written then: the screen is the program's. The last few are kept until the terminal is the person's
-//! again; the same from inside a session is one key after the prefix key.
+//! Nothing of it is written then: the screen is the program's. The last few are kept until the terminal is
+//! the person's again; the same from inside a session is one key after the prefix key.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -44,7 +44,8 @@ impl Notices {
         }
     }
 
-    /// The notices as lines, oldest first, less what `said` says anyway. `session` is for the hint where there were more.
+    /// The notices as lines, oldest first, less what `said` says anyway. `session` is for the hint where
+    /// there were more.
     #[must_use]
     pub fn lines(&self, session: &str, said: Option<&str>) -> Vec<String> {
         let more = match self.earlier {

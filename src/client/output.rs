@@ -1,8 +1,8 @@
 //! What the client itself writes to its terminal: the program's output where the host cannot (the relay).
 //!
-//! Nothing is waited for, so that a terminal which takes nothing keeps no key and no signal from being heard. Standard
-//! output is shared with the shell and must never become non-blocking: the terminal is opened anew for it, and where that
-//! is not possible, writing waits.
+//! Nothing is waited for, so that a terminal which takes nothing keeps no key and no signal from being heard.
+//! Standard output is shared with the shell and must never become non-blocking: the terminal is opened anew
+//! for it, and where that is not possible, writing waits.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,8 +18,8 @@ use crate::tty::raw;
 /// Bytes waiting for the terminal above which the host is not listened to: the program's turn to wait.
 const HIGH: usize = 1 << 18;
 
-/// How long a terminal may take nothing before a process that was told to end does so, in ms; the host waits as long for one
-/// whose client has died.
+/// How long a terminal may take nothing before a process that was told to end does so, in ms; the host waits
+/// as long for one whose client has died.
 const STUCK_MS: u64 = 200;
 
 /// What ends this process when it has nothing left but to write.
@@ -36,7 +36,8 @@ pub(super) struct TerminalOutput {
 impl TerminalOutput {
     /// From here on writing does not wait, where that can be had.
     pub fn open(&mut self) {
-        // Also where the terminal belongs to another user or has no name here: the controlling one can always be opened.
+        // Also where the terminal belongs to another user or has no name here: the controlling one can always
+        // be opened.
         let controlling = nix::unistd::tcgetpgrp(io::stdout()).is_ok();
         let name = if controlling { "/dev/tty" } else { "/proc/self/fd/1" };
         let flags = libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
@@ -65,14 +66,14 @@ impl TerminalOutput {
         }
     }
 
-    /// This signal is to end the program, and then this process. From here on the host is heard although much waits: it may have
-    /// nothing more to say than that it is gone.
+    /// This signal is to end the program, and then this process. From here on the host is heard although much
+    /// waits: it may have nothing more to say than that it is gone.
     pub fn told_to_end(&mut self, signal: i32) {
         self.told = Some(signal);
     }
 
-    /// The host is gone and the terminal takes nothing: `last` is written if that changes at once, and this process ends by the
-    /// signal.
+    /// The host is gone and the terminal takes nothing: `last` is written if that changes at once, and this
+    /// process ends by the signal.
     pub fn end(&mut self, signal: i32, last: &[u8]) {
         raw::end_by(&ENDS);
         if let Some(file) = &self.own {
@@ -86,8 +87,8 @@ impl TerminalOutput {
         raise(signal);
     }
 
-    /// Writes everything for good, however long that takes: whoever does not want to wait ends this process by a signal. One that
-    /// came already is obeyed where the terminal takes nothing.
+    /// Writes everything for good, however long that takes: whoever does not want to wait ends this process
+    /// by a signal. One that came already is obeyed where the terminal takes nothing.
     pub fn finish(&mut self) {
         raw::end_by(&ENDS);
         if let Some(signal) = self.told

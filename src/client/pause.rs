@@ -87,8 +87,9 @@ impl TerminalClient {
         }
     }
 
-    /// The second half: the modes are put back and this process stops, with its whole group, like any program after
-    /// Ctrl+Z. In an orphaned process group the kernel discards the signal; then client and child simply continue.
+    /// The second half: the modes are put back and this process stops, with its whole group, like any program
+    /// after Ctrl+Z. In an orphaned process group the kernel discards the signal; then client and child
+    /// simply continue.
     pub(super) fn stop_here(&mut self) {
         self.relay = Relay::Off;
         self.output.hand_back();
@@ -108,8 +109,9 @@ impl TerminalClient {
         self.tell_size();
     }
 
-    /// Raw again, as soon as the terminal is this process's: in the background this stops it (SIGTTOU) until the shell has put
-    /// the job into the foreground. False where it was continued only to be told to end, or the terminal is gone.
+    /// Raw again, as soon as the terminal is this process's: in the background this stops it (SIGTTOU) until
+    /// the shell has put the job into the foreground. False where it was continued only to be told to end, or
+    /// the terminal is gone.
     pub(super) fn regain(&mut self) -> bool {
         loop {
             if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {

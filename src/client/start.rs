@@ -1,8 +1,8 @@
-//! Starting a host: hopty forks before it has read arguments or configuration, so that the host carries none of that, and
-//! gives it its orders on a socket, which is then the first client's connection.
+//! Starting a host: hopty forks before it has read arguments or configuration, so that the host carries none
+//! of that, and gives it its orders on a socket, which is then the first client's connection.
 //!
-//! Executing hopty again instead would cost another 0.8 ms and twice the memory: what two processes share of a program
-//! that was loaded once is paid once (measured).
+//! Executing hopty again instead would cost another 0.8 ms and twice the memory: what two processes share of
+//! a program that was loaded once is paid once (measured).
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -60,18 +60,24 @@ impl Forked {
         self.pid.as_raw()
     }
 
-    /// There is to be no session; nothing is left of it afterwards, so that this process can become the program.
+    /// There is to be no session; nothing is left of it afterwards, so that this process can become the
+    /// program.
     pub fn dismiss(self) {
         drop(self.socket);
         let _ = waitpid(self.pid, None);
     }
 
-    /// Gives it its orders and waits until its program runs, or does not. The socket is the client's from then on. `hold`: the
-    /// terminal, whose signals are heard meanwhile.
+    /// Gives it its orders and waits until its program runs, or does not. The socket is the client's from
+    /// then on. `hold`: the terminal, whose signals are heard meanwhile.
     ///
     /// # Errors
     /// When the launch cannot be written down.
-    pub fn launch(self, launch: &Launch, args: &[OsString], hold: Option<&mut Hold>) -> io::Result<(Ready, UnixStream)> {
+    pub fn launch(
+        self,
+        launch: &Launch,
+        args: &[OsString],
+        hold: Option<&mut Hold>,
+    ) -> io::Result<(Ready, UnixStream)> {
         // A host that ended at once says why in its answer, or by its silence.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);
         if let Some(signal) = hold.and_then(|hold| told_to_end(&self.socket, hold.signals())) {
@@ -90,8 +96,13 @@ impl Forked {
             Ok(WaitStatus::Exited(_, code)) => format!(" with code {code}"),
             _ => String::new(),
         };
-        let silent =
-            || Ready::failed(125, format!("the host ended before the program ran{how}"), "the session's host.log may have the reason");
+        let silent = || {
+            Ready::failed(
+                125,
+                format!("the host ended before the program ran{how}"),
+                "the session's host.log may have the reason",
+            )
+        };
         Ok((said.unwrap_or_else(|_| silent()), self.socket))
     }
 }

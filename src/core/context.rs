@@ -98,7 +98,9 @@ impl Fill {
     /// Whether `threshold` is reached: percent, tokens or kilobytes, the first one wins. Exact, not rounded.
     #[must_use]
     pub fn reaches(&self, threshold: &Threshold) -> bool {
-        let percent = threshold.percent.is_some_and(|p| self.window > 0 && 100.0 * self.tokens as f64 >= p * self.window as f64);
+        let percent = threshold
+            .percent
+            .is_some_and(|p| self.window > 0 && 100.0 * self.tokens as f64 >= p * self.window as f64);
         let tokens = threshold.tokens.is_some_and(|t| self.tokens >= t);
         let kb = threshold.kb.is_some_and(|kb| self.bytes >= kb.saturating_mul(1024));
         percent || tokens || kb
@@ -107,10 +109,15 @@ impl Fill {
     /// The highest level that is reached.
     #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
-        [(Level::Hard, &levels.hard), (Level::Handoff, &levels.handoff), (Level::Warn, &levels.warn), (Level::Ask, &levels.ask)]
-            .into_iter()
-            .find(|(_, threshold)| self.reaches(threshold))
-            .map_or(Level::Ok, |(level, _)| level)
+        [
+            (Level::Hard, &levels.hard),
+            (Level::Handoff, &levels.handoff),
+            (Level::Warn, &levels.warn),
+            (Level::Ask, &levels.ask),
+        ]
+        .into_iter()
+        .find(|(_, threshold)| self.reaches(threshold))
+        .map_or(Level::Ok, |(level, _)| level)
     }
 
     /// Whether it is the transcript's size, and not its tokens, that reaches the level.
@@ -139,7 +146,8 @@ pub fn window_of_model(model: &str) -> Option<u64> {
     if million.contains(&model) || model.contains("[1m]") {
         return Some(1_000_000);
     }
-    let known = ["claude-sonnet-4-5", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-opus-4-5"];
+    let known =
+        ["claude-sonnet-4-5", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-opus-4-5"];
     known.iter().any(|name| model.starts_with(name)).then_some(200_000)
 }
 
@@ -154,9 +162,13 @@ mod tests {
 
     #[test]
     fn item_021_the_words_are_those_of_the_source_documents_at_their_sizes() {
-        for (kb, text) in
-            [(0, "OK:0KB"), (1299, "OK:1.3MB"), (1300, "EARLY_WARN:1.3MB"), (1500, "WARN:1.5MB"), (1700, "CRITICAL:1.7MB")]
-        {
+        for (kb, text) in [
+            (0, "OK:0KB"),
+            (1299, "OK:1.3MB"),
+            (1300, "EARLY_WARN:1.3MB"),
+            (1500, "WARN:1.5MB"),
+            (1700, "CRITICAL:1.7MB"),
+        ] {
             assert_eq!(line(kb, Profile::S0), text);
         }
         for (mb, word) in [(3, "OK"), (4, "EARLY_WARN"), (6, "WARN"), (8, "CRITICAL")] {
@@ -170,9 +182,14 @@ mod tests {
     #[test]
     fn item_050_sizes_are_rounded_as_awk_rounds_them() {
         let of = |bytes: u64| Fill { bytes, ..Fill::default() }.status_line(&Levels::default());
-        for (bytes, size) in
-            [(1023, "0KB"), (1024, "1KB"), (1_048_575, "1023KB"), (1_048_576, "1.0MB"), (4_404_019, "4.2MB"), (9 << 30, "9216.0MB")]
-        {
+        for (bytes, size) in [
+            (1023, "0KB"),
+            (1024, "1KB"),
+            (1_048_575, "1023KB"),
+            (1_048_576, "1.0MB"),
+            (4_404_019, "4.2MB"),
+            (9 << 30, "9216.0MB"),
+        ] {
             assert_eq!(of(bytes), format!("OK:{size}"), "{bytes}");
         }
     }

@@ -1,16 +1,18 @@
 //! A draft: what a person has typed since the last submit, and how typed bytes are given to a new run.
 //!
-//! Measured: the bytes typed since the last submit, typed again into a new Claude, rebuild the same prompt box, with cursor
-//! keys, pastes and continued lines. So the draft is kept as bytes, never as text. Whether it still is what the box shows
-//! is for the caller to compare; this file knows no screen.
+//! Measured: the bytes typed since the last submit, typed again into a new Claude, rebuild the same prompt
+//! box, with cursor keys, pastes and continued lines. So the draft is kept as bytes, never as text. Whether
+//! it still is what the box shows is for the caller to compare; this file knows no screen.
 
 use super::input::{Class, Classifier, Piece};
 
 /// Bytes of a draft that are kept. More than this is an overflow: such a draft cannot be given back.
 const MAX_DRAFT: usize = 64 << 10;
-/// Milliseconds to wait after an Enter. Measured: lines in one write are submitted in the wrong order, 50 ms apart they are not.
+/// Milliseconds to wait after an Enter. Measured: lines in one write are submitted in the wrong order, 50 ms
+/// apart they are not.
 const AFTER_ENTER_MS: u64 = 50;
-/// Bytes of plain text in one write, and the pause after it: 900 bytes at once count as a paste, 50 at a time do not (measured).
+/// Bytes of plain text in one write, and the pause after it: 900 bytes at once count as a paste, 50 at a time
+/// do not (measured).
 const RUN_BYTES: usize = 50;
 const AFTER_RUN_MS: u64 = 5;
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";
@@ -32,7 +34,8 @@ impl Draft {
         Self::default()
     }
 
-    /// Takes the bytes given to a [`Classifier`] and the pieces it answered, `flush`es included (with no bytes).
+    /// Takes the bytes given to a [`Classifier`] and the pieces it answered, `flush`es included (with no
+    /// bytes).
     pub fn take(&mut self, bytes: &[u8], pieces: &[Piece]) {
         self.unlabelled.extend_from_slice(bytes);
         for piece in pieces {
@@ -96,8 +99,9 @@ pub struct Unit {
     pub pause_after_ms: u64,
 }
 
-/// Takes typed bytes apart for replay: a key or a sequence at a time, a run of plain text in short pieces, a paste as one.
-/// Together the units are the bytes, unchanged. A sequence or paste that has no end yet is the last unit.
+/// Takes typed bytes apart for replay: a key or a sequence at a time, a run of plain text in short pieces, a
+/// paste as one. Together the units are the bytes, unchanged. A sequence or paste that has no end yet is the
+/// last unit.
 #[must_use]
 pub fn units(bytes: &[u8]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
@@ -113,7 +117,9 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
                 None => units.push(Unit { class: Class::Paste, bytes: part.to_vec(), pause_after_ms: 0 }),
             }
             // The begin mark ends in the same byte as the end mark; only a longer unit can be complete.
-            paste_open = units.last().is_some_and(|last| last.bytes.len() == PASTE_BEGIN.len() || !last.bytes.ends_with(PASTE_END));
+            paste_open = units.last().is_some_and(|last| {
+                last.bytes.len() == PASTE_BEGIN.len() || !last.bytes.ends_with(PASTE_END)
+            });
             return;
         }
         let plain = piece.class == Class::Typed && part.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f);
@@ -123,8 +129,13 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
                 if let Some(last) = units.last_mut().filter(|last| plain && is_text(last)) {
                     last.pause_after_ms = AFTER_RUN_MS;
                 }
-                let enter = piece.class == Class::Submit || (piece.class == Class::Typed && part.ends_with(b"\r"));
-                units.push(Unit { class: piece.class, bytes: part.to_vec(), pause_after_ms: if enter { AFTER_ENTER_MS } else { 0 } });
+                let enter =
+                    piece.class == Class::Submit || (piece.class == Class::Typed && part.ends_with(b"\r"));
+                units.push(Unit {
+                    class: piece.class,
+                    bytes: part.to_vec(),
+                    pause_after_ms: if enter { AFTER_ENTER_MS } else { 0 },
+                });
             }
         }
     };
@@ -142,7 +153,8 @@ fn is_text(unit: &Unit) -> bool {
 
 /// Whether `part` still fits into a run. A character is never cut: its later bytes always fit.
 fn takes_more(unit: &Unit, part: &[u8]) -> bool {
-    let inside = part.first().is_some_and(|byte| (0x80..0xc0).contains(byte)) && unit.bytes.len() < RUN_BYTES + 4;
+    let inside =
+        part.first().is_some_and(|byte| (0x80..0xc0).contains(byte)) && unit.bytes.len() < RUN_BYTES + 4;
     is_text(unit) && (unit.bytes.len() + part.len() <= RUN_BYTES || inside)
 }
 
@@ -213,14 +225,27 @@ mod tests {
     }
 
     fn shown(bytes: &[u8]) -> Vec<(String, u64)> {
-        units(bytes).into_iter().map(|unit| (String::from_utf8(unit.bytes).unwrap(), unit.pause_after_ms)).collect()
+        units(bytes)
+            .into_iter()
+            .map(|unit| (String::from_utf8(unit.bytes).unwrap(), unit.pause_after_ms))
+            .collect()
     }
 
     #[test]
     fn one_key_at_a_time_and_a_pause_after_enter() {
-        let expected =
-            [("one", 0), ("\r", 50), ("two", 0), ("\x1b[D", 0), ("\x7f", 0), ("é", 0), ("\x1b\r", 50), ("\x1b[13u", 50), ("\x03", 0)];
-        let expected: Vec<(String, u64)> = expected.iter().map(|(text, ms)| ((*text).to_owned(), *ms)).collect();
+        let expected = [
+            ("one", 0),
+            ("\r", 50),
+            ("two", 0),
+            ("\x1b[D", 0),
+            ("\x7f", 0),
+            ("é", 0),
+            ("\x1b\r", 50),
+            ("\x1b[13u", 50),
+            ("\x03", 0),
+        ];
+        let expected: Vec<(String, u64)> =
+            expected.iter().map(|(text, ms)| ((*text).to_owned(), *ms)).collect();
         assert_eq!(shown("one\rtwo\x1b[D\x7fé\x1b\r\x1b[13u\x03".as_bytes()), expected);
     }
 

@@ -1,8 +1,8 @@
 //! The context figure with its reasons: which source each number was taken from, and why not from the others.
 //!
-//! There is one figure, wherever it is shown. Tokens: the transcript's last main-chain answer, which is there before the
-//! status line is called (measured), else Claude's status line, else a guess from the size of the transcript. Window: the
-//! configuration, else the status line, else the table of models, else 200,000.
+//! There is one figure, wherever it is shown. Tokens: the transcript's last main-chain answer, which is there
+//! before the status line is called (measured), else Claude's status line, else a guess from the size of the
+//! transcript. Window: the configuration, else the status line, else the table of models, else 200,000.
 
 use super::config::Levels;
 use super::context::{Fill, Level, WindowFrom, window_of_model};
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 pub const ASSUMED_WINDOW: u64 = 200_000;
 /// The larger of the two windows that there are, in tokens.
 const LARGE_WINDOW: u64 = 1_000_000;
-/// Bytes of a transcript that stand for a token where nothing else is known. It is a guess: tool results and snapshots are
-/// written more than once since 2.1.300.
+/// Bytes of a transcript that stand for a token where nothing else is known. It is a guess: tool results and
+/// snapshots are written more than once since 2.1.300.
 const BYTES_PER_TOKEN: u64 = 10;
 
 /// Where the tokens came from.
@@ -137,7 +137,13 @@ impl Figure {
     /// Every source in its order: what this figure, which was made of `sources`, took of it and why.
     #[must_use]
     pub fn tried(&self, sources: &Sources) -> Vec<Tried> {
-        let tried = |source, value: String, age_ms, taken, why: &str| Tried { source, value, age_ms, taken, why: why.to_owned() };
+        let tried = |source, value: String, age_ms, taken, why: &str| Tried {
+            source,
+            value,
+            age_ms,
+            taken,
+            why: why.to_owned(),
+        };
         let by = |from: TokensFrom| self.tokens_from == from;
         let window_by = |from: WindowFrom| self.window_from == from;
         let mut all = Vec::new();
@@ -151,10 +157,14 @@ impl Figure {
         let (taken, why) = match (by(TokensFrom::Statusline), window_by(WindowFrom::Statusline)) {
             (true, true) => ("tokens and window", "the transcript has no usage yet"),
             (true, false) => ("tokens", "the transcript has no usage yet"),
-            (false, true) if count.is_none_or(|c| c.tokens == 0) => ("window", "it has no tokens until the next answer"),
+            (false, true) if count.is_none_or(|c| c.tokens == 0) => {
+                ("window", "it has no tokens until the next answer")
+            }
             (false, true) => ("window", "the transcript has each answer before the status line is called"),
             (false, false) if sources.statusline_window.is_some() => ("nothing", "context.window is set"),
-            (false, false) => ("nothing", "Claude has not called it, or another status line stands before hopty's"),
+            (false, false) => {
+                ("nothing", "Claude has not called it, or another status line stands before hopty's")
+            }
         };
         all.push(tried("statusline", value, count.and_then(|count| count.age_ms), taken, why));
         all.push(match sources.transcript {
@@ -181,7 +191,13 @@ impl Figure {
         };
         all.push(tried("bytes", sources.bytes.to_string(), None, taken, why));
         if sources.configured > 0 {
-            all.push(tried("config", format!("{} tokens", sources.configured), None, "window", "context.window is set"));
+            all.push(tried(
+                "config",
+                format!("{} tokens", sources.configured),
+                None,
+                "window",
+                "context.window is set",
+            ));
         }
         let (value, taken, why) = match sources.of_model() {
             Some((model, window)) if window_by(WindowFrom::ModelTable) => {
@@ -190,12 +206,18 @@ impl Figure {
             Some((model, window)) if window < self.fill.tokens && self.fill.window != window => {
                 (format!("{window} tokens for {model}"), "nothing", "there are more tokens than that")
             }
-            Some((model, window)) => (format!("{window} tokens for {model}"), "nothing", "a better source has it"),
+            Some((model, window)) => {
+                (format!("{window} tokens for {model}"), "nothing", "a better source has it")
+            }
             None => ("no model that it knows".to_owned(), "nothing", "there is no window to take"),
         };
         all.push(tried("model_table", value, None, taken, why));
         if window_by(WindowFrom::Assumed) {
-            let why = if self.fill.window == LARGE_WINDOW { "there are more tokens than fit into 200000" } else { "nothing is known" };
+            let why = if self.fill.window == LARGE_WINDOW {
+                "there are more tokens than fit into 200000"
+            } else {
+                "nothing is known"
+            };
             all.push(tried("assumed", format!("{} tokens", self.fill.window), None, "window", why));
         }
         all
@@ -265,8 +287,12 @@ mod tests {
         assert_eq!(of(&|_| ()), (164_000, Transcript, 200_000, WindowFrom::Statusline));
         assert_eq!(of(&|s| s.transcript = None), (163_000, Statusline, 200_000, WindowFrom::Statusline));
         assert_eq!(of(&|s| s.configured = 150_000), (164_000, Transcript, 150_000, WindowFrom::Config));
-        assert_eq!(of(&|s| s.statusline_window = None), (164_000, Transcript, 1_000_000, WindowFrom::ModelTable));
-        let bare = |s: &mut Sources| *s = Sources { answered: s.answered, bytes: s.bytes, ..Sources::default() };
+        assert_eq!(
+            of(&|s| s.statusline_window = None),
+            (164_000, Transcript, 1_000_000, WindowFrom::ModelTable)
+        );
+        let bare =
+            |s: &mut Sources| *s = Sources { answered: s.answered, bytes: s.bytes, ..Sources::default() };
         assert_eq!(of(&bare), (178_900, Bytes, 200_000, WindowFrom::Assumed));
         let begun = |s: &mut Sources| *s = Sources { bytes: 40_000, ..Sources::default() };
         assert_eq!(of(&begun), (0, Nowhere, 200_000, WindowFrom::Assumed));
@@ -278,7 +304,8 @@ mod tests {
     #[test]
     fn more_tokens_than_fit_prove_the_large_window() {
         for model in ["claude-opus-4-5", "claude-unheard-of", ""] {
-            let sources = Sources { transcript: count(460_000), models: vec![model.to_owned()], ..Sources::default() };
+            let sources =
+                Sources { transcript: count(460_000), models: vec![model.to_owned()], ..Sources::default() };
             let figure = Figure::of(&sources);
             assert_eq!(
                 (figure.fill.window, figure.fill.percent(), figure.window_from),
@@ -290,10 +317,22 @@ mod tests {
 
     #[test]
     fn every_source_says_whether_it_was_taken_and_why() {
-        let sources = Sources { transcript: count(9), models: vec!["claude-sonnet-4-5".to_owned()], ..Sources::default() };
+        let sources = Sources {
+            transcript: count(9),
+            models: vec!["claude-sonnet-4-5".to_owned()],
+            ..Sources::default()
+        };
         let tried = Figure::of(&sources).tried(&sources);
         let taken: Vec<(&str, &str)> = tried.iter().map(|tried| (tried.source, tried.taken)).collect();
-        assert_eq!(taken, [("statusline", "nothing"), ("transcript", "tokens"), ("bytes", "nothing"), ("model_table", "window")]);
+        assert_eq!(
+            taken,
+            [
+                ("statusline", "nothing"),
+                ("transcript", "tokens"),
+                ("bytes", "nothing"),
+                ("model_table", "window")
+            ]
+        );
         assert!(tried.iter().all(|tried| !tried.why.is_empty() && !tried.value.is_empty()));
     }
 

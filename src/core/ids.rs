@@ -1,4 +1,5 @@
-//! Identifiers: each a type of its own, checked when it is made, so that none reaches a path or a prompt unchecked.
+//! Identifiers: each a type of its own, checked when it is made, so that none reaches a path or a prompt
+//! unchecked.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -70,12 +71,13 @@ text_id! {
     HandoffId
 }
 text_id! {
-    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}` (CONTRACT C1). Names are in the order in which people count: `proj-2`
-    /// comes before `proj-10`.
+    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}` (CONTRACT C1). Names are in the order in which people
+    /// count: `proj-2` comes before `proj-10`.
     SessionName
 }
 text_id! {
-    /// The name under which a directory's handoffs are kept: `[A-Za-z0-9._-]{1,64}`, not starting with `.` or `-`.
+    /// The name under which a directory's handoffs are kept: `[A-Za-z0-9._-]{1,64}`, not starting with `.` or
+    /// `-`.
     #[derive(PartialOrd, Ord)]
     Channel
 }
@@ -135,13 +137,20 @@ impl FromStr for SessionName {
 }
 
 impl SessionName {
-    /// The default name for a directory: its last component, lower-cased, other characters `-`; empty gives `session`.
+    /// The default name for a directory: its last component, lower-cased, other characters `-`; empty gives
+    /// `session`.
     #[must_use]
     pub fn for_directory(last_component: &str) -> Self {
         let mut name: String = last_component
             .to_lowercase()
             .chars()
-            .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-') { c } else { '-' })
+            .map(|c| {
+                if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-') {
+                    c
+                } else {
+                    '-'
+                }
+            })
             .collect();
         name = name.trim_start_matches(['.', '_', '-']).chars().take(48).collect();
         if name.is_empty() {
@@ -240,7 +249,13 @@ mod tests {
 
     #[test]
     fn a_directory_gives_a_name_by_the_grammar() {
-        for (dir, name) in [("proj", "proj"), ("My Proj", "my-proj"), ("", "session"), (".hidden", "hidden"), ("日本", "session")] {
+        for (dir, name) in [
+            ("proj", "proj"),
+            ("My Proj", "my-proj"),
+            ("", "session"),
+            (".hidden", "hidden"),
+            ("日本", "session"),
+        ] {
             let made = SessionName::for_directory(dir);
             assert_eq!(made.as_str(), name);
             made.as_str().parse::<SessionName>().unwrap();
@@ -252,7 +267,10 @@ mod tests {
     #[test]
     fn names_are_in_the_order_in_which_people_count() {
         let huge = format!("a{}", "9".repeat(40));
-        let wanted = ["1", "2", "10", "a", "a-2", "a-10", "a.1", "a1", "a01", "a1-2", "a2", "a10", &huge, "a_1", "ab", "b"];
+        let wanted = [
+            "1", "2", "10", "a", "a-2", "a-10", "a.1", "a1", "a01", "a1-2", "a2", "a10", &huge, "a_1", "ab",
+            "b",
+        ];
         let mut names: Vec<SessionName> = wanted.iter().rev().map(|name| name.parse().unwrap()).collect();
         names.sort();
         let names: Vec<&str> = names.iter().map(SessionName::as_str).collect();

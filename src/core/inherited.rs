@@ -1,6 +1,6 @@
-//! What a program has from whoever starts it besides environment, directory and limits: the state of its signals, and
-//! where its errors go. Taken over from hopty's own start into every run, so that a program under `nohup`, or with
-//! `2>log`, behaves as it does without hopty.
+//! What a program has from whoever starts it besides environment, directory and limits: the state of its
+//! signals, and where its errors go. Taken over from hopty's own start into every run, so that a program
+//! under `nohup`, or with `2>log`, behaves as it does without hopty.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! The journal's lines and what can be read from them: pure text in, text out.
 //!
-//! Every event line carries `chain`, a running digest over the events and the actions so far. It costs 16 characters and
-//! makes a changed event visible even where it changes no action.
+//! Every event line carries `chain`, a running digest over the events and the actions so far. It costs 16
+//! characters and makes a changed event visible even where it changes no action.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -77,7 +77,8 @@ impl Recorder {
         let fresh = self.supervisor.seq() == 0;
         let seq = self.supervisor.take_seq();
         let policy = self.supervisor.policy();
-        let state = if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
+        let state =
+            if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
         let mut open = json!({
             "journal": JOURNAL, "hopty": version, "core": CORE,
             "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "submit_when_idle": policy.submit_when_idle,
@@ -232,7 +233,8 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
     let mut lines = Vec::new();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (n, raw) in whole.lines().enumerate() {
-        let line: Line = serde_json::from_str(raw).map_err(|e| ReplayError::Unreadable { line: n + 1, cause: cause(&e) })?;
+        let line: Line = serde_json::from_str(raw)
+            .map_err(|e| ReplayError::Unreadable { line: n + 1, cause: cause(&e) })?;
         lines.push(line);
     }
     let mut recorder: Option<Recorder> = None;
@@ -267,8 +269,8 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
                 replayed: "nothing: no event before it asks for this".to_owned(),
             });
         };
-        let event: Event =
-            serde_json::from_value(recorded.clone()).map_err(|e| ReplayError::Unreadable { line: at, cause: cause(&e) })?;
+        let event: Event = serde_json::from_value(recorded.clone())
+            .map_err(|e| ReplayError::Unreadable { line: at, cause: cause(&e) })?;
         events += 1;
         let made = recorder.step(line.t, WallTime(0), &event, &mut String::new());
         for action in &made {
@@ -278,8 +280,9 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
                 action => json!(action),
             };
             let next = lines.get(at);
-            let same =
-                next.is_some_and(|l| l.event.is_none() && [&l.action, &l.decision].into_iter().flatten().any(|v| *v == replayed));
+            let same = next.is_some_and(|l| {
+                l.event.is_none() && [&l.action, &l.decision].into_iter().flatten().any(|v| *v == replayed)
+            });
             if !same {
                 return Ok(Replay::Differs {
                     seq: next.map_or(line.seq, |l| l.seq),
@@ -294,7 +297,9 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             return Ok(Replay::Differs {
                 seq: line.seq,
                 recorded: format!("{recorded} (chain {})", line.chain.as_deref().unwrap_or("")),
-                replayed: format!("this event or one before it was changed after it was written (chain {digest})"),
+                replayed: format!(
+                    "this event or one before it was changed after it was written (chain {digest})"
+                ),
             });
         }
     }
@@ -328,7 +333,11 @@ fn begin(open: &Open) -> Recorder {
 }
 
 fn shown(line: &Line) -> String {
-    [&line.event, &line.action, &line.decision].into_iter().flatten().next().map_or_else(String::new, Value::to_string)
+    [&line.event, &line.action, &line.decision]
+        .into_iter()
+        .flatten()
+        .next()
+        .map_or_else(String::new, Value::to_string)
 }
 
 /// The part of a journal that belongs to its last session: a name may have been used before.
@@ -354,11 +363,14 @@ pub fn session_begins(text: &str) -> bool {
 /// Whether a line is the first of a session. A file that goes on with one has its state in its first line.
 fn opens(line: &str) -> bool {
     line.contains("\"open\"")
-        && serde_json::from_str::<Line>(line)
-            .is_ok_and(|l| l.open.is_some_and(|open| open.state.is_none() || open.missing.is_some_and(|missing| missing.start)))
+        && serde_json::from_str::<Line>(line).is_ok_and(|l| {
+            l.open
+                .is_some_and(|open| open.state.is_none() || open.missing.is_some_and(|missing| missing.start))
+        })
 }
 
-/// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed over.
+/// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed
+/// over.
 pub fn decisions(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| serde_json::from_str::<Line>(line).is_ok_and(|l| l.decision.is_some()))
 }

@@ -79,7 +79,10 @@ fn a_policy_that_was_changed_differs_where_it_matters() {
     let moved = text.replacen("\"handoff\":{\"percent\":80.0}", "\"handoff\":{\"percent\":85.0}", 1);
     assert_ne!(moved, text);
     let Replay::Differs { recorded, replayed, .. } = replay(&moved).unwrap() else { panic!("the same") };
-    assert!(recorded.contains("over level handoff") && replayed.contains("over level warn"), "{recorded} / {replayed}");
+    assert!(
+        recorded.contains("over level handoff") && replayed.contains("over level warn"),
+        "{recorded} / {replayed}"
+    );
     let other = text.replacen("\"scrollback_lines\":2000", "\"scrollback_lines\":3000", 1);
     assert_ne!(other, text);
     assert!(matches!(replay(&other), Ok(Replay::Same { .. })), "no rule reads it");
@@ -88,8 +91,9 @@ fn a_policy_that_was_changed_differs_where_it_matters() {
 #[test]
 fn an_open_line_needs_no_more_than_the_contract_shows() {
     let text = "{\"seq\":1,\"t\":0,\"open\":{\"journal\":1,\"hopty\":\"0.1.0\",\"core\":1,\"config\":{\"restart\":{\"mode\":\"auto\"}},\"state\":null}}\n";
-    let usage =
-        format!("{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n");
+    let usage = format!(
+        "{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n"
+    );
     assert!(matches!(replay(&format!("{text}{usage}")), Ok(Replay::Same { events: 1, actions: 0, .. })));
 }
 
@@ -98,13 +102,17 @@ fn the_last_decision_that_explains_something() {
     let text = journal();
     let attached = text.lines().position(|l| l.contains("client.attached")).unwrap();
     let until: String = text.lines().take(attached + 1).map(|l| format!("{l}\n")).collect();
-    assert_eq!(last_explained(&until).unwrap().1.sentence, "Context is at 82 % of 200000 tokens; a hand-over was requested.");
+    assert_eq!(
+        last_explained(&until).unwrap().1.sentence,
+        "Context is at 82 % of 200000 tokens; a hand-over was requested."
+    );
     assert!(last_explained(&text).unwrap().1.sentence.starts_with("The program finished by itself."));
     assert_eq!(decisions(&text).count(), text.matches("\"decision\"").count());
     assert!(last_explained("not a journal\n{}").is_none());
 }
 
-/// Journals of the release before, rotated in many states (`laws::histories` made them): each whole, and each of its files by itself.
+/// Journals of the release before, rotated in many states (`laws::histories` made them): each whole, and each
+/// of its files by itself.
 #[test]
 fn journals_of_the_release_before_replay() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/journals");

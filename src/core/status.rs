@@ -1,8 +1,9 @@
-//! The session object: what `hopty status --json` prints, a host answers and writes into `session.json`, and every verb and the
-//! dashboard read. `docs/PROTOCOL.md` describes its keys.
+//! The session object: what `hopty status --json` prints, a host answers and writes into `session.json`, and
+//! every verb and the dashboard read. `docs/PROTOCOL.md` describes its keys.
 //!
-//! Host and reader may be of different versions, so reading is tolerant: a missing key, or a value of another kind, leaves the
-//! default; a word that this version does not know is kept as it came; keys that it does not know are kept in `rest`.
+//! Host and reader may be of different versions, so reading is tolerant: a missing key, or a value of another
+//! kind, leaves the default; a word that this version does not know is kept as it came; keys that it does not
+//! know are kept in `rest`.
 
 use std::fmt;
 
@@ -409,7 +410,10 @@ mod tests {
             "pid": "1", "state_since": "yesterday", "conversation": "no id", "run": 3});
         let status = SessionStatus::from_json(odd).unwrap();
         assert_eq!((status.dir.as_str(), status.run, status.clients.len()), ("/p", 3, 2));
-        assert_eq!((status.name.as_str(), status.pid, status.state_since, status.conversation), ("", None, None, None));
+        assert_eq!(
+            (status.name.as_str(), status.pid, status.state_since, status.conversation),
+            ("", None, None, None)
+        );
         for none in [json!(null), json!([1]), json!("x")] {
             assert_eq!(SessionStatus::from_json(none), None);
         }

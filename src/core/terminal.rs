@@ -24,7 +24,8 @@ impl Size {
         Size { cols, rows, xpixel: 0, ypixel: 0 }
     }
 
-    /// Columns and rows that a program draws for: 80 and 24 where the terminal does not say (0), as in most of them.
+    /// Columns and rows that a program draws for: 80 and 24 where the terminal does not say (0), as in most
+    /// of them.
     #[must_use]
     pub const fn drawn(self) -> (u16, u16) {
         let cols = if self.cols == 0 { 80 } else { self.cols };
@@ -56,7 +57,8 @@ pub struct Modes {
 /// What was typed ahead of a program, as the terminal held it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ahead {
-    /// What single reads gave: lines with their end, and what an end-of-file key cut off, which may be nothing.
+    /// What single reads gave: lines with their end, and what an end-of-file key cut off, which may be
+    /// nothing.
     pub reads: Vec<Vec<u8>>,
     /// The rest: a line that was still being edited.
     pub rest: Vec<u8>,
@@ -69,7 +71,8 @@ impl Ahead {
         self.reads.is_empty() && self.rest.is_empty()
     }
 
-    /// The keys that make it again where nothing is shown: what ended without a line's end was cut off by `end_of_file`.
+    /// The keys that make it again where nothing is shown: what ended without a line's end was cut off by
+    /// `end_of_file`.
     #[must_use]
     pub fn keys(&self, end_of_file: Option<&u8>) -> Vec<u8> {
         let mut keys = Vec::new();
@@ -96,7 +99,13 @@ mod tests {
 
     #[test]
     fn a_terminal_that_does_not_say_is_drawn_for_as_80x24() {
-        for (said, drawn) in [((0, 0), (80, 24)), ((0, 5), (80, 5)), ((7, 0), (7, 24)), ((1, 1), (1, 1)), ((1000, 500), (1000, 500))] {
+        for (said, drawn) in [
+            ((0, 0), (80, 24)),
+            ((0, 5), (80, 5)),
+            ((7, 0), (7, 24)),
+            ((1, 1), (1, 1)),
+            ((1000, 500), (1000, 500)),
+        ] {
             assert_eq!(Size::cells(said.0, said.1).drawn(), drawn);
         }
     }

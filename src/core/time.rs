@@ -77,7 +77,8 @@ impl WallTime {
     /// The same, or one without a zone, as Python's `isoformat` writes it: that is taken for UTC.
     #[must_use]
     pub fn parse_any(text: &str) -> Option<Self> {
-        let local = || text.parse::<chrono::NaiveDateTime>().ok().map(|t| WallTime(t.and_utc().timestamp_millis()));
+        let local =
+            || text.parse::<chrono::NaiveDateTime>().ok().map(|t| WallTime(t.and_utc().timestamp_millis()));
         Self::parse(text).or_else(local)
     }
 
@@ -108,7 +109,9 @@ mod tests {
     #[test]
     fn a_time_may_lack_its_zone() {
         let t = WallTime::parse("2025-01-26T14:30:00.125Z");
-        for text in ["2025-01-26T14:30:00.125Z", "2025-01-26T14:30:00.125000", "2025-01-26T15:30:00.125+01:00"] {
+        for text in
+            ["2025-01-26T14:30:00.125Z", "2025-01-26T14:30:00.125000", "2025-01-26T15:30:00.125+01:00"]
+        {
             assert_eq!(WallTime::parse_any(text), t, "{text}");
         }
         assert_eq!((WallTime::parse("2025-01-26T14:30:00"), WallTime::parse_any("2025-01-26")), (None, None));

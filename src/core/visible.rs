@@ -1,9 +1,11 @@
-//! Characters that a reader does not see and a terminal or a reader of JSON may act on: one list, and the two ways to write them.
+//! Characters that a reader does not see and a terminal or a reader of JSON may act on: one list, and the two
+//! ways to write them.
 
 use std::fmt::Write as _;
 
-/// Whether a character does something else than to be drawn: controls (C0, DEL, C1), those that turn the direction of text or end a
-/// line, and those that nobody sees. Of the latter, what changes the picture of a neighbour (variation selectors, accents) is drawn.
+/// Whether a character does something else than to be drawn: controls (C0, DEL, C1), those that turn the
+/// direction of text or end a line, and those that nobody sees. Of the latter, what changes the picture of a
+/// neighbour (variation selectors, accents) is drawn.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
@@ -27,8 +29,8 @@ pub fn visible(text: &str) -> String {
     })
 }
 
-/// JSON, or a text of lines with colours, with each hidden character as JSON writes it (`\uXXXX`). Newlines, tabs and the escape
-/// character stay: JSON has them only between its values, and not the latter.
+/// JSON, or a text of lines with colours, with each hidden character as JSON writes it (`\uXXXX`). Newlines,
+/// tabs and the escape character stay: JSON has them only between its values, and not the latter.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     replaced(
@@ -111,13 +113,23 @@ mod tests {
         (0xe0001, 0xe0001),
         (0xe0020, 0xe007f),
     ];
-    /// Signs of that category that are drawn, round or above the characters behind them (`Prepended_Concatenation_Mark`, `PropList.txt`).
-    const DRAWN_FORMAT: [(u32, u32); 7] =
-        [(0x600, 0x605), (0x6dd, 0x6dd), (0x70f, 0x70f), (0x890, 0x891), (0x8e2, 0x8e2), (0x110bd, 0x110bd), (0x110cd, 0x110cd)];
+    /// Signs of that category that are drawn, round or above the characters behind them
+    /// (`Prepended_Concatenation_Mark`, `PropList.txt`).
+    const DRAWN_FORMAT: [(u32, u32); 7] = [
+        (0x600, 0x605),
+        (0x6dd, 0x6dd),
+        (0x70f, 0x70f),
+        (0x890, 0x891),
+        (0x8e2, 0x8e2),
+        (0x110bd, 0x110bd),
+        (0x110cd, 0x110cd),
+    ];
 
     #[test]
     fn what_unicode_lets_a_reader_not_see_is_hidden() {
-        let is_in = |ranges: &[(u32, u32)], code: u32| ranges.iter().any(|(first, last)| (*first..=*last).contains(&code));
+        let is_in = |ranges: &[(u32, u32)], code: u32| {
+            ranges.iter().any(|(first, last)| (*first..=*last).contains(&code))
+        };
         for (first, last) in IGNORABLE.iter().chain(&FORMAT) {
             for code in *first..=*last {
                 let is_drawn = (0xfe00..=0xfe0f).contains(&code) || is_in(&DRAWN_FORMAT, code);

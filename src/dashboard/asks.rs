@@ -1,5 +1,6 @@
-//! Questions to hosts, each in a thread of its own, so that a host that does not answer holds up neither the keys nor the
-//! others. Answers come back through a channel, and a byte on a socket pair says that there is one.
+//! Questions to hosts, each in a thread of its own, so that a host that does not answer holds up neither the
+//! keys nor the others. Answers come back through a channel, and a byte on a socket pair says that there is
+//! one.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
@@ -102,10 +103,12 @@ impl Asks {
     fn start_waiting(&mut self) {
         while self.under_way.len() < AT_ONCE {
             let Some(ask) = self.waiting.pop_front() else { return };
-            let (paths, answer, ring) = (Arc::clone(&self.paths), self.answer.clone(), Arc::clone(&self.ring));
+            let (paths, answer, ring) =
+                (Arc::clone(&self.paths), self.answer.clone(), Arc::clone(&self.ring));
             let asked = ask.clone();
             let thread = std::thread::Builder::new().name("hopty-ask".to_owned()).spawn(move || {
-                let told = catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked))).unwrap_or(DashReply::Failed);
+                let told =
+                    catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked))).unwrap_or(DashReply::Failed);
                 let _ = answer.send((asked, told));
                 // A full pair has rung already.
                 let _ = (&*ring).write(&[0]);
@@ -141,24 +144,31 @@ impl AsFd for Asks {
 fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
     let home = paths.home.display().to_string();
     match asked {
-        DashQuestion::List => {
-            DashReply::Listed(session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
-        }
+        DashQuestion::List => DashReply::Listed(
+            session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect(),
+        ),
         DashQuestion::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
-            Ok(object) => DashReply::Status(SessionRow::of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home)),
-            Err(_) => {
-                last_known(paths, name).map_or(DashReply::Nothing, |status| DashReply::Status(SessionRow::of(name, &status, &home)))
-            }
+            Ok(object) => DashReply::Status(SessionRow::of(
+                name,
+                &SessionStatus::from_json(object).unwrap_or_default(),
+                &home,
+            )),
+            Err(_) => last_known(paths, name)
+                .map_or(DashReply::Nothing, |status| DashReply::Status(SessionRow::of(name, &status, &home))),
         },
         DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
-        DashQuestion::Restart(name) => DashReply::Done(match ask(paths, name, json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
-            Ok(_) => format!("restart of {name} requested: waiting for a safe point"),
-            Err(why) => format!("restart: {name}: {why}"),
-        }),
-        DashQuestion::Stop(name) => DashReply::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
-            Ok(_) => format!("stopping {name}"),
-            Err(why) => format!("stop: {name}: {why}"),
-        }),
+        DashQuestion::Restart(name) => {
+            DashReply::Done(match ask(paths, name, json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
+                Ok(_) => format!("restart of {name} requested: waiting for a safe point"),
+                Err(why) => format!("restart: {name}: {why}"),
+            })
+        }
+        DashQuestion::Stop(name) => {
+            DashReply::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
+                Ok(_) => format!("stopping {name}"),
+                Err(why) => format!("stop: {name}: {why}"),
+            })
+        }
         DashQuestion::Send(name, text) => DashReply::Done(verb::send(name, text)),
     }
 }
@@ -198,7 +208,9 @@ fn ask(paths: &Paths, name: &SessionName, request: Value, patience: Duration) ->
 fn silent(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "its host does not answer".to_owned(),
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::UnexpectedEof => "its host is gone".to_owned(),
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::UnexpectedEof => {
+            "its host is gone".to_owned()
+        }
         _ => format!("its host does not answer: {error}"),
     }
 }

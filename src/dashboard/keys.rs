@@ -1,4 +1,5 @@
-//! What a person types, from bytes to keys: plain terminals' encodings, since the dashboard asks for no other. Pure.
+//! What a person types, from bytes to keys: plain terminals' encodings, since the dashboard asks for no
+//! other. Pure.
 
 /// The longest sequence and the longest paste that are taken, in bytes; what is longer is dropped.
 const SEQUENCE_MAX: usize = 64;

@@ -1,7 +1,7 @@
 //! `hopty dash`: all sessions on one screen, with a live picture of the chosen one.
 //!
-//! It only looks and asks: what a key wants is asked of the session's host as any verb asks it, and a host's refusal is
-//! shown. It holds no state of its own that a session could lose.
+//! It only looks and asks: what a key wants is asked of the session's host as any verb asks it, and a host's
+//! refusal is shown. It holds no state of its own that a session could lose.
 //!
 //! | file | what |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`asks`] [`verb`] | questions to hosts in threads; hopty's own verbs as programs |
 //! | [`paint`] [`stage`] | cells to bytes; the terminal, taken and given back |
 //!
-//! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in ([`row::clean`]) and
-//! looked at once more where it goes out ([`paint`]).
+//! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in
+//! ([`row::clean`]) and looked at once more where it goes out ([`paint`]).
 
 pub mod asks;
 pub mod keys;

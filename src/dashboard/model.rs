@@ -1,4 +1,5 @@
-//! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and asks nobody.
+//! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and
+//! asks nobody.
 
 use super::keys::DashKey;
 use super::preview::Preview;
@@ -111,8 +112,12 @@ impl DashState {
     /// These sessions live, and no other.
     pub fn listed(&mut self, names: &[SessionName]) {
         self.looked = true;
-        let gone: Vec<String> =
-            self.rows.iter().filter(|row| !names.contains(&row.name)).map(|row| row.name.as_str().to_owned()).collect();
+        let gone: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|row| !names.contains(&row.name))
+            .map(|row| row.name.as_str().to_owned())
+            .collect();
         if !gone.is_empty() {
             self.notice = format!("{} ended", gone.join(", "));
         }
@@ -144,7 +149,8 @@ impl DashState {
         self.notice = clean(words);
     }
 
-    /// One row is always chosen where there is one: the same as before, else the one that is now at its place.
+    /// One row is always chosen where there is one: the same as before, else the one that is now at its
+    /// place.
     fn choose_again(&mut self, at: Option<usize>) {
         if self.chosen().is_none() {
             let shown = self.shown();
@@ -278,7 +284,9 @@ fn edit(text: &mut String, key: &DashKey) -> Edited {
     match key {
         DashKey::Char(c) => add(*c),
         // One line it stays, whatever was pasted.
-        DashKey::Paste(pasted) => clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add),
+        DashKey::Paste(pasted) => {
+            clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add)
+        }
         DashKey::Backspace if text.is_empty() => return Edited::Given,
         DashKey::Backspace => drop(text.pop()),
         DashKey::Clear => text.clear(),

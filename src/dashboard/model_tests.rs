@@ -65,7 +65,10 @@ fn the_choice_moves_and_stays_within_the_list() {
 #[test]
 fn tab_goes_round_those_that_wait_for_a_person() {
     let mut model = model(&["a", "b", "c", "d"]);
-    assert_eq!((model.key(DashKey::Tab), chosen(&model), model.notice.as_str()), (None, "a", "no session waits for you"));
+    assert_eq!(
+        (model.key(DashKey::Tab), chosen(&model), model.notice.as_str()),
+        (None, "a", "no session waits for you")
+    );
     for waits in ["b", "d"] {
         model.told(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
     }
@@ -166,7 +169,10 @@ fn a_filter_narrows_the_list_and_the_choice_follows() {
     assert_eq!(chosen(&model), "");
     assert_eq!(model.key(DashKey::Down), None);
     model.key(DashKey::Escape);
-    assert_eq!((model.key(DashKey::Enter), model.shown().len()), (Some(DashAction::Attach(name("alpha"))), 3));
+    assert_eq!(
+        (model.key(DashKey::Enter), model.shown().len()),
+        (Some(DashAction::Attach(name("alpha"))), 3)
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! What ratatui draws, as bytes for a terminal. One frame is one piece, in a synchronized update where the terminal knows
-//! such (mode 2026; others ignore it).
+//! What ratatui draws, as bytes for a terminal. One frame is one piece, in a synchronized update where the
+//! terminal knows such (mode 2026; others ignore it).
 //!
-//! ratatui's own backend on crossterm would bring event readers, a second signal-hook and mio along; this is what of it the
-//! dashboard needs. It also is the last place that looks at text: nothing but printable characters gets past it.
+//! ratatui's own backend on crossterm would bring event readers, a second signal-hook and mio along; this is
+//! what of it the dashboard needs. It also is the last place that looks at text: nothing but printable
+//! characters gets past it.
 
 use std::io::{self, Write};
 
@@ -97,7 +98,8 @@ impl<W: Write, S: Fn() -> Size> Backend for Paint<W, S> {
     {
         let mut look = None;
         for (x, y, cell) in content {
-            // Each cell at its own place: what a terminal takes for the width of a character may differ from ours.
+            // Each cell at its own place: what a terminal takes for the width of a character may differ from
+            // ours.
             self.frame.extend_from_slice(format!("\x1b[{};{}H", y + 1, x + 1).as_bytes());
             let this = (cell.fg, cell.bg, cell.modifier);
             if look != Some(this) {
@@ -182,13 +184,19 @@ mod tests {
 
     #[test]
     fn a_terminal_shows_what_was_drawn() {
-        let style = Style::new().fg(Color::Indexed(9)).bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+        let style = Style::new()
+            .fg(Color::Indexed(9))
+            .bg(Color::Rgb(1, 2, 3))
+            .add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
         let bytes = painted(ColorOutput::On, Line::from(vec![Span::raw("ä漢 "), Span::styled("x", style)]));
         let mut screen = crate::screen::Screen::new(20, 2);
         screen.feed(&bytes);
         assert_eq!(screen.lines(), ["ä漢 x", ""]);
         let run = &screen.row_runs(0)[1];
-        assert_eq!((run.style.fg.name(), run.style.bg.name()), (Some("9".to_owned()), Some("#010203".to_owned())));
+        assert_eq!(
+            (run.style.fg.name(), run.style.bg.name()),
+            (Some("9".to_owned()), Some("#010203".to_owned()))
+        );
         assert_eq!(run.style.attr_names(), ["bold", "underline"]);
     }
 

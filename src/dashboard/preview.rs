@@ -27,7 +27,8 @@ pub enum Preview {
 }
 
 impl Preview {
-    /// A screen as a host describes it: its size in cells, and what a fresh terminal of that size must be fed with.
+    /// A screen as a host describes it: its size in cells, and what a fresh terminal of that size must be fed
+    /// with.
     #[must_use]
     pub fn read(of: &SessionName, size: (u16, u16), dump: &str, degraded: bool) -> Preview {
         let mut screen = Screen::new(size.0, size.1);
@@ -35,11 +36,13 @@ impl Preview {
         Preview::Shown { of: of.clone(), screen: Box::new(screen), degraded }
     }
 
-    /// The last lines that hold something, at most `height` of them; the cursor is among them. Empty without a screen.
+    /// The last lines that hold something, at most `height` of them; the cursor is among them. Empty without
+    /// a screen.
     #[must_use]
     pub fn lines(&self, height: u16) -> Vec<Line<'static>> {
         let Preview::Shown { screen, .. } = self else { return Vec::new() };
-        let rows: Vec<Vec<screen::StyledRun>> = (0..screen.size().1).map(|row| screen.row_runs(row)).collect();
+        let rows: Vec<Vec<screen::StyledRun>> =
+            (0..screen.size().1).map(|row| screen.row_runs(row)).collect();
         let cursor = screen.cursor();
         let mut end = rows.iter().rposition(|runs| !runs.is_empty()).map_or(0, |last| last + 1);
         if cursor.visible {
@@ -74,7 +77,10 @@ fn style(of: &screen::Style) -> Style {
         (of.has(Attr::Strike), Modifier::CROSSED_OUT),
         (of.underline != Underline::None, Modifier::UNDERLINED),
     ];
-    modifiers.into_iter().filter(|(on, _)| *on).fold(style, |style, (_, modifier)| style.add_modifier(modifier))
+    modifiers
+        .into_iter()
+        .filter(|(on, _)| *on)
+        .fold(style, |style, (_, modifier)| style.add_modifier(modifier))
 }
 
 fn color(of: screen::Color) -> Option<Color> {
@@ -94,7 +100,11 @@ mod tests {
     }
 
     fn texts(preview: &Preview, height: u16) -> Vec<String> {
-        preview.lines(height).iter().map(|line| line.spans.iter().map(|span| span.content.as_ref()).collect()).collect()
+        preview
+            .lines(height)
+            .iter()
+            .map(|line| line.spans.iter().map(|span| span.content.as_ref()).collect())
+            .collect()
     }
 
     #[test]
@@ -102,7 +112,11 @@ mod tests {
         let all = preview("one\r\ntwo\r\nthree");
         assert_eq!(texts(&all, 10), ["one", "two", "three"]);
         assert_eq!(texts(&all, 2), ["two", "three"]);
-        assert_eq!(texts(&preview("one\r\n\n\n\nfive\x1b[H"), 2), ["one", ""], "the cursor is more than the end");
+        assert_eq!(
+            texts(&preview("one\r\n\n\n\nfive\x1b[H"), 2),
+            ["one", ""],
+            "the cursor is more than the end"
+        );
         assert_eq!(texts(&preview("one\r\n\n\n\nfive\x1b[H\x1b[?25l"), 2), ["", "five"]);
         assert_eq!(texts(&preview(""), 3), [""]);
         assert!(texts(&Preview::None, 3).is_empty() && texts(&all, 0).is_empty());
@@ -112,7 +126,10 @@ mod tests {
     fn looks_are_kept() {
         let shown = preview("\x1b[1;31mred\x1b[0;48;2;1;2;3;4mdeep").lines(1);
         assert_eq!(shown[0].spans[0].style, Style::new().fg(Color::Indexed(1)).add_modifier(Modifier::BOLD));
-        assert_eq!(shown[0].spans[1].style, Style::new().bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::UNDERLINED));
+        assert_eq!(
+            shown[0].spans[1].style,
+            Style::new().bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::UNDERLINED)
+        );
     }
 
     #[test]

@@ -60,7 +60,9 @@ impl SessionRow {
     #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
-        [self.name.as_str(), &self.state, &self.dir, &self.command].iter().any(|text| text.to_lowercase().contains(&filter))
+        [self.name.as_str(), &self.state, &self.dir, &self.command]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&filter))
     }
 }
 
@@ -72,10 +74,14 @@ fn below_home(dir: &str, home: &str) -> String {
     }
 }
 
-/// Text of others with everything replaced that a terminal would act on, or that turns the direction of what follows.
+/// Text of others with everything replaced that a terminal would act on, or that turns the direction of what
+/// follows.
 #[must_use]
 pub fn clean(text: &str) -> String {
-    text.chars().take(TEXT_MAX).map(|c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    text.chars()
+        .take(TEXT_MAX)
+        .map(|c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER })
+        .collect()
 }
 
 /// Whether a character is only drawn.
@@ -101,7 +107,10 @@ mod tests {
             "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
         let row = read(object, "/home/u");
         assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, Some(true)));
-        assert_eq!((row.dir.as_str(), row.command.as_str(), row.last.as_str()), ("~/proj", "claude --model opus", "It waits."));
+        assert_eq!(
+            (row.dir.as_str(), row.command.as_str(), row.last.as_str()),
+            ("~/proj", "claude --model opus", "It waits.")
+        );
         assert!(row.matches("BLOCK") && row.matches("~/pro") && row.matches("opus") && !row.matches("vim"));
     }
 
@@ -113,7 +122,11 @@ mod tests {
 
     #[test]
     fn anything_can_be_read_and_nothing_moves_a_cursor() {
-        for object in [json!(null), json!([1]), json!({"command": "x", "clients": 7, "context": [], "restarts": -1, "why": {}})] {
+        for object in [
+            json!(null),
+            json!([1]),
+            json!({"command": "x", "clients": 7, "context": [], "restarts": -1, "why": {}}),
+        ] {
             assert_eq!(read(object, "/").percent, None);
         }
         let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m", "command": ["\r", "\u{2028}"]});

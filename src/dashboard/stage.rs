@@ -1,4 +1,5 @@
-//! The person's terminal while the dashboard has it: raw, on the alternate screen, and given back whatever happens.
+//! The person's terminal while the dashboard has it: raw, on the alternate screen, and given back whatever
+//! happens.
 
 use std::io::{self, Write};
 

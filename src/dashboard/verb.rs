@@ -1,5 +1,5 @@
-//! hopty's own verbs, run as a person would: `attach` with the terminal in its hands, `send` beside it. What they say is
-//! shown afterwards.
+//! hopty's own verbs, run as a person would: `attach` with the terminal in its hands, `send` beside it. What
+//! they say is shown afterwards.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -19,7 +19,11 @@ const WORDS_MAX: u64 = 16 * 1024;
 /// The running program, also when its file has been replaced meanwhile.
 fn hopty(args: &[&str]) -> Command {
     let own = Path::new("/proc/self/exe");
-    let program = if own.exists() { own.to_owned() } else { std::env::current_exe().unwrap_or_else(|_| "hopty".into()) };
+    let program = if own.exists() {
+        own.to_owned()
+    } else {
+        std::env::current_exe().unwrap_or_else(|_| "hopty".into())
+    };
     let mut command = Command::new(program);
     command.arg0("hopty").args(args);
     command
@@ -34,7 +38,8 @@ pub enum Back {
     DashReply(i32),
 }
 
-/// `hopty attach NAME` in this terminal, until it ends. A signal that ends this process ends the client first.
+/// `hopty attach NAME` in this terminal, until it ends. A signal that ends this process ends the client
+/// first.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -82,7 +87,8 @@ fn hang_up(child: &Child) {
     }
 }
 
-/// `hopty send NAME --submit`, the text on its standard input, where nobody else sees it. Gives its answer in words.
+/// `hopty send NAME --submit`, the text on its standard input, where nobody else sees it. Gives its answer in
+/// words.
 pub fn send(name: &SessionName, text: &str) -> String {
     let piped = || Stdio::piped();
     let mut command = hopty(&["send", name.as_str(), "--submit", "--stdin"]);

@@ -35,14 +35,20 @@ const KEYS: [(&str, &str, &str); 11] = [
 /// Draws the model.
 pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let [head, body, foot] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    let [head, body, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
     // The heading, and never more than half of what is there.
     let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
     let list = wanted.min((body.height / 2).max(2));
     frame.render_widget(header(model, head.width, usize::from(list - 1)), head);
     if model.count() == 0 {
         let text = if model.looked {
-            vec!["No session is running.", "", "Run `hopty` in a project to start one,", "or `hopty run -- PROGRAM`."]
+            vec![
+                "No session is running.",
+                "",
+                "Run `hopty` in a project to start one,",
+                "or `hopty run -- PROGRAM`.",
+            ]
         } else {
             vec![]
         };
@@ -99,7 +105,11 @@ fn columns(model: &DashState, width: u16) -> Vec<Column> {
         ("SESSION", name, |row| vec![Span::raw(row.name.to_string())]),
         ("STATE", state, |row| vec![Span::styled(row.state.clone(), state_style(&row.state))]),
     ];
-    all.push(if width < 60 { ("FULL", 5, |row| meter(row, 0)) } else { ("CONTEXT", 15, |row| meter(row, 10)) });
+    all.push(if width < 60 {
+        ("FULL", 5, |row| meter(row, 0))
+    } else {
+        ("CONTEXT", 15, |row| meter(row, 10))
+    });
     let used = |all: &[Column]| all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1;
     // Where a session works says more of it than these numbers.
     let mut counts: Vec<Column> = vec![
@@ -132,7 +142,9 @@ fn state_style(state: &str) -> Style {
 
 /// The context as a bar of so many cells and in percent; a bar of 0 is none.
 fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
-    let Some(percent) = row.percent else { return vec![Span::styled(format!("{:>1$}", "-", if cells == 0 { 4 } else { 1 }), dim())] };
+    let Some(percent) = row.percent else {
+        return vec![Span::styled(format!("{:>1$}", "-", if cells == 0 { 4 } else { 1 }), dim())];
+    };
     let color = match row.level.as_str() {
         "hard" | "handoff" => Color::Red,
         "warn" | "ask" => Color::Yellow,
@@ -144,7 +156,10 @@ fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
         spans.push(Span::styled("█".repeat(full), Style::new().fg(color)));
         spans.push(Span::styled("░".repeat(cells - full), dim()));
     }
-    spans.push(Span::styled(format!("{percent:>3}%"), if cells == 0 { Style::new().fg(color) } else { Style::new() }));
+    spans.push(Span::styled(
+        format!("{percent:>3}%"),
+        if cells == 0 { Style::new().fg(color) } else { Style::new() },
+    ));
     spans
 }
 
@@ -184,14 +199,17 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         _ => format!(" {}: {} ", row.name, row.command),
     };
     let borders = if area.height < LOW { Borders::TOP } else { Borders::ALL };
-    let block =
-        Block::new().borders(borders).border_style(dim()).title(Span::styled(fit(&title, area.width.saturating_sub(2)), bold()));
+    let block = Block::new()
+        .borders(borders)
+        .border_style(dim())
+        .title(Span::styled(fit(&title, area.width.saturating_sub(2)), bold()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
     // What happened last is said here unless the list has a column for it.
     let told = if columns(model, area.width).iter().any(|(heading, ..)| *heading == "LAST") { 0 } else { 1 };
     let [last, picture] = Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
-    let waits = if row.waits_for.is_empty() { String::new() } else { format!("waits for {}. ", row.waits_for) };
+    let waits =
+        if row.waits_for.is_empty() { String::new() } else { format!("waits for {}. ", row.waits_for) };
     frame.render_widget(Line::styled(fit(&format!("{waits}{}", row.last), last.width), dim()), last);
     let lines = match &model.preview {
         Preview::Missing(why) => vec![Line::styled(format!("no preview: {}", super::row::clean(why)), dim())],
@@ -215,7 +233,11 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         let col = u16::try_from(head.width() + seen.width()).unwrap_or(u16::MAX);
         let rest = usize::from(area.width).saturating_sub(usize::from(col) + 3);
         let hint = if hint.width() <= rest { format!("   {hint}") } else { String::new() };
-        let line = Line::from(vec![Span::styled(head, bold()), Span::raw(seen.to_owned()), Span::styled(hint, dim())]);
+        let line = Line::from(vec![
+            Span::styled(head, bold()),
+            Span::raw(seen.to_owned()),
+            Span::styled(hint, dim()),
+        ]);
         frame.render_widget(line, area);
         frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
     };
@@ -228,15 +250,21 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
                 DashAction::Restart(name) => format!("Restart {name}? It is not an agent."),
                 _ => "Sure?".to_owned(),
             };
-            frame.render_widget(Line::styled(fit(&format!("{what} y / n"), area.width), bold().fg(Color::Red)), area);
+            frame.render_widget(
+                Line::styled(fit(&format!("{what} y / n"), area.width), bold().fg(Color::Red)),
+                area,
+            );
         }
         InputMode::Refused(why) => {
             let line = Line::styled(fit(&format!("{why} (Enter)"), area.width), bold().fg(Color::Red));
             frame.render_widget(line, area);
         }
-        _ if !model.notice.is_empty() => frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area),
+        _ if !model.notice.is_empty() => {
+            frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area)
+        }
         _ => {
-            let mut words = vec!["q quit", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
+            let mut words =
+                vec!["q quit", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
             if model.blocked() > 0 {
                 words.insert(1, "Tab next blocked");
             }
@@ -256,7 +284,10 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= 60;
     let words = |(key, what, short): &(&'static str, &'static str, &'static str)| {
-        Line::from(vec![Span::styled(format!("{key:<17}"), bold()), Span::raw(if wide { *what } else { *short })])
+        Line::from(vec![
+            Span::styled(format!("{key:<17}"), bold()),
+            Span::raw(if wide { *what } else { *short }),
+        ])
     };
     // Where there is no row for all, who reads this needs the key for it the least.
     let keys = KEYS.iter().filter(|(key, ..)| usize::from(area.height) >= KEYS.len() || *key != "?");
@@ -264,8 +295,10 @@ fn draw_help(frame: &mut Frame<'_>, area: Rect) {
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     // Where a frame would take rows that the keys need, there is none.
     let framed = wide && area.height > height + 1;
-    let area = middle(area, if wide { 62 } else { area.width }, if framed { height + 2 } else { area.height });
-    let block = if framed { Block::bordered().title(" keys (any key closes this page) ") } else { Block::new() };
+    let area =
+        middle(area, if wide { 62 } else { area.width }, if framed { height + 2 } else { area.height });
+    let block =
+        if framed { Block::bordered().title(" keys (any key closes this page) ") } else { Block::new() };
     frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }

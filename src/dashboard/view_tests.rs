@@ -16,7 +16,9 @@ fn rows(model: &DashState, cols: u16, height: u16) -> Vec<String> {
     terminal.draw(|frame| view::draw(model, frame)).unwrap();
     let buffer = terminal.backend().buffer();
     let cells = buffer.content().chunks(usize::from(cols));
-    cells.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()).collect()
+    cells
+        .map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned())
+        .collect()
 }
 
 fn shown(model: &DashState, cols: u16, height: u16) -> String {
@@ -31,7 +33,8 @@ fn two() -> DashState {
         "why": "Context is at 82 % of 200000 tokens; a hand-over was requested.", "restarts": 3, "clients": [{}, {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
     model.told(row(&name("proj"), busy, "/home/u"));
-    model.preview = Preview::read(&name("proj"), (80, 24), "\x1b]0;My title\x07● Working.\r\n\r\n❯ a draft", false);
+    model.preview =
+        Preview::read(&name("proj"), (80, 24), "\x1b]0;My title\x07● Working.\r\n\r\n❯ a draft", false);
     model
 }
 
@@ -87,7 +90,9 @@ fn every_size_is_drawn() {
     line.key(DashKey::Char('i'));
     line.key(DashKey::Paste("漢字 ".repeat(200)));
     for model in [&DashState::default(), &two(), &help, &line] {
-        for (cols, height) in [(1, 1), (2, 3), (7, 2), (12, 40), (39, 9), (41, 11), (61, 13), (300, 4), (500, 200)] {
+        for (cols, height) in
+            [(1, 1), (2, 3), (7, 2), (12, 40), (39, 9), (41, 11), (61, 13), (300, 4), (500, 200)]
+        {
             rows(model, cols, height);
         }
     }
@@ -97,8 +102,11 @@ fn every_size_is_drawn() {
 fn a_long_list_shows_the_part_around_the_choice() {
     let names: Vec<String> = (0..200).map(|n| format!("s{n:03}")).collect();
     let mut model = model(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let marked = |model: &DashState| rows(model, 80, 24).into_iter().find(|row| row.starts_with('›')).unwrap();
-    for (key, name) in [(DashKey::End, "s199"), (DashKey::PageUp, "s189"), (DashKey::Home, "s000"), (DashKey::Down, "s001")] {
+    let marked =
+        |model: &DashState| rows(model, 80, 24).into_iter().find(|row| row.starts_with('›')).unwrap();
+    for (key, name) in
+        [(DashKey::End, "s199"), (DashKey::PageUp, "s189"), (DashKey::Home, "s000"), (DashKey::Down, "s001")]
+    {
         model.key(key);
         assert!(marked(&model).starts_with(&format!("›{name}")));
     }
@@ -107,7 +115,10 @@ fn a_long_list_shows_the_part_around_the_choice() {
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  200/200\n"), "and where it is");
     model.key(DashKey::Home);
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  1/200\n"));
-    assert!(shown(&two(), 80, 24).starts_with(" hopty  2 sessions, 1 blocked\n"), "which is plain where all are in sight");
+    assert!(
+        shown(&two(), 80, 24).starts_with(" hopty  2 sessions, 1 blocked\n"),
+        "which is plain where all are in sight"
+    );
 }
 
 /// A long name takes the room of the counts, not that of the directory.
@@ -146,7 +157,11 @@ fn without_a_session_it_says_how_to_start_one() {
     model.listed(&[]);
     for (cols, height) in [(40, 10), (200, 60)] {
         let shown = shown(&model, cols, height);
-        assert!(shown.contains("No session is running.") && shown.contains("Run `hopty` in a project to start one"), "{shown}");
+        assert!(
+            shown.contains("No session is running.")
+                && shown.contains("Run `hopty` in a project to start one"),
+            "{shown}"
+        );
     }
 }
 
@@ -164,7 +179,8 @@ fn questions_lines_filters_and_refusals_are_shown() {
     model.key(DashKey::Char('/'));
     model.key(DashKey::Char('x'));
     assert!(
-        shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked") && shown(&model, 60, 10).contains("no session matches")
+        shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked")
+            && shown(&model, 60, 10).contains("no session matches")
     );
     model.say("stop: proj: a descendant of the session may not stop it");
     model.key(DashKey::Escape);

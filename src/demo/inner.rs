@@ -1,5 +1,6 @@
-//! The terminal that the scripted person sits at: a pseudo-terminal in which the real `hopty` runs as the real client, with
-//! a screen model that answers what a terminal is asked. Every key goes the whole way: client, host, the agent's terminal.
+//! The terminal that the scripted person sits at: a pseudo-terminal in which the real `hopty` runs as the
+//! real client, with a screen model that answers what a terminal is asked. Every key goes the whole way:
+//! client, host, the agent's terminal.
 
 use std::fs::File;
 use std::io;
@@ -68,7 +69,8 @@ impl Inner {
         }
     }
 
-    /// Takes what was written to the terminal and answers what it was asked. True when the picture may have changed.
+    /// Takes what was written to the terminal and answers what it was asked. True when the picture may have
+    /// changed.
     pub(super) fn take(&mut self) -> bool {
         let mut buf = [0; CHUNK];
         let before = self.screen.revision();
@@ -117,12 +119,14 @@ impl Inner {
 
     /// Whether the terminal is as it was before hopty: modes, screen, cursor.
     pub(super) fn is_whole(&self) -> bool {
-        let screen = self.screen.undo().is_empty() && !self.screen.alternate() && self.screen.cursor().visible;
+        let screen =
+            self.screen.undo().is_empty() && !self.screen.alternate() && self.screen.cursor().visible;
         screen && modes::read(&self.slave).is_ok_and(|now| now == self.before)
     }
 
-    /// Ends the session and everything that belongs to it: in order if it can be, and else by force. Afterwards no process
-    /// that the demo has started is left, whoever its parent was (this process is a sub-reaper); false when one is.
+    /// Ends the session and everything that belongs to it: in order if it can be, and else by force.
+    /// Afterwards no process that the demo has started is left, whoever its parent was (this process is a
+    /// sub-reaper); false when one is.
     pub(super) fn end(&mut self, place: &Place) -> bool {
         let until = Instant::now() + ORDERLY;
         let mut asked: Option<(Child, Instant)> = None;

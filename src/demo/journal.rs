@@ -1,5 +1,5 @@
-//! hopty's own account of the run, read from its journal while it is written: what it decided and why, the context figure,
-//! the hook calls and the Enters.
+//! hopty's own account of the run, read from its journal while it is written: what it decided and why, the
+//! context figure, the hook calls and the Enters.
 
 use std::path::Path;
 
@@ -135,7 +135,12 @@ impl Journal {
             match event["kind"].as_str() {
                 Some("usage") => {
                     let number = |key: &str| event[key].as_u64().unwrap_or(0);
-                    self.usages.push(Usage { at, conversation, tokens: number("tokens"), window: number("window") });
+                    self.usages.push(Usage {
+                        at,
+                        conversation,
+                        tokens: number("tokens"),
+                        window: number("window"),
+                    });
                 }
                 Some("hook") => {
                     let hook = &event["hook"];
@@ -186,7 +191,10 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped() {
-        assert_eq!([0, 999, 1000, 184_000, 1_234_567].map(grouped), ["0", "999", "1,000", "184,000", "1,234,567"]);
+        assert_eq!(
+            [0, 999, 1000, 184_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "184,000", "1,234,567"]
+        );
     }
 
     #[test]
@@ -198,20 +206,26 @@ mod tests {
         let mut file = std::fs::File::create(&path).unwrap();
         writeln!(file, r#"{{"seq":1,"t":5,"at":"2026-11-20T14:00:00.005Z","open":{{}}}}"#).unwrap();
         writeln!(file, r#"{{"seq":2,"t":20,"event":{{"kind":"usage","conversation":"c","tokens":184000,"window":200000}}}}"#).unwrap();
-        write!(file, r#"{{"seq":3,"t":30,"event":{{"kind":"hook","id":1,"hook":{{"event":"Stop","conver"#).unwrap();
+        write!(file, r#"{{"seq":3,"t":30,"event":{{"kind":"hook","id":1,"hook":{{"event":"Stop","conver"#)
+            .unwrap();
         assert!(journal.read());
         assert_eq!((journal.usages[0].percent(), journal.hooks.len()), (92, 0));
         writeln!(file, r#"sation":"c"}}}}}}"#).unwrap();
         writeln!(file, "no json").unwrap();
-        writeln!(file, r#"{{"seq":4,"t":31,"action":{{"kind":"type","typing":{{"what":"enter"}}}}}}"#).unwrap();
+        writeln!(file, r#"{{"seq":4,"t":31,"action":{{"kind":"type","typing":{{"what":"enter"}}}}}}"#)
+            .unwrap();
         let decision = r#"{"kind":"handoff.saved","handoff":"HO-1","sentence":"Saved."}"#;
         // Rounded down where what it was decided on was rounded up.
-        writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.039Z","decision":{decision}}}"#).unwrap();
+        writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.039Z","decision":{decision}}}"#)
+            .unwrap();
         assert!(journal.read());
         assert_eq!(journal.hooks[0].at.rfc3339_ms(), "2026-11-20T14:00:00.030Z");
         assert_eq!(journal.enters, 1);
         let saved = journal.first("handoff.saved").unwrap();
-        assert_eq!((saved.handoff.as_str(), saved.at.rfc3339_ms().as_str()), ("HO-1", "2026-11-20T14:00:00.040Z"));
+        assert_eq!(
+            (saved.handoff.as_str(), saved.at.rfc3339_ms().as_str()),
+            ("HO-1", "2026-11-20T14:00:00.040Z")
+        );
         assert_eq!(journal.first("delivery.started"), None);
     }
 }

@@ -1,12 +1,14 @@
-//! `hopty demo`: the whole loop, from a typed goal over a full context and a hand-over to finished work, with no account and
-//! no network.
+//! `hopty demo`: the whole loop, from a typed goal over a full context and a hand-over to finished work, with
+//! no account and no network.
 //!
-//! Everything that hopty does here it does as always: the demo opens a terminal of its own, runs the real `hopty` in it in
-//! the drop-in form, and a scripted person types into it. Only the agent and its API are stand-ins ([`crate::standin`]).
-//! What happened is then proved from hopty's journal, the API's log, the transcripts and the file (`proof`), and told on
-//! a closing page (`page`). The demo decides nothing for hopty and hides nothing of it.
+//! Everything that hopty does here it does as always: the demo opens a terminal of its own, runs the real
+//! `hopty` in it in the drop-in form, and a scripted person types into it. Only the agent and its API are
+//! stand-ins ([`crate::standin`]). What happened is then proved from hopty's journal, the API's log, the
+//! transcripts and the file (`proof`), and told on a closing page (`page`). The demo decides nothing for
+//! hopty and hides nothing of it.
 //!
-//! On a terminal the agent's screen is shown live (`stage`); elsewhere the same run is told in lines (`told`).
+//! On a terminal the agent's screen is shown live (`stage`); elsewhere the same run is told in lines
+//! (`told`).
 
 mod inner;
 mod journal;
@@ -41,10 +43,12 @@ use crate::sys::signals::{self, Signals};
 
 /// The inner terminal where nobody watches, columns and rows.
 const UNSEEN: (u16, u16) = (100, 30);
-/// A model with a window of 200,000 tokens; and the agent need not ask when it edits files, which is all that it does here.
+/// A model with a window of 200,000 tokens; and the agent need not ask when it edits files, which is all that
+/// it does here.
 const ARGS: [&str; 4] = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
 /// Signals that the demo acts on.
-const SIGNALS: [i32; 7] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT];
+const SIGNALS: [i32; 7] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT];
 
 /// What becomes of the demo's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,11 +137,12 @@ impl Clock {
     }
 }
 
-/// Runs the demo; gives the exit code: 0 only when the whole loop happened, 1 with what was missing on standard error,
-/// 128 + n after Ctrl+C or a signal.
+/// Runs the demo; gives the exit code: 0 only when the whole loop happened, 1 with what was missing on
+/// standard error, 128 + n after Ctrl+C or a signal.
 ///
 /// # Errors
-/// When the demo cannot be set up: no temporary directory, no pseudo-terminal, no port on the loopback interface.
+/// When the demo cannot be set up: no temporary directory, no pseudo-terminal, no port on the loopback
+/// interface.
 pub fn run(files: Files) -> io::Result<u8> {
     // A reader that goes away (`hopty demo | head`) must not leave a session behind.
     signals::ignore(libc::SIGPIPE);
@@ -181,7 +186,11 @@ pub fn run(files: Files) -> io::Result<u8> {
         Some(place.base.clone())
     });
     let kept = kept.map(|base| Kept::of(&place, &journal_path, base));
-    let form = if end == End::Over && missing.is_empty() { Form::of(&io::stdout()) } else { Form::of(&io::stderr()) };
+    let form = if end == End::Over && missing.is_empty() {
+        Form::of(&io::stdout())
+    } else {
+        Form::of(&io::stderr())
+    };
     let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form };
     Ok(close(end, &page, &missing, &screen))
 }

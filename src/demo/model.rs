@@ -1,5 +1,6 @@
-//! What the stand-in model answers. It has no memory but the request, like a real one: the goal, and how far the work
-//! got, are read from what it is told. So the new conversation can go on only if the handoff really reached it.
+//! What the stand-in model answers. It has no memory but the request, like a real one: the goal, and how far
+//! the work got, are read from what it is told. So the new conversation can go on only if the handoff really
+//! reached it.
 
 use serde_json::{Value, json};
 
@@ -12,15 +13,16 @@ pub(super) const GOAL: &str = "Count to ten in hello.txt: in words, one line a s
 /// The file that is asked for, in the project.
 pub(super) const FILE: &str = "hello.txt";
 /// What it must hold in the end, one a line.
-pub(super) const WORDS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+pub(super) const WORDS: [&str; 10] =
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 /// What the model says when all is done.
 pub(super) const DONE: &str = "hello.txt counts to ten.";
 /// What it says when no goal was told.
 pub(super) const AT_A_LOSS: &str = "I was told of no task.";
 
-/// Tokens that the answers of the first conversation report, one after the other: each step pretends to be a big one. The
-/// last but one is over the level `handoff` (80 % of 200,000), where hopty waits for the turn's end; the last is over
-/// `hard` (90 %), where it waits no longer.
+/// Tokens that the answers of the first conversation report, one after the other: each step pretends to be a
+/// big one. The last but one is over the level `handoff` (80 % of 200,000), where hopty waits for the turn's
+/// end; the last is over `hard` (90 %), where it waits no longer.
 const FIRST: [u64; 7] = [32_000, 62_000, 92_000, 122_000, 152_000, 168_000, 184_000];
 /// Tokens of the new conversation's first answer, and of each one after it.
 const SECOND: (u64, u64) = (14_000, 6_000);
@@ -45,9 +47,8 @@ fn next(request: &Request, continued: Option<String>) -> Reply {
     match (counted(request), continued) {
         (0, Some(id)) => Reply::tool("Read", json!({"file_path": FILE}))
             .saying(format!("Continuing from handoff {id}. {FILE} is begun; I look how far it got.")),
-        (0, None) => {
-            Reply::tool("Write", json!({"file_path": FILE, "content": format!("{}\n", WORDS[0])})).saying("Step 1: the file.")
-        }
+        (0, None) => Reply::tool("Write", json!({"file_path": FILE, "content": format!("{}\n", WORDS[0])}))
+            .saying("Step 1: the file."),
         (n, _) if n < WORDS.len() => {
             let (last, new) = (WORDS[n - 1], WORDS[n]);
             let input = json!({"file_path": FILE, "old_string": format!("{last}\n"), "new_string": format!("{last}\n{new}\n")});
@@ -60,10 +61,12 @@ fn next(request: &Request, continued: Option<String>) -> Reply {
 /// How many words are in the file, as far as this conversation has written or read it.
 fn counted(request: &Request) -> usize {
     let uses = request.tool_uses();
-    let written = uses.iter().filter_map(|(_, _, input)| text(input, "new_string").or_else(|| text(input, "content")));
+    let written =
+        uses.iter().filter_map(|(_, _, input)| text(input, "new_string").or_else(|| text(input, "content")));
     let reads = uses.iter().filter(|(_, name, _)| *name == "Read").map(|(id, _, _)| *id);
     let results = request.tool_results();
-    let read = reads.filter_map(|id| results.iter().find(|(of, _, _)| *of == id)).map(|(_, text, _)| text.as_str());
+    let read =
+        reads.filter_map(|id| results.iter().find(|(of, _, _)| *of == id)).map(|(_, text, _)| text.as_str());
     written.chain(read).filter_map(last_word).max().unwrap_or(0)
 }
 
@@ -73,7 +76,10 @@ fn text<'a>(input: &'a Value, key: &str) -> Option<&'a str> {
 
 /// The number that the last line with a word says.
 fn last_word(text: &str) -> Option<usize> {
-    text.split_whitespace().rev().find_map(|word| WORDS.iter().position(|known| *known == word)).map(|index| index + 1)
+    text.split_whitespace()
+        .rev()
+        .find_map(|word| WORDS.iter().position(|known| *known == word))
+        .map(|index| index + 1)
 }
 
 /// The answer in a few words, for those who do not see the screen.
@@ -120,19 +126,23 @@ mod tests {
             {"type": "text", "text": format!("<system-reminder>=== HANDOFF LOADED ===\nGoal\n{GOAL}</system-reminder>")},
             {"type": "text", "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]});
         let first = answer(json!([prompt]));
-        assert!(first.text.starts_with("Continuing from handoff HO-20261120-142950-c74cc080."), "{}", first.text);
+        assert!(
+            first.text.starts_with("Continuing from handoff HO-20261120-142950-c74cc080."),
+            "{}",
+            first.text
+        );
         assert_eq!(first.tools[0].0, "Read");
-        let used =
-            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": FILE}}]});
-        let result =
-            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "r", "content": "1\tone\n2\ttwo\n3\t"}]});
+        let used = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": FILE}}]});
+        let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "r", "content": "1\tone\n2\ttwo\n3\t"}]});
         let next = answer(json!([prompt, used, result]));
         assert_eq!(next.tools[0].1["new_string"], "two\nthree\n");
     }
 
     #[test]
     fn without_the_goal_the_model_is_at_a_loss() {
-        let lost = answer(json!([{"role": "user", "content": "Continue from handoff HO-20261120-142950-c74cc080."}]));
+        let lost = answer(
+            json!([{"role": "user", "content": "Continue from handoff HO-20261120-142950-c74cc080."}]),
+        );
         assert_eq!((lost.text.as_str(), lost.tools.len()), (AT_A_LOSS, 0));
     }
 }

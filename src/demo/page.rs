@@ -1,5 +1,6 @@
-//! The closing page: what happened and why, the handoff, the figures, and what to do next. It is written when everything has
-//! ended, on the ordinary screen, so that it stays in the terminal's history. Everything is given to it.
+//! The closing page: what happened and why, the handoff, the figures, and what to do next. It is written when
+//! everything has ended, on the ordinary screen, so that it stays in the terminal's history. Everything is
+//! given to it.
 
 use std::fmt::Write as _;
 use std::os::fd::AsRawFd;
@@ -98,7 +99,10 @@ impl Page<'_> {
     /// After a run in which everything happened.
     pub(super) fn whole(&self) -> String {
         let mut out = String::new();
-        let took = format!("it worked, in {:.0} seconds. The demo checked everything below.", self.took.as_secs_f64());
+        let took = format!(
+            "it worked, in {:.0} seconds. The demo checked everything below.",
+            self.took.as_secs_f64()
+        );
         out.push('\n');
         self.heading(&mut out, &format!("hopty demo: {took}"));
         out.push('\n');
@@ -128,7 +132,11 @@ impl Page<'_> {
         out.push('\n');
         self.left(&mut out);
         if matches!(self.facts.code, Some(126 | 127)) {
-            self.item(&mut out, "hint:", "maybe the temporary directory does not allow programs to run; set TMPDIR to another");
+            self.item(
+                &mut out,
+                "hint:",
+                "maybe the temporary directory does not allow programs to run; set TMPDIR to another",
+            );
         }
         out
     }
@@ -136,7 +144,8 @@ impl Page<'_> {
     /// After Ctrl+C or a signal.
     pub(super) fn cut_short(&self) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "hopty demo: ended after {:.0} s, before it was over.", self.took.as_secs_f64());
+        let _ =
+            writeln!(out, "hopty demo: ended after {:.0} s, before it was over.", self.took.as_secs_f64());
         self.left(&mut out);
         out
     }
@@ -177,7 +186,11 @@ impl Page<'_> {
         let all = self.facts.brief.lines().count();
         self.heading(
             out,
-            &format!("Handoff {}, as the new conversation saw it (the first {} of {all} lines)", self.facts.handoff, EXCERPT.min(all)),
+            &format!(
+                "Handoff {}, as the new conversation saw it (the first {} of {all} lines)",
+                self.facts.handoff,
+                EXCERPT.min(all)
+            ),
         );
         for line in self.facts.brief.lines().take(EXCERPT) {
             // A long line goes over several rows, as everywhere.
@@ -189,9 +202,15 @@ impl Page<'_> {
 
     fn figures(&self, out: &mut String) {
         let Facts { old, new, fill, .. } = self.facts;
-        let gap = self.facts.gap_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (with the stand-in)"));
+        let gap = self
+            .facts
+            .gap_ms
+            .map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (with the stand-in)"));
         let rows = [
-            ("context at the hand-over", format!("{} of {} tokens", grouped(fill.tokens), grouped(fill.window))),
+            (
+                "context at the hand-over",
+                format!("{} of {} tokens", grouped(fill.tokens), grouped(fill.window)),
+            ),
             ("last hook to the new one's first request", gap),
             ("Enters that hopty pressed", self.facts.enters.to_string()),
             ("tool uses and results, first conversation", format!("{} and {}", old.uses, old.results)),
@@ -211,13 +230,18 @@ impl Page<'_> {
             self.item(out, "", "The demo could not end one of its processes.");
         }
         let Some(kept) = &self.kept else {
-            let what = if self.all_gone { "Nothing is left: no process, no file." } else { "No file is left." };
+            let what =
+                if self.all_gone { "Nothing is left: no process, no file." } else { "No file is left." };
             self.item(out, "", &format!("{what} (`hopty demo --keep` keeps the files.)"));
             return;
         };
         self.heading(out, &format!("The files are in {}", kept.base.display()));
-        let rows =
-            [("journal", &kept.journal), ("handoffs", &kept.handoffs), ("transcripts", &kept.transcripts), ("the work", &kept.work)];
+        let rows = [
+            ("journal", &kept.journal),
+            ("handoffs", &kept.handoffs),
+            ("transcripts", &kept.transcripts),
+            ("the work", &kept.work),
+        ];
         for (what, path) in rows {
             let _ = writeln!(out, "  {what:<12} {}", path.strip_prefix(&kept.base).unwrap_or(path).display());
         }
@@ -243,11 +267,14 @@ impl Page<'_> {
         }
     }
 
-    /// A word of up to `column` columns and what is to be said of it, beside it, or behind it where that would be too narrow.
+    /// A word of up to `column` columns and what is to be said of it, beside it, or behind it where that
+    /// would be too narrow.
     fn row(&self, out: &mut String, (word, bold): (&str, bool), column: usize, text: &str) {
         let indent = column + 4;
         if self.form.width < indent + BESIDE {
-            for (n, row) in wrap(&format!("{word}: {text}"), self.form.width.saturating_sub(5)).iter().enumerate() {
+            for (n, row) in
+                wrap(&format!("{word}: {text}"), self.form.width.saturating_sub(5)).iter().enumerate()
+            {
                 let _ = writeln!(out, "{}{row}", if n == 0 { "  " } else { "    " });
             }
             return;
@@ -282,12 +309,23 @@ mod tests {
     use super::*;
 
     fn entries() -> Vec<Entry> {
-        let entry = |who: Who, text: &str| Entry { at: Duration::from_millis(4100), who, text: text.to_owned() };
-        vec![entry(Who::Hopty, "Context is at 92 % of 200000 tokens, over level hard."), entry(Who::Demo, "not on the page")]
+        let entry =
+            |who: Who, text: &str| Entry { at: Duration::from_millis(4100), who, text: text.to_owned() };
+        vec![
+            entry(Who::Hopty, "Context is at 92 % of 200000 tokens, over level hard."),
+            entry(Who::Demo, "not on the page"),
+        ]
     }
 
     fn page<'a>(facts: &'a Facts, entries: &'a [Entry], palette: Option<Palette>) -> Page<'a> {
-        Page { facts, entries, all_gone: true, took: Duration::from_secs(21), kept: None, form: Form { palette, width: 80 } }
+        Page {
+            facts,
+            entries,
+            all_gone: true,
+            took: Duration::from_secs(21),
+            kept: None,
+            form: Form { palette, width: 80 },
+        }
     }
 
     #[test]
@@ -324,7 +362,10 @@ mod tests {
             assert!(own.clone().all(|line| line.chars().count() <= width), "{width}:\n{text}");
             let words: Vec<&str> = own.flat_map(str::split_whitespace).collect();
             for word in ["arguments", "checked.", "conversation", "(with", "status"] {
-                assert!(words.iter().any(|found| found.trim_end_matches([':', ',']) == word), "{word} at {width}:\n{text}");
+                assert!(
+                    words.iter().any(|found| found.trim_end_matches([':', ',']) == word),
+                    "{word} at {width}:\n{text}"
+                );
             }
         }
     }
@@ -335,7 +376,8 @@ mod tests {
         facts.code = Some(126);
         let screen = ["".to_owned(), "hopty: \x1b[31mnot executable".to_owned()];
         let text = page(&facts, &entries, None).failed(&["hopty ended with code 126".to_owned()], &screen);
-        for part in ["did not happen", "- hopty ended with code 126", "| hopty: [31mnot executable", "TMPDIR"] {
+        for part in ["did not happen", "- hopty ended with code 126", "| hopty: [31mnot executable", "TMPDIR"]
+        {
             assert!(text.contains(part), "{part}:\n{text}");
         }
     }
@@ -344,9 +386,18 @@ mod tests {
     fn kept_files_are_named_below_their_directory() {
         let (facts, entries) = (good(), entries());
         let path = |name: &str| PathBuf::from("/t/hopty-demo-x").join(name);
-        let kept = Kept { base: path(""), journal: path("j"), handoffs: path("h"), transcripts: path("p"), work: path("w/hello.txt") };
+        let kept = Kept {
+            base: path(""),
+            journal: path("j"),
+            handoffs: path("h"),
+            transcripts: path("p"),
+            work: path("w/hello.txt"),
+        };
         let text = Page { kept: Some(kept), ..page(&facts, &entries, None) }.cut_short();
-        assert!(text.contains("The files are in /t/hopty-demo-x") && text.contains("the work     w/hello.txt"), "{text}");
+        assert!(
+            text.contains("The files are in /t/hopty-demo-x") && text.contains("the work     w/hello.txt"),
+            "{text}"
+        );
         assert!(!text.contains("Nothing is left"));
     }
 }

@@ -26,7 +26,9 @@ impl Palette {
     /// `text` in a colour of the sixteen.
     pub(super) fn paint(self, text: &str, colour: u8) -> String {
         match self {
-            Palette::Colours => format!("\x1b[{}m{text}\x1b[39m", if colour < 8 { 30 + colour } else { 82 + colour }),
+            Palette::Colours => {
+                format!("\x1b[{}m{text}\x1b[39m", if colour < 8 { 30 + colour } else { 82 + colour })
+            }
             Palette::Plain => text.to_owned(),
         }
     }
@@ -60,8 +62,14 @@ pub(super) fn runs(runs: &[StyledRun], width: usize, palette: Palette) -> String
 /// The SGR parameters of a style.
 fn codes(style: &Style, palette: Palette) -> String {
     let mut codes: Vec<String> = Vec::new();
-    let attributes =
-        [(Attr::Bold, "1"), (Attr::Dim, "2"), (Attr::Italic, "3"), (Attr::Reverse, "7"), (Attr::Hidden, "8"), (Attr::Strike, "9")];
+    let attributes = [
+        (Attr::Bold, "1"),
+        (Attr::Dim, "2"),
+        (Attr::Italic, "3"),
+        (Attr::Reverse, "7"),
+        (Attr::Hidden, "8"),
+        (Attr::Strike, "9"),
+    ];
     codes.extend(attributes.iter().filter(|(attr, _)| style.has(*attr)).map(|(_, code)| (*code).to_owned()));
     if style.underline != Underline::None {
         codes.push("4".to_owned());

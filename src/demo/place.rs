@@ -1,5 +1,5 @@
-//! Where the demo happens: a home, a project and a `claude` of its own in one temporary directory. Nothing of the person's
-//! is read or written, whatever the environment says.
+//! Where the demo happens: a home, a project and a `claude` of its own in one temporary directory. Nothing of
+//! the person's is read or written, whatever the environment says.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -51,8 +51,10 @@ impl Place {
         let program = this_program();
         let claude = bin.join("claude");
         write_claude(&claude, &program)?;
-        let mut env: Vec<(OsString, OsString)> =
-            home::environment(&home, api_url, KEY).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let mut env: Vec<(OsString, OsString)> = home::environment(&home, api_url, KEY)
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         let more: [(&str, OsString); 8] = [
             ("PATH", path),
@@ -95,7 +97,16 @@ impl Place {
     fn begin_repository(&self) {
         let git = |args: &[&str]| {
             let mut command = self.command("git".as_ref());
-            command.args(["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]).args(args);
+            command
+                .args([
+                    "-c",
+                    "user.name=demo",
+                    "-c",
+                    "user.email=demo@localhost",
+                    "-c",
+                    "commit.gpgsign=false",
+                ])
+                .args(args);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             command.status().is_ok_and(|status| status.success())
         };
@@ -118,8 +129,8 @@ impl Place {
     }
 }
 
-/// The file that runs, by a name under which it can be started again. It may have been replaced or removed meanwhile; then
-/// it is still to be had through this process.
+/// The file that runs, by a name under which it can be started again. It may have been replaced or removed
+/// meanwhile; then it is still to be had through this process.
 fn this_program() -> PathBuf {
     let own = std::env::current_exe().ok().filter(|path| path.is_file());
     own.unwrap_or_else(|| format!("/proc/{}/exe", std::process::id()).into())

@@ -1,5 +1,5 @@
-//! Whether the loop really happened. Each claim of the closing page is checked against what was left behind: hopty's
-//! journal, the API's request log, Claude's transcripts, the store and the file.
+//! Whether the loop really happened. Each claim of the closing page is checked against what was left behind:
+//! hopty's journal, the API's request log, Claude's transcripts, the store and the file.
 
 use std::io::Read;
 use std::path::Path;
@@ -80,7 +80,8 @@ impl Facts {
         let (old, new) = (of("run.spawned").conversation, of("delivery.submitted").conversation);
         let handoff = of("handoff.saved").handoff;
         let saved = of("handoff.saved").at;
-        let hooks = journal.hooks.iter().filter(|hook| hook.event == "PostToolBatch" && hook.conversation == old);
+        let hooks =
+            journal.hooks.iter().filter(|hook| hook.event == "PostToolBatch" && hook.conversation == old);
         let hook = hooks.take_while(|hook| hook.at <= saved).last().map(|hook| hook.at);
         let first = main_requests(api, &new).into_iter().next();
         let store = place.paths.claude.join("handoff");
@@ -89,18 +90,26 @@ impl Facts {
         let prompt = format!("Continue from handoff {handoff}.");
         let texts: Vec<String> = first.iter().flat_map(|first| first.texts()).map(|(_, text)| text).collect();
         let told = |needle: &str| texts.iter().any(|text| text.contains(needle));
-        let manifest: Value = serde_json::from_str(&read(&store.join("global.manifest.json"))).unwrap_or_default();
+        let manifest: Value =
+            serde_json::from_str(&read(&store.join("global.manifest.json"))).unwrap_or_default();
         let current = Some(&manifest["current"]).filter(|current| current["id"] == handoff.as_str());
         Facts {
             code: inner.exit_code(),
             whole: inner.is_whole(),
-            hard: journal.decisions.iter().any(|decision| decision.kind == "level.crossed" && decision.level == "hard"),
+            hard: journal
+                .decisions
+                .iter()
+                .any(|decision| decision.kind == "level.crossed" && decision.level == "hard"),
             fill: usage.cloned().unwrap_or_default(),
             document: read(&store.join("global-CURRENT.md")),
             brief: read(&record.join("brief.md")),
             status: current.and_then(|current| current["status"].as_str()).unwrap_or_default().to_owned(),
-            recorded: !handoff.is_empty() && ["handoff.md", "brief.md", "state.json"].iter().all(|file| record.join(file).is_file()),
-            late: main_requests(api, &old).iter().filter(|request| hook.is_some_and(|hook| wall(request) > hook)).count(),
+            recorded: !handoff.is_empty()
+                && ["handoff.md", "brief.md", "state.json"].iter().all(|file| record.join(file).is_file()),
+            late: main_requests(api, &old)
+                .iter()
+                .filter(|request| hook.is_some_and(|hook| wall(request) > hook))
+                .count(),
             framed: told(&format!("=== HANDOFF LOADED (ID: {handoff}) ===")) && told("=== END HANDOFF ==="),
             prompts: texts.iter().map(|text| text.matches(&prompt).count()).sum(),
             goal: told(super::model::GOAL),
@@ -122,7 +131,10 @@ impl Facts {
             }
         };
         let (old, new) = (&self.old, &self.new);
-        check(self.code == Some(0), self.code.map_or("hopty did not end".to_owned(), |code| format!("hopty ended with code {code}")));
+        check(
+            self.code == Some(0),
+            self.code.map_or("hopty did not end".to_owned(), |code| format!("hopty ended with code {code}")),
+        );
         check(self.whole, "the terminal was not put back".to_owned());
         check(self.hard, "the context never crossed the level `hard`".to_owned());
         check(!self.handoff.is_empty() && self.recorded, "no handoff was saved".to_owned());
@@ -130,7 +142,10 @@ impl Facts {
             self.document.contains(&self.handoff) && self.document.contains(super::model::GOAL),
             "CURRENT.md does not hold the handoff and its goal".to_owned(),
         );
-        check(self.late == 0, format!("the old conversation sent {} more request(s) after the hand-over", self.late));
+        check(
+            self.late == 0,
+            format!("the old conversation sent {} more request(s) after the hand-over", self.late),
+        );
         check(
             old.uses > 0 && old.uses == old.results,
             format!("the old transcript has {} tool uses and {} results", old.uses, old.results),
@@ -143,7 +158,10 @@ impl Facts {
             new.uses > 0 && new.uses == new.results,
             format!("the new transcript has {} tool uses and {} results", new.uses, new.results),
         );
-        check(self.status == "consumed", format!("the handoff is {:?} in the manifest, not consumed", self.status));
+        check(
+            self.status == "consumed",
+            format!("the handoff is {:?} in the manifest, not consumed", self.status),
+        );
         check(self.lines == WORDS, format!("the file holds {:?}", self.lines.join(" ")));
         missing
     }
@@ -160,7 +178,12 @@ impl Conversation {
             blocks.filter(|block| block["type"] == kind).count()
         };
         let requests = main_requests(api, &id).len();
-        Conversation { uses: blocks("assistant", "tool_use"), results: blocks("user", "tool_result"), requests, id }
+        Conversation {
+            uses: blocks("assistant", "tool_use"),
+            results: blocks("user", "tool_result"),
+            requests,
+            id,
+        }
     }
 }
 
@@ -190,7 +213,8 @@ pub(super) mod tests {
 
     /// A run as it should be.
     pub(in super::super) fn good() -> Facts {
-        let conversation = |id: &str, uses: usize| Conversation { id: id.to_owned(), uses, results: uses, requests: uses };
+        let conversation =
+            |id: &str, uses: usize| Conversation { id: id.to_owned(), uses, results: uses, requests: uses };
         let handoff = "HO-20261120-142950-c74cc080".to_owned();
         Facts {
             code: Some(0),

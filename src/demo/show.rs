@@ -1,5 +1,5 @@
-//! The loop: one `poll` over the inner terminal, the person's keys and the signals. It moves the story on, notes what
-//! happened and has it shown.
+//! The loop: one `poll` over the inner terminal, the person's keys and the signals. It moves the story on,
+//! notes what happened and has it shown.
 
 use std::collections::VecDeque;
 use std::io;
@@ -64,7 +64,8 @@ pub(super) struct Show {
     signals: Signals,
     pub(super) view: View,
     pub(super) entries: Vec<Entry>,
-    /// What is said about the run at the moment, then what is to be said next: some beats are over before they can be read.
+    /// What is said about the run at the moment, then what is to be said next: some beats are over before
+    /// they can be read.
     captions: VecDeque<&'static str>,
     caption_since: Duration,
     told: Told,
@@ -80,7 +81,14 @@ struct Told {
 }
 
 impl Show {
-    pub(super) fn new(clock: Clock, inner: Inner, journal: Journal, story: Story, signals: Signals, view: View) -> Show {
+    pub(super) fn new(
+        clock: Clock,
+        inner: Inner,
+        journal: Journal,
+        story: Story,
+        signals: Signals,
+        view: View,
+    ) -> Show {
         let captions = VecDeque::from([story.beat.caption()]);
         Show {
             clock,
@@ -173,8 +181,8 @@ impl Show {
         self.resized();
     }
 
-    /// Stops like any program after Ctrl+Z: the shell gets a whole terminal. In an orphaned process group the kernel
-    /// discards the signal; then the demo simply goes on.
+    /// Stops like any program after Ctrl+Z: the shell gets a whole terminal. In an orphaned process group the
+    /// kernel discards the signal; then the demo simply goes on.
     fn pause(&mut self) {
         let at = Instant::now();
         if let View::Stage(stage) = &mut self.view {
@@ -218,14 +226,21 @@ impl Show {
         let requests = api.main_requests();
         let (now, wall) = (self.clock.now(), crate::sys::clock::Clock::wall());
         let ago = |at: WallTime| Duration::from_millis(u64::try_from(wall.0 - at.0).unwrap_or(0));
-        let entry = |ago: Duration, who: Who, text: &str| Entry { at: now.saturating_sub(ago), who, text: visible(text) };
+        let entry = |ago: Duration, who: Who, text: &str| Entry {
+            at: now.saturating_sub(ago),
+            who,
+            text: visible(text),
+        };
         let answers = requests.iter().skip(self.told.requests);
         let mut new: Vec<Entry> = answers
-            .map(|request| entry(request.at.elapsed(), Who::Agent, &model::in_words(&model::reply(request, Pace::BRISK))))
+            .map(|request| {
+                entry(request.at.elapsed(), Who::Agent, &model::in_words(&model::reply(request, Pace::BRISK)))
+            })
             .collect();
         let usages = self.journal.usages.iter().skip(self.told.usages);
         new.extend(usages.map(|usage| entry(ago(usage.at), Who::Meter, &usage.in_words())));
-        let decisions = self.journal.decisions.iter().skip(self.told.decisions).filter(|decision| is_told(decision));
+        let decisions =
+            self.journal.decisions.iter().skip(self.told.decisions).filter(|decision| is_told(decision));
         new.extend(decisions.map(|decision| entry(ago(decision.at), Who::Hopty, &decision.sentence)));
         self.told.requests = requests.len();
         self.told.usages = self.journal.usages.len();
@@ -246,7 +261,11 @@ impl Show {
                 stage.draw(&Picture {
                     screen: &self.inner.screen,
                     caption: self.captions.front().copied().unwrap_or_default(),
-                    usage: self.journal.usages.last().filter(|usage| conversations.last() == Some(&usage.conversation.as_str())),
+                    usage: self
+                        .journal
+                        .usages
+                        .last()
+                        .filter(|usage| conversations.last() == Some(&usage.conversation.as_str())),
                     conversation: conversations.len(),
                     entries: &self.entries,
                     now,
@@ -266,7 +285,8 @@ impl Show {
 /// Whether a decision tells a newcomer something. The others are in the journal.
 fn is_told(decision: &Decision) -> bool {
     match decision.kind.as_str() {
-        // The one level at which hopty waits no longer; `handoff` is followed by a request that says the same.
+        // The one level at which hopty waits no longer; `handoff` is followed by a request that says the
+        // same.
         "level.crossed" => decision.level == "hard",
         kind => !QUIET.contains(&kind),
     }

@@ -1,8 +1,8 @@
-//! The run on the person's terminal: the agent's screen live, below it the context meter, what is going on, and what hopty
-//! decides, in its own words. On the alternate screen, which is left behind whatever happens.
+//! The run on the person's terminal: the agent's screen live, below it the context meter, what is going on,
+//! and what hopty decides, in its own words. On the alternate screen, which is left behind whatever happens.
 //!
-//! Only rows that changed are written. The person's keys are read so that they do not pile up for the shell, and mean
-//! nothing but Ctrl+C and Ctrl+Z.
+//! Only rows that changed are written. The person's keys are read so that they do not pile up for the shell,
+//! and mean nothing but Ctrl+C and Ctrl+Z.
 
 use std::fmt::Write as _;
 use std::io;
@@ -93,7 +93,13 @@ impl Stage {
     /// When it cannot be made raw or written to.
     pub(super) fn open() -> io::Result<Stage> {
         let raw = RawMode::enter()?;
-        let mut stage = Stage { raw, size: SMALLEST, palette: Palette::from_env(), keys: Classifier::new(), drawn: Vec::new() };
+        let mut stage = Stage {
+            raw,
+            size: SMALLEST,
+            palette: Palette::from_env(),
+            keys: Classifier::new(),
+            drawn: Vec::new(),
+        };
         put(ENTER)?;
         stage.resized();
         Ok(stage)
@@ -195,7 +201,8 @@ fn inner_rows(rows: u16) -> u16 {
     rows.saturating_sub(panel_rows(rows) + 2)
 }
 
-/// The agent's screen in a terminal of this size. It has room for a prompt box even where only a part of it can be shown.
+/// The agent's screen in a terminal of this size. It has room for a prompt box even where only a part of it
+/// can be shown.
 fn inner_size((cols, rows): (u16, u16)) -> (u16, u16) {
     (cols.max(SMALLEST.0), inner_rows(rows).max(SMALLEST_INNER))
 }
@@ -213,7 +220,9 @@ fn inner(screen: &Screen, shown: u16) -> std::ops::Range<u16> {
 fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> Vec<String> {
     let cols = usize::from(cols);
     let mut out = vec![title(picture.now, cols)];
-    out.extend(inner(picture.screen, inner_rows(rows)).map(|row| runs(&picture.screen.row_runs(row), cols, palette)));
+    out.extend(
+        inner(picture.screen, inner_rows(rows)).map(|row| runs(&picture.screen.row_runs(row), cols, palette)),
+    );
     out.push(meter(picture.usage, picture.conversation, cols, palette));
     let mut caption = wrap(picture.caption, cols.saturating_sub(2));
     caption.resize(2, String::new());
@@ -228,7 +237,11 @@ fn title(now: Duration, cols: usize) -> String {
     let left = " hopty demo: the real hopty, a stand-in agent";
     let right = format!("Ctrl+C ends it  {:>2} of about {ABOUT} s ", now.as_secs());
     let gap = cols.saturating_sub(left.width() + right.width());
-    let whole = if gap > 0 { format!("{left}{}{right}", " ".repeat(gap)) } else { format!("{:<cols$}", clip(left, cols)) };
+    let whole = if gap > 0 {
+        format!("{left}{}{right}", " ".repeat(gap))
+    } else {
+        format!("{:<cols$}", clip(left, cols))
+    };
     format!("\x1b[7m{whole}\x1b[27m")
 }
 
@@ -241,9 +254,12 @@ fn meter(usage: Option<&Usage>, conversation: usize, cols: usize, palette: Palet
     let percent = usage.map_or(0, Usage::percent);
     let window = usage.map_or_else(String::new, |usage| format!(" of {} tokens", grouped(usage.window)));
     let figure = format!(" context {percent:>3} %{window} ");
-    let head = if conversation == 0 { "── ".to_owned() } else { format!("── conversation {conversation} ") };
+    let head =
+        if conversation == 0 { "── ".to_owned() } else { format!("── conversation {conversation} ") };
     // The bar does not change its length when the figure is there at last.
-    let Some(length) = cols.checked_sub(HEAD + FIGURE + 2).filter(|length| *length >= 10).map(|length| length.min(50)) else {
+    let Some(length) =
+        cols.checked_sub(HEAD + FIGURE + 2).filter(|length| *length >= 10).map(|length| length.min(50))
+    else {
         return dim(&"─".repeat(cols));
     };
     let cells: u64 = length.try_into().unwrap_or(0);
@@ -291,14 +307,24 @@ mod tests {
 
     fn picture<'a>(screen: &'a Screen, usage: &'a Usage, entries: &'a [Entry]) -> Picture<'a> {
         let caption = "A new conversation, an empty context: it has the handoff and continues where the file ends. Nobody typed.";
-        Picture { screen, caption, usage: Some(usage), conversation: 2, entries, now: Duration::from_secs(12) }
+        Picture {
+            screen,
+            caption,
+            usage: Some(usage),
+            conversation: 2,
+            entries,
+            now: Duration::from_secs(12),
+        }
     }
 
     #[test]
     fn a_frame_fills_the_terminal_and_no_row_is_too_wide() {
         let usage = Usage { tokens: 184_000, window: 200_000, ..Usage::default() };
-        let entry =
-            |n: u64| Entry { at: Duration::from_secs(n), who: Who::Hopty, text: format!("Decision {n}: {}", "words ".repeat(30)) };
+        let entry = |n: u64| Entry {
+            at: Duration::from_secs(n),
+            who: Who::Hopty,
+            text: format!("Decision {n}: {}", "words ".repeat(30)),
+        };
         let entries: Vec<Entry> = (0..20).map(entry).collect();
         for size in [(60, 20), (80, 24), (120, 40), (200, 60), (30, 8), (1, 1)] {
             let inner = inner_size(size);
@@ -332,13 +358,17 @@ mod tests {
             let row = meter(Some(&usage), 1, 120, Palette::Plain);
             (row.matches('█').count(), row.matches('┊').count())
         };
-        assert_eq!([full(0), full(2000), full(100_000), full(168_000), full(400_000)], [(0, 2), (1, 2), (25, 2), (42, 1), (50, 0)]);
+        assert_eq!(
+            [full(0), full(2000), full(100_000), full(168_000), full(400_000)],
+            [(0, 2), (1, 2), (25, 2), (42, 1), (50, 0)]
+        );
     }
 
     #[test]
     fn the_newest_decisions_are_shown() {
         let entry = |n: u64, who: Who| Entry { at: Duration::from_secs(n), who, text: format!("number {n}") };
-        let entries = [entry(1, Who::Hopty), entry(2, Who::Person), entry(3, Who::Agent), entry(4, Who::Hopty)];
+        let entries =
+            [entry(1, Who::Hopty), entry(2, Who::Person), entry(3, Who::Agent), entry(4, Who::Hopty)];
         let rows = log(&entries, 80, 2, Palette::Plain);
         assert_eq!(rows, ["  2.00 s person number 2", "  4.00 s hopty  number 4"]);
     }

@@ -1,5 +1,6 @@
-//! What the scripted person does, and what the demo is about at the moment. The person looks at the screen, as anybody
-//! would: types when the prompt box is there, presses Enter when the text stands in it, leaves when the work is done.
+//! What the scripted person does, and what the demo is about at the moment. The person looks at the screen,
+//! as anybody would: types when the prompt box is there, presses Enter when the text stands in it, leaves
+//! when the work is done.
 
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use super::inner::Inner;
 use super::journal::Journal;
 use super::model::{DONE, GOAL};
 
-/// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is stuck.
+/// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is
+/// stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What ends the agent.
 pub(super) const EXIT: &str = "/exit";
@@ -42,7 +44,9 @@ impl Beat {
         match self {
             Beat::Starting => "You start hopty in place of claude. It looks the same.",
             Beat::Asking => "You type a goal. The keys go through hopty's terminal.",
-            Beat::Working => "The agent works: each answer is one tool call and fills the context. Watch the meter.",
+            Beat::Working => {
+                "The agent works: each answer is one tool call and fills the context. Watch the meter."
+            }
             Beat::Waiting => "Above 80 %, hopty waits for the end of the turn. At 90 % it stops waiting.",
             Beat::HandingOver => {
                 "The context is nearly full. hopty saves a handoff, stops the agent at a safe point, starts a fresh one."
@@ -99,7 +103,11 @@ impl Story {
             self.last_key = now;
             return Step::New;
         }
-        if self.beat < Beat::Over && now.saturating_sub(self.since) > PATIENCE { Step::Stuck } else { Step::Same }
+        if self.beat < Beat::Over && now.saturating_sub(self.since) > PATIENCE {
+            Step::Stuck
+        } else {
+            Step::Same
+        }
     }
 
     fn next(&mut self, now: Duration, inner: &mut Inner, journal: &Journal) -> Beat {
@@ -163,9 +171,16 @@ mod tests {
 
     #[test]
     fn captions_fit_two_rows_of_eighty() {
-        for beat in
-            [Beat::Starting, Beat::Asking, Beat::Working, Beat::Waiting, Beat::HandingOver, Beat::GoingOn, Beat::Done, Beat::Leaving]
-        {
+        for beat in [
+            Beat::Starting,
+            Beat::Asking,
+            Beat::Working,
+            Beat::Waiting,
+            Beat::HandingOver,
+            Beat::GoingOn,
+            Beat::Done,
+            Beat::Leaving,
+        ] {
             assert!(beat.caption().len() <= 2 * 76, "{beat:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! The run told line by line, for a pipe, a log or a terminal that can do no more: no escape codes, every line with its time.
+//! The run told line by line, for a pipe, a log or a terminal that can do no more: no escape codes, every
+//! line with its time.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -10,7 +11,9 @@ use super::Entry;
 /// # Errors
 /// When nobody reads any more.
 pub(super) fn begin() -> io::Result<()> {
-    say("hopty demo: the real hopty at work on a stand-in agent and a stand-in model. No account, no network.\n")
+    say(
+        "hopty demo: the real hopty at work on a stand-in agent and a stand-in model. No account, no network.\n",
+    )
 }
 
 /// One line.

@@ -1,8 +1,8 @@
 //! Files that are either old or new, never half of each.
 //!
-//! A write goes to a temporary file in the same directory (0600), is synced, renamed over the old one, and the directory
-//! is synced; [`swap`] leaves the syncing out. A symbolic link where a file is due is refused; one above it is followed, since people link `~/.claude`.
-//! Reads are bounded, and never wait for a FIFO.
+//! A write goes to a temporary file in the same directory (0600), is synced, renamed over the old one, and
+//! the directory is synced; [`swap`] leaves the syncing out. A symbolic link where a file is due is refused;
+//! one above it is followed, since people link `~/.claude`. Reads are bounded, and never wait for a FIFO.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -41,8 +41,8 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     sync_dir(dir)
 }
 
-/// Replaces the content of `path` without waiting for the disk: no process ever reads half of it, but a machine that
-/// loses its power may leave the old content, or none. For what only says how things stand.
+/// Replaces the content of `path` without waiting for the disk: no process ever reads half of it, but a
+/// machine that loses its power may leave the old content, or none. For what only says how things stand.
 ///
 /// # Errors
 /// As [`write()`].
@@ -55,8 +55,8 @@ pub fn swap(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     persist(temp, path)
 }
 
-/// Makes two files change places. Where a rename replaces a file, ext4 gives the new one its blocks at once and sends
-/// them to the disk, which costs 0.2 to 0.4 ms (measured); here it does not.
+/// Makes two files change places. Where a rename replaces a file, ext4 gives the new one its blocks at once
+/// and sends them to the disk, which costs 0.2 to 0.4 ms (measured); here it does not.
 #[cfg(target_os = "linux")]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use nix::libc;
@@ -64,7 +64,9 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     let (one, other) = (path(one)?, path(other)?);
     let here = libc::AT_FDCWD;
     // SAFETY: both are strings that end, and live as long as the call.
-    let done = unsafe { libc::syscall(libc::SYS_renameat2, here, one.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE) };
+    let done = unsafe {
+        libc::syscall(libc::SYS_renameat2, here, one.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE)
+    };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -74,7 +76,10 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 }
 
 /// A temporary file beside `path` with what is to be its content, and their directory.
-fn filled(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(NamedTempFile, &Path), FsError> {
+fn filled(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(NamedTempFile, &Path), FsError> {
     refuse_odd(path)?;
     let dir = above(path);
     let mut temp = tempfile::Builder::new()
@@ -90,7 +95,11 @@ fn filled(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result
 
 fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
     trace::renamed(temp.path(), path);
-    temp.persist(path).map(drop).map_err(|failed| FsError::Io { doing: "rename to", path: path.to_owned(), source: failed.error })
+    temp.persist(path).map(drop).map_err(|failed| FsError::Io {
+        doing: "rename to",
+        path: path.to_owned(),
+        source: failed.error,
+    })
 }
 
 /// Makes the names in `dir` last.
@@ -113,7 +122,8 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
     sync_dir(above(to))
 }
 
-/// Makes a directory (0700) that must not be there yet. Its name does not last before the directory above is synced.
+/// Makes a directory (0700) that must not be there yet. Its name does not last before the directory above is
+/// synced.
 ///
 /// # Errors
 /// When it is there, or cannot be made.
@@ -146,8 +156,8 @@ pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
     Ok(safe_file::read(path, FileRule { owner: FileOwner::Anyone, ..FileRule::own(cap) })?)
 }
 
-/// As [`read`], of a file that is this user's and has none of the bits of `closed` in its mode: what others can write may
-/// be forged.
+/// As [`read`], of a file that is this user's and has none of the bits of `closed` in its mode: what others
+/// can write may be forged.
 ///
 /// # Errors
 /// As [`read`], and [`FsError::NotPrivate`].
@@ -155,13 +165,15 @@ pub fn read_own(path: &Path, cap: u64, closed: u32) -> Result<Option<Vec<u8>>, F
     Ok(safe_file::read(path, FileRule::own(cap).closed_to(closed))?)
 }
 
-/// Sees to it that `path` is a directory of this user that nobody else can write; makes it (0700) and what is missing
-/// above it. What is made lasts: a file is lost with a directory that was not synced, however often it was.
+/// Sees to it that `path` is a directory of this user that nobody else can write; makes it (0700) and what is
+/// missing above it. What is made lasts: a file is lost with a directory that was not synced, however often
+/// it was.
 ///
 /// # Errors
 /// When it cannot be made, is no directory, or is not private.
 pub fn private_dir(path: &Path) -> Result<(), FsError> {
-    let missing: Vec<&Path> = path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
     // A home that is missing is for its owner to make.
     if let Some(home) = missing.iter().find(|dir| dir.ends_with(".claude")).and_then(|dir| dir.parent())
         && !home.exists()
@@ -183,7 +195,8 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
     Ok(private_dir::check(path, FileLinks::Follow, 0o022)?)
 }
 
-/// Deletes the temporary files that a crash left in `dir`. Only for directories whose writers hold a lock, and under it.
+/// Deletes the temporary files that a crash left in `dir`. Only for directories whose writers hold a lock,
+/// and under it.
 pub fn sweep(dir: &Path) {
     sweep_older(dir, Duration::ZERO);
 }
@@ -192,7 +205,9 @@ pub fn sweep(dir: &Path) {
 pub fn sweep_older(dir: &Path, age: Duration) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX);
-        let left = |meta: fs::Metadata| age.is_zero() || meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
+        let left = |meta: fs::Metadata| {
+            age.is_zero() || meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age))
+        };
         if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) && entry.metadata().is_ok_and(left) {
             // What cannot be deleted now is tried again at the next write.
             let _ = fs::remove_file(entry.path());
@@ -245,7 +260,8 @@ mod tests {
     #[test]
     fn links_directories_and_pipes_are_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let (target, link, pipe) = (dir.path().join("target"), dir.path().join("link"), dir.path().join("pipe"));
+        let (target, link, pipe) =
+            (dir.path().join("target"), dir.path().join("link"), dir.path().join("pipe"));
         fs::write(&target, b"precious").unwrap();
         symlink(&target, &link).unwrap();
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();

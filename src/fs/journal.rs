@@ -1,5 +1,5 @@
-//! The journal file: append only, one `write` a line or a step, rotated by size (CONTRACT C7). Not fsynced: it explains,
-//! it does not carry work.
+//! The journal file: append only, one `write` a line or a step, rotated by size (CONTRACT C7). Not fsynced:
+//! it explains, it does not carry work.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -32,7 +32,10 @@ pub struct Journal {
 fn open(path: &Path, truncate: bool) -> io::Result<File> {
     let mut options = File::options();
     // A FIFO without a reader is an error then, instead of a wait.
-    options.create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY);
+    options
+        .create(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY);
     if truncate {
         options.write(true).truncate(true);
     } else {
@@ -87,7 +90,8 @@ impl Journal {
         self.write(line)
     }
 
-    /// Goes on after a write that failed: what it left of a line is cut off, a file that is gone is made again.
+    /// Goes on after a write that failed: what it left of a line is cut off, a file that is gone is made
+    /// again.
     ///
     /// # Errors
     /// When the disk still does not take it.
@@ -146,13 +150,14 @@ impl Journal {
     }
 }
 
-/// A session's journal as it is on disk, older files first: from the newest file back to one for which `begins` is true, and no
-/// more than the last 256 MiB. An older file that cannot be read is passed over.
+/// A session's journal as it is on disk, older files first: from the newest file back to one for which
+/// `begins` is true, and no more than the last 256 MiB. An older file that cannot be read is passed over.
 ///
 /// # Errors
 /// When the newest cannot be read.
 pub fn read_back(path: &Path, begins: impl Fn(&str) -> bool) -> Result<String, SafeFileError> {
-    let missing = || SafeFileError::Io { doing: "open", path: path.to_owned(), source: io::ErrorKind::NotFound.into() };
+    let missing =
+        || SafeFileError::Io { doing: "open", path: path.to_owned(), source: io::ErrorKind::NotFound.into() };
     let mut texts = vec![last_part(path, READ_MOST)?.ok_or_else(missing)?];
     let mut left = READ_MOST.saturating_sub(texts[0].len() as u64);
     for n in 1..MOST_FILES {
@@ -183,7 +188,9 @@ fn last_part(path: &Path, most: u64) -> Result<Option<String>, SafeFileError> {
         let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
         bytes.drain(..first);
     }
-    Ok(Some(String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())))
+    Ok(Some(
+        String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()),
+    ))
 }
 
 #[cfg(test)]
@@ -202,7 +209,8 @@ mod tests {
                 journal.rotate().unwrap();
             }
         }
-        let mut names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        let mut names: Vec<_> =
+            std::fs::read_dir(dir.path()).unwrap().flatten().map(|e| e.file_name()).collect();
         names.sort();
         assert_eq!(names, ["journal.jsonl", "journal.jsonl.1", "journal.jsonl.2"]);
         assert!(std::fs::read_to_string(dir.path().join("journal.jsonl.1")).unwrap().contains("line 4"));
@@ -212,7 +220,8 @@ mod tests {
     fn a_journal_of_many_files_is_read_back_to_where_it_begins() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.jsonl");
-        let at = |n: u32| if n == 0 { path.clone() } else { PathBuf::from(format!("{}.{n}", path.display())) };
+        let at =
+            |n: u32| if n == 0 { path.clone() } else { PathBuf::from(format!("{}.{n}", path.display())) };
         for n in 0..100 {
             std::fs::write(at(n), format!("line {n}\n")).unwrap();
         }

@@ -1,7 +1,9 @@
-//! Handoffs in the formats of other tools, written where those tools look for them (`core::compat::layouts` makes their texts).
+//! Handoffs in the formats of other tools, written where those tools look for them (`core::compat::layouts`
+//! makes their texts).
 //!
-//! Most lie in the project, which may hold anything: `.claude` and what is below it must be real directories of this user,
-//! links are refused, and a file that somebody else owns is left alone. What cannot be written costs its own layout.
+//! Most lie in the project, which may hold anything: `.claude` and what is below it must be real directories
+//! of this user, links are refused, and a file that somebody else owns is left alone. What cannot be written
+//! costs its own layout.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -55,7 +57,10 @@ pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) ->
             Layout::Pid => write_pid(place, of),
             Layout::Memory => {
                 let (project, reason) = (&place.project, Reason::Handoff);
-                let copies = place.transcript.as_ref().and_then(|from| Some((from, copy_for(project, from, &reason, now)?)));
+                let copies = place
+                    .transcript
+                    .as_ref()
+                    .and_then(|from| Some((from, copy_for(project, from, &reason, now)?)));
                 copies.map_or(Ok(()), |(from, to)| back_up(project, from, &reason, now, &to))
             }
         };
@@ -76,7 +81,9 @@ fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
     let dir = inside(&place.project, orchestrator::DIR)?;
     let path = dir.join(orchestrator::STATE);
     let old = text(&path)?;
-    let not_simple = |e: crate::core::compat::layouts::state_yaml::NotSimple| FsError::io("change", &path)(io::Error::other(e));
+    let not_simple = |e: crate::core::compat::layouts::state_yaml::NotSimple| {
+        FsError::io("change", &path)(io::Error::other(e))
+    };
     let signal = dir.join(orchestrator::SIGNAL);
     let before = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
     let (state, before) = orchestrator::state(of, &old, Before::of_signal(&before)).map_err(not_simple)?;
@@ -100,7 +107,8 @@ pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTim
     copy_names(project, reason, now).find(|path| fs::symlink_metadata(path).is_err())
 }
 
-/// What [`copy_for`] will say behind the copies that are `due`, unless another process makes one in the same second. No disk is asked.
+/// What [`copy_for`] will say behind the copies that are `due`, unless another process makes one in the same
+/// second. No disk is asked.
 #[must_use]
 pub fn copy_name(project: &Path, reason: &Reason, now: WallTime, due: &[PathBuf]) -> Option<PathBuf> {
     copy_names(project, reason, now).find(|path| !due.contains(path))
@@ -115,9 +123,16 @@ fn copy_names(project: &Path, reason: &Reason, now: WallTime) -> impl Iterator<I
 ///
 /// # Errors
 /// When the transcript cannot be read, or a file cannot be written; the copy that was made stays.
-pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime, copy: &Path) -> Result<(), FsError> {
+pub fn back_up(
+    project: &Path,
+    transcript: &Path,
+    reason: &Reason,
+    now: WallTime,
+    copy: &Path,
+) -> Result<(), FsError> {
     let missing = || FsError::io("open", transcript)(io::ErrorKind::NotFound.into());
-    let source = safe_file::open(transcript, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?.ok_or_else(missing)?;
+    let source = safe_file::open(transcript, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
+        .ok_or_else(missing)?;
     let meta = source.metadata().map_err(FsError::io("look at", transcript))?;
     // As long as it is now: one that grows faster than it is copied must not be copied for ever.
     let mut source = source.take(meta.len());
@@ -158,15 +173,19 @@ pub fn pending_backup(project: &Path) -> Option<PathBuf> {
 /// The copy that a line names, if it is there.
 fn copy_named(dir: &Path, line: &str) -> Option<PathBuf> {
     let copy = dir.join(memory::RAW).join(memory::named(line)?);
-    let there = fs::symlink_metadata(&copy).is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.len() > 0);
+    let there =
+        fs::symlink_metadata(&copy).is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.len() > 0);
     there.then_some(copy)
 }
 
-/// The raw copy of a handoff has done its work: the marker names the newest of those that wait besides, if there is one.
+/// The raw copy of a handoff has done its work: the marker names the newest of those that wait besides, if
+/// there is one.
 fn settle_copy(project: &Path) -> Result<(), FsError> {
     let dir = project.join(memory::DIR);
     let copy = pending_backup(project);
-    let Some(name) = copy.as_ref().and_then(|path| path.file_name()?.to_str()).filter(|name| memory::is_of_handoff(name)) else {
+    let Some(name) =
+        copy.as_ref().and_then(|path| path.file_name()?.to_str()).filter(|name| memory::is_of_handoff(name))
+    else {
         return Ok(());
     };
     let list = memory::unlisted(&text(&dir.join(memory::LIST))?, name);
@@ -184,7 +203,8 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
     let mark = pid::mark(id);
     for entry in fs::read_dir(claude.join("handoff")).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(|name| pid::is_name(name, channel))
-            && atomic::read_own(&entry.path(), CHANGED_CAP, 0).is_ok_and(|text| text.is_some_and(|t| t.ends_with(mark.as_bytes())));
+            && atomic::read_own(&entry.path(), CHANGED_CAP, 0)
+                .is_ok_and(|text| text.is_some_and(|t| t.ends_with(mark.as_bytes())));
         if ours {
             let _ = fs::remove_file(entry.path());
         }
@@ -196,7 +216,10 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
     }
     let (signal, state) = (dir.join(orchestrator::SIGNAL), dir.join(orchestrator::STATE));
     let asked = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
-    if let Some(new) = text(&state).ok().and_then(|old| orchestrator::consumed(&old, &checkpoint(id), &Before::of_signal(&asked))) {
+    if let Some(new) = text(&state)
+        .ok()
+        .and_then(|old| orchestrator::consumed(&old, &checkpoint(id), &Before::of_signal(&asked)))
+    {
         let _ = replace(&state, new.as_bytes());
     }
     let named = String::from_utf8_lossy(&asked).contains(&format!("\"{}\"", checkpoint(id)));
@@ -231,14 +254,17 @@ pub fn append(path: &Path, line: &str) -> Result<(), FsError> {
 /// Whether a directory below the project is there, with no link on the way and nobody else's part in it.
 #[must_use]
 pub fn is_inside(project: &Path, below: &str) -> bool {
-    steps(project, below).all(|dir| fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_own(&meta)))
+    steps(project, below)
+        .all(|dir| fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_own(&meta)))
 }
 
 /// A directory below the project, made where it is missing.
 fn inside(project: &Path, below: &str) -> Result<PathBuf, FsError> {
     for dir in steps(project, below) {
         match DirBuilder::new().mode(0o700).create(&dir) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(FsError::io("make the directory", &dir)(e)),
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(FsError::io("make the directory", &dir)(e));
+            }
             _ => {}
         }
         let meta = fs::symlink_metadata(&dir).map_err(FsError::io("look at", &dir))?;

@@ -1,8 +1,9 @@
 //! Locks between processes.
 //!
-//! [`FileLock`] is an `flock`, which the kernel frees with its holder. [`DirLock`] is the form that shell scripts use
-//! (`mkdir`, with a `pid` file inside); it is stale when that process is gone or began after the lock was taken
-//! (checklist 23, K21). Waiting is by asking again every millisecond, at most as long as the caller says.
+//! [`FileLock`] is an `flock`, which the kernel frees with its holder. [`DirLock`] is the form that shell
+//! scripts use (`mkdir`, with a `pid` file inside); it is stale when that process is gone or began after the
+//! lock was taken (checklist 23, K21). Waiting is by asking again every millisecond, at most as long as the
+//! caller says.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -19,7 +20,8 @@ use crate::sys::process;
 
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(1);
-/// How long a directory lock may be without its pid file: its taker is between two system calls, or was killed there.
+/// How long a directory lock may be without its pid file: its taker is between two system calls, or was
+/// killed there.
 const UNSIGNED: Duration = Duration::from_secs(1);
 /// Start times are kept in clock ticks and the clock is read in seconds: so much they may differ.
 const SLACK_S: u64 = 2;
@@ -34,18 +36,23 @@ impl FileLock {
     /// Takes the lock on `path`, a file that is made (0600) when it is missing.
     ///
     /// # Errors
-    /// [`FsError::Locked`] when somebody else holds it for all of `timeout`; others when the file cannot be opened.
+    /// [`FsError::Locked`] when somebody else holds it for all of `timeout`; others when the file cannot be
+    /// opened.
     pub fn take(path: &Path, timeout: Duration) -> Result<Self, FsError> {
         let until = Instant::now() + timeout;
         loop {
             let file = open(path)?;
             match file.try_lock() {
-                // The file may have been deleted and made anew while we opened it: then this lock guards nothing.
+                // The file may have been deleted and made anew while we opened it: then this lock guards
+                // nothing.
                 Ok(()) if is_at(&file, path) => return Ok(Self { _file: file }),
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => {
-                    return Err(FsError::Locked { path: path.to_owned(), holder: "another process".to_owned() });
+                    return Err(FsError::Locked {
+                        path: path.to_owned(),
+                        holder: "another process".to_owned(),
+                    });
                 }
                 Err(TryLockError::Error(error)) => return Err(FsError::io("lock", path)(error)),
             }
@@ -67,9 +74,18 @@ impl FileLock {
 
 fn open(path: &Path) -> Result<File, FsError> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(path);
     match file {
-        Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) => Err(FsError::Symlink(path.to_owned())),
+        Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) => {
+            Err(FsError::Symlink(path.to_owned()))
+        }
         other => other.map_err(FsError::io("open", path)),
     }
 }
@@ -81,8 +97,8 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The lock of the shell scripts: a directory with a file `pid` that holds `{pid}:{seconds since 1970}`. Given back when
-/// dropped.
+/// The lock of the shell scripts: a directory with a file `pid` that holds `{pid}:{seconds since 1970}`.
+/// Given back when dropped.
 #[derive(Debug)]
 pub struct DirLock {
     path: PathBuf,
@@ -90,10 +106,12 @@ pub struct DirLock {
 }
 
 impl DirLock {
-    /// Takes the lock `path`. A stale one is removed first; callers that also hold a [`FileLock`] do so one at a time.
+    /// Takes the lock `path`. A stale one is removed first; callers that also hold a [`FileLock`] do so one
+    /// at a time.
     ///
     /// # Errors
-    /// [`FsError::Locked`] when a living process holds it for all of `timeout`; others when it cannot be made.
+    /// [`FsError::Locked`] when a living process holds it for all of `timeout`; others when it cannot be
+    /// made.
     pub fn take(path: &Path, timeout: Duration) -> Result<Self, FsError> {
         let until = Instant::now() + timeout;
         loop {
@@ -111,13 +129,17 @@ impl DirLock {
     }
 
     fn sign(path: &Path) -> Result<Self, FsError> {
-        let lock = Self { path: path.to_owned(), content: format!("{}:{}", std::process::id(), seconds_now()) };
+        let lock =
+            Self { path: path.to_owned(), content: format!("{}:{}", std::process::id(), seconds_now()) };
         // Not synced: a lock need not outlive a power cut, and the time without a pid must be short.
         let mut options = OpenOptions::new();
         let pid = path.join("pid");
         let file = options.write(true).create_new(true).mode(0o600).open(&pid);
-        // Half a name is nobody's: with a full disk the lock would stay, and a script has no way to tell whose it was.
-        let sign = |mut file: fs::File| file.write_all(lock.content.as_bytes()).inspect_err(|_| drop(fs::remove_file(&pid)));
+        // Half a name is nobody's: with a full disk the lock would stay, and a script has no way to tell
+        // whose it was.
+        let sign = |mut file: fs::File| {
+            file.write_all(lock.content.as_bytes()).inspect_err(|_| drop(fs::remove_file(&pid)))
+        };
         file.and_then(sign).map_err(FsError::io("sign the lock", path))?;
         Ok(lock)
     }
@@ -155,7 +177,11 @@ fn holder(path: &Path) -> Result<Holder, FsError> {
     // An empty pid file is being written just now.
     let Some(content) = atomic::read(&path.join("pid"), 256)?.filter(|content| !content.is_empty()) else {
         let age = meta.modified().ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
-        return Ok(if age < UNSIGNED { Holder::Lives("a process that did not sign it yet".into()) } else { Holder::Gone(None) });
+        return Ok(if age < UNSIGNED {
+            Holder::Lives("a process that did not sign it yet".into())
+        } else {
+            Holder::Gone(None)
+        });
     };
     let text = String::from_utf8_lossy(&content).trim().to_owned();
     let mut left = left_behind();
@@ -244,7 +270,9 @@ mod tests {
 
     #[test]
     fn a_living_holder_keeps_its_lock() {
-        for content in [format!("{}:{}", std::process::id(), seconds_now()), format!("{}\n", std::process::id())] {
+        for content in
+            [format!("{}:{}", std::process::id(), seconds_now()), format!("{}\n", std::process::id())]
+        {
             let (_dir, path) = with_pid(&content);
             assert!(matches!(DirLock::take(&path, SOON), Err(FsError::Locked { .. })), "{content}");
             assert_eq!(fs::read_to_string(path.join("pid")).unwrap(), content);
@@ -261,7 +289,11 @@ mod tests {
         for content in [dead.as_str(), reused.as_str(), "nonsense"] {
             let (dir, path) = with_pid(content);
             let lock = DirLock::take(&path, SOON).unwrap();
-            assert!(fs::read_to_string(path.join("pid")).unwrap().starts_with(&format!("{}:", std::process::id())));
+            assert!(
+                fs::read_to_string(path.join("pid"))
+                    .unwrap()
+                    .starts_with(&format!("{}:", std::process::id()))
+            );
             drop(lock);
             assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "{content}");
         }

@@ -1,4 +1,5 @@
-//! Files: where they lie, how they are written so that no reader ever sees half of one, how they are followed.
+//! Files: where they lie, how they are written so that no reader ever sees half of one, how they are
+//! followed.
 
 pub mod atomic;
 pub mod error;

@@ -1,5 +1,6 @@
-//! Handoff files that Claude or a person wrote by hand, in the form of the first source document: `CHANNEL-PID.md` and `CHANNEL.md` in the
-//! directory of handoffs. hopty reads them and leaves them where they are.
+//! Handoff files that Claude or a person wrote by hand, in the form of the first source document:
+//! `CHANNEL-PID.md` and `CHANNEL.md` in the directory of handoffs. hopty reads them and leaves them where
+//! they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,15 @@ pub struct OwnFile {
     pub text: String,
 }
 
-/// Those of a channel and of the Claude `pid` that were written since `since`, the one of the process first. hopty's own view of that
-/// name is none. With them, in sentences, why others of those names were left out.
+/// Those of a channel and of the Claude `pid` that were written since `since`, the one of the process first.
+/// hopty's own view of that name is none. With them, in sentences, why others of those names were left out.
 #[must_use]
-pub fn find(claude: &Path, channel: &Channel, pid: Option<u32>, since: WallTime) -> (Vec<OwnFile>, Vec<String>) {
+pub fn find(
+    claude: &Path,
+    channel: &Channel,
+    pid: Option<u32>,
+    since: WallTime,
+) -> (Vec<OwnFile>, Vec<String>) {
     let names = pid.map(|pid| pid::name(channel, pid)).into_iter().chain([format!("{channel}.md")]);
     let (mut found, mut left) = (Vec::new(), Vec::new());
     for path in names.map(|name| claude.join("handoff").join(name)) {
@@ -33,7 +39,9 @@ pub fn find(claude: &Path, channel: &Channel, pid: Option<u32>, since: WallTime)
             continue;
         }
         match read(&path, since) {
-            Ok(Some(text)) if !text.trim().is_empty() && !pid::is_ours(&text) => found.push(OwnFile { path, text }),
+            Ok(Some(text)) if !text.trim().is_empty() && !pid::is_ours(&text) => {
+                found.push(OwnFile { path, text })
+            }
             Ok(_) => {}
             Err(error) => left.push(format!("hopty ignores a handoff file: {error}.")),
         }
@@ -44,7 +52,8 @@ pub fn find(claude: &Path, channel: &Channel, pid: Option<u32>, since: WallTime)
 /// Their texts, each below its path.
 #[must_use]
 pub fn joined(found: &[OwnFile]) -> Option<String> {
-    let texts: Vec<String> = found.iter().map(|file| format!("From {}:\n\n{}\n", file.path.display(), file.text.trim())).collect();
+    let texts: Vec<String> =
+        found.iter().map(|file| format!("From {}:\n\n{}\n", file.path.display(), file.text.trim())).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
@@ -89,19 +98,31 @@ mod tests {
         write("web-78.md", "**Task:** another Claude's", 1_795_000_001);
         assert_eq!(look().0, ["**Task:** the pier", "**Task:** the wall"]);
         write("web.md", "**Task:** of yesterday", 1_794_999_999);
-        write("web-77.md", "# Handoff State\n\n<!-- HANDOFF-ID: HO-20261120-142950-c74cc080 -->\n", 1_795_000_001);
+        write(
+            "web-77.md",
+            "# Handoff State\n\n<!-- HANDOFF-ID: HO-20261120-142950-c74cc080 -->\n",
+            1_795_000_001,
+        );
         assert_eq!(look(), (vec![], vec![]));
         write("web-77.md", &"x".repeat(65_537), 1_795_000_001);
         write("web.md", "open to all", 1_795_000_001);
         fs::set_permissions(at.join("web.md"), fs::Permissions::from_mode(0o666)).unwrap();
         let (found, left) = look();
-        assert!(found.is_empty() && left[0].contains("longer than 65536 bytes") && left[1].contains("other users"), "{left:?}");
+        assert!(
+            found.is_empty()
+                && left[0].contains("longer than 65536 bytes")
+                && left[1].contains("other users"),
+            "{left:?}"
+        );
         for name in ["web.md", "web-77.md"] {
             fs::remove_file(at.join(name)).unwrap();
         }
         nix::unistd::mkfifo(&at.join("web-77.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         symlink("/etc/passwd", at.join("web.md")).unwrap();
         let (found, left) = look();
-        assert!(found.is_empty() && left[0].contains("is a FIFO") && left[1].contains("symbolic link"), "{left:?}");
+        assert!(
+            found.is_empty() && left[0].contains("is a FIFO") && left[1].contains("symbolic link"),
+            "{left:?}"
+        );
     }
 }

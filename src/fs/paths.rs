@@ -23,7 +23,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// From the environment, given as a function so that a test can give its own. `None` without a home directory.
+    /// From the environment, given as a function so that a test can give its own. `None` without a home
+    /// directory.
     #[must_use]
     pub fn from_env(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Self> {
         let absolute = |name: &str| var(name).map(PathBuf::from).filter(|p| p.is_absolute());
@@ -56,7 +57,8 @@ impl Paths {
         self.home.is_dir()
     }
 
-    /// The same with everything of hopty's, and what Claude has no other place for, below a directory of this session alone.
+    /// The same with everything of hopty's, and what Claude has no other place for, below a directory of this
+    /// session alone.
     #[must_use]
     pub fn within(&self, private: &Path) -> Self {
         let mut paths = Paths { state: private.to_owned(), ..self.clone() };
@@ -145,17 +147,25 @@ impl Paths {
     /// The settings files that Claude reads for a project: user, project, local.
     #[must_use]
     pub fn claude_settings(&self, project: &Path) -> [PathBuf; 3] {
-        [self.claude.join("settings.json"), project.join(".claude/settings.json"), project.join(".claude/settings.local.json")]
+        [
+            self.claude.join("settings.json"),
+            project.join(".claude/settings.json"),
+            project.join(".claude/settings.local.json"),
+        ]
     }
 
     /// `.claude.json`, beside the directory by default and inside it when `CLAUDE_CONFIG_DIR` names one.
     #[must_use]
     pub fn claude_json(&self) -> PathBuf {
-        if self.claude == self.home.join(".claude") { self.home.join(".claude.json") } else { self.claude.join(".claude.json") }
+        if self.claude == self.home.join(".claude") {
+            self.home.join(".claude.json")
+        } else {
+            self.claude.join(".claude.json")
+        }
     }
 
-    /// Whether `path` may be the transcript of a conversation: `C/projects/PROJECT/ID.jsonl`, which is a regular file of this
-    /// user or not there yet.
+    /// Whether `path` may be the transcript of a conversation: `C/projects/PROJECT/ID.jsonl`, which is a
+    /// regular file of this user or not there yet.
     #[must_use]
     pub fn may_be_transcript(&self, path: &Path, conversation: &ConversationId) -> bool {
         let projects = self.claude.join("projects");

@@ -1,7 +1,8 @@
 //! The project that a directory belongs to: the top of its git work tree, else the directory itself.
 //!
-//! Found by looking for `.git` on the way up, as git does; nothing of the repository is run, and nothing of its configuration is read.
-//! A linked worktree is a project of its own: it has other files and another branch, and often another job.
+//! Found by looking for `.git` on the way up, as git does; nothing of the repository is run, and nothing of
+//! its configuration is read. A linked worktree is a project of its own: it has other files and another
+//! branch, and often another job.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ pub enum Scope {
     Channel,
 }
 
-/// The project of `dir`, without links as far as it exists. A directory that is gone belongs to the work tree that it was in.
+/// The project of `dir`, without links as far as it exists. A directory that is gone belongs to the work tree
+/// that it was in.
 #[must_use]
 pub fn project_of(dir: &Path) -> PathBuf {
     let dir = registry::real(dir);
@@ -32,13 +34,17 @@ fn top_of(dir: &Path) -> Option<&Path> {
     let mut there = dir.ancestors().skip_while(|above| !above.is_dir()).peekable();
     let device = there.peek()?.metadata().ok()?.dev();
     // What is mounted from elsewhere is not part of a work tree above it.
-    there.take_while(|above| above.metadata().is_ok_and(|meta| meta.dev() == device)).find(|above| is_top(above))
+    there
+        .take_while(|above| above.metadata().is_ok_and(|meta| meta.dev() == device))
+        .find(|above| is_top(above))
 }
 
 fn is_top(dir: &Path) -> bool {
     let git = dir.join(".git");
     match git.metadata() {
-        Ok(meta) if meta.is_dir() => git.join("HEAD").symlink_metadata().is_ok() && git.join("objects").is_dir(),
+        Ok(meta) if meta.is_dir() => {
+            git.join("HEAD").symlink_metadata().is_ok() && git.join("objects").is_dir()
+        }
         Ok(meta) if meta.is_file() => {
             let link = safe_file::read(&git, FileRule::of_claude(LINK_CAP));
             link.is_ok_and(|link| link.is_some_and(|link| link.starts_with(b"gitdir: ")))

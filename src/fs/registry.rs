@@ -59,7 +59,8 @@ pub fn channel_of(claude_dir: &Path, dir: &Path) -> Result<Channel, RegistryErro
     Ok(registry.covering(&real(dir), resolved).map_or_else(Channel::global, |(_, channel)| channel))
 }
 
-/// Puts `dir`, which must be an absolute path without links, under `channel`. Everything else in the file stays.
+/// Puts `dir`, which must be an absolute path without links, under `channel`. Everything else in the file
+/// stays.
 ///
 /// # Errors
 /// As [`read`], and when it cannot be locked or written; the file is as it was then.

@@ -6,10 +6,12 @@ use nix::sys::statvfs::statvfs;
 
 /// What a session needs at its start: hooks, settings, the first lines of its journal. In bytes.
 pub const FOR_SESSION: u64 = 128 << 10;
-/// What a handoff needs: its record with a patch, the document, the manifest, each beside its old self. In bytes.
+/// What a handoff needs: its record with a patch, the document, the manifest, each beside its old self. In
+/// bytes.
 pub const FOR_HANDOFF: u64 = 1 << 20;
 
-/// Why `least` bytes cannot be written below `dir`; `None` where they can, or where the file system does not say.
+/// Why `least` bytes cannot be written below `dir`; `None` where they can, or where the file system does not
+/// say.
 #[must_use]
 pub fn lack(dir: &Path, least: u64) -> Option<String> {
     let stat = statvfs(dir).ok()?;

@@ -1,7 +1,7 @@
 //! Following a file that grows: only what is new is read, and a file that was replaced or cut is begun again.
 //!
-//! A file that was cut and has grown past the place since is known by the bytes before that place, which are read again. What is
-//! no file (a pipe, a device, a directory) is never read and never waited for.
+//! A file that was cut and has grown past the place since is known by the bytes before that place, which are
+//! read again. What is no file (a pipe, a device, a directory) is never read and never waited for.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +17,8 @@ pub enum TailRead {
     Bytes(usize),
     /// Nothing new.
     Nothing,
-    /// The file was cut or replaced: what was read before no longer counts, the next read begins at its start.
+    /// The file was cut or replaced: what was read before no longer counts, the next read begins at its
+    /// start.
     Anew,
 }
 
@@ -72,7 +73,8 @@ impl Tail {
         if n > 0 {
             let mut now = [0; BEFORE];
             let now = &mut now[..self.last.len()];
-            let as_before = file.read_exact_at(now, self.offset - self.last.len() as u64).is_ok() && *now == *self.last;
+            let as_before =
+                file.read_exact_at(now, self.offset - self.last.len() as u64).is_ok() && *now == *self.last;
             if !as_before {
                 return self.anew();
             }
@@ -197,7 +199,11 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             make(&path);
             assert_eq!(all_or_error(&mut tail), "", "{name}");
-            if path.is_dir() { std::fs::remove_dir(&path).unwrap() } else { std::fs::remove_file(&path).unwrap() }
+            if path.is_dir() {
+                std::fs::remove_dir(&path).unwrap()
+            } else {
+                std::fs::remove_file(&path).unwrap()
+            }
         }
     }
 

@@ -1,5 +1,6 @@
-//! Claude's list of tasks, `C/tasks/CONVERSATION`: one file a task. The next conversation of a hand-over begins with a copy of
-//! it, so that each has a list of its own and `/clear` begins an empty one, as without hopty.
+//! Claude's list of tasks, `C/tasks/CONVERSATION`: one file a task. The next conversation of a hand-over
+//! begins with a copy of it, so that each has a list of its own and `/clear` begins an empty one, as without
+//! hopty.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -51,7 +52,12 @@ mod tests {
     fn a_list_is_copied_once_and_nothing_that_is_no_file() {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().to_owned();
-        let paths = Paths { state: base.join("s"), config: base.join("c"), claude: base.join("claude"), home: base.clone() };
+        let paths = Paths {
+            state: base.join("s"),
+            config: base.join("c"),
+            claude: base.join("claude"),
+            home: base.clone(),
+        };
         let id = |n: u32| format!("{n:08x}-94b9-4841-b82f-a62cfb8efdc0").parse::<ConversationId>().unwrap();
         carry(&paths, &id(1), &id(2)).unwrap();
         let dir = |n| base.join("claude/tasks").join(id(n).to_string());
@@ -63,12 +69,17 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", dir(1).join("6.json")).unwrap();
         nix::unistd::mkfifo(&dir(1).join("7.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         carry(&paths, &id(1), &id(2)).unwrap();
-        let mut names: Vec<_> = fs::read_dir(dir(2)).unwrap().flatten().map(|file| file.file_name()).collect();
+        let mut names: Vec<_> =
+            fs::read_dir(dir(2)).unwrap().flatten().map(|file| file.file_name()).collect();
         names.sort();
         assert_eq!(names, [".highwatermark", "1.json"]);
         fs::write(dir(2).join("1.json"), "changed").unwrap();
         carry(&paths, &id(1), &id(2)).unwrap();
-        assert_eq!(fs::read_to_string(dir(2).join("1.json")).unwrap(), "changed", "a list that is there stays");
+        assert_eq!(
+            fs::read_to_string(dir(2).join("1.json")).unwrap(),
+            "changed",
+            "a list that is there stays"
+        );
         assert_eq!(fs::read_to_string(dir(1).join("1.json")).unwrap(), "one");
     }
 }

@@ -1,5 +1,5 @@
-//! The order in which the store changes names and files, for the tests of what a power cut leaves (`power_tests`). Outside of
-//! tests every function here is empty; nothing depends on what it is told.
+//! The order in which the store changes names and files, for the tests of what a power cut leaves
+//! (`power_tests`). Outside of tests every function here is empty; nothing depends on what it is told.
 
 pub(super) use to::*;
 

@@ -17,8 +17,8 @@ pub struct TranscriptExtent {
     pub written: SystemTime,
 }
 
-/// Gives every line of the file to `line`, as long as the file was when this began: one that grows faster than it is
-/// read must not be read for ever. A last line without an end is given when it looks whole.
+/// Gives every line of the file to `line`, as long as the file was when this began: one that grows faster
+/// than it is read must not be read for ever. A last line without an end is given when it looks whole.
 ///
 /// # Errors
 /// When it is no file, or cannot be read.

@@ -1,5 +1,6 @@
-//! Which directories Claude trusts: its record of a directory, or of one above it up to the root of the repository. A clone
-//! below a trusted directory is not trusted by that (measured on 2.1.330), or nobody would be asked about it.
+//! Which directories Claude trusts: its record of a directory, or of one above it up to the root of the
+//! repository. A clone below a trusted directory is not trusted by that (measured on 2.1.330), or nobody
+//! would be asked about it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,8 @@ pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
     read(&paths.claude_json(), MAX_STATE).is_some_and(|state| is_accepted(&state, &places))
 }
 
-/// `dir` and what is above it, up to the root of its repository; and the main work tree of a linked one: where Claude's own state may
-/// say something about `dir`.
+/// `dir` and what is above it, up to the root of its repository; and the main work tree of a linked one:
+/// where Claude's own state may say something about `dir`.
 #[must_use]
 pub fn places(dir: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
@@ -36,7 +37,8 @@ pub fn places(dir: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The main work tree of a linked one. Only if the repository knows of it, too: anybody can write a `.git` that names one.
+/// The main work tree of a linked one. Only if the repository knows of it, too: anybody can write a `.git`
+/// that names one.
 fn main_work_tree(link: &Path) -> Option<PathBuf> {
     let line = |path: &Path| {
         let text = String::from_utf8(read(path, MAX_LINK)?).ok()?;
@@ -63,25 +65,37 @@ mod tests {
     fn trust_reaches_down_to_the_next_repository() {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
-        let paths = Paths { state: base.join("s"), config: base.join("c"), claude: base.join(".claude"), home: base.clone() };
+        let paths = Paths {
+            state: base.join("s"),
+            config: base.join("c"),
+            claude: base.join(".claude"),
+            home: base.clone(),
+        };
         let (work, clone) = (base.join("work"), base.join("work/clone"));
         std::fs::create_dir_all(clone.join("src")).unwrap();
         std::fs::create_dir_all(work.join("plain/deep")).unwrap();
         let trust = |dirs: &[&Path]| {
-            let of = |dir: &Path| (dir.display().to_string(), serde_json::json!({"hasTrustDialogAccepted": true}));
+            let of =
+                |dir: &Path| (dir.display().to_string(), serde_json::json!({"hasTrustDialogAccepted": true}));
             let projects: serde_json::Map<_, _> = dirs.iter().map(|dir| of(dir)).collect();
-            std::fs::write(base.join(".claude.json"), serde_json::json!({"projects": projects}).to_string()).unwrap();
+            std::fs::write(base.join(".claude.json"), serde_json::json!({"projects": projects}).to_string())
+                .unwrap();
         };
         assert!(!is_trusted(&paths, &work), "no record at all");
         trust(&[&work]);
         std::fs::create_dir(clone.join(".git")).unwrap();
         assert!(is_trusted(&paths, &work) && is_trusted(&paths, &work.join("plain/deep")));
-        assert!(!is_trusted(&paths, &clone) && !is_trusted(&paths, &clone.join("src")), "a clone is asked about");
+        assert!(
+            !is_trusted(&paths, &clone) && !is_trusted(&paths, &clone.join("src")),
+            "a clone is asked about"
+        );
         assert!(!is_trusted(&paths, &base) && !is_trusted(&paths, &base.join("gone")));
         let link = base.join("link");
         std::os::unix::fs::symlink(&clone, &link).unwrap();
         trust(&[&clone]);
-        assert!(is_trusted(&paths, &link) && is_trusted(&paths, &clone.join("src")) && !is_trusted(&paths, &work));
+        assert!(
+            is_trusted(&paths, &link) && is_trusted(&paths, &clone.join("src")) && !is_trusted(&paths, &work)
+        );
     }
 
     #[test]

@@ -49,8 +49,8 @@ impl Watcher {
         Watcher { inotify: None, watched: BTreeMap::new() }
     }
 
-    /// Watches a directory for files that appear, change or go. A directory that is not there yet makes the watcher
-    /// look from time to time, until it is.
+    /// Watches a directory for files that appear, change or go. A directory that is not there yet makes the
+    /// watcher look from time to time, until it is.
     pub fn add(&mut self, dir: &Path) {
         let inside = AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_CLOSE_WRITE
@@ -68,7 +68,8 @@ impl Watcher {
         self.watch(path, ITSELF | AddWatchFlags::IN_ATTRIB);
     }
 
-    /// What was moved away is not what is at `path` now, even where nothing told of it: a directory above it may have been moved.
+    /// What was moved away is not what is at `path` now, even where nothing told of it: a directory above it
+    /// may have been moved.
     fn watch(&mut self, path: &Path, flags: AddWatchFlags) {
         let identity = std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         if let Some(before) = self.watched.get(path) {
@@ -98,7 +99,8 @@ impl Watcher {
         self.watched.contains_key(dir)
     }
 
-    /// Whether nothing tells at all (no inotify, or its limit is reached: the kernel gives a user 128 of them).
+    /// Whether nothing tells at all (no inotify, or its limit is reached: the kernel gives a user 128 of
+    /// them).
     #[must_use]
     pub fn is_blind(&self) -> bool {
         self.inotify.is_none()

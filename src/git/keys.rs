@@ -1,7 +1,7 @@
 //! The keys of git's configuration that are taken over, from the person's and from the repository's.
 //!
-//! A list of what may pass, not of what may not: a key that runs something is not on it, known or not. Those that are only say how
-//! files are compared and which branch follows which.
+//! A list of what may pass, not of what may not: a key that runs something is not on it, known or not. Those
+//! that are only say how files are compared and which branch follows which.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -33,8 +33,15 @@ const PLAIN: [&str; 21] = [
     "status.renames",
 ];
 /// Extensions of the repository's format that need nothing from a reader of this kind.
-const SILENT: [&str; 7] =
-    ["noop", "noop-v1", "partialclone", "preciousobjects", "relativeworktrees", "worktreeconfig", "compatobjectformat"];
+const SILENT: [&str; 7] = [
+    "noop",
+    "noop-v1",
+    "partialclone",
+    "preciousobjects",
+    "relativeworktrees",
+    "worktreeconfig",
+    "compatobjectformat",
+];
 /// The longest value that is taken over, in bytes.
 const VALUE_CAP: usize = 4096;
 /// How many keys are taken over.
@@ -81,7 +88,9 @@ impl GitKeys {
 
     /// Whether a key is set to true.
     pub(super) fn is_true(&self, key: &str) -> bool {
-        self.last(key).is_some_and(|value| ["true", "yes", "on", "1"].iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes())))
+        self.last(key).is_some_and(|value| {
+            ["true", "yes", "on", "1"].iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        })
     }
 
     /// What may be taken over, in order; of branches, only `branch` and the remote that it follows.
@@ -93,8 +102,13 @@ impl GitKeys {
             wanted.extend(followed.map(|name| format!("remote.{name}.fetch")));
             wanted.extend([remote, merge]);
         }
-        let pairs = self.pairs().filter(|(key, value)| wanted.iter().any(|one| one == key) && value.len() <= VALUE_CAP);
-        pairs.take(KEYS_CAP).map(|(key, value)| (key.to_owned(), OsString::from_vec(value.to_vec()))).collect()
+        let pairs = self
+            .pairs()
+            .filter(|(key, value)| wanted.iter().any(|one| one == key) && value.len() <= VALUE_CAP);
+        pairs
+            .take(KEYS_CAP)
+            .map(|(key, value)| (key.to_owned(), OsString::from_vec(value.to_vec())))
+            .collect()
     }
 
     /// The repository's format as a configuration of its own.
@@ -134,7 +148,9 @@ impl GitKeys {
             value => {
                 trusted
                     || value == top.as_bytes()
-                    || value.strip_suffix(b"*").is_some_and(|above| above.ends_with(b"/") && top.as_bytes().starts_with(above))
+                    || value
+                        .strip_suffix(b"*")
+                        .is_some_and(|above| above.ends_with(b"/") && top.as_bytes().starts_with(above))
             }
         })
     }
@@ -157,8 +173,14 @@ mod tests {
         );
         let taken = listed.harmless(Some("m=x.y"));
         let names: Vec<&str> = taken.iter().map(|(key, _)| key.as_str()).collect();
-        let expected =
-            ["core.autocrlf", "core.filemode", "remote.origin.fetch", "branch.m=x.y.remote", "branch.m=x.y.merge", "diff.renames"];
+        let expected = [
+            "core.autocrlf",
+            "core.filemode",
+            "remote.origin.fetch",
+            "branch.m=x.y.remote",
+            "branch.m=x.y.merge",
+            "diff.renames",
+        ];
         assert_eq!(names, expected);
         assert_eq!((taken[1].1.to_str(), taken[5].1.to_str()), (Some("true"), Some("copies\nand more")));
         assert_eq!(listed.harmless(None).len(), 3);
@@ -171,12 +193,19 @@ mod tests {
         let first = "[core]\n\tbare = false\n\trepositoryformatversion = 0\n";
         assert_eq!(format("").unwrap(), first);
         assert_eq!(format("extensions.anything\n1|").unwrap(), first);
-        let second = format("core.repositoryformatversion\n1|extensions.objectformat\nsha256|extensions.partialclone\norigin|");
+        let second = format(
+            "core.repositoryformatversion\n1|extensions.objectformat\nsha256|extensions.partialclone\norigin|",
+        );
         assert!(second.unwrap().ends_with("= 1\n[extensions]\n\tobjectformat = sha256\n"));
-        for odd in
-            ["extensions.objectformat\nsha256\n[core]\nfsmonitor=x|", "extensions.new\ntrue|", "extensions.refstorage\nfiles:x|"]
-        {
-            assert!(format(&format!("core.repositoryformatversion\n1|{odd}")).unwrap_err().contains("not known"), "{odd}");
+        for odd in [
+            "extensions.objectformat\nsha256\n[core]\nfsmonitor=x|",
+            "extensions.new\ntrue|",
+            "extensions.refstorage\nfiles:x|",
+        ] {
+            assert!(
+                format(&format!("core.repositoryformatversion\n1|{odd}")).unwrap_err().contains("not known"),
+                "{odd}"
+            );
         }
         assert!(format("core.repositoryformatversion\n2|").is_err());
     }

@@ -1,9 +1,10 @@
 //! The state of a git work tree, read without running anything that the work tree or its configuration names.
 //!
-//! Two walls (`docs/adr/0009-git-in-a-private-directory.md`). git never sees the repository's own directory: `repository`
-//! finds it, `private` makes another one beside it that links to the data and has a configuration of ours, with the few
-//! harmless keys that `keys` takes over. And git runs in a `sandbox` in which the kernel lets it start no process and
-//! open no socket. Where either cannot be had, git is not run, and the error says so.
+//! Two walls (`docs/adr/0009-git-in-a-private-directory.md`). git never sees the repository's own directory:
+//! `repository` finds it, `private` makes another one beside it that links to the data and has a
+//! configuration of ours, with the few harmless keys that `keys` takes over. And git runs in a `sandbox` in
+//! which the kernel lets it start no process and open no socket. Where either cannot be had, git is not run,
+//! and the error says so.
 
 mod keys;
 mod new_files;

@@ -1,8 +1,8 @@
 //! Untracked files as a patch that `git apply` takes.
 //!
-//! git only lists them. Their content is read here, because git would run what attributes name: regular files of this user and
-//! links, on the file system of the work tree and never through a linked directory, up to the bounds below. What is left out is
-//! named.
+//! git only lists them. Their content is read here, because git would run what attributes name: regular files
+//! of this user and links, on the file system of the work tree and never through a linked directory, up to
+//! the bounds below. What is left out is named.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,18 +28,32 @@ const LIST_CAP: usize = 1 << 20;
 /// How many files that are left out are named.
 const NAMED: usize = 20;
 /// What hopty writes into a project for other tools: nobody's work.
-const OWN: [&str; 3] =
-    ["--exclude=/.claude/claudikins-acm/", "--exclude=/.claude/auto-execution/.handoff-requested", "--exclude=/.claude/memory/raw/"];
+const OWN: [&str; 3] = [
+    "--exclude=/.claude/claudikins-acm/",
+    "--exclude=/.claude/auto-execution/.handoff-requested",
+    "--exclude=/.claude/memory/raw/",
+];
 
-/// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left out.
+/// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left
+/// out.
 pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     if !state.changed.iter().any(|(code, _)| code == "??") {
         return;
     }
-    let args: Vec<&str> = ["ls-files", "--others", "--exclude-standard", "-z"].into_iter().chain(OWN).collect();
+    let args: Vec<&str> =
+        ["ls-files", "--others", "--exclude-standard", "-z"].into_iter().chain(OWN).collect();
     let listed = match git.ask(&args, LIST_CAP) {
-        Ok(output) if output.cut == Some(KillReason::Size) || output.status.is_some_and(|status| status.success()) => output.stdout,
-        _ => return state.notes.push("new files are not in changes.patch: git did not list them in time".to_owned()),
+        Ok(output)
+            if output.cut == Some(KillReason::Size)
+                || output.status.is_some_and(|status| status.success()) =>
+        {
+            output.stdout
+        }
+        _ => {
+            return state
+                .notes
+                .push("new files are not in changes.patch: git did not list them in time".to_owned());
+        }
     };
     // The last part is empty, or was cut.
     let mut paths: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
@@ -48,7 +62,9 @@ pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     let mut left = Vec::new();
     for (n, path) in paths.iter().enumerate() {
         let made = match n {
-            0..FILES_CAP if Instant::now() < git.until() => one(git.top(), path, room.min(PATCH_CAP).saturating_sub(patch.len())),
+            0..FILES_CAP if Instant::now() < git.until() => {
+                one(git.top(), path, room.min(PATCH_CAP).saturating_sub(patch.len()))
+            }
             _ => Err("over the limit"),
         };
         match made {
@@ -58,7 +74,8 @@ pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     }
     state.new_files = patch;
     if !left.is_empty() {
-        let shown = left.iter().take(NAMED).map(|(path, why)| format!("{} ({why})", String::from_utf8_lossy(path)));
+        let shown =
+            left.iter().take(NAMED).map(|(path, why)| format!("{} ({why})", String::from_utf8_lossy(path)));
         let more = left.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         state.notes.extend(lines(shown).map(|line| format!("not in changes.patch: {line}")));
@@ -115,7 +132,8 @@ fn one(top: &Path, path: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
 /// A file that is added, as git writes it.
 fn addition(path: &[u8], mode: &str, content: &[u8]) -> Vec<u8> {
     let (old, new) = (quoted(b"a/", path), quoted(b"b/", path));
-    let mut part = [b"diff --git ".as_slice(), &old, b" ", &new, b"\nnew file mode ", mode.as_bytes(), b"\n"].concat();
+    let mut part =
+        [b"diff --git ".as_slice(), &old, b" ", &new, b"\nnew file mode ", mode.as_bytes(), b"\n"].concat();
     if content.is_empty() {
         return part;
     }
@@ -139,7 +157,8 @@ fn addition(path: &[u8], mode: &str, content: &[u8]) -> Vec<u8> {
     part
 }
 
-/// A path as git writes it with `core.quotePath=false`: in quotes when it has a character that would end or hide it.
+/// A path as git writes it with `core.quotePath=false`: in quotes when it has a character that would end or
+/// hide it.
 fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
     if !path.iter().any(odd) {

@@ -12,7 +12,12 @@ const LONG: Limits = Limits { time: Duration::from_secs(60), patch: 8 << 20 };
 fn git(dir: &Path, args: &[&str]) -> Output {
     let who = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-C"];
     let mut command = Command::new("git");
-    command.args(who).arg(dir).args(args).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command
+        .args(who)
+        .arg(dir)
+        .args(args)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
     command.output().unwrap()
 }
 
@@ -40,7 +45,8 @@ fn state(dir: &Path) -> GitState {
 fn tree(dir: &Path, without: &[&str]) -> String {
     let excluded: Vec<String> = without.iter().map(|path| format!(":(exclude){path}")).collect();
     done(dir, &["reset", "-q"]);
-    let args: Vec<&str> = ["add", "-A", "--", "."].into_iter().chain(excluded.iter().map(String::as_str)).collect();
+    let args: Vec<&str> =
+        ["add", "-A", "--", "."].into_iter().chain(excluded.iter().map(String::as_str)).collect();
     done(dir, &args);
     done(dir, &["write-tree"])
 }
@@ -73,7 +79,10 @@ fn the_patch_makes_the_same_tree_in_a_clone() {
         ("crlf", b"one\r\ntwo\r"),
         ("latin", b"gr\xfcn\n"),
         (" lead and trail ", b"x\n"),
-        ("diff", b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-no\n+yes\ndiff --git a/x b/x\n\\ No newline at end of file\n"),
+        (
+            "diff",
+            b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-no\n+yes\ndiff --git a/x b/x\n\\ No newline at end of file\n",
+        ),
         ("-n", b"x\n"),
         ("b => c", b"  \t\n"),
     ];
@@ -108,7 +117,10 @@ fn what_is_left_out_is_named() {
     let state = state(dir.path());
     let clone = applied(dir.path(), &state);
     assert_eq!(tree(clone.path(), &[]), tree(dir.path(), &["binary", "big", "inner", "fifo"]));
-    assert_eq!(state.notes, ["not in changes.patch: big (over 256 KiB), binary (binary), inner/ (a repository of its own)"]);
+    assert_eq!(
+        state.notes,
+        ["not in changes.patch: big (over 256 KiB), binary (binary), inner/ (a repository of its own)"]
+    );
 }
 
 #[test]
@@ -120,7 +132,10 @@ fn there_is_an_end_to_files_and_bytes() {
     let many = state(dir.path());
     assert_eq!(many.new_files.windows(13).filter(|text| *text == b"new file mode").count(), 200);
     let said = many.notes.join("\n");
-    assert!(said.contains("200 (over the limit), 201") && said.ends_with("219 (over the limit), and 10 more"), "{said}");
+    assert!(
+        said.contains("200 (over the limit), 201") && said.ends_with("219 (over the limit), and 10 more"),
+        "{said}"
+    );
     for n in 0..230 {
         fs::write(dir.path().join(format!("{n:03}")), "x".repeat(100_000)).unwrap();
     }

@@ -6,16 +6,23 @@ use std::process::Command;
 
 use super::*;
 
-/// What makes each, in an empty directory: the work tree is `w`. Before it, `w` has been made with the files a, b and c.
+/// What makes each, in an empty directory: the work tree is `w`. Before it, `w` has been made with the files
+/// a, b and c.
 const TABLE: [(&str, &str); 31] = [
     ("changed", "echo two >a; echo new >d"),
-    ("staged and changed", "echo two >a; git add a; echo three >a; git rm -q b; mkdir d; echo x >d/e; git add -N d/e"),
+    (
+        "staged and changed",
+        "echo two >a; git add a; echo three >a; git rm -q b; mkdir d; echo x >d/e; git add -N d/e",
+    ),
     ("renamed", "seq 100 >l; git add l; git commit -qm l; git mv l m; echo more >>m; git mv a n"),
     ("binary", "head -c 5000 /bin/sh >a; head -c 300 /bin/sh >n; git add n"),
     ("mode and kind", "chmod +x a; ln -sf a b; rm c; mkdir c; echo x >c/d"),
     ("mode is not looked at", "git config core.filemode false; chmod +x a; echo two >b"),
     ("links", "ln -s a l; git add l; git commit -qm l; ln -sf b l"),
-    ("names", "printf x >\"$(printf 'n\\303\\244me')\"; printf x >'new\nline'; printf x >'quo\"te'; git add .; echo two >a"),
+    (
+        "names",
+        "printf x >\"$(printf 'n\\303\\244me')\"; printf x >'new\nline'; printf x >'quo\"te'; git add .; echo two >a",
+    ),
     (
         "names that are not UTF-8",
         "printf x >\"$(printf 'n\\344me')\"; git add .; git commit -qm n; printf y >\"$(printf 'n\\344me')\"",
@@ -43,7 +50,10 @@ const TABLE: [(&str, &str); 31] = [
         "follows another",
         "git branch up; git branch -q -u up; git commit -q --allow-empty -m 1; git checkout -q up; git commit -q --allow-empty -m 2; git checkout -q main",
     ),
-    ("a clone", "cd ..; git clone -q w v; rm -rf w; mv v w; cd w; git commit -q --allow-empty -m 1; echo two >a"),
+    (
+        "a clone",
+        "cd ..; git clone -q w v; rm -rf w; mv v w; cd w; git commit -q --allow-empty -m 1; echo two >a",
+    ),
     (
         "a shallow clone",
         "git commit -q --allow-empty -m 1; cd ..; git clone -q --depth 1 file://$PWD/w v; mv w u; mv v w; cd w; git commit -q --allow-empty -m 2",
@@ -69,7 +79,10 @@ const TABLE: [(&str, &str); 31] = [
         "a submodule of which nothing is there",
         "git clone -q . ../s; git -c protocol.file.allow=always submodule --quiet add ../s sub; git commit -qm s; git submodule -q deinit -f sub; echo two >a",
     ),
-    ("another repository in it", "git clone -q . in; touch in/new; mkdir d; git clone -q . d/in; echo two >a"),
+    (
+        "another repository in it",
+        "git clone -q . in; touch in/new; mkdir d; git clone -q . d/in; echo two >a",
+    ),
     (
         "sparse",
         "mkdir d e; touch d/x e/x; git add .; git commit -qm d; git sparse-checkout init --cone; git sparse-checkout set d; echo 1 >d/x; touch d/y",
@@ -93,7 +106,8 @@ const TABLE: [(&str, &str); 31] = [
 ];
 
 fn sh(dir: &Path, script: &str) -> bool {
-    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].map(|name| (name, "t"));
+    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"]
+        .map(|name| (name, "t"));
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(dir).envs(who).env("GIT_CONFIG_COUNT", "0");
     let output = command.output().unwrap();
@@ -103,7 +117,11 @@ fn sh(dir: &Path, script: &str) -> bool {
 
 fn plain(dir: &Path, args: &[&str]) -> Vec<u8> {
     let mut command = Command::new("git");
-    command.args(["--no-optional-locks", "-c", "core.quotePath=false"]).args(args).current_dir(dir).env("LC_ALL", "C");
+    command
+        .args(["--no-optional-locks", "-c", "core.quotePath=false"])
+        .args(args)
+        .current_dir(dir)
+        .env("LC_ALL", "C");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
@@ -111,19 +129,32 @@ fn plain(dir: &Path, args: &[&str]) -> Vec<u8> {
 
 /// Compares what `read` says with plain git, twice, and that nothing was written.
 fn compare(what: &str, work: &Path) {
-    let args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
+    let args = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+    ];
     let expected = parse_status(&plain(work, &args));
     let base = if expected.head.is_some() { "HEAD" } else { "--cached" };
-    let diff = |how: &[&str]| plain(work, &[&["diff", "--ignore-submodules=dirty", "--no-color"], how].concat());
+    let diff =
+        |how: &[&str]| plain(work, &[&["diff", "--ignore-submodules=dirty", "--no-color"], how].concat());
     let (patch, stat) = (diff(&["--binary", base]), diff(&["--stat=120", base]));
-    let index = || work.join(String::from_utf8(plain(work, &["rev-parse", "--git-path", "index"])).unwrap().trim());
-    let stamp = |path: &Path| fs::metadata(path).map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec())).ok();
+    let index =
+        || work.join(String::from_utf8(plain(work, &["rev-parse", "--git-path", "index"])).unwrap().trim());
+    let stamp =
+        |path: &Path| fs::metadata(path).map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec())).ok();
     let before = stamp(&index());
     let limits = Limits { time: Duration::from_secs(60), patch: 1 << 20 };
     let state = read(work, work, limits).unwrap_or_else(|error| panic!("{what}: {error}")).unwrap();
-    let notes: Vec<&String> = state.notes.iter().filter(|note| !note.ends_with("/ (a repository of its own)")).collect();
+    let notes: Vec<&String> =
+        state.notes.iter().filter(|note| !note.ends_with("/ (a repository of its own)")).collect();
     assert_eq!(notes, Vec::<&String>::new(), "{what}");
-    let facts = |state: &GitState| (state.branch.clone(), state.head.clone(), state.upstream.clone(), state.ahead_behind);
+    let facts = |state: &GitState| {
+        (state.branch.clone(), state.head.clone(), state.upstream.clone(), state.ahead_behind)
+    };
     assert_eq!(facts(&state), facts(&expected), "{what}");
     assert_eq!(state.changed, expected.changed, "{what}");
     assert_eq!(String::from_utf8_lossy(&state.patch), String::from_utf8_lossy(&patch), "{what}");
@@ -134,7 +165,10 @@ fn compare(what: &str, work: &Path) {
 
 fn made(script: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    assert!(sh(dir.path(), "git init -q -b main w && cd w && touch b c && echo one >a && git add . && git commit -qm x"));
+    assert!(sh(
+        dir.path(),
+        "git init -q -b main w && cd w && touch b c && echo one >a && git add . && git commit -qm x"
+    ));
     sh(&dir.path().join("w"), script);
     dir
 }
@@ -153,6 +187,9 @@ fn a_patch_can_be_applied() {
     let work = dir.path().join("w");
     let state = read(&work, &work, Limits::default()).unwrap().unwrap();
     fs::write(dir.path().join("changes.patch"), &state.patch).unwrap();
-    assert!(sh(dir.path(), "cp -r w v && cd v && git reset -q --hard && git apply ../changes.patch && cmp a ../w/a"));
+    assert!(sh(
+        dir.path(),
+        "cp -r w v && cd v && git reset -q --hard && git apply ../changes.patch && cmp a ../w/a"
+    ));
     assert!(sh(&dir.path().join("v"), "test -x b && test -L l && test -e d && test ! -e c"));
 }

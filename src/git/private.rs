@@ -1,7 +1,7 @@
 //! A git directory of our own beside the repository's: links to its data, and not its configuration.
 //!
-//! What git would read from the repository and act on (`config`, hooks, aliases, remotes, drivers) is not in it, so there is
-//! nothing to run. `.gitattributes` may name drivers, but none is defined anywhere.
+//! What git would read from the repository and act on (`config`, hooks, aliases, remotes, drivers) is not in
+//! it, so there is nothing to run. `.gitattributes` may name drivers, but none is defined anywhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -58,11 +58,12 @@ struct Private {
 }
 
 impl WorkTreeGit {
-    /// For the work tree that `dir` is in; `None` outside of one. No git is taken from `project`, nor from a work tree.
+    /// For the work tree that `dir` is in; `None` outside of one. No git is taken from `project`, nor from a
+    /// work tree.
     ///
     /// # Errors
-    /// When there is no git that can be run safely, when the repository is another user's, has no work tree here, or is of a
-    /// form that is not known.
+    /// When there is no git that can be run safely, when the repository is another user's, has no work tree
+    /// here, or is of a form that is not known.
     pub(super) fn open(dir: &Path, project: &Path, until: Instant) -> Result<Option<Self>, GitError> {
         let Some(repository) = Repository::find(dir)? else { return Ok(None) };
         let search = std::env::var_os("PATH").unwrap_or_default();
@@ -75,7 +76,8 @@ impl WorkTreeGit {
         }
         fs::write(git.private.common.path().join("config"), own.format()?).map_err(GitError::Private)?;
         let personal = git.personal()?;
-        if let Some(part) = repository.foreign_part().filter(|_| !personal.trusts(repository.top.as_os_str())) {
+        if let Some(part) = repository.foreign_part().filter(|_| !personal.trusts(repository.top.as_os_str()))
+        {
             return Err(GitError::Foreign(part.display().to_string()));
         }
         if !repository.is_linked() {
@@ -128,10 +130,13 @@ impl WorkTreeGit {
     fn keys(&self, mut command: Command, what: &str) -> Result<GitKeys, GitError> {
         let output = run(&mut command, self.until, KEYS_CAP).map_err(GitError::of_start)?;
         match output {
-            RunOutput { cut: None, status: Some(status), stdout, .. } if status.success() => Ok(GitKeys::new(stdout)),
+            RunOutput { cut: None, status: Some(status), stdout, .. } if status.success() => {
+                Ok(GitKeys::new(stdout))
+            }
             RunOutput { cut: Some(super::run::KillReason::Time), .. } => Err(GitError::TimedOut),
             RunOutput { stderr, .. } => {
-                let said = String::from_utf8_lossy(&stderr).lines().next().unwrap_or("it is too long").to_owned();
+                let said =
+                    String::from_utf8_lossy(&stderr).lines().next().unwrap_or("it is too long").to_owned();
                 Err(GitError::Failed(format!("{what} cannot be read: {said}")))
             }
         }
@@ -150,7 +155,10 @@ impl WorkTreeGit {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         sandbox::confine(&mut command);
-        command.env_clear().envs(ALWAYS.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)))).envs(SETTINGS);
+        command
+            .env_clear()
+            .envs(ALWAYS.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+            .envs(SETTINGS);
         command.args(["--no-pager", "-c", "core.quotePath=false"]);
         command.current_dir(self.private.common.path()).env("GIT_DIR", &self.private.own);
         command
@@ -173,14 +181,17 @@ fn check_place(own: &GitKeys, repository: &Repository) -> Result<(), GitError> {
 impl Private {
     fn new(repository: &Repository) -> io::Result<Self> {
         let common = make(&repository.top)?;
-        let own = if repository.is_linked() { common.path().join("worktree") } else { common.path().to_owned() };
+        let own =
+            if repository.is_linked() { common.path().join("worktree") } else { common.path().to_owned() };
         link(&SHARED, &repository.common, common.path())?;
         if repository.is_linked() {
             fs::create_dir_all(own.join("info"))?;
             fs::write(own.join("commondir"), "..\n")?;
         }
         link(&OWN, &repository.own, &own)?;
-        for (n, entry) in fs::read_dir(&repository.own)?.take(SPLIT_CAP.1).flatten().filter(is_split).enumerate() {
+        for (n, entry) in
+            fs::read_dir(&repository.own)?.take(SPLIT_CAP.1).flatten().filter(is_split).enumerate()
+        {
             if n < SPLIT_CAP.0 {
                 symlink(entry.path(), own.join(entry.file_name()))?;
             }
@@ -196,15 +207,22 @@ fn is_split(entry: &fs::DirEntry) -> bool {
 
 /// A directory that only this user can enter, and that git does not list as a part of the work tree.
 fn make(top: &Path) -> io::Result<TempDir> {
-    let places = [std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), Some(std::env::temp_dir()), Some("/dev/shm".into())];
+    let places = [
+        std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from),
+        Some(std::env::temp_dir()),
+        Some("/dev/shm".into()),
+    ];
     let mut why = io::Error::other("there is no directory for temporary files");
     for place in places.into_iter().flatten() {
         match place.canonicalize().map(|place| (place.starts_with(top), place)) {
             Ok((true, _)) => {}
-            Ok((false, place)) => match tempfile::Builder::new().prefix("hopty-git-").permissions(only_ours()).tempdir_in(place) {
-                Ok(dir) => return Ok(dir),
-                Err(error) => why = error,
-            },
+            Ok((false, place)) => {
+                match tempfile::Builder::new().prefix("hopty-git-").permissions(only_ours()).tempdir_in(place)
+                {
+                    Ok(dir) => return Ok(dir),
+                    Err(error) => why = error,
+                }
+            }
             Err(error) => why = error,
         }
     }
@@ -226,10 +244,13 @@ fn link(names: &[&str], from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What stands in `HEAD`. It may be a link to a branch, as git once made it; git does not follow one out of its directory.
+/// What stands in `HEAD`. It may be a link to a branch, as git once made it; git does not follow one out of
+/// its directory.
 fn head(path: &Path) -> io::Result<Vec<u8>> {
     match fs::read_link(path) {
-        Ok(target) if target.starts_with("refs") => Ok([b"ref: ", target.as_os_str().as_bytes(), b"\n"].concat()),
+        Ok(target) if target.starts_with("refs") => {
+            Ok([b"ref: ", target.as_os_str().as_bytes(), b"\n"].concat())
+        }
         _ => read_small(path),
     }
 }

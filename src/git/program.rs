@@ -10,7 +10,8 @@ use super::run::{KillReason, run};
 use super::sandbox;
 use super::state::GitError;
 
-/// The oldest git that is run: the first that can be told not to read the person's configuration (`GIT_CONFIG_GLOBAL`).
+/// The oldest git that is run: the first that can be told not to read the person's configuration
+/// (`GIT_CONFIG_GLOBAL`).
 const OLDEST: (u32, u32) = (2, 32);
 /// The most output of `git version` that is read, in bytes.
 const VERSION_CAP: usize = 4096;
@@ -23,9 +24,9 @@ pub(super) struct GitProgram {
     pub(super) version: String,
 }
 
-/// The first git in `search` (as in `PATH`) that runs in the sandbox and is new enough. One that lies in `project` or in a work
-/// tree, this or another, is passed over, and so is one whose place depends on the working directory: anybody's repository could
-/// bring a `git` along.
+/// The first git in `search` (as in `PATH`) that runs in the sandbox and is new enough. One that lies in
+/// `project` or in a work tree, this or another, is passed over, and so is one whose place depends on the
+/// working directory: anybody's repository could bring a `git` along.
 ///
 /// # Errors
 /// When there is none: why the first one does not do.
@@ -96,7 +97,8 @@ mod tests {
     }
 
     fn found(search: &[&Path], project: &Path) -> Result<PathBuf, GitError> {
-        let found = find(&std::env::join_paths(search).unwrap(), project, Instant::now() + Duration::from_secs(60));
+        let found =
+            find(&std::env::join_paths(search).unwrap(), project, Instant::now() + Duration::from_secs(60));
         found.map(|program| program.path)
     }
 
@@ -112,13 +114,22 @@ mod tests {
         fs::create_dir(outer.join(".git")).unwrap();
         fs::create_dir_all(base.join("linked")).unwrap();
         std::os::unix::fs::symlink(tree.join("bin/git"), base.join("linked/git")).unwrap();
-        let hostile =
-            [tree.join("bin"), outer.join("bin"), base.join("linked"), PathBuf::from("."), PathBuf::from("bin"), PathBuf::new()];
+        let hostile = [
+            tree.join("bin"),
+            outer.join("bin"),
+            base.join("linked"),
+            PathBuf::from("."),
+            PathBuf::from("bin"),
+            PathBuf::new(),
+        ];
         let mut search: Vec<&Path> = hostile.iter().map(PathBuf::as_path).collect();
         assert!(matches!(found(&search, &tree), Err(GitError::NoGit)));
         search.push(&good);
         assert_eq!(found(&search, &tree).unwrap(), good.join("git"));
-        assert!(matches!(found(&search, &good), Err(GitError::NoGit)), "not from the work trees of others either");
+        assert!(
+            matches!(found(&search, &good), Err(GitError::NoGit)),
+            "not from the work trees of others either"
+        );
         assert_eq!(found(&search, Path::new("/")).unwrap(), good.join("git"));
     }
 
@@ -138,6 +149,9 @@ mod tests {
         assert_eq!(refused("old"), "git 2.31.8 is too old: 2.32 is needed");
         assert_eq!(refused("older"), "git 1.7.10.4 is too old: 2.32 is needed");
         assert!(refused("mute").contains("does not print its version"));
-        assert_eq!(found(&[&place("old"), &place("mute"), &place("vendor")], Path::new("/")).unwrap(), place("vendor/git"));
+        assert_eq!(
+            found(&[&place("old"), &place("mute"), &place("vendor")], Path::new("/")).unwrap(),
+            place("vendor/git")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Where a work tree and the parts of its repository are, found without git and without reading a configuration.
+//! Where a work tree and the parts of its repository are, found without git and without reading a
+//! configuration.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
@@ -22,7 +23,8 @@ pub(super) struct Repository {
     pub(super) top: PathBuf,
     /// What belongs to this work tree alone: `HEAD` and `index`.
     pub(super) own: PathBuf,
-    /// What all work trees of the repository share: objects and refs. The same as `own`, but for a linked worktree.
+    /// What all work trees of the repository share: objects and refs. The same as `own`, but for a linked
+    /// worktree.
     pub(super) common: PathBuf,
 }
 
@@ -30,7 +32,8 @@ impl Repository {
     /// The repository of the work tree that `dir` is in; `None` outside of one.
     ///
     /// # Errors
-    /// When `dir` cannot be read, is in a repository without a work tree, or its `.git` leads to no repository.
+    /// When `dir` cannot be read, is in a repository without a work tree, or its `.git` leads to no
+    /// repository.
     pub(super) fn find(dir: &Path) -> Result<Option<Self>, GitError> {
         let dir = dir.canonicalize().map_err(GitError::Place)?;
         let device = dir.metadata().map_err(GitError::Place)?.dev();
@@ -157,7 +160,10 @@ mod tests {
         fs::create_dir(dir.path().join("sub")).unwrap();
         for link in ["gitdir: nowhere\n", "elsewhere\n", ""] {
             fs::write(dir.path().join("sub/.git"), link).unwrap();
-            assert!(matches!(Repository::find(&dir.path().join("sub")), Err(GitError::Failed(_))), "{link:?}");
+            assert!(
+                matches!(Repository::find(&dir.path().join("sub")), Err(GitError::Failed(_))),
+                "{link:?}"
+            );
         }
     }
 }

@@ -32,7 +32,8 @@ pub(super) enum KillReason {
     Size,
 }
 
-/// Runs a command until `until` at the latest, and keeps at most `cap` bytes of its output. It gets no input and no terminal.
+/// Runs a command until `until` at the latest, and keeps at most `cap` bytes of its output. It gets no input
+/// and no terminal.
 pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<RunOutput> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: setsid is async-signal-safe and touches no memory.
@@ -64,7 +65,8 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
         }
         // Rounded up, so that the last millisecond is not spent in a loop.
         let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
-        let (out_ready, err_ready) = wait(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), timeout)?;
+        let (out_ready, err_ready) =
+            wait(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), timeout)?;
         if out_ready && let Some(stream) = stdout.as_mut() {
             match stream.read(&mut buffer)? {
                 0 => stdout = None,
@@ -89,7 +91,8 @@ type Fd<'a> = Option<std::os::fd::BorrowedFd<'a>>;
 
 /// Which of the two can be read or is at its end.
 fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(bool, bool)> {
-    let mut fds: Vec<PollFd<'_>> = [stdout, stderr].into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    let mut fds: Vec<PollFd<'_>> =
+        [stdout, stderr].into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     match poll(&mut fds, timeout) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => {}
         Err(error) => return Err(error.into()),

@@ -1,7 +1,8 @@
-//! What the kernel keeps git from: starting processes, opening sockets, signalling others, and changing any file.
+//! What the kernel keeps git from: starting processes, opening sockets, signalling others, and changing any
+//! file.
 //!
-//! A second wall, behind [`super::private`]: it holds for what nobody thought of. What it lets pass: git may become another program
-//! (`execve`, by which it is started), which then runs under the same filter.
+//! A second wall, behind [`super::private`]: it holds for what nobody thought of. What it lets pass: git may
+//! become another program (`execve`, by which it is started), which then runs under the same filter.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -19,8 +20,8 @@ const ARCH: Option<u32> = Some(0xc000_00f3);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const ARCH: Option<u32> = None;
 
-/// What begins another process, reaches another host or another process, or does either past a filter (rings, other programs' memory,
-/// files by their handle).
+/// What begins another process, reaches another host or another process, or does either past a filter (rings,
+/// other programs' memory, files by their handle).
 const FORBIDDEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
@@ -119,8 +120,8 @@ const MEMORY: u64 = 4 << 30;
 /// What [`confine`] fails with where the kernel has no such filters.
 pub(super) const UNAVAILABLE: i32 = libc::ENOTSUP;
 
-/// Has `command` run without the right to start a process, to open a socket, to signal another or to change a file. Threads stay
-/// possible, and reading; of what is open already (its output) it may write to all.
+/// Has `command` run without the right to start a process, to open a socket, to signal another or to change a
+/// file. Threads stay possible, and reading; of what is open already (its output) it may write to all.
 ///
 /// Starting it fails with [`UNAVAILABLE`] where this cannot be had.
 pub(super) fn confine(command: &mut Command) {
@@ -128,7 +129,9 @@ pub(super) fn confine(command: &mut Command) {
     // SAFETY: between fork and exec only system calls are made, on memory that was allocated before.
     unsafe {
         command.pre_exec(move || {
-            for (which, most) in [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_FSIZE, 0), (libc::RLIMIT_DATA, MEMORY)] {
+            for (which, most) in
+                [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_FSIZE, 0), (libc::RLIMIT_DATA, MEMORY)]
+            {
                 // One that cannot be set is lower already.
                 let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
                 libc::setrlimit(which, &raw const limit);
@@ -144,7 +147,8 @@ fn install(filter: &[sock_filter]) -> Result<(), ()> {
     if filter.is_empty() {
         return Err(());
     }
-    let program = sock_fprog { len: u16::try_from(filter.len()).map_err(|_| ())?, filter: filter.as_ptr().cast_mut() };
+    let program =
+        sock_fprog { len: u16::try_from(filter.len()).map_err(|_| ())?, filter: filter.as_ptr().cast_mut() };
     let (on, none, mode): (c_ulong, c_ulong, c_ulong) = (1, 0, libc::SECCOMP_MODE_FILTER.into());
     // SAFETY: the kernel copies the program, which outlives the call, and does not write to it.
     let done = unsafe {
@@ -154,20 +158,24 @@ fn install(filter: &[sock_filter]) -> Result<(), ()> {
     if done { Ok(()) } else { Err(()) }
 }
 
-/// The filter as the kernel's small machine runs it for every call; empty where the architecture is not known.
+/// The filter as the kernel's small machine runs it for every call; empty where the architecture is not
+/// known.
 fn filter() -> Vec<sock_filter> {
     let Some(arch) = ARCH else { return Vec::new() };
     let code = |class: u32, how: u32| u16::try_from(class | how).unwrap_or_default();
-    let load = |at: u32| sock_filter { code: code(libc::BPF_LD, libc::BPF_W | libc::BPF_ABS), jt: 0, jf: 0, k: at };
+    let load =
+        |at: u32| sock_filter { code: code(libc::BPF_LD, libc::BPF_W | libc::BPF_ABS), jt: 0, jf: 0, k: at };
     let answer = |k: u32| sock_filter { code: code(libc::BPF_RET, libc::BPF_K), jt: 0, jf: 0, k };
     // Skips the answer that follows it unless the condition holds.
-    let unless = |how: u32, k: u32| sock_filter { code: code(libc::BPF_JMP, how | libc::BPF_K), jt: 0, jf: 1, k };
+    let unless =
+        |how: u32, k: u32| sock_filter { code: code(libc::BPF_JMP, how | libc::BPF_K), jt: 0, jf: 1, k };
     let number = |call: c_long| u32::try_from(call).unwrap_or(u32::MAX);
     let error = |errno: i32| answer(libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
     let refuse = error(libc::EPERM);
 
     // Another architecture's calls have other numbers: a program of such a one gets nothing done.
-    let mut program = vec![load(ARCH_AT), sock_filter { jt: 1, jf: 0, ..unless(libc::BPF_JEQ, arch) }, refuse];
+    let mut program =
+        vec![load(ARCH_AT), sock_filter { jt: 1, jf: 0, ..unless(libc::BPF_JEQ, arch) }, refuse];
     program.extend([load(NUMBER_AT), unless(libc::BPF_JGE, X32), refuse]);
     for call in FORBIDDEN {
         program.extend([unless(libc::BPF_JEQ, number(*call)), refuse]);
@@ -188,8 +196,9 @@ fn filter() -> Vec<sock_filter> {
         answer(libc::SECCOMP_RET_ALLOW),
         refuse,
     ]);
-    // git takes the lock of an index even when it is told to take none. When it starts it opens `/dev/null` to read and write, to see
-    // that its first three descriptors are open: whoever opens a file in this way gets the first of them, which is `/dev/null` to read.
+    // git takes the lock of an index even when it is told to take none. When it starts it opens `/dev/null`
+    // to read and write, to see that its first three descriptors are open: whoever opens a file in this way
+    // gets the first of them, which is `/dev/null` to read.
     let writes = |call: c_long, argument: u32| {
         [
             sock_filter { jt: 0, jf: 6, ..unless(libc::BPF_JEQ, number(call)) },
@@ -234,7 +243,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ran = dir.path().join("ran");
         assert_eq!(confined("echo out; exit 3").status.code(), Some(3));
-        for script in ["touch RAN; true", "(echo x > RAN)", "touch RAN & wait", "x=$(touch RAN)", "echo x | touch RAN"] {
+        for script in
+            ["touch RAN; true", "(echo x > RAN)", "touch RAN & wait", "x=$(touch RAN)", "echo x | touch RAN"]
+        {
             let output = confined(&script.replace("RAN", ran.to_str().unwrap()));
             assert!(!ran.exists(), "{script}: {output:?}");
         }
@@ -266,14 +277,20 @@ mod tests {
             std::fs::create_dir_all(inside.join("empty")).unwrap();
             let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
             let look = || {
-                let mut all: Vec<_> = std::fs::read_dir(inside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                let mut all: Vec<_> =
+                    std::fs::read_dir(inside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
                 all.sort();
                 let meta = std::fs::metadata(inside.join("old")).unwrap();
-                let times = (std::os::unix::fs::MetadataExt::ctime_nsec(&meta), meta.modified().unwrap(), meta.permissions());
+                let times = (
+                    std::os::unix::fs::MetadataExt::ctime_nsec(&meta),
+                    meta.modified().unwrap(),
+                    meta.permissions(),
+                );
                 (all, std::fs::read(inside.join("old")).unwrap(), times)
             };
             let before = look();
-            let script = format!("cd '{}'; {}", inside.display(), script.replace("OTHER", &other.id().to_string()));
+            let script =
+                format!("cd '{}'; {}", inside.display(), script.replace("OTHER", &other.id().to_string()));
             let output = confined(&script);
             assert!(!output.status.success(), "{script}: {output:?}");
             assert!(String::from_utf8_lossy(&output.stderr).contains(refusal), "{script}: {output:?}");
@@ -291,7 +308,9 @@ mod tests {
         confine(&mut command);
         // SAFETY: `does` makes system calls only.
         unsafe {
-            command.pre_exec(move || if does() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPROTO)) });
+            command.pre_exec(
+                move || if does() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPROTO)) },
+            );
         }
         command.status().is_ok_and(|status| status.success())
     }

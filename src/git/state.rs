@@ -1,4 +1,5 @@
-//! The state of a work tree: branch, head, what is changed, and the patch of everything that is not committed.
+//! The state of a work tree: branch, head, what is changed, and the patch of everything that is not
+//! committed.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,7 +23,14 @@ const STAT_CAP: usize = 64 << 10;
 /// How much is kept of the staged and of the unstaged patch each, in bytes.
 const PART_CAP: usize = 128 << 10;
 /// A diff in one form, and of submodules only the commit.
-const DIFF: [&str; 6] = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"];
+const DIFF: [&str; 6] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=dirty",
+    "--submodule=short",
+];
 /// Of how many changed paths it is asked whether a filter changes them.
 const ATTRIBUTES_CAP: usize = 200;
 /// How many changed paths are kept.
@@ -33,8 +41,8 @@ const PATHS_CAP: usize = 2000;
 pub struct Limits {
     /// For all runs together (`handoff.git_timeout`).
     pub time: Duration,
-    /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied. 0: none is asked
-    /// for (`handoff.diff`).
+    /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied. 0:
+    /// none is asked for (`handoff.diff`).
     pub patch: usize,
 }
 
@@ -112,15 +120,27 @@ pub fn version(project: &Path, time: Duration) -> Result<String, GitError> {
 /// in `project` or in a work tree is run.
 ///
 /// # Errors
-/// When git cannot be run safely, refuses, or its status takes too long. A diff that takes too long or is too big is left out,
-/// and a note says so.
+/// When git cannot be run safely, refuses, or its status takes too long. A diff that takes too long or is too
+/// big is left out, and a note says so.
 pub fn read(dir: &Path, project: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
     read_until(dir, project, limits, Instant::now() + limits.time)
 }
 
-fn read_until(dir: &Path, project: &Path, limits: Limits, until: Instant) -> Result<Option<GitState>, GitError> {
+fn read_until(
+    dir: &Path,
+    project: &Path,
+    limits: Limits,
+    until: Instant,
+) -> Result<Option<GitState>, GitError> {
     let Some(git) = WorkTreeGit::open(dir, project, until)? else { return Ok(None) };
-    let args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
+    let args = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+    ];
     let output = git.ask(&args, STATUS_CAP).map_err(GitError::of_start)?;
     if output.cut == Some(KillReason::Time) {
         return Err(GitError::TimedOut);
@@ -149,8 +169,8 @@ fn read_until(dir: &Path, project: &Path, limits: Limits, until: Instant) -> Res
     Ok(Some(state))
 }
 
-/// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps; of `dir` where
-/// nothing can be told of the other. Where git was not run, the notes say why.
+/// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps;
+/// of `dir` where nothing can be told of the other. Where git was not run, the notes say why.
 #[must_use]
 pub fn of_work(dir: &Path, moved: Option<&str>, limits: Limits) -> Option<GitState> {
     let until = Instant::now() + limits.time;
@@ -162,7 +182,8 @@ pub fn of_work(dir: &Path, moved: Option<&str>, limits: Limits) -> Option<GitSta
             None
         })
     };
-    let there = moved.and_then(|moved| Some(GitState { dir: Some(moved.to_owned()), ..at(Path::new(moved))? }));
+    let there =
+        moved.and_then(|moved| Some(GitState { dir: Some(moved.to_owned()), ..at(Path::new(moved))? }));
     let state = there.or_else(|| at(dir));
     match (state, notes.is_empty()) {
         (None, true) => None,
@@ -177,13 +198,16 @@ struct DiffRunner<'a> {
 }
 
 impl DiffRunner<'_> {
-    /// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say all of it.
+    /// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say
+    /// all of it.
     fn diff(&self, how: &[&str], what: &str, state: &mut GitState, cap: usize) -> Option<Vec<u8>> {
         // Before the first commit there is no head to compare with, only what is staged.
         let base = if state.head.is_some() { "HEAD" } else { "--cached" };
         let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
         let why = match self.git.ask(&args, cap) {
-            Ok(RunOutput { cut: None, status: Some(status), stdout, .. }) if status.success() => return Some(stdout),
+            Ok(RunOutput { cut: None, status: Some(status), stdout, .. }) if status.success() => {
+                return Some(stdout);
+            }
             Ok(RunOutput { cut: Some(KillReason::Time), .. }) => "did not finish in time",
             Ok(RunOutput { cut: Some(KillReason::Size), .. }) => "is too long",
             Ok(_) | Err(_) => "could not be created",
@@ -192,21 +216,32 @@ impl DiffRunner<'_> {
         None
     }
 
-    /// A note where changed files go through a filter, which is not run: they are compared as they lie on disk.
+    /// A note where changed files go through a filter, which is not run: they are compared as they lie on
+    /// disk.
     fn filters(&self, state: &mut GitState) {
         let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path.as_str());
-        let args: Vec<&str> = ["check-attr", "-z", "filter", "--"].into_iter().chain(tracked.take(ATTRIBUTES_CAP)).collect();
-        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten() else { return };
+        let args: Vec<&str> =
+            ["check-attr", "-z", "filter", "--"].into_iter().chain(tracked.take(ATTRIBUTES_CAP)).collect();
+        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten() else {
+            return;
+        };
         let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
-        let values = fields.chunks_exact(3).map(|row| row[2]).filter(|value| !matches!(*value, b"unspecified" | b"unset" | b"set"));
+        let values = fields
+            .chunks_exact(3)
+            .map(|row| row[2])
+            .filter(|value| !matches!(*value, b"unspecified" | b"unset" | b"set"));
         let names: BTreeSet<_> = values.map(String::from_utf8_lossy).collect();
         if !names.is_empty() {
             let names: Vec<&str> = names.iter().take(3).map(|name| &**name).collect();
-            state.notes.push(format!("filters are not run ({}): their files are compared as they are on disk", names.join(", ")));
+            state.notes.push(format!(
+                "filters are not run ({}): their files are compared as they are on disk",
+                names.join(", ")
+            ));
         }
     }
 
-    /// The beginnings of the staged and of the unstaged patch. Where all is of one kind, it is the patch that is there.
+    /// The beginnings of the staged and of the unstaged patch. Where all is of one kind, it is the patch that
+    /// is there.
     fn parts(&self, state: &mut GitState) {
         let tracked = || state.changed.iter().map(|(code, _)| code.as_bytes()).filter(|code| *code != b"??");
         let staged = tracked().any(|code| code.first() != Some(&b'.'));
@@ -235,7 +270,9 @@ fn parse_status(bytes: &[u8]) -> GitState {
             "#" => {
                 match rest.split_once(' ') {
                     Some(("branch.oid", oid)) if oid != "(initial)" => state.head = Some(oid.to_owned()),
-                    Some(("branch.head", branch)) if branch != "(detached)" => state.branch = Some(branch.to_owned()),
+                    Some(("branch.head", branch)) if branch != "(detached)" => {
+                        state.branch = Some(branch.to_owned())
+                    }
                     Some(("branch.upstream", upstream)) => state.upstream = Some(upstream.to_owned()),
                     Some(("branch.ab", counts)) => state.ahead_behind = ahead_behind(counts),
                     _ => {}

@@ -62,7 +62,8 @@ fn item_091_staged_and_unstaged_changes_are_kept_apart() {
     assert!(only.unstaged.is_empty() && only.staged == only.patch);
     fs::write(dir.path().join("d"), "three\n").unwrap();
     let both = read(dir.path(), LONG).unwrap().unwrap();
-    let (staged, unstaged) = (String::from_utf8(both.staged).unwrap(), String::from_utf8(both.unstaged).unwrap());
+    let (staged, unstaged) =
+        (String::from_utf8(both.staged).unwrap(), String::from_utf8(both.unstaged).unwrap());
     assert!(staged.contains("+two") && !staged.contains("+three"));
     assert!(unstaged.contains("+three") && !unstaged.contains("+two"));
 }
@@ -109,7 +110,11 @@ fn a_conversation_that_moved_is_told_of_where_it_works() {
     // What is no repository, or is gone, leaves the session's own.
     for moved in [None, Some("/"), Some("/no/such/place")] {
         let here = of(moved);
-        assert_eq!((here.dir, here.branch.as_deref(), here.patch.is_empty()), (None, Some("main"), true), "{moved:?}");
+        assert_eq!(
+            (here.dir, here.branch.as_deref(), here.patch.is_empty()),
+            (None, Some("main"), true),
+            "{moved:?}"
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Connections to the socket: control lines, hook calls, clients. Who is there, what arrives, and when they are closed.
+//! Connections to the socket: control lines, hook calls, clients. Who is there, what arrives, and when they
+//! are closed.
 //!
 //! What becomes of a client's terminal is in `terminals`.
 
@@ -64,7 +65,8 @@ impl Host {
         // Who is gone altogether is not waited for until its turn comes: that may be never.
         let waits = self.connections.get(&id).is_some_and(|c| c.more || (c.held && !ready.gone));
         // Of one that is full no end is read.
-        let gone = life == Life::Closed || (ready.gone && self.connections.get(&id).is_some_and(|c| c.stream.is_full()));
+        let gone = life == Life::Closed
+            || (ready.gone && self.connections.get(&id).is_some_and(|c| c.stream.is_full()));
         if gone && !waits {
             self.connection_gone(id, "hangup");
         }
@@ -80,7 +82,8 @@ impl Host {
 
     /// Whether the child has enough to read, or enough is kept for it, so that the keyboard waits.
     pub(super) fn typing_waits(&self) -> bool {
-        self.keyboard.held.is_full() || self.child.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
+        self.keyboard.held.is_full()
+            || self.child.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
     }
 
     /// Whether it waits on this connection: its client's bytes come in frames.
@@ -126,7 +129,9 @@ impl Host {
 
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let wanted = &self.launch.config.program.update_env;
-        self.child.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
+        self.child.lent_env.extend(
+            attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())),
+        );
         let Some(connection) = self.connections.get_mut(&id) else { return 0 };
         connection.framed = true;
         let process = (connection.pid, connection.began);

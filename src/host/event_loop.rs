@@ -38,7 +38,8 @@ impl Host {
         }
         let now = self.clock.now();
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
-        let quiet = self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
+        let quiet =
+            self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
         let quiet = quiet && self.terminals.are_quiet();
         // A program that ended at once: its client is still on the way to fetch output and exit code.
         let fetched = !self.terminals.awaits_launcher();
@@ -46,13 +47,14 @@ impl Host {
         let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
         let reaped = self.child.run.as_ref().is_none_or(|run| !run.has_leftovers());
-        (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy)) || (now >= until && !owed)
+        (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy))
+            || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
     ///
-    /// While many bytes flow, only what they flow through is watched, and everything else once a millisecond: a `poll` costs by
-    /// the descriptor.
+    /// While many bytes flow, only what they flow through is watched, and everything else once a millisecond:
+    /// a `poll` costs by the descriptor.
     pub(super) fn turn(&mut self) -> bool {
         let now = self.clock.now();
         self.tidy_up(now);
@@ -126,9 +128,12 @@ impl Host {
         self.deadlines(now).into_iter().filter_map(|(_, at)| at).min()
     }
 
-    /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
-    /// `housekeeping` or in `settle`; debug builds and the laws hold that.
-    pub(super) fn deadlines(&self, now: Stamp) -> impl IntoIterator<Item = (&'static str, Option<Stamp>)> + use<> {
+    /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is
+    /// handled in `housekeeping` or in `settle`; debug builds and the laws hold that.
+    pub(super) fn deadlines(
+        &self,
+        now: Stamp,
+    ) -> impl IntoIterator<Item = (&'static str, Option<Stamp>)> + use<> {
         let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
@@ -144,11 +149,19 @@ impl Host {
             ("run", self.child.deadline(now)),
             (
                 "connection",
-                self.connections.iter().filter_map(|(id, c)| c.deadline(typing_waits && self.terminals.is_relayed(*id))).min(),
+                self.connections
+                    .iter()
+                    .filter_map(|(id, c)| c.deadline(typing_waits && self.terminals.is_relayed(*id)))
+                    .min(),
             ),
             ("terminals", self.terminals_deadline()),
             ("goodbye", self.goodbye.filter(|at| *at > now)),
-            ("asks", self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min())),
+            (
+                "asks",
+                self.goodbye.and_then(|_| {
+                    self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()
+                }),
+            ),
             ("socket", self.rebind_at),
             ("session file", self.session_file_at),
             ("journal", self.journal_deadline(now)),
@@ -158,19 +171,24 @@ impl Host {
         ]
     }
 
-    /// For debug builds: nothing was ready, and something is due that was due in the last turn as well. A few such turns are work
-    /// in slices; without end they are a busy loop.
+    /// For debug builds: nothing was ready, and something is due that was due in the last turn as well. A few
+    /// such turns are work in slices; without end they are a busy loop.
     #[cfg(debug_assertions)]
     fn note_idle_turn(&mut self, idle: bool) {
         /// More turns than the largest backlog of a connection or a transcript takes.
         const MOST: u32 = 20_000;
         let now = self.clock.now();
-        let due = self.deadlines(now).into_iter().find(|(_, at)| at.is_some_and(|at| at <= now)).filter(|_| idle);
+        let due =
+            self.deadlines(now).into_iter().find(|(_, at)| at.is_some_and(|at| at <= now)).filter(|_| idle);
         self.overdue = match (due, self.overdue) {
             (Some((name, _)), Some((known, turns))) if name == known => Some((name, turns + 1)),
             (due, _) => due.map(|(name, _)| (name, 1)),
         };
-        assert!(self.overdue.is_none_or(|(_, turns)| turns < MOST), "nobody handles the deadline: {:?}", self.overdue);
+        assert!(
+            self.overdue.is_none_or(|(_, turns)| turns < MOST),
+            "nobody handles the deadline: {:?}",
+            self.overdue
+        );
     }
 
     /// The same in the middle of a burst: what else is due can wait a millisecond.

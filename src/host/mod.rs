@@ -1,7 +1,8 @@
-//! The host: owns one pseudo-terminal, supervises what runs in it, and outlives terminals. One process a session, one
-//! thread, one `poll`.
+//! The host: owns one pseudo-terminal, supervises what runs in it, and outlives terminals. One process a
+//! session, one thread, one `poll`.
 //!
-//! It turns readiness into events, gives them to the supervisor and performs what comes back; it decides nothing itself.
+//! It turns readiness into events, gives them to the supervisor and performs what comes back; it decides
+//! nothing itself.
 //!
 //! | file | holds |
 //! |---|---|
@@ -152,10 +153,16 @@ pub struct Host {
 }
 
 impl Host {
-    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, place: SessionPlace) -> Result<Box<Host>, Ready> {
+    fn begin(
+        launch: Launch,
+        args: Vec<OsString>,
+        lent: Lent,
+        place: SessionPlace,
+    ) -> Result<Box<Host>, Ready> {
         let socket = place.socket.clone();
         // A host that cannot be made leaves no socket behind.
-        let host = Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
+        let host =
+            Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
         host.first_step()
     }
 
@@ -163,7 +170,8 @@ impl Host {
     fn new(launch: Launch, args: Vec<OsString>, lent: Lent, place: SessionPlace) -> Result<Box<Host>, Ready> {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
         let SessionPlace { paths, claim, listener, socket, private } = place;
-        let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
+        let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1])
+            .map_err(|e| internal("signals", &e))?;
         // One that is gone has no path, and is this process's all the same.
         let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
@@ -324,8 +332,8 @@ impl Host {
         self.note_turn();
     }
 
-    /// Leaves nothing behind but the journal and the session's last state, which was written when it was over. Whoever
-    /// waits for the end of its connection finds the name and the socket gone.
+    /// Leaves nothing behind but the journal and the session's last state, which was written when it was
+    /// over. Whoever waits for the end of its connection finds the name and the socket gone.
     fn tidy(&mut self) {
         self.journal.flush(LAST_WRITES);
         if let Some(run) = self.child.run.take() {
@@ -339,7 +347,8 @@ impl Host {
         self.claim.give_back();
         self.connections.clear();
         self.terminals.clear();
-        let (private, paths, days) = (self.private.take(), self.paths.clone(), self.launch.config.journal.keep_ended_days);
+        let (private, paths, days) =
+            (self.private.take(), self.paths.clone(), self.launch.config.journal.keep_ended_days);
         within(LAST_WRITES, move || match private {
             Some(private) => drop(private),
             None => session::sweep(&paths, days),

@@ -66,7 +66,10 @@ impl Host {
             Typing::Carried { .. } => self.type_carried(),
             Typing::Text { .. } => self.paste_sent(),
             Typing::GoOn { after } => self.paste_own(after.prompt()),
-            Typing::Enter if self.keyboard.queue.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => {
+            Typing::Enter
+                if self.keyboard.queue.is_submitting()
+                    && !matches!(self.phase(), Phase::Delivering { .. }) =>
+            {
                 self.enter_sent()
             }
             Typing::Enter => self.type_in(b"\r"),
@@ -145,11 +148,13 @@ impl Host {
     /// What is said to the person at the end; nothing where the program simply ended.
     pub(super) fn last_word(&self) -> Option<String> {
         use crate::core::supervisor::phase::EndCause;
-        let plain = self.exit.is_none_or(|exit| matches!(exit.cause, EndCause::Finished | EndCause::UserInterrupt));
+        let plain =
+            self.exit.is_none_or(|exit| matches!(exit.cause, EndCause::Finished | EndCause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
         let completed = self.recorder.supervisor.task_completed().then_some("Task completed!");
         let why = (self.keyboard.unsent.is_some() || !plain || waiting).then_some(self.why.as_str());
-        let words: Vec<&str> = completed.into_iter().chain(why).chain(self.keyboard.unsent.as_deref()).collect();
+        let words: Vec<&str> =
+            completed.into_iter().chain(why).chain(self.keyboard.unsent.as_deref()).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 

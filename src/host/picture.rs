@@ -31,7 +31,11 @@ impl Host {
                 return self.send(id, &line);
             }
             if lines == 0 {
-                let failure = Failure::new(Code::TooLarge, "the screen does not fit into an answer", "make the terminal smaller");
+                let failure = Failure::new(
+                    Code::TooLarge,
+                    "the screen does not fit into an answer",
+                    "make the terminal smaller",
+                );
                 return self.send(id, &error_line(request, &failure));
             }
             lines /= 2;
@@ -47,7 +51,8 @@ impl Host {
         picture(size, &String::from_utf8_lossy(&text), dump.is_none())
     }
 
-    /// What a program left on a screen that nobody looked at any more is kept for `hopty screen`: often it says why it ended.
+    /// What a program left on a screen that nobody looked at any more is kept for `hopty screen`: often it
+    /// says why it ended.
     pub(super) fn keep_last_screen(&mut self, seen: bool) {
         let path = self.paths.last_screen(&self.claim.name);
         if seen {

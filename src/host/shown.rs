@@ -58,13 +58,17 @@ impl Host {
         let fill = supervisor.fill();
         // A person who asks for it knows why.
         let full = match self.wished_by {
-            Some(RestartBy::Level) if fill.is_by_size(&supervisor.levels()) => format!("transcript of {} KiB, ", fill.bytes / 1024),
+            Some(RestartBy::Level) if fill.is_by_size(&supervisor.levels()) => {
+                format!("transcript of {} KiB, ", fill.bytes / 1024)
+            }
             Some(RestartBy::Level) if fill.tokens > 0 => format!("context {} % full, ", fill.percent()),
             _ => String::new(),
         };
         let into = match (self.next_handoff(), self.phase()) {
             (Some(id), _) => format!("handing over as {id}"),
-            (None, Phase::Stopping { why: StopFor::Restart { plan, .. }, .. }) if plan.start == StartKind::Resume => {
+            (None, Phase::Stopping { why: StopFor::Restart { plan, .. }, .. })
+                if plan.start == StartKind::Resume =>
+            {
                 let id = |id: Option<&ConversationId>| id.map(ToString::to_string).unwrap_or_default();
                 let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
                 format!("back in conversation {back}; the newer one: claude --resume {newer}")
@@ -82,8 +86,9 @@ impl Host {
         }
     }
 
-    /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it
-    /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
+    /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins
+    /// where it stood. The moves are relative, because the person's terminal may have begun further down than
+    /// ours.
     pub(super) fn without_the_box(&mut self) -> Vec<u8> {
         let shown = self.view().and_then(|view| view.prompt_box);
         let Some(run) = &mut self.child.run else { return Vec::new() };
@@ -108,12 +113,15 @@ impl Host {
         moves.unwrap_or_else(|| b"\r\n".to_vec())
     }
 
-    /// What stood above the prompt box on the alternate screen, for the primary one: it is in no terminal's history.
+    /// What stood above the prompt box on the alternate screen, for the primary one: it is in no terminal's
+    /// history.
     pub(super) fn last_lines(&mut self) -> Vec<u8> {
-        self.above_the_box(|screen, lines| if screen.alternate() { lines } else { Vec::new() }).unwrap_or_default()
+        self.above_the_box(|screen, lines| if screen.alternate() { lines } else { Vec::new() })
+            .unwrap_or_default()
     }
 
-    /// The same for the history that a later terminal gets: it is the one of the terminals that saw the old run end.
+    /// The same for the history that a later terminal gets: it is the one of the terminals that saw the old
+    /// run end.
     pub(super) fn left_above(&mut self) -> Option<Vec<u8>> {
         self.above_the_box(|screen, lines| [repaint::history(screen, usize::MAX).as_bytes(), &lines].concat())
     }
@@ -124,7 +132,10 @@ impl Host {
             let end = shown.map_or(usize::from(screen.size().1), |shown| shown.rows.start.saturating_sub(1));
             let lines = screen.lines();
             let above = &lines[..end.min(lines.len())];
-            let rows = match (above.iter().position(|line| !line.is_empty()), above.iter().rposition(|line| !line.is_empty())) {
+            let rows = match (
+                above.iter().position(|line| !line.is_empty()),
+                above.iter().rposition(|line| !line.is_empty()),
+            ) {
                 (Some(first), Some(last)) => repaint::rows(screen, first..last + 1),
                 _ => Vec::new(),
             };
@@ -165,7 +176,8 @@ impl Host {
         let phase = self.phase();
         let delivering = matches!(phase, Phase::Delivering { .. });
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
-        // A hook call may lead to a stop, which a draft postpones; and who was told of a dialog must hear of its end.
+        // A hook call may lead to a stop, which a draft postpones; and who was told of a dialog must hear of
+        // its end.
         let matters = delivering
             || settling
             || matches!(phase, Phase::Waiting { .. })
@@ -211,7 +223,9 @@ impl Host {
         let prompt = match &view.prompt_box {
             None => PromptBox::None,
             Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,
-            Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt && !in_a_sequence => PromptBox::Empty,
+            Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt && !in_a_sequence => {
+                PromptBox::Empty
+            }
             Some(_) => PromptBox::Draft,
         };
         let title_busy = match view.title_state {
@@ -220,7 +234,8 @@ impl Host {
             TitleState::Unknown => None,
         };
         let dialog = view.dialog.map(|dialog| dialog.name);
-        let facts = ScreenFacts { prompt, dialog, paste, unread, busy: view.busy_hint, title_busy, mode: view.mode };
+        let facts =
+            ScreenFacts { prompt, dialog, paste, unread, busy: view.busy_hint, title_busy, mode: view.mode };
         let Some(run) = &mut self.child.run else { return };
         if facts != run.facts {
             run.facts = facts.clone();

@@ -62,20 +62,27 @@ fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Resul
         return with(path);
     }
     let (dir, name) = split(path)?;
-    let held = File::options().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC).open(dir)?;
+    let held = File::options()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC)
+        .open(dir)?;
     with(&PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd())).join(name))
 }
 
-/// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so nobody else can be listening.
+/// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so nobody else can
+/// be listening.
 ///
 /// # Errors
-/// When the directory is not private, something else stands in the socket's place, or the socket cannot be made.
+/// When the directory is not private, something else stands in the socket's place, or the socket cannot be
+/// made.
 pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     let io = |e| SocketError::Io(path.to_owned(), e);
     let (dir, _) = split(path).map_err(io)?;
     private_dir::check(dir, FileLinks::Refuse, 0o077)?;
     match std::fs::symlink_metadata(path) {
-        Ok(meta) if meta.file_type().is_socket() && is_own(&meta) => std::fs::remove_file(path).map_err(io)?,
+        Ok(meta) if meta.file_type().is_socket() && is_own(&meta) => {
+            std::fs::remove_file(path).map_err(io)?
+        }
         Ok(_) => return Err(SocketError::NoSocket(path.to_owned())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(io(e)),
@@ -86,8 +93,8 @@ pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     Ok(listener)
 }
 
-/// Connects to a session's socket and checks that this user's process listens there. A host that is stopped or too busy
-/// to accept costs at most `limit`.
+/// Connects to a session's socket and checks that this user's process listens there. A host that is stopped
+/// or too busy to accept costs at most `limit`.
 ///
 /// # Errors
 /// When nobody listens, or somebody else does, or `limit` has passed.

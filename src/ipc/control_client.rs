@@ -1,4 +1,5 @@
-//! The client of the control protocol: connects to a host, greets it, asks, and waits for answers no longer than it was told to.
+//! The client of the control protocol: connects to a host, greets it, asks, and waits for answers no longer
+//! than it was told to.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -54,7 +55,14 @@ impl ControlClient {
     /// Takes a connected socket. `role` is for the host's log; `until`: as for [`ControlClient::wait_until`].
     #[must_use]
     pub fn new(socket: UnixStream, role: &str, until: Option<Instant>) -> Self {
-        ControlClient { socket, input: Vec::new(), unsent: hello_line(role), ungreeted: true, last_id: 0, until }
+        ControlClient {
+            socket,
+            input: Vec::new(),
+            unsent: hello_line(role),
+            ungreeted: true,
+            last_id: 0,
+            until,
+        }
     }
 
     /// Until when reads and writes wait from now on; `None`: for ever.
@@ -74,7 +82,11 @@ impl ControlClient {
             return Ok(());
         }
         let hello: Value = serde_json::from_slice(&self.line()?).unwrap_or_default();
-        if hello["hopty"] == json!(PROTOCOL) { Ok(()) } else { Err(NoAnswer::Protocol(hello["hopty"].clone())) }
+        if hello["hopty"] == json!(PROTOCOL) {
+            Ok(())
+        } else {
+            Err(NoAnswer::Protocol(hello["hopty"].clone()))
+        }
     }
 
     /// Asks, and waits for the answer.
@@ -100,15 +112,16 @@ impl ControlClient {
     pub fn answer(&mut self) -> Result<Value, NoAnswer> {
         self.greet()?;
         let line = self.line()?;
-        let answer: Answer = serde_json::from_slice(&line).map_err(|e| NoAnswer::Unreadable(e.to_string()))?;
+        let answer: Answer =
+            serde_json::from_slice(&line).map_err(|e| NoAnswer::Unreadable(e.to_string()))?;
         match answer.error {
             Some(failure) => Err(NoAnswer::Failed(failure)),
             None => Ok(answer.ok.unwrap_or_default()),
         }
     }
 
-    /// Sends a line as it is, behind the hello where that is due. A host that closes at once has said why before, so that a failure
-    /// shows when the answer is read.
+    /// Sends a line as it is, behind the hello where that is due. A host that closes at once has said why
+    /// before, so that a failure shows when the answer is read.
     pub fn send(&mut self, line: &str) {
         self.unsent.push_str(line);
         // One write, so that the host is woken once.
@@ -185,7 +198,10 @@ mod tests {
         let n = theirs.read(&mut sent).unwrap();
         let sent = String::from_utf8_lossy(&sent[..n]).into_owned();
         let lines: Vec<Value> = sent.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!((lines.len(), &lines[0]["role"], &lines[1]), (2, &json!("control"), &json!({"do": "status", "id": 1})));
+        assert_eq!(
+            (lines.len(), &lines[0]["role"], &lines[1]),
+            (2, &json!("control"), &json!({"do": "status", "id": 1}))
+        );
         drop(theirs);
         assert!(client.answer().unwrap_err().is_end());
     }
@@ -202,7 +218,13 @@ mod tests {
         let (mut client, mut theirs) = pair(Duration::from_millis(100));
         let dribble = std::thread::spawn(move || while theirs.write_all(b"x").is_ok() {});
         let Err(NoAnswer::Io(error)) = client.answer() else { panic!("there is no answer") };
-        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::InvalidData | io::ErrorKind::WouldBlock), "{error}");
+        assert!(
+            matches!(
+                error.kind(),
+                io::ErrorKind::TimedOut | io::ErrorKind::InvalidData | io::ErrorKind::WouldBlock
+            ),
+            "{error}"
+        );
         drop(client);
         dribble.join().unwrap();
     }

@@ -35,11 +35,11 @@ pub mod tag {
     pub const BYE: u8 = 0x86;
     /// JSON `{"kind","text"}`.
     pub const NOTICE: u8 = 0x87;
-    /// What the client must write if the host dies: the sequences that undo the modes which are on. hopty's own addition;
-    /// older clients skip it.
+    /// What the client must write if the host dies: the sequences that undo the modes which are on. hopty's
+    /// own addition; older clients skip it.
     pub const UNDO: u8 = 0x88;
-    /// One byte: 1, no more INPUT for now, because the child has enough to read; 0, go on. hopty's own addition; older clients
-    /// skip it.
+    /// One byte: 1, no more INPUT for now, because the child has enough to read; 0, go on. hopty's own
+    /// addition; older clients skip it.
     pub const HOLD: u8 = 0x89;
 }
 

@@ -1,4 +1,5 @@
-//! The lines of the control protocol (CONTRACT C12): hello, request, answer. Unknown fields and kinds are ignored.
+//! The lines of the control protocol (CONTRACT C12): hello, request, answer. Unknown fields and kinds are
+//! ignored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -265,8 +266,8 @@ pub struct Attach {
     /// The modes of its terminal before it was made raw.
     #[serde(default)]
     pub termios: Option<Modes>,
-    /// The same since then: only while they are these are they put back for a client that died. Without them, those that
-    /// are found at the hand-over.
+    /// The same since then: only while they are these are they put back for a client that died. Without them,
+    /// those that are found at the hand-over.
     #[serde(default)]
     pub raw: Option<Modes>,
     /// Variables that the next run takes from the last client.
@@ -283,28 +284,38 @@ pub struct Attach {
 /// An error answer, with the id where there is one.
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
-    let value: Value =
-        serde_json::from_slice(line).map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is not JSON: {e}"), hint)))?;
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is not JSON: {e}"), hint)))?;
     let no_number = || (0, Failure::new(Code::BadRequest, "the request's `id` is not a whole number", hint));
     let id = value.get("id").map_or(Ok(0), |id| id.as_u64().ok_or_else(no_number))?;
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known =
-        ["status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask", "context"];
+    let known = [
+        "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "screen",
+        "ask", "context",
+    ];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));
     }
     serde_json::from_value(value).map(|request| (id, request)).map_err(|e| {
-        (id, Failure::new(Code::BadRequest, format!("invalid request: {}", cut_chars(&safe_line(&e.to_string()), 300)), hint))
+        (
+            id,
+            Failure::new(
+                Code::BadRequest,
+                format!("invalid request: {}", cut_chars(&safe_line(&e.to_string()), 300)),
+                hint,
+            ),
+        )
     })
 }
 
 /// What a client says first, as a line.
 #[must_use]
 pub fn hello_line(role: &str) -> String {
-    let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: role.to_owned() };
+    let hello =
+        ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: role.to_owned() };
     format!("{}\n", json!(hello))
 }
 

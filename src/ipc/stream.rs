@@ -39,7 +39,13 @@ impl FrameStream {
     /// When that fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(FrameStream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: OutBuf::default() })
+        Ok(FrameStream {
+            socket,
+            input: Vec::new(),
+            taken: 0,
+            fds: VecDeque::new(),
+            output: OutBuf::default(),
+        })
     }
 
     /// The peer's process id and user id, as the kernel knows them.
@@ -51,8 +57,8 @@ impl FrameStream {
         Ok((cred.pid(), cred.uid()))
     }
 
-    /// Takes hold of the process that connected, so that no other can be taken for it by its number. `None` where the kernel cannot
-    /// (before Linux 6.5).
+    /// Takes hold of the process that connected, so that no other can be taken for it by its number. `None`
+    /// where the kernel cannot (before Linux 6.5).
     ///
     /// # Errors
     /// When that process is gone.
@@ -61,14 +67,28 @@ impl FrameStream {
         const PEER_PIDFD: libc::c_int = 77;
         let (mut fd, mut length): (libc::c_int, libc::socklen_t) = (-1, 4);
         // SAFETY: the kernel writes one int and its length.
-        let done =
-            unsafe { libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_SOCKET, PEER_PIDFD, (&raw mut fd).cast(), &raw mut length) };
+        let done = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                PEER_PIDFD,
+                (&raw mut fd).cast(),
+                &raw mut length,
+            )
+        };
         if done == 0 && fd >= 0 {
             // SAFETY: the kernel has just made this descriptor for this process.
             return Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) }));
         }
         match io::Error::last_os_error() {
-            error if matches!(error.raw_os_error(), Some(libc::ENOPROTOOPT | libc::EINVAL | libc::EOPNOTSUPP)) => Ok(None),
+            error
+                if matches!(
+                    error.raw_os_error(),
+                    Some(libc::ENOPROTOOPT | libc::EINVAL | libc::EOPNOTSUPP)
+                ) =>
+            {
+                Ok(None)
+            }
             error => Err(error),
         }
     }
@@ -83,7 +103,8 @@ impl FrameStream {
                 return Life::Open;
             }
             let mut iov = [IoSliceMut::new(&mut buf)];
-            let got = recvmsg::<()>(self.socket.as_raw_fd(), &mut iov, Some(&mut cmsg), MsgFlags::MSG_CMSG_CLOEXEC);
+            let got =
+                recvmsg::<()>(self.socket.as_raw_fd(), &mut iov, Some(&mut cmsg), MsgFlags::MSG_CMSG_CLOEXEC);
             match got {
                 Ok(message) => {
                     let n = message.bytes;
@@ -254,7 +275,10 @@ mod tests {
         drop(far);
         // A process that another test starts just now has the far end, too, until it executes its program.
         while near.fill() == Life::Open {
-            assert!(crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000).unwrap(), "no end");
+            assert!(
+                crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000).unwrap(),
+                "no end"
+            );
         }
     }
 
@@ -267,7 +291,8 @@ mod tests {
         near.fill();
         assert_eq!(near.frame_but(2).unwrap(), Some(Frame::new(3, b"now")));
         assert_eq!(near.frame_but(2).unwrap(), None);
-        let rest: Vec<Vec<u8>> = std::iter::from_fn(|| near.frame().unwrap()).map(|frame| frame.payload).collect();
+        let rest: Vec<Vec<u8>> =
+            std::iter::from_fn(|| near.frame().unwrap()).map(|frame| frame.payload).collect();
         assert_eq!(rest, [b"one", b"two", b"end"]);
     }
 

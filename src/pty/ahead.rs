@@ -1,7 +1,8 @@
 //! Putting into a new pseudo-terminal what was typed ahead of its program.
 //!
-//! The person's terminal has shown it and has made lines of it, so this one must do neither again: it gets the bytes while
-//! it echoes nothing and takes nothing for a special key, and is put into its modes when it has taken all of them.
+//! The person's terminal has shown it and has made lines of it, so this one must do neither again: it gets
+//! the bytes while it echoes nothing and takes nothing for a special key, and is put into its modes when it
+//! has taken all of them.
 
 use std::fs::File;
 use std::io;
@@ -17,11 +18,17 @@ use crate::core::terminal::{Ahead, Modes};
 /// How long the terminal may take to take it.
 const TAKE: Duration = Duration::from_millis(100);
 
-/// Puts `ahead` into a terminal that nobody reads yet, and then sets its modes to `found`. `set` sets modes, at once.
+/// Puts `ahead` into a terminal that nobody reads yet, and then sets its modes to `found`. `set` sets modes,
+/// at once.
 ///
 /// # Errors
 /// When modes cannot be set.
-pub fn put(pty: &Pty, found: &Modes, ahead: &Ahead, set: impl Fn(&Modes) -> io::Result<()>) -> io::Result<()> {
+pub fn put(
+    pty: &Pty,
+    found: &Modes,
+    ahead: &Ahead,
+    set: impl Fn(&Modes) -> io::Result<()>,
+) -> io::Result<()> {
     let slave = pty.open_slave()?;
     if let Some((bytes, quiet)) = prepared(found, ahead) {
         set(&quiet)?;
@@ -37,9 +44,9 @@ pub fn put(pty: &Pty, found: &Modes, ahead: &Ahead, set: impl Fn(&Modes) -> io::
     set(found)
 }
 
-/// The bytes, and the modes in which they are taken as they are: but for one that ends a read, and a last one that stops the
-/// terminal's output. It is seen to be stopped when everything before has been taken; nothing else tells of a line that is
-/// not whole. `None` where nothing was typed, or all 255 values.
+/// The bytes, and the modes in which they are taken as they are: but for one that ends a read, and a last one
+/// that stops the terminal's output. It is seen to be stopped when everything before has been taken; nothing
+/// else tells of a line that is not whole. `None` where nothing was typed, or all 255 values.
 fn prepared(found: &Modes, ahead: &Ahead) -> Option<(Vec<u8>, Modes)> {
     let typed = ahead.bytes();
     if ahead.is_empty() {
@@ -68,5 +75,6 @@ fn prepared(found: &Modes, ahead: &Ahead) -> Option<(Vec<u8>, Modes)> {
 
 fn takes_output(slave: &File) -> bool {
     let mut fds = [PollFd::new(slave.as_fd(), PollFlags::POLLOUT)];
-    poll(&mut fds, PollTimeout::ZERO).is_ok() && fds[0].revents().is_some_and(|ready| ready.contains(PollFlags::POLLOUT))
+    poll(&mut fds, PollTimeout::ZERO).is_ok()
+        && fds[0].revents().is_some_and(|ready| ready.contains(PollFlags::POLLOUT))
 }

@@ -6,7 +6,8 @@ use nix::libc;
 
 use crate::core::process::{ProcessEnd, Signal};
 
-/// The next change of the child `pid`, `None` when there is none now. An end is given once; after it the pid is free.
+/// The next change of the child `pid`, `None` when there is none now. An end is given once; after it the pid
+/// is free.
 ///
 /// # Errors
 /// When `pid` is no child of this process.

@@ -26,17 +26,27 @@ impl Pty {
     /// When none is left, or its slave has no name.
     pub fn open(size: Size) -> io::Result<Self> {
         let pair = native_pty_system()
-            .openpty(PtySize { rows: size.rows, cols: size.cols, pixel_width: size.xpixel, pixel_height: size.ypixel })
+            .openpty(PtySize {
+                rows: size.rows,
+                cols: size.cols,
+                pixel_width: size.xpixel,
+                pixel_height: size.ypixel,
+            })
             .map_err(|e| io::Error::other(e.to_string()))?;
-        let fd = pair.master.as_raw_fd().ok_or_else(|| io::Error::other("the pseudo-terminal has no descriptor"))?;
-        let slave = pair.master.tty_name().ok_or_else(|| io::Error::other("the pseudo-terminal has no name"))?;
+        let fd = pair
+            .master
+            .as_raw_fd()
+            .ok_or_else(|| io::Error::other("the pseudo-terminal has no descriptor"))?;
+        let slave =
+            pair.master.tty_name().ok_or_else(|| io::Error::other("the pseudo-terminal has no name"))?;
         // SAFETY: fd is open as long as `pair` lives, which is longer than this borrow.
         let master = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
         nix::fcntl::fcntl(&master, nix::fcntl::FcntlArg::F_SETFL(OFlag::O_NONBLOCK | OFlag::O_RDWR))?;
         Ok(Pty { master, slave })
     }
 
-    /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and modes are nobody's.
+    /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and modes
+    /// are nobody's.
     #[cfg(test)]
     pub fn of_socket(master: OwnedFd) -> Self {
         Pty { master, slave: "/dev/null".into() }
@@ -61,9 +71,15 @@ impl Pty {
     /// # Errors
     /// When the ioctl fails.
     pub fn resize(&self, size: Size) -> io::Result<()> {
-        let winsize = libc::winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: size.xpixel, ws_ypixel: size.ypixel };
+        let winsize = libc::winsize {
+            ws_row: size.rows,
+            ws_col: size.cols,
+            ws_xpixel: size.xpixel,
+            ws_ypixel: size.ypixel,
+        };
         // SAFETY: TIOCSWINSZ reads one winsize.
-        let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&self.master), libc::TIOCSWINSZ, &winsize) };
+        let done =
+            unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&self.master), libc::TIOCSWINSZ, &winsize) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -73,7 +89,8 @@ impl Pty {
         let Ok(slave) = self.open_slave() else { return false };
         let mut bytes: libc::c_int = 0;
         // SAFETY: FIONREAD writes one int.
-        let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::FIONREAD, &mut bytes) };
+        let done =
+            unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::FIONREAD, &mut bytes) };
         done == 0 && bytes > 0
     }
 

@@ -1,7 +1,8 @@
 //! Starting a program in a pseudo-terminal, with exec errors as they are.
 //!
-//! The host leads the terminal's session and the child is a process group of its own in the foreground: a child that led
-//! the session would be in an orphaned group, and the kernel would discard its SIGTSTP (CONTRACT C11).
+//! The host leads the terminal's session and the child is a process group of its own in the foreground: a
+//! child that led the session would be in an orphaned group, and the kernel would discard its SIGTSTP
+//! (CONTRACT C11).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -88,7 +89,8 @@ impl SpawnError {
     }
 }
 
-/// Makes `pty` the controlling terminal of this process, which leads its session, and starts the program in it.
+/// Makes `pty` the controlling terminal of this process, which leads its session, and starts the program in
+/// it.
 ///
 /// # Errors
 /// When the terminal cannot be taken, or exec fails.
@@ -124,11 +126,13 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
         })
     };
     let child = command.spawn().map_err(|error| explain(error, program))?;
-    // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not tell.
+    // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not
+    // tell.
     Ok(i32::try_from(child.id()).unwrap_or(0))
 }
 
-/// Starts `command` in the terminal behind `slave` as the leader of a session of its own, as a shell in a window is.
+/// Starts `command` in the terminal behind `slave` as the leader of a session of its own, as a shell in a
+/// window is.
 ///
 /// # Errors
 /// When exec fails.
@@ -158,8 +162,9 @@ fn take_terminal(slave: &File) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// In the child: its own process group, in the foreground, with the signals and descriptors that it is to inherit.
-/// It is told to end when the host dies without a word, also where it ignores that its terminal goes away.
+/// In the child: its own process group, in the foreground, with the signals and descriptors that it is to
+/// inherit. It is told to end when the host dies without a word, also where it ignores that its terminal goes
+/// away.
 fn in_child(host: i32, signals: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
     // SAFETY: all of these are async-signal-safe and touch only this process.
     unsafe {
@@ -190,8 +195,8 @@ fn in_child(host: i32, signals: SignalState, descriptors: &[RawFd], close_errors
     Ok(())
 }
 
-/// Also for the signals that the C library keeps for itself and leaves ignored once there are threads (32, 33); its own
-/// functions refuse to touch these.
+/// Also for the signals that the C library keeps for itself and leaves ignored once there are threads (32,
+/// 33); its own functions refuse to touch these.
 ///
 /// # Safety
 /// Only where no handler is needed any more: between fork and exec.
@@ -215,7 +220,8 @@ unsafe fn set_disposition(signal: i32, ignored: bool) {
 /// # Safety
 /// Only between fork and exec.
 unsafe fn set_mask(signals: SignalState) {
-    // SAFETY: an emptied set is valid; a number that the C library keeps for itself is refused and changes nothing.
+    // SAFETY: an emptied set is valid; a number that the C library keeps for itself is refused and changes
+    // nothing.
     unsafe {
         let mut mask: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut mask);
@@ -243,5 +249,9 @@ fn interpreter(program: &ChildProgram) -> String {
     let mut head = [0; 256];
     let n = File::open(&program.path).and_then(|mut f| f.read(&mut head)).unwrap_or(0);
     let line = head[..n].split(|b| *b == b'\n').next().unwrap_or_default();
-    String::from_utf8_lossy(line.strip_prefix(b"#!").unwrap_or(b"(its loader)")).trim().chars().filter(|c| !c.is_control()).collect()
+    String::from_utf8_lossy(line.strip_prefix(b"#!").unwrap_or(b"(its loader)"))
+        .trim()
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect()
 }

@@ -1,11 +1,11 @@
 //! The listening terminal: what a terminal would show after the bytes that the child has written.
 //!
-//! The host forwards the child's bytes untouched and feeds them to a [`Screen`] afterwards. From it come `hopty screen`, the
-//! repaint for a client that attaches, the facts about prompts and dialogs, and the sequences that put a terminal back
-//! when the child dies ([`Screen::undo`]).
+//! The host forwards the child's bytes untouched and feeds them to a [`Screen`] afterwards. From it come
+//! `hopty screen`, the repaint for a client that attaches, the facts about prompts and dialogs, and the
+//! sequences that put a terminal back when the child dies ([`Screen::undo`]).
 //!
-//! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No input can make
-//! it panic or grow without bound. It knows nothing of Claude.
+//! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No
+//! input can make it panic or grow without bound. It knows nothing of Claude.
 
 mod cursor;
 mod display;

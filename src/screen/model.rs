@@ -23,10 +23,13 @@ pub struct Screen {
     undo_state: UndoState,
 }
 
-/// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
+/// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not
+/// what.
 impl PartialEq for Screen {
     fn eq(&self, other: &Self) -> bool {
-        self.terminal.is_same(&other.terminal) && self.input == other.input && self.unfinished == other.unfinished
+        self.terminal.is_same(&other.terminal)
+            && self.input == other.input
+            && self.unfinished == other.unfinished
     }
 }
 
@@ -82,8 +85,8 @@ impl Screen {
         self.check_undo();
     }
 
-    /// Passes over those of `bytes` that write only what is gone when all of them are written, and says how many they are. The rest
-    /// is to be fed then; until it is, rows may stand there that came before.
+    /// Passes over those of `bytes` that write only what is gone when all of them are written, and says how
+    /// many they are. The rest is to be fed then; until it is, rows may stand there that came before.
     pub fn skip(&mut self, bytes: &[u8]) -> usize {
         if self.input.is_inside() {
             return 0;
@@ -109,7 +112,8 @@ impl Screen {
     fn take(&mut self, bytes: &[u8]) {
         self.input.feed(&mut self.terminal, bytes);
         self.unfinished.feed(bytes);
-        self.unfinished_bytes.feed(bytes, if self.input.is_inside() { self.unfinished } else { Unfinished::Nothing });
+        self.unfinished_bytes
+            .feed(bytes, if self.input.is_inside() { self.unfinished } else { Unfinished::Nothing });
     }
 
     /// Whether `ESC k NAME ESC \` names the window, as in GNU screen and tmux; elsewhere the name is text.
@@ -117,8 +121,9 @@ impl Screen {
         self.terminal.parser.takes_window_names = takes;
     }
 
-    /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the history that ran over
-    /// are joined and cut anew, and lines go to the history or come back from it; the alternate screen is cropped or extended.
+    /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the
+    /// history that ran over are joined and cut anew, and lines go to the history or come back from it; the
+    /// alternate screen is cropped or extended.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.terminal.resize(side(cols), side(rows));
         if self.terminal.display.changed {
@@ -158,8 +163,8 @@ impl Screen {
         self.terminal.window.titles.window()
     }
 
-    /// The working directory that the child told (OSC 7), an address as it was told: at most 4 KiB and without control
-    /// characters. Empty when none was.
+    /// The working directory that the child told (OSC 7), an address as it was told: at most 4 KiB and
+    /// without control characters. Empty when none was.
     #[must_use]
     pub fn directory(&self) -> &str {
         &self.terminal.window.directory
@@ -196,36 +201,38 @@ impl Screen {
         self.terminal.key_options.other_keys().unwrap_or(0)
     }
 
-    /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A redraw of the same
-    /// picture counts too.
+    /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A
+    /// redraw of the same picture counts too.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Rises when what [`Screen::undo`] returns may have changed since the last `feed` or `resize`. What is on only while a
-    /// frame is drawn does not count when the frame came in one piece. Costs nothing, unlike the undo itself.
+    /// Rises when what [`Screen::undo`] returns may have changed since the last `feed` or `resize`. What is
+    /// on only while a frame is drawn does not count when the frame came in one piece. Costs nothing, unlike
+    /// the undo itself.
     #[must_use]
     pub fn undo_revision(&self) -> u64 {
         self.undo_revision
     }
 
-    /// The sequences that put a terminal back when the child has died and left things on: exactly those that are on, in
-    /// the order in which they must go out. Empty when nothing is on. Fed to this screen, they leave nothing to undo.
+    /// The sequences that put a terminal back when the child has died and left things on: exactly those that
+    /// are on, in the order in which they must go out. Empty when nothing is on. Fed to this screen, they
+    /// leave nothing to undo.
     #[must_use]
     pub fn undo(&self) -> Vec<u8> {
         undo(&self.terminal).into_bytes()
     }
 
-    /// What has to go out before anything else when the child has died in the middle of a sequence, a string or a
-    /// character: a terminal would take what follows for the rest of it. Empty when nothing is open.
+    /// What has to go out before anything else when the child has died in the middle of a sequence, a string
+    /// or a character: a terminal would take what follows for the rest of it. Empty when nothing is open.
     #[must_use]
     pub fn ending(&self) -> &'static [u8] {
         self.unfinished.ending()
     }
 
-    /// Takes what the person's terminal sends, in which there may be answers to what the child asked: they tell how the
-    /// terminal was before the child, and [`Screen::undo`] brings it back to that.
+    /// Takes what the person's terminal sends, in which there may be answers to what the child asked: they
+    /// tell how the terminal was before the child, and [`Screen::undo`] brings it back to that.
     pub fn learn(&mut self, bytes: &[u8]) {
         if self.terminal.before.is_waiting() {
             self.answers.read(&mut self.terminal.before, bytes);
@@ -240,7 +247,8 @@ impl Screen {
         &self.terminal.before
     }
 
-    /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal from here on.
+    /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal
+    /// from here on.
     pub fn set_terminal_before(&mut self, mut before: TerminalBefore) {
         before.follow(&self.terminal.before);
         self.terminal.before = before;
@@ -248,33 +256,39 @@ impl Screen {
         self.check_undo();
     }
 
-    /// Text, background and cursor (OSC 10 to 12), as the child set them or a person's terminal described them, in the words of an
-    /// answer; `None` where that is not known.
+    /// Text, background and cursor (OSC 10 to 12), as the child set them or a person's terminal described
+    /// them, in the words of an answer; `None` where that is not known.
     #[must_use]
     pub fn described_colors(&self) -> [Option<&str>; 3] {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
-            let now = self.terminal.window.colors.value(color).or_else(|| self.terminal.before.described(color));
-            // The child gets it as if it were typed: nothing that it or a terminal wrote may come back but a colour.
-            let part = |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let now =
+                self.terminal.window.colors.value(color).or_else(|| self.terminal.before.described(color));
+            // The child gets it as if it were typed: nothing that it or a terminal wrote may come back but a
+            // colour.
+            let part =
+                |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
             let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);
             now.filter(|value| value.strip_prefix("rgb:").is_some_and(plain))
         })
     }
 
-    /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from that.
+    /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from
+    /// that.
     pub fn answered(&mut self) {
         self.terminal.before.forget_questions();
     }
 
-    /// The sequences that bring another terminal's keyboard to the child's: as many pushes as the undo has pops. For the
-    /// primary screen, to be sent before the alternate one is entered, and for that one, to be sent behind it.
+    /// The sequences that bring another terminal's keyboard to the child's: as many pushes as the undo has
+    /// pops. For the primary screen, to be sent before the alternate one is entered, and for that one, to be
+    /// sent behind it.
     #[must_use]
     pub fn keyboard_redo(&self) -> [String; 2] {
         let redo = |alternate| self.terminal.display.buffers.buffer(alternate).keyboard.redo();
         [redo(false), if self.alternate() { redo(true) } else { String::new() }]
     }
 
-    /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are dropped.
+    /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are
+    /// dropped.
     #[must_use]
     pub fn take_queries(&mut self) -> Vec<Query> {
         self.terminal.queries.take()
@@ -307,7 +321,9 @@ mod tests {
             last = screen.revision();
             rose
         };
-        for visible in ["a", "\x1b[2;2H", "\x1b[?25l", "\x1b[5 q", "\x1b]0;t\x07", "\x1b[J", "\x1b[?1049h", "\x1b[?5h"] {
+        for visible in
+            ["a", "\x1b[2;2H", "\x1b[?25l", "\x1b[5 q", "\x1b]0;t\x07", "\x1b[J", "\x1b[?1049h", "\x1b[?5h"]
+        {
             screen.feed(visible.as_bytes());
             assert!(rises(&screen), "{visible:?}");
         }

@@ -1,9 +1,12 @@
 //! The terminal that the child writes to: its parts, and what concerns more than one of them.
 //!
-//! Each part owns its state. What sequences ask of them is read in `parser/`, and what is undone and dumped of them in `restore/`.
+//! Each part owns its state. What sequences ask of them is read in `parser/`, and what is undone and dumped
+//! of them in `restore/`.
 
 use crate::screen::display::DisplayState;
-use crate::screen::modes::{AlternateScreen, KeyOptionFamily, KeyOptions, ModeSpace, TerminalEncoding, TerminalMode};
+use crate::screen::modes::{
+    AlternateScreen, KeyOptionFamily, KeyOptions, ModeSpace, TerminalEncoding, TerminalMode,
+};
 use crate::screen::parser::ParserState;
 use crate::screen::reply::{ModeState, Query, QueryQueue};
 use crate::screen::restore::{QuestionTopic, TerminalBefore};
@@ -26,7 +29,8 @@ pub struct TerminalState {
     pub queries: QueryQueue,
     /// Where the parser is.
     pub parser: ParserState,
-    /// What the undo needs and [`UndoState`](super::restore::UndoState) does not hold may have changed since this was cleared.
+    /// What the undo needs and [`UndoState`](super::restore::UndoState) does not hold may have changed since
+    /// this was cleared.
     pub undo_outdated: bool,
 }
 
@@ -86,14 +90,17 @@ impl TerminalState {
     pub fn set_mode(&mut self, space: ModeSpace, number: u16, on: bool) {
         if space == ModeSpace::Private {
             if let Some(how) = AlternateScreen::from_number(number) {
-                let swapped = if on { self.display.enter_alternate(how) } else { self.display.leave_alternate(how) };
+                let swapped =
+                    if on { self.display.enter_alternate(how) } else { self.display.leave_alternate(how) };
                 self.undo_outdated |= swapped;
                 return;
             }
             match (number, on) {
                 (1048, true) => return self.display.save_cursor(),
                 (1048, false) => return self.display.restore_cursor(),
-                (3, _) if on || self.display.is_on(TerminalMode::AllowColumns) => return self.display.change_columns(),
+                (3, _) if on || self.display.is_on(TerminalMode::AllowColumns) => {
+                    return self.display.change_columns();
+                }
                 (2, _) => {
                     self.encoding.vt52 = !on;
                     return;
@@ -122,16 +129,19 @@ impl TerminalState {
 
     /// DECRQM. The terminal's answer tells how the mode was before, too, if the child has not touched it.
     pub fn ask_mode(&mut self, space: ModeSpace, number: u16) {
-        if let Some(mode) = TerminalMode::from_number(space, number).filter(|mode| *mode != TerminalMode::Origin) {
+        if let Some(mode) =
+            TerminalMode::from_number(space, number).filter(|mode| *mode != TerminalMode::Origin)
+        {
             self.before.ask(QuestionTopic::Mode(mode), !self.display.modes.is_touched(mode));
         }
         let state = self.mode_state(space, number);
         self.queries.push(Query::Mode { space, number, state });
     }
 
-    /// What DECRQM answers for a number. Margins at the sides, widths by grapheme cluster, sizes in band, pastes as events and keys as
-    /// Windows has them are denied: a program that asks once and is told of them uses them for good (Neovim, vaxis), and the terminal that
-    /// attaches later may have none (kitty, alacritty).
+    /// What DECRQM answers for a number. Margins at the sides, widths by grapheme cluster, sizes in band,
+    /// pastes as events and keys as Windows has them are denied: a program that asks once and is told of them
+    /// uses them for good (Neovim, vaxis), and the terminal that attaches later may have none (kitty,
+    /// alacritty).
     fn mode_state(&self, space: ModeSpace, number: u16) -> ModeState {
         let on = match (space, number) {
             (ModeSpace::Private, 47 | 1047 | 1049) => self.display.buffers.alternate.is_some(),
@@ -146,8 +156,13 @@ impl TerminalState {
 
     /// Whether both are the same, whatever numbers their links have.
     pub fn is_same(&self, other: &Self) -> bool {
-        let renumbered = |terminal: &Self| Self { display: terminal.display.renumbered(), ..terminal.clone() };
-        if self.display.links == other.display.links { self == other } else { renumbered(self) == renumbered(other) }
+        let renumbered =
+            |terminal: &Self| Self { display: terminal.display.renumbered(), ..terminal.clone() };
+        if self.display.links == other.display.links {
+            self == other
+        } else {
+            renumbered(self) == renumbered(other)
+        }
     }
 }
 

@@ -15,7 +15,8 @@ pub struct Event {
     pub bytes: Vec<u8>,
 }
 
-/// What makes the ids of an answer unique: the number of the request in the server's life, and the server's own mark.
+/// What makes the ids of an answer unique: the number of the request in the server's life, and the server's
+/// own mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Distinguishes servers whose conversations meet in one transcript (`--resume` in another test run).
@@ -79,11 +80,17 @@ pub fn events(reply: &Reply, model: &str, stamp: &Stamp) -> Vec<Event> {
     ];
     let mut index = 0;
     if has_text(reply) {
-        out.push(event("content_block_start", json!({"index": index, "content_block": {"type": "text", "text": ""}})));
+        out.push(event(
+            "content_block_start",
+            json!({"index": index, "content_block": {"type": "text", "text": ""}}),
+        ));
         let pieces = pieces(&reply.text, if reply.stream_ms > 0 { 20 } else { 1 });
         let wait = reply.stream_ms / pieces.len().max(1) as u64;
         for piece in pieces {
-            let mut delta = event("content_block_delta", json!({"index": index, "delta": {"type": "text_delta", "text": piece}}));
+            let mut delta = event(
+                "content_block_delta",
+                json!({"index": index, "delta": {"type": "text_delta", "text": piece}}),
+            );
             delta.wait_ms = wait;
             out.push(delta);
         }
@@ -145,15 +152,21 @@ mod tests {
     fn a_stream_has_all_events_in_order_and_the_input_in_pieces() {
         let reply = Reply::bash("echo žluťoučký").saying("go").filling(50);
         let events = events(&reply, "m", &stamp());
-        let kinds: Vec<String> = events.iter().map(|e| data(e)["type"].as_str().unwrap().to_owned()).collect();
+        let kinds: Vec<String> =
+            events.iter().map(|e| data(e)["type"].as_str().unwrap().to_owned()).collect();
         assert_eq!(kinds.first().unwrap(), "message_start");
         assert_eq!(kinds.last().unwrap(), "message_stop");
         assert_eq!(data(&events[0])["message"]["usage"]["cache_read_input_tokens"], 40);
-        let partial: String =
-            events.iter().filter_map(|e| data(e).pointer("/delta/partial_json")?.as_str().map(str::to_owned)).collect();
+        let partial: String = events
+            .iter()
+            .filter_map(|e| data(e).pointer("/delta/partial_json")?.as_str().map(str::to_owned))
+            .collect();
         assert_eq!(serde_json::from_str::<Value>(&partial).unwrap()["command"], "echo žluťoučký");
         let delta = events.iter().map(data).find(|d| d["type"] == "message_delta").unwrap();
-        assert_eq!((&delta["delta"]["stop_reason"], &delta["usage"]["output_tokens"]), (&json!("tool_use"), &json!(5)));
+        assert_eq!(
+            (&delta["delta"]["stop_reason"], &delta["usage"]["output_tokens"]),
+            (&json!("tool_use"), &json!(5))
+        );
     }
 
     #[test]
@@ -161,7 +174,10 @@ mod tests {
         let reply = Reply::text("x".repeat(40)).streamed_over_ms(1000);
         let events = events(&reply, "m", &stamp());
         assert_eq!(events.iter().map(|e| e.wait_ms).sum::<u64>(), 1000);
-        let text: String = events.iter().filter_map(|e| data(e).pointer("/delta/text")?.as_str().map(str::to_owned)).collect();
+        let text: String = events
+            .iter()
+            .filter_map(|e| data(e).pointer("/delta/text")?.as_str().map(str::to_owned))
+            .collect();
         assert_eq!(text.len(), 40);
     }
 

@@ -1,9 +1,10 @@
-//! A stand-in for the Messages API on the loopback interface: what Claude Code talks to when there is no network.
+//! A stand-in for the Messages API on the loopback interface: what Claude Code talks to when there is no
+//! network.
 //!
-//! It answers as a [`Script`] says and keeps every request, so that one test can drive the real Claude Code or the
-//! stand-in agent and then ask what the model was told. Blocking sockets, a thread per connection, at most
-//! [`MAX_CONNECTIONS`]; dropping the [`Api`] closes the port and ends every thread. It understands no request beyond
-//! its kind: nothing here is a model.
+//! It answers as a [`Script`] says and keeps every request, so that one test can drive the real Claude Code
+//! or the stand-in agent and then ask what the model was told. Blocking sockets, a thread per connection, at
+//! most [`MAX_CONNECTIONS`]; dropping the [`Api`] closes the port and ends every thread. It understands no
+//! request beyond its kind: nothing here is a model.
 
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -71,7 +72,8 @@ impl Api {
             ended: Condvar::new(),
         });
         let for_thread = Arc::clone(&shared);
-        let acceptor = thread::Builder::new().name("api".into()).spawn(move || accept(&listener, &for_thread))?;
+        let acceptor =
+            thread::Builder::new().name("api".into()).spawn(move || accept(&listener, &for_thread))?;
         Ok(Api { address, shared, acceptor: Some(acceptor) })
     }
 
@@ -140,7 +142,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let Ok(copy) = stream.try_clone() else { continue };
         let for_thread = Arc::clone(shared);
-        let spawned = thread::Builder::new().name("api-connection".into()).spawn(move || serve(stream, &for_thread));
+        let spawned =
+            thread::Builder::new().name("api-connection".into()).spawn(move || serve(stream, &for_thread));
         if let Ok(thread) = spawned {
             life.connections.push((copy, thread));
         }
@@ -157,7 +160,8 @@ fn serve(stream: TcpStream, shared: &Shared) {
         let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let (method, target, closes) = (head.word(0).to_owned(), head.word(1).to_owned(), head.closes());
         let request = Arc::new(Request::new(&method, &target, head.headers, body));
-        let stamp = Stamp { server: shared.mark.clone(), request: shared.seen.fetch_add(1, Ordering::SeqCst) };
+        let stamp =
+            Stamp { server: shared.mark.clone(), request: shared.seen.fetch_add(1, Ordering::SeqCst) };
         // Chosen before it is logged: who waits for the request may then change what the script reads.
         let answered = match choose(&request, shared) {
             Some(reply) => {
@@ -184,14 +188,22 @@ fn choose(request: &Request, shared: &Shared) -> Option<Reply> {
             Some(shared.script.reply(request, n))
         }
         Kind::Subagent => Some(shared.script.subagent()),
-        Kind::Compact => Some(Reply::text("<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>")),
+        Kind::Compact => Some(Reply::text(
+            "<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>",
+        )),
         // Title requests name a JSON schema; the other helpers read plain text and take this as well.
         Kind::Auxiliary => Some(Reply::text(r#"{"title": "Scripted session"}"#)),
         Kind::CountTokens | Kind::Other => None,
     }
 }
 
-fn send(output: &mut TcpStream, request: &Request, reply: &Reply, stamp: &Stamp, shared: &Shared) -> io::Result<()> {
+fn send(
+    output: &mut TcpStream,
+    request: &Request,
+    reply: &Reply,
+    stamp: &Stamp,
+    shared: &Shared,
+) -> io::Result<()> {
     let going_on = |goes_on: bool| if goes_on { Ok(()) } else { Err(io::Error::other("the server ends")) };
     going_on(shared.pause(reply.delay_ms))?;
     let mut headers = reply.headers.clone();
@@ -223,7 +235,10 @@ fn send_other(output: &mut TcpStream, request: &Request) -> io::Result<()> {
     let (status, body) = match (request.kind, path) {
         (Kind::CountTokens, _) => (200, json!({"input_tokens": request.body.to_string().len() / 4})),
         (_, "/") => (200, json!({})),
-        _ => (404, json!({"type": "error", "error": {"type": "not_found_error", "message": "not part of the stand-in"}})),
+        _ => (
+            404,
+            json!({"type": "error", "error": {"type": "not_found_error", "message": "not part of the stand-in"}}),
+        ),
     };
     let body = if request.method == "HEAD" { String::new() } else { body.to_string() };
     http::write_answer(output, status, "application/json", &[], body.as_bytes())
@@ -264,7 +279,11 @@ mod tests {
         let reply = Reply::error(529, "overloaded_error", "busy").with_header("retry-after", "1");
         let api = Api::start(Script::list([reply])).unwrap();
         let answer = ask(&api, "/v1/messages", &json!({"tools": [{}]}));
-        assert!(answer.starts_with("HTTP/1.1 529") && answer.contains("retry-after: 1") && answer.contains("overloaded_error"));
+        assert!(
+            answer.starts_with("HTTP/1.1 529")
+                && answer.contains("retry-after: 1")
+                && answer.contains("overloaded_error")
+        );
         assert!(ask(&api, "/api/hello", &json!({})).starts_with("HTTP/1.1 404"));
         assert!(ask(&api, "/v1/messages/count_tokens", &json!({})).contains("input_tokens"));
     }
@@ -275,7 +294,9 @@ mod tests {
         let address = api.address;
         let client = thread::spawn(move || {
             let mut stream = TcpStream::connect(address).unwrap();
-            stream.write_all(b"POST /v1/messages HTTP/1.1\r\ncontent-length: 14\r\n\r\n{\"tools\":[{}]}").unwrap();
+            stream
+                .write_all(b"POST /v1/messages HTTP/1.1\r\ncontent-length: 14\r\n\r\n{\"tools\":[{}]}")
+                .unwrap();
             let mut answer = Vec::new();
             let _ = stream.read_to_end(&mut answer);
             answer

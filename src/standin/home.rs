@@ -1,8 +1,8 @@
-//! A home directory and an environment in which Claude Code starts without a question: for tests, for the demo, and
-//! for the stand-in agent alike, so that all of them see the same world.
+//! A home directory and an environment in which Claude Code starts without a question: for tests, for the
+//! demo, and for the stand-in agent alike, so that all of them see the same world.
 //!
-//! The keys are those that were measured to skip first-run setup, the trust question, the API key question, the bypass
-//! warning and the renderer offer, on versions 1.0.128 to 2.1.329. Nothing here starts anything.
+//! The keys are those that were measured to skip first-run setup, the trust question, the API key question,
+//! the bypass warning and the renderer offer, on versions 1.0.128 to 2.1.329. Nothing here starts anything.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// Writes `home/.claude.json` and `home/.claude/settings.json` so that Claude starts in `project` without a question.
+/// Writes `home/.claude.json` and `home/.claude/settings.json` so that Claude starts in `project` without a
+/// question.
 ///
-/// Keys that other code has put there are kept, so a second project is added by a second call. Trust is keyed by the
-/// resolved path, so `project` must exist.
+/// Keys that other code has put there are kept, so a second project is added by a second call. Trust is keyed
+/// by the resolved path, so `project` must exist.
 ///
 /// # Errors
 /// A directory or file could not be read or written.
@@ -37,7 +38,8 @@ pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
         *projects = json!({});
     }
     // 1.0.128 fails without `allowedTools` once the project has an entry at all.
-    projects[project] = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []});
+    projects[project] =
+        json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []});
     write_object(&path, state)?;
 
     let path = claude.join("settings.json");
@@ -46,7 +48,8 @@ pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
     write_object(&path, settings)
 }
 
-/// The variables that a run in such a home needs, besides `PATH`, `TERM` and the like, which stay the caller's.
+/// The variables that a run in such a home needs, besides `PATH`, `TERM` and the like, which stay the
+/// caller's.
 ///
 /// `CLAUDE_CONFIG_DIR` must not be set beside them: it would move the seeded files.
 #[must_use]
@@ -60,7 +63,8 @@ pub fn environment(home: &Path, api_url: &str, key: &str) -> Vec<(String, String
         ("DISABLE_ERROR_REPORTING", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        // Without it Claude refuses `--dangerously-skip-permissions` for root, which is who tests run as in a container.
+        // Without it Claude refuses `--dangerously-skip-permissions` for root, which is who tests run as in a
+        // container.
         ("IS_SANDBOX", "1"),
         ("NO_PROXY", "127.0.0.1,localhost"),
         ("no_proxy", "127.0.0.1,localhost"),
@@ -103,7 +107,10 @@ mod tests {
         assert_eq!(state["projects"].as_object().unwrap().len(), 2);
         assert_eq!(state["customApiKeyResponses"]["approved"][0], "56789-abcdefghijklmn");
         let settings = read_object(&home.join(".claude/settings.json")).unwrap();
-        assert_eq!((&settings["tui"], &settings["skipDangerousModePermissionPrompt"]), (&json!("default"), &json!(true)));
+        assert_eq!(
+            (&settings["tui"], &settings["skipDangerousModePermissionPrompt"]),
+            (&json!("default"), &json!(true))
+        );
     }
 
     #[test]

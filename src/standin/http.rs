@@ -1,8 +1,8 @@
 //! Just enough HTTP/1.1 for the stand-in Messages API and the stand-in agent: whole requests in, answers out.
 //!
-//! Everything read is bounded (head, body, chunk lines), because a test server that can be made to allocate without
-//! bound is a test that can hang a machine. No TLS, no compression, no proxies, no redirects: both ends are on the
-//! loopback interface and one of them is always this crate.
+//! Everything read is bounded (head, body, chunk lines), because a test server that can be made to allocate
+//! without bound is a test that can hang a machine. No TLS, no compression, no proxies, no redirects: both
+//! ends are on the loopback interface and one of them is always this crate.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -142,7 +142,13 @@ pub fn read_chunk(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, HttpError
 ///
 /// # Errors
 /// The connection broke.
-pub fn write_answer(output: &mut impl Write, status: u16, kind: &str, headers: &[(String, String)], body: &[u8]) -> io::Result<()> {
+pub fn write_answer(
+    output: &mut impl Write,
+    status: u16,
+    kind: &str,
+    headers: &[(String, String)],
+    body: &[u8],
+) -> io::Result<()> {
     let mut head = answer_head(status, kind, headers);
     head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
     output.write_all(head.as_bytes())?;
@@ -154,7 +160,12 @@ pub fn write_answer(output: &mut impl Write, status: u16, kind: &str, headers: &
 ///
 /// # Errors
 /// The connection broke.
-pub fn write_chunked_head(output: &mut impl Write, status: u16, kind: &str, headers: &[(String, String)]) -> io::Result<()> {
+pub fn write_chunked_head(
+    output: &mut impl Write,
+    status: u16,
+    kind: &str,
+    headers: &[(String, String)],
+) -> io::Result<()> {
     let mut head = answer_head(status, kind, headers);
     head.push_str("transfer-encoding: chunked\r\ncache-control: no-cache\r\n\r\n");
     output.write_all(head.as_bytes())?;
@@ -228,7 +239,9 @@ mod tests {
     #[test]
     fn a_request_with_a_length_is_read_whole() {
         let (head, body) =
-            whole(b"POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhellorest").unwrap().unwrap();
+            whole(b"POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhellorest")
+                .unwrap()
+                .unwrap();
         assert_eq!((head.word(0), head.word(1)), ("POST", "/v1/messages?beta=true"));
         assert_eq!((head.header("x-a"), body.as_slice()), (Some("b"), b"hello".as_slice()));
         assert!(!head.closes());
@@ -236,15 +249,19 @@ mod tests {
 
     #[test]
     fn a_chunked_body_is_joined() {
-        let (_, body) =
-            whole(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap().unwrap();
+        let (_, body) = whole(
+            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
+        )
+        .unwrap()
+        .unwrap();
         assert_eq!(body, b"abcde");
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         let mut out = Vec::new();
-        write_chunked_head(&mut out, 200, "text/event-stream", &[("a".into(), "b\r\nevil: 1".into())]).unwrap();
+        write_chunked_head(&mut out, 200, "text/event-stream", &[("a".into(), "b\r\nevil: 1".into())])
+            .unwrap();
         write_chunk(&mut out, b"one").unwrap();
         write_chunk(&mut out, b"").unwrap();
         let (head, body) = whole(&out).unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! One request that reached the stand-in API, and the log that keeps them all.
 //!
-//! A test asks the log what the model was told, and when; it waits on the log instead of sleeping. The log judges
-//! nothing: what is a main request and what is a helper's is said once, here, by [`Request::kind`].
+//! A test asks the log what the model was told, and when; it waits on the log instead of sleeping. The log
+//! judges nothing: what is a main request and what is a helper's is said once, here, by [`Request::kind`].
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,7 +50,14 @@ pub struct Request {
 impl Request {
     pub(crate) fn new(method: &str, target: &str, headers: Vec<(String, String)>, body: Value) -> Request {
         let kind = kind(method, target, &headers, &body);
-        Request { kind, at: Instant::now(), method: method.to_owned(), target: target.to_owned(), headers, body }
+        Request {
+            kind,
+            at: Instant::now(),
+            method: method.to_owned(),
+            target: target.to_owned(),
+            headers,
+            body,
+        }
     }
 
     #[cfg(test)]
@@ -95,7 +102,9 @@ impl Request {
             let role = message.get("role").and_then(Value::as_str).unwrap_or("");
             match message.get("content") {
                 Some(Value::String(text)) => texts.push((role, text.clone())),
-                Some(Value::Array(blocks)) => texts.extend(blocks.iter().filter_map(|b| Some((role, block_text(b)?)))),
+                Some(Value::Array(blocks)) => {
+                    texts.extend(blocks.iter().filter_map(|b| Some((role, block_text(b)?))))
+                }
                 _ => {}
             }
         }
@@ -108,8 +117,8 @@ impl Request {
         self.texts().iter().any(|(_, text)| text.contains(needle))
     }
 
-    /// The person's first prompt: the last text block of the first user message that is no reminder of Claude's own
-    /// (measured on 2.1.329: about nine of them stand before it).
+    /// The person's first prompt: the last text block of the first user message that is no reminder of
+    /// Claude's own (measured on 2.1.329: about nine of them stand before it).
     #[must_use]
     pub fn first_prompt(&self) -> Option<String> {
         let first = self.messages().find(|m| m.get("role").and_then(Value::as_str) == Some("user"))?;
@@ -176,7 +185,8 @@ fn kind(method: &str, target: &str, headers: &[(String, String)], body: &Value) 
         ("POST", "/v1/messages") => {}
         _ => return Kind::Other,
     }
-    // A summary request carries the main loop's tools (so that the cache fits) and differs only in its last words.
+    // A summary request carries the main loop's tools (so that the cache fits) and differs only in its last
+    // words.
     let last = body.get("messages").and_then(Value::as_array).and_then(|m| m.last());
     let asks_summary = last.is_some_and(|m| {
         let text = m.get("content").map(|c| match c {
@@ -243,7 +253,11 @@ impl Log {
     /// The main requests of one conversation.
     #[must_use]
     pub fn requests_of(&self, session_id: &str) -> Vec<Arc<Request>> {
-        self.lock().iter().filter(|r| r.kind == Kind::Main && r.session_id() == Some(session_id)).cloned().collect()
+        self.lock()
+            .iter()
+            .filter(|r| r.kind == Kind::Main && r.session_id() == Some(session_id))
+            .cloned()
+            .collect()
     }
 
     /// Waits until `done` says so of all requests so far; false when `timeout` passes first.
@@ -279,7 +293,9 @@ mod tests {
 
     #[test]
     fn kinds_are_told_apart() {
-        let kind = |target: &str, headers: &[(&str, &str)], body: Value| Request::for_test(target, headers, body).kind;
+        let kind = |target: &str, headers: &[(&str, &str)], body: Value| {
+            Request::for_test(target, headers, body).kind
+        };
         let tools = json!({"tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "hi"}]});
         assert_eq!(kind("/v1/messages?beta=true", &[], tools.clone()), Kind::Main);
         assert_eq!(kind("/v1/messages", &[("x-claude-code-agent-id", "a1")], tools), Kind::Subagent);
@@ -312,7 +328,12 @@ mod tests {
 
     #[test]
     fn odd_bodies_do_not_panic() {
-        for body in [json!(null), json!([]), json!({"messages": 5}), json!({"messages": [null, {"content": [1, {"text": 2}]}]})] {
+        for body in [
+            json!(null),
+            json!([]),
+            json!({"messages": 5}),
+            json!({"messages": [null, {"content": [1, {"text": 2}]}]}),
+        ] {
             let r = Request::for_test("/v1/messages", &[], body);
             assert!(r.texts().is_empty() && r.first_prompt().is_none() && r.tool_results().is_empty());
         }

@@ -1,8 +1,9 @@
-//! What the stand-in Messages API answers: single replies, and scripts that choose the reply for each main request.
+//! What the stand-in Messages API answers: single replies, and scripts that choose the reply for each main
+//! request.
 //!
-//! A script speaks of main requests only (those of the conversation itself). Titles, probes, summaries and sub-agents
-//! get canned answers from the server, so that their number and order, which differ between versions, never shift a
-//! script.
+//! A script speaks of main requests only (those of the conversation itself). Titles, probes, summaries and
+//! sub-agents get canned answers from the server, so that their number and order, which differ between
+//! versions, never shift a script.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -25,7 +26,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// A request of `tokens` in all, nearly all of it read from the cache as in a long conversation, and 5 answered.
+    /// A request of `tokens` in all, nearly all of it read from the cache as in a long conversation, and 5
+    /// answered.
     #[must_use]
     pub fn filled(tokens: u64) -> Usage {
         let input = tokens.min(10);
@@ -57,7 +59,8 @@ pub struct ApiError {
     pub message: String,
 }
 
-/// One answer of the model: a text block (unless empty), then tool calls. With tools the turn goes on, else it ends.
+/// One answer of the model: a text block (unless empty), then tool calls. With tools the turn goes on, else
+/// it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// The text block; empty = none.
@@ -194,15 +197,16 @@ impl Script {
         self.subagent.clone()
     }
 
-    /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for ever; a
-    /// conversation whose first prompt is a continuation prompt (CONTRACT C10) begins as that prompt asks, and ends
-    /// its turn.
+    /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for
+    /// ever; a conversation whose first prompt is a continuation prompt (CONTRACT C10) begins as that prompt
+    /// asks, and ends its turn.
     #[must_use]
     pub fn filling_loop(command: &str, step: u64) -> Script {
         let command = command.to_owned();
         Script::each(move |request, _| {
             if let Some(id) = request.continued_handoff() {
-                return Reply::text(format!("Continuing from handoff {id}. The next step is done.")).filling(step);
+                return Reply::text(format!("Continuing from handoff {id}. The next step is done."))
+                    .filling(step);
             }
             let steps = request.assistant_messages() as u64 + 1;
             Reply::bash(command.as_str()).filling(steps.saturating_mul(step))
@@ -246,11 +250,18 @@ mod tests {
         assert_eq!(script.reply(&first, 0).usage.cache_read, 19_990);
         let third = request(json!([{"role": "user", "content": "go"}, {"role": "assistant", "content": []},
             {"role": "user", "content": []}, {"role": "assistant", "content": []}]));
-        assert_eq!(script.reply(&third, 2).usage, Usage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 });
+        assert_eq!(
+            script.reply(&third, 2).usage,
+            Usage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 }
+        );
         let next = request(json!([{"role": "user", "content": [{"type": "text",
             "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]}]));
         let reply = script.reply(&next, 3);
-        assert!(reply.text.starts_with("Continuing from handoff HO-20261120-142950-c74cc080."), "{}", reply.text);
+        assert!(
+            reply.text.starts_with("Continuing from handoff HO-20261120-142950-c74cc080."),
+            "{}",
+            reply.text
+        );
         assert_eq!(reply.stop_reason(), "end_turn");
     }
 

@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 
-/// Makes reads and writes on the open file description return at once. Only for descriptions that nobody else shares.
+/// Makes reads and writes on the open file description return at once. Only for descriptions that nobody else
+/// shares.
 ///
 /// # Errors
 /// When fcntl fails.

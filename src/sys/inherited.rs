@@ -1,8 +1,8 @@
 //! What this process inherited, so that the programs it starts inherit the same.
 //!
-//! A signal that is ignored and a closed standard stream must be noted before anything else happens: Rust's runtime, which
-//! would change both first, does not run in `hopty` (`docs/adr/0007-no-runtime-before-main.md`). Everything else is read
-//! when it is needed.
+//! A signal that is ignored and a closed standard stream must be noted before anything else happens: Rust's
+//! runtime, which would change both first, does not run in `hopty`
+//! (`docs/adr/0007-no-runtime-before-main.md`). Everything else is read when it is needed.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -22,11 +22,13 @@ static UMASK: AtomicU32 = AtomicU32::new(u32::MAX);
 /// Bit n: standard stream n was closed.
 static WAS_CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The first thing that the program does: notes what it inherited. Then it ignores SIGPIPE and SIGXFSZ (a write over the
-/// file-size limit fails instead of ending the program), opens what is closed of standard input, output and error, so that
-/// no file takes their place, and clears the owner's bits of the umask, so that it can use the files that it makes.
+/// The first thing that the program does: notes what it inherited. Then it ignores SIGPIPE and SIGXFSZ (a
+/// write over the file-size limit fails instead of ending the program), opens what is closed of standard
+/// input, output and error, so that no file takes their place, and clears the owner's bits of the umask, so
+/// that it can use the files that it makes.
 pub fn note() {
-    for (signal, was_ignored) in [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)] {
+    for (signal, was_ignored) in [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)]
+    {
         was_ignored.store(is_ignored(signal), Ordering::Relaxed);
         // SAFETY: SIG_IGN is no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -39,7 +41,8 @@ pub fn note() {
     // SAFETY: F_GETFD only looks.
     for stream in (0..3).filter(|stream| unsafe { libc::fcntl(*stream, libc::F_GETFD) } == -1) {
         WAS_CLOSED.fetch_or(1 << stream, Ordering::Relaxed);
-        // SAFETY: the lowest free number is given, which is this one. Where there is no /dev/null the stream stays closed.
+        // SAFETY: the lowest free number is given, which is this one. Where there is no /dev/null the stream
+        // stays closed.
         unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
     }
 }
@@ -50,7 +53,9 @@ fn is_ignored(signal: i32) -> bool {
     // The kernel's `struct sigaction`: what is done, flags, restorer, mask.
     let mut now = [0u64; 4];
     // SAFETY: without a new action the call only looks; it writes 32 bytes.
-    let done = unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, std::ptr::null::<u64>(), now.as_mut_ptr(), 8) };
+    let done = unsafe {
+        libc::syscall(libc::SYS_rt_sigaction, signal, std::ptr::null::<u64>(), now.as_mut_ptr(), 8)
+    };
     done == 0 && now[0] == libc::SIG_IGN as u64
 }
 
@@ -114,18 +119,20 @@ pub fn umask() -> Option<u32> {
     Some(UMASK.load(Ordering::Relaxed)).filter(|umask| *umask <= 0o777)
 }
 
-/// The descriptors above 2 that were open when this process began: those that exec leaves open, since its own are not.
+/// The descriptors above 2 that were open when this process began: those that exec leaves open, since its own
+/// are not.
 #[must_use]
 pub fn descriptors() -> Vec<i32> {
     let Ok(dir) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    let mut open: Vec<i32> = dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let mut open: Vec<i32> =
+        dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     // SAFETY: F_GETFD only looks.
     open.retain(|fd| *fd > 2 && unsafe { libc::fcntl(*fd, libc::F_GETFD) } == 0);
     open
 }
 
-/// Makes `command`, which takes this process's place, find what this process found. `signals`: as [`signals`] gave them,
-/// where this process has changed more of them since.
+/// Makes `command`, which takes this process's place, find what this process found. `signals`: as [`signals`]
+/// gave them, where this process has changed more of them since.
 pub fn pass_on(command: &mut Command, signals: Option<SignalState>) {
     let own = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)];
     let own = own.map(|(signal, was_ignored)| (signal, was_ignored.load(Ordering::Relaxed)));

@@ -1,6 +1,7 @@
 //! Memory that was needed for a moment, given back to the system.
 
-/// Gives back what the allocator keeps for later: after a burst that is megabytes, in a process that lives for weeks.
+/// Gives back what the allocator keeps for later: after a burst that is megabytes, in a process that lives
+/// for weeks.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn give_back() {
     // SAFETY: it takes a number, and only looks at memory that is free.

@@ -1,5 +1,5 @@
-//! The operating system as every edge and every loop uses it: processes, safe files, descriptors and queues for them, `poll`,
-//! signals, clocks, the worker thread. One way to do each.
+//! The operating system as every edge and every loop uses it: processes, safe files, descriptors and queues
+//! for them, `poll`, signals, clocks, the worker thread. One way to do each.
 
 pub mod clock;
 pub mod fd;

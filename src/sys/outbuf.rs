@@ -19,7 +19,8 @@ impl OutBuf {
         self.bytes.extend(bytes);
     }
 
-    /// Appends what is left of `bytes`, the first `written` of which the descriptor has taken outside of the queue.
+    /// Appends what is left of `bytes`, the first `written` of which the descriptor has taken outside of the
+    /// queue.
     pub fn push_rest(&mut self, bytes: &[u8], written: usize) {
         self.written += written as u64;
         self.push(&bytes[written..]);

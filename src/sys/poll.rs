@@ -62,11 +62,12 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     /// Waits until something is ready or `timeout_ms` passed (`None`: for ever) and gives what is ready.
     ///
     /// # Errors
-    /// When poll fails for another reason than a signal: no memory, or fewer descriptors allowed than there are. It is told a
-    /// moment later, so that a loop which goes on does not spin.
+    /// When poll fails for another reason than a signal: no memory, or fewer descriptors allowed than there
+    /// are. It is told a moment later, so that a loop which goes on does not spin.
     pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, FdReadiness)>> {
-        let timeout = timeout_ms
-            .map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX));
+        let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {
+            PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX)
+        });
         match poll(&mut self.fds, timeout) {
             Ok(_) => {}
             Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),

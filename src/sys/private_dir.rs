@@ -1,4 +1,5 @@
-//! Directories that must be this user's own and closed to others, looked at before anything in them is believed.
+//! Directories that must be this user's own and closed to others, looked at before anything in them is
+//! believed.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -37,9 +38,10 @@ impl DirError {
     pub fn hint(&self) -> Option<String> {
         match self {
             DirError::NoDirectory(path) => Some(format!("move {} out of the way", path.display())),
-            DirError::Foreign(path) => {
-                Some(format!("change its owner to yourself (chown), or move {} out of the way", path.display()))
-            }
+            DirError::Foreign(path) => Some(format!(
+                "change its owner to yourself (chown), or move {} out of the way",
+                path.display()
+            )),
             DirError::Open { path, .. } => Some(format!("close it: chmod 700 {}", path.display())),
             DirError::Io(..) => None,
         }
@@ -78,7 +80,8 @@ mod tests {
     #[test]
     fn only_a_closed_directory_of_ones_own_will_do() {
         let parent = tempfile::tempdir().unwrap();
-        let (dir, link, file) = (parent.path().join("dir"), parent.path().join("link"), parent.path().join("file"));
+        let (dir, link, file) =
+            (parent.path().join("dir"), parent.path().join("link"), parent.path().join("file"));
         fs::create_dir(&dir).unwrap();
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o750)).unwrap();
         symlink(&dir, &link).unwrap();

@@ -64,8 +64,9 @@ impl Stat {
         matches!(self.state, b'T' | b't')
     }
 
-    /// Whether the terminal `device` (its `st_rdev`) is the process's to use now: it runs, and where that terminal is its
-    /// controlling one, its group is in the foreground. A shell that has the terminal back is not disturbed.
+    /// Whether the terminal `device` (its `st_rdev`) is the process's to use now: it runs, and where that
+    /// terminal is its controlling one, its group is in the foreground. A shell that has the terminal back is
+    /// not disturbed.
     #[must_use]
     pub fn may_use(&self, device: u64) -> bool {
         // The kernel prints the number in the form of `new_encode_dev`.
@@ -101,16 +102,16 @@ impl StatFile {
     }
 }
 
-/// When the process began, in clock ticks since boot; `None` when it has ended, and where there is no `/proc` (macOS). A process is known
-/// by its pid and this, since a pid alone can be used again.
+/// When the process began, in clock ticks since boot; `None` when it has ended, and where there is no `/proc`
+/// (macOS). A process is known by its pid and this, since a pid alone can be used again.
 #[must_use]
 pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
     let stat = Stat::of(pid.try_into().ok()?)?;
     (!matches!(stat.state, b'Z' | b'X' | b'x')).then_some(stat.start)
 }
 
-/// Whether the process with this pid and start time lives. Where there is no `/proc` every start time is 0, and the pid alone is asked
-/// for.
+/// Whether the process with this pid and start time lives. Where there is no `/proc` every start time is 0,
+/// and the pid alone is asked for.
 #[must_use]
 pub fn is_alive(pid: u32, start: u64) -> bool {
     match start_ticks(pid) {
@@ -176,7 +177,8 @@ impl Process {
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let none = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2).
-        let done = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.fd.as_raw_fd(), signal.0, none, 0) };
+        let done =
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.fd.as_raw_fd(), signal.0, none, 0) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -249,7 +251,8 @@ impl NamedProcess {
     }
 }
 
-/// A process and all above it, nearest first, without process 1. `None` when it has ended, or the chain changed at every look.
+/// A process and all above it, nearest first, without process 1. `None` when it has ended, or the chain
+/// changed at every look.
 #[must_use]
 pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     /// Longer than any chain of parents.
@@ -274,10 +277,13 @@ pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     None
 }
 
-/// The environment that a process was started with, cut to its first 256 KiB; empty where this user may not look.
+/// The environment that a process was started with, cut to its first 256 KiB; empty where this user may not
+/// look.
 #[must_use]
 pub fn environment(pid: i32) -> Vec<u8> {
-    std::fs::File::open(format!("/proc/{pid}/environ")).and_then(|file| first_bytes(file, 256 << 10)).unwrap_or_default()
+    std::fs::File::open(format!("/proc/{pid}/environ"))
+        .and_then(|file| first_bytes(file, 256 << 10))
+        .unwrap_or_default()
 }
 
 /// The children of this thread: what it spawned, and what was left to it as a sub-reaper.
@@ -294,9 +300,9 @@ pub fn call_oneself(name: &CStr) {
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
 }
 
-/// Keeps other processes of the same user from looking into this one, from tracing it and from taking its descriptors
-/// (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` becomes root's, and it leaves no core dump; a program that it executes is
-/// as any other again.
+/// Keeps other processes of the same user from looking into this one, from tracing it and from taking its
+/// descriptors (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` becomes root's, and it leaves no
+/// core dump; a program that it executes is as any other again.
 pub fn close_to_others() {
     // SAFETY: prctl with constants.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
@@ -308,11 +314,13 @@ pub fn become_subreaper() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` where that is not told.
+/// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` where that is not
+/// told.
 #[must_use]
 pub fn ignores(pid: i32, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let ignored =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     let bit = u32::try_from(signal.0 - 1).ok().and_then(|bit| 1u64.checked_shl(bit));
     ignored.zip(bit).is_some_and(|(ignored, bit)| ignored & bit != 0)
 }
@@ -326,7 +334,8 @@ mod tests {
     #[test]
     fn a_name_full_of_parentheses_does_not_confuse() {
         let text = "42 (a) R 1 (b)) S 7 41 40 34819 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 8123456 1 1";
-        let stat = Stat { pid: 42, parent: 7, group: 41, tty: 34819, foreground: -1, state: b'S', start: 8_123_456 };
+        let stat =
+            Stat { pid: 42, parent: 7, group: 41, tty: 34819, foreground: -1, state: b'S', start: 8_123_456 };
         assert_eq!(Stat::parse(text), Some(stat));
         assert_eq!(Stat::parse("junk"), None);
     }
@@ -338,7 +347,10 @@ mod tests {
         assert!(stat.may_use(pts3));
         assert!(!Stat { foreground: 7, ..stat }.may_use(pts3), "the shell has it");
         assert!(!Stat { state: b'T', ..stat }.may_use(pts3), "it is stopped");
-        assert!(Stat { foreground: 7, ..stat }.may_use(libc::makedev(136, 4)), "another terminal than its controlling one");
+        assert!(
+            Stat { foreground: 7, ..stat }.may_use(libc::makedev(136, 4)),
+            "another terminal than its controlling one"
+        );
         assert!(Stat { tty: 0, foreground: -1, ..stat }.may_use(pts3), "it has no controlling terminal");
         let pts300 = Stat { tty: (136 << 8) | 44 | (1 << 20), foreground: 7, ..stat };
         assert!(!pts300.may_use(libc::makedev(136, 300)));
@@ -346,7 +358,11 @@ mod tests {
 
     #[test]
     fn descendants_are_found_and_ended_through_their_descriptors() {
-        let mut shell = Command::new("sh").args(["-c", "sleep 300 & echo up; wait"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut shell = Command::new("sh")
+            .args(["-c", "sleep 300 & echo up; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
         io::BufRead::read_line(&mut io::BufReader::new(shell.stdout.take().unwrap()), &mut line).unwrap();
         let root = i32::try_from(shell.id()).unwrap();

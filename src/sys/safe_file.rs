@@ -1,12 +1,13 @@
 //! Opening and reading files that may not be what hopty expects.
 //!
-//! By the time a path is opened it may name anything: a FIFO that nobody writes to, a device, a link to `/dev/zero`, a sparse file of
-//! many gigabytes, another user's file. [`open`] looks before it opens, because opening a FIFO or a device has effects of its own (a
-//! process substitution that Claude is to read would be lost), never waits, and then checks the descriptor that it got, because the
-//! name may lead elsewhere by then. [`read`] takes a bounded number of bytes.
+//! By the time a path is opened it may name anything: a FIFO that nobody writes to, a device, a link to
+//! `/dev/zero`, a sparse file of many gigabytes, another user's file. [`open`] looks before it opens, because
+//! opening a FIFO or a device has effects of its own (a process substitution that Claude is to read would be
+//! lost), never waits, and then checks the descriptor that it got, because the name may lead elsewhere by
+//! then. [`read`] takes a bounded number of bytes.
 //!
-//! Every file that hopty did not create in the same moment is opened here. The exceptions are `/proc`, and files that a person named on
-//! the command line, which may be pipes.
+//! Every file that hopty did not create in the same moment is opened here. The exceptions are `/proc`, and
+//! files that a person named on the command line, which may be pipes.
 
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read};
@@ -30,8 +31,9 @@ pub enum FileLinks {
 pub enum FileOwner {
     /// This user's.
     User,
-    /// This user's, root's (an administrator's, or one in a read-only store), or that of whoever owns the directory it lies in: where a
-    /// person starts a program, they trust the directory's owner with more than that.
+    /// This user's, root's (an administrator's, or one in a read-only store), or that of whoever owns the
+    /// directory it lies in: where a person starts a program, they trust the directory's owner with more than
+    /// that.
     Trusted,
     /// Anybody's: Claude reads it whoever owns it, and hopty must see what Claude sees.
     Anyone,
@@ -130,9 +132,13 @@ impl SafeFileError {
     pub fn hint(&self) -> String {
         match self {
             SafeFileError::Io { path, .. } => format!("check the permissions of {}", path.display()),
-            SafeFileError::Foreign(path) => format!("change its owner to yourself (chown), or move {} out of the way", path.display()),
+            SafeFileError::Foreign(path) => {
+                format!("change its owner to yourself (chown), or move {} out of the way", path.display())
+            }
             SafeFileError::Writable(path) => format!("close it: chmod go-w {}", path.display()),
-            SafeFileError::Link(path) | SafeFileError::Kind { path, .. } | SafeFileError::TooLong { path, .. } => {
+            SafeFileError::Link(path)
+            | SafeFileError::Kind { path, .. }
+            | SafeFileError::TooLong { path, .. } => {
                 format!("move {} out of the way", path.display())
             }
         }
@@ -169,7 +175,8 @@ pub mod hangs {
     }
 }
 
-/// Opens a regular file for reading; `None` when there is none. It is at most `rule.cap` bytes long now, and may grow.
+/// Opens a regular file for reading; `None` when there is none. It is at most `rule.cap` bytes long now, and
+/// may grow.
 ///
 /// # Errors
 /// When it is anything but what `rule` says, or the system refuses to open it.
@@ -177,7 +184,8 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
     #[cfg(debug_assertions)]
     hangs::wait();
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
-    let look = || if rule.links == FileLinks::Follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    let look =
+        || if rule.links == FileLinks::Follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
     match look() {
         Ok(meta) => check(path, &meta, rule)?,
         Err(error) if is_absent(&error) => return Ok(None),
@@ -222,12 +230,15 @@ pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The content as text; what is not UTF-8 is replaced, as Claude does it: a byte that is none must not hide a file.
+/// The content as text; what is not UTF-8 is replaced, as Claude does it: a byte that is none must not hide a
+/// file.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_text(path: &Path, rule: FileRule) -> Result<Option<String>, SafeFileError> {
-    let text = |bytes| String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned());
+    let text = |bytes| {
+        String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
+    };
     Ok(read(path, rule)?.map(text))
 }
 
@@ -304,7 +315,13 @@ mod tests {
         fs::File::create(at("huge")).unwrap().set_len(3 << 30).unwrap();
         nix::unistd::mkfifo(&at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         drop(std::os::unix::net::UnixListener::bind(at("socket")).unwrap());
-        for (link, to) in [("link", "file"), ("dangling", "none"), ("to-fifo", "fifo"), ("to-zero", "/dev/zero"), ("loop", "loop")] {
+        for (link, to) in [
+            ("link", "file"),
+            ("dangling", "none"),
+            ("to-fifo", "fifo"),
+            ("to-zero", "/dev/zero"),
+            ("loop", "loop"),
+        ] {
             symlink(to, at(link)).unwrap();
         }
         let said = |name: &str, rule: FileRule| match read(&at(name), rule) {
@@ -328,7 +345,11 @@ mod tests {
             ("to-fifo", "/to-fifo is a symbolic link, not a file", "/to-fifo is a FIFO, not a file"),
             ("to-zero", "/to-zero is a symbolic link, not a file", "/to-zero is a device, not a file"),
         ] {
-            assert_eq!((said(name, own), said(name, claude)), (refused.to_owned(), followed.to_owned()), "{name}");
+            assert_eq!(
+                (said(name, own), said(name, claude)),
+                (refused.to_owned(), followed.to_owned()),
+                "{name}"
+            );
         }
         assert!(said("loop", claude).starts_with("cannot look at /loop: "));
         assert_eq!(said("file", FileRule::own(3)), "/file is longer than 3 bytes");
@@ -343,7 +364,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let own = nix::unistd::geteuid().as_raw();
-        let allowed = |uid| [FileOwner::User, FileOwner::Trusted, FileOwner::Anyone].map(|owner| is_allowed(&path, uid, owner));
+        let allowed = |uid| {
+            [FileOwner::User, FileOwner::Trusted, FileOwner::Anyone]
+                .map(|owner| is_allowed(&path, uid, owner))
+        };
         assert_eq!(allowed(own), [true, true, true]);
         assert_eq!(allowed(0), [own == 0, true, true]);
         assert_eq!(allowed(12_345), [false, false, true]);

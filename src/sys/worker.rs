@@ -1,4 +1,5 @@
-//! The one helper thread: slow work (disk, git, gzip) goes there, and its answer comes back as a readable descriptor.
+//! The one helper thread: slow work (disk, git, gzip) goes there, and its answer comes back as a readable
+//! descriptor.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The answer of a job that may hang at a disk: nobody waits longer than `limit`. Without a thread it is done here.
+/// The answer of a job that may hang at a disk: nobody waits longer than `limit`. Without a thread it is done
+/// here.
 pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let job = Arc::new(Mutex::new(Some(job)));
     let take = |job: &Mutex<Option<_>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -28,7 +30,8 @@ pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send
 
 type Job<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// A thread that does jobs in order and owns what it works on. It begins with the first job: many sessions never have one.
+/// A thread that does jobs in order and owns what it works on. It begins with the first job: many sessions
+/// never have one.
 #[derive(Debug)]
 pub struct Worker<T: Send + 'static> {
     name: &'static str,

@@ -1,7 +1,8 @@
 //! Giving the terminal back what nobody has read, for who reads there next: the shell.
 //!
-//! The kernel has one call for that (`TIOCSTI`), which puts a byte where a key would have put it, and only for the terminal
-//! that controls this process. Linux can be told to refuse it (`dev.tty.legacy_tiocsti = 0`); then there is no other way.
+//! The kernel has one call for that (`TIOCSTI`), which puts a byte where a key would have put it, and only
+//! for the terminal that controls this process. Linux can be told to refuse it (`dev.tty.legacy_tiocsti =
+//! 0`); then there is no other way.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -23,8 +24,8 @@ struct LeftInput {
     interrupted: Option<Arc<AtomicBool>>,
 }
 
-/// Leaves `typed` to who reads this terminal when its raw mode is over, in place of what was left before. `interrupted` says
-/// by then whether Ctrl+C was pressed, which takes it all away, as a terminal does.
+/// Leaves `typed` to who reads this terminal when its raw mode is over, in place of what was left before.
+/// `interrupted` says by then whether Ctrl+C was pressed, which takes it all away, as a terminal does.
 pub fn leave(typed: Vec<u8>, interrupted: Option<Arc<AtomicBool>>) {
     *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = Some(LeftInput { typed, interrupted });
 }
@@ -34,12 +35,19 @@ pub fn forget() {
     *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// Puts what was left before all that waits in the terminal on standard input, without showing it: that has been done where it
-/// was to be. `found` are the modes that it will be read in.
+/// Puts what was left before all that waits in the terminal on standard input, without showing it: that has
+/// been done where it was to be. `found` are the modes that it will be read in.
 pub(super) fn give(found: &Modes) {
-    let Some(LeftInput { mut typed, interrupted }) = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    let Some(LeftInput { mut typed, interrupted }) =
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).take()
+    else {
+        return;
+    };
     let stdin = io::stdin();
-    if typed.is_empty() || interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) || !takes(stdin.as_fd()) {
+    if typed.is_empty()
+        || interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed))
+        || !takes(stdin.as_fd())
+    {
         return;
     }
     typed.extend(take_waiting());
@@ -71,7 +79,8 @@ pub fn take_waiting() -> Vec<u8> {
     rest
 }
 
-/// Whether the kernel lets this process do it: it looks at that before it looks for the byte, which is nowhere.
+/// Whether the kernel lets this process do it: it looks at that before it looks for the byte, which is
+/// nowhere.
 fn takes(fd: BorrowedFd<'_>) -> bool {
     // SAFETY: the kernel reads at the address that it is given, finds nothing there and says so.
     let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCSTI, std::ptr::null::<u8>()) };

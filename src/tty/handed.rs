@@ -1,5 +1,5 @@
-//! A terminal that a client handed over (CONTRACT C12): the host reads and writes it directly, on a description of its
-//! own, so that `O_NONBLOCK` never reaches the person's shell.
+//! A terminal that a client handed over (CONTRACT C12): the host reads and writes it directly, on a
+//! description of its own, so that `O_NONBLOCK` never reaches the person's shell.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -40,8 +40,9 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// Takes the terminal behind `fd`, which is closed. `found` are its modes before the client made it raw, `raw` those
-    /// after: the client may be dead by now and its shell have set its own, so they are not simply those of now.
+    /// Takes the terminal behind `fd`, which is closed. `found` are its modes before the client made it raw,
+    /// `raw` those after: the client may be dead by now and its shell have set its own, so they are not
+    /// simply those of now.
     ///
     /// # Errors
     /// When it cannot be taken.
@@ -74,15 +75,15 @@ impl Handed {
         self.device
     }
 
-    /// Puts the modes back that were there before the client, but only if they are still exactly the client's raw ones:
-    /// for a client that died. A shell that already set its own is left alone.
+    /// Puts the modes back that were there before the client, but only if they are still exactly the client's
+    /// raw ones: for a client that died. A shell that already set its own is left alone.
     pub fn restore_modes(&self) {
         restore(&self.file, self.found.as_ref(), &self.raw);
     }
 }
 
-/// A terminal that could not be taken, because it cannot be opened again here: its client relays. It is kept for the one
-/// case that the client dies without a word. Until then nothing is done to it.
+/// A terminal that could not be taken, because it cannot be opened again here: its client relays. It is kept
+/// for the one case that the client dies without a word. Until then nothing is done to it.
 #[derive(Debug)]
 pub struct Spare {
     file: File,
@@ -91,7 +92,8 @@ pub struct Spare {
 }
 
 impl Spare {
-    /// Keeps the terminal behind `fd`; `None` when it is none. `found` are its modes before the client made it raw.
+    /// Keeps the terminal behind `fd`; `None` when it is none. `found` are its modes before the client made
+    /// it raw.
     #[must_use]
     pub fn keep(fd: OwnedFd, found: Option<Modes>) -> Option<Self> {
         let raw = modes::read(&fd).ok()?;
@@ -102,8 +104,8 @@ impl Spare {
         Some(Spare { file, found, raw })
     }
 
-    /// Writes `undo` and puts the modes back, if they are still the client's raw ones. The description is the shell's, too,
-    /// so it cannot be made not to wait: a thread waits, as long as the terminal takes nothing.
+    /// Writes `undo` and puts the modes back, if they are still the client's raw ones. The description is the
+    /// shell's, too, so it cannot be made not to wait: a thread waits, as long as the terminal takes nothing.
     pub fn mend(self, undo: Vec<u8>) {
         let thread = std::thread::Builder::new().name("hopty-mend".to_owned());
         // Where no thread can be had the terminal stays as it is: a host must not wait for one.
@@ -114,7 +116,8 @@ impl Spare {
     }
 }
 
-/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` stands for in the client. Linux tells.
+/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` stands for in the client. Linux
+/// tells.
 #[cfg(target_os = "linux")]
 fn by_name(fd: &OwnedFd) -> Option<File> {
     let mut device: libc::c_uint = 0;

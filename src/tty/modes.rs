@@ -1,5 +1,5 @@
-//! Reading and setting a terminal's modes (termios), with everything that the kernel keeps: also speeds that have no name,
-//! which the older calls do not tell, and the line discipline's number.
+//! Reading and setting a terminal's modes (termios), with everything that the kernel keeps: also speeds that
+//! have no name, which the older calls do not tell, and the line discipline's number.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

@@ -1,5 +1,5 @@
-//! Raw mode of the person's terminal, taken back whatever happens: on leaving, in a panic, and never from the background,
-//! where the terminal is the shell's.
+//! Raw mode of the person's terminal, taken back whatever happens: on leaving, in a panic, and never from the
+//! background, where the terminal is the shell's.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -13,11 +13,12 @@ use super::back;
 use super::modes::{self, TakeEffect};
 use crate::core::terminal::{Modes, Size};
 
-/// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will write it.
+/// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will
+/// write it.
 static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
 
-/// Ends a sequence or a string that may have been cut, for who cannot know; does nothing elsewhere: CAN, and ST for terminals
-/// that let no string be cancelled.
+/// Ends a sequence or a string that may have been cut, for who cannot know; does nothing elsewhere: CAN, and
+/// ST for terminals that let no string be cancelled.
 pub const END_OF_ANYTHING: &[u8] = b"\x18\x1b\\";
 
 /// The modes as they were found, for a signal handler.
@@ -46,7 +47,8 @@ impl RawMode {
     pub fn enter() -> io::Result<Self> {
         wait_for_foreground();
         let found = modes::read(&io::stdin())?;
-        *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rescue { found: found.clone(), undo: Vec::new() });
+        *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Rescue { found: found.clone(), undo: Vec::new() });
         terminal::enable_raw_mode()?;
         let raw = modes::read(&io::stdin())?;
         Ok(RawMode { found, raw, is_on: true })
@@ -70,7 +72,8 @@ impl RawMode {
         &self.raw
     }
 
-    /// Until [`RawMode::resume`]: nothing is echoed and no line is edited, but Ctrl+C ends programs and lines end as they do.
+    /// Until [`RawMode::resume`]: nothing is echoed and no line is edited, but Ctrl+C ends programs and lines
+    /// end as they do.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -91,8 +94,8 @@ impl RawMode {
         }
     }
 
-    /// Raw again after a pause. In the background this stops the process (SIGTTOU) until the shell has put it into the
-    /// foreground.
+    /// Raw again after a pause. In the background this stops the process (SIGTTOU) until the shell has put it
+    /// into the foreground.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -126,7 +129,8 @@ pub fn in_foreground() -> bool {
 #[must_use]
 pub fn is_one_terminal() -> bool {
     let device = |fd: std::os::fd::BorrowedFd<'_>| nix::sys::stat::fstat(fd).map(|stat| stat.st_rdev).ok();
-    // Only the controlling terminal tells its foreground group, and there is but one, also where it is called /dev/tty.
+    // Only the controlling terminal tells its foreground group, and there is but one, also where it is called
+    // /dev/tty.
     match (nix::unistd::tcgetpgrp(io::stdin()), nix::unistd::tcgetpgrp(io::stdout())) {
         (Ok(_), Ok(_)) => true,
         (Err(_), Err(_)) => device(io::stdin().as_fd()) == device(io::stdout().as_fd()),
@@ -134,8 +138,8 @@ pub fn is_one_terminal() -> bool {
     }
 }
 
-/// In the background this stops the process (SIGTTOU), until the shell has put its job into the foreground: before that the
-/// terminal's modes are those of the shell's own line.
+/// In the background this stops the process (SIGTTOU), until the shell has put its job into the foreground:
+/// before that the terminal's modes are those of the shell's own line.
 pub fn wait_for_foreground() {
     while ask_for_foreground().is_err_and(|e| e.kind() == io::ErrorKind::Interrupted) {}
 }
@@ -145,7 +149,8 @@ pub fn wait_for_foreground() {
 /// # Errors
 /// `Interrupted`; another where no shell could continue this process, or the terminal is gone.
 pub fn ask_for_foreground() -> io::Result<()> {
-    // Among the calls that ask for the foreground the one that changes nothing. Only there: it also waits for what is written.
+    // Among the calls that ask for the foreground the one that changes nothing. Only there: it also waits for
+    // what is written.
     if in_foreground() { Ok(()) } else { Ok(nix::sys::termios::tcdrain(io::stdin())?) }
 }
 
@@ -156,8 +161,8 @@ pub fn set_rescue(undo: &[u8]) {
     }
 }
 
-/// From here on a panic leaves the terminal whole. While it is raw nothing is printed, because it may show another screen
-/// still: the words are kept for [`last_words`].
+/// From here on a panic leaves the terminal whole. While it is raw nothing is printed, because it may show
+/// another screen still: the words are kept for [`last_words`].
 pub fn restore_on_panic() {
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -182,8 +187,8 @@ pub fn last_words() -> Option<String> {
     LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// From here on these signals put the modes back and end this process, whatever it waits for: nobody else is there to hear
-/// them.
+/// From here on these signals put the modes back and end this process, whatever it waits for: nobody else is
+/// there to hear them.
 pub fn end_by(signals: &[i32]) {
     if let Some(rescue) = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).as_ref()
         && let Ok(found) = modes::prepare(&io::stdin(), &rescue.found)
@@ -203,9 +208,11 @@ pub fn end_by(signals: &[i32]) {
 
 extern "C" fn put_back_and_end(signal: libc::c_int) {
     let found = FOUND.load(Ordering::Acquire);
-    // SAFETY: these calls may be made in a handler; `found` is nothing or was leaked. The signal is blocked until this returns.
+    // SAFETY: these calls may be made in a handler; `found` is nothing or was leaked. The signal is blocked
+    // until this returns.
     unsafe {
-        if !found.is_null() && matches!(libc::tcgetpgrp(0), group if group == libc::getpgrp() || group == -1) {
+        if !found.is_null() && matches!(libc::tcgetpgrp(0), group if group == libc::getpgrp() || group == -1)
+        {
             libc::ioctl(0, libc::TCSETS2, found);
         }
         libc::signal(signal, libc::SIG_DFL);
@@ -213,8 +220,8 @@ extern "C" fn put_back_and_end(signal: libc::c_int) {
     }
 }
 
-/// The size of the terminal on standard input as it says it, in cells and pixels: 0 is not known, and all of them are 0
-/// where it is no terminal.
+/// The size of the terminal on standard input as it says it, in cells and pixels: 0 is not known, and all of
+/// them are 0 where it is no terminal.
 #[must_use]
 pub fn size() -> Size {
     // SAFETY: a winsize of zeros is valid.

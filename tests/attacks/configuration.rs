@@ -19,7 +19,9 @@ fn world() -> World {
 
 fn of_kind(kind: Kind) -> Option<World> {
     let script = Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(4000)
     });
     World::new(kind, script)
@@ -36,8 +38,13 @@ fn clone(world: &World, text: &str) -> PathBuf {
 /// `hopty config` in a directory: what it says of a key, and on standard error.
 fn config(world: &World, dir: &Path, key: &str) -> (Value, String) {
     let mut command = Command::new(claude::hopty());
-    let output =
-        command.args(["config", "show", "--json"]).env_clear().envs(world.env.iter().cloned()).current_dir(dir).output().unwrap();
+    let output = command
+        .args(["config", "show", "--json"])
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(dir)
+        .output()
+        .unwrap();
     let keys: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let found = keys.as_array().into_iter().flatten().find(|known| known["key"] == key).cloned();
     (found.unwrap_or_default(), String::from_utf8(output.stderr).unwrap())
@@ -58,8 +65,15 @@ fn the_file_of_a_clone_counts_when_claude_trusts_the_clone_and_not_before(kind: 
     let Some(world) = of_kind(kind) else { return };
     let dir = clone(&world, "[restart]\nmode = \"manual\"\n");
     let (mode, said) = config(&world, &dir, "restart.mode");
-    assert_eq!((&mode["value"], &mode["from"]), (&"auto".into(), &"default".into()), "a trusted directory above is not enough");
-    assert!(said.contains(".hopty.toml is ignored: Claude does not trust this directory\nhint: accept"), "{said}");
+    assert_eq!(
+        (&mode["value"], &mode["from"]),
+        (&"auto".into(), &"default".into()),
+        "a trusted directory above is not enough"
+    );
+    assert!(
+        said.contains(".hopty.toml is ignored: Claude does not trust this directory\nhint: accept"),
+        "{said}"
+    );
 
     let mut term = start(&world, &dir);
     term.wait_text("is ignored: Claude does not trust this directory");
@@ -72,7 +86,11 @@ fn the_file_of_a_clone_counts_when_claude_trusts_the_clone_and_not_before(kind: 
     assert_eq!(term.wait_exit(), 143);
 
     let (mode, said) = config(&world, &dir, "restart.mode");
-    assert_eq!((&mode["value"], &mode["from"], said.as_str()), (&"manual".into(), &"project".into(), ""), "from the next start on");
+    assert_eq!(
+        (&mode["value"], &mode["from"], said.as_str()),
+        (&"manual".into(), &"project".into(), ""),
+        "from the next start on"
+    );
 }
 
 #[test]
@@ -81,12 +99,20 @@ fn what_a_trusted_project_may_not_set_is_named_and_left_out() {
     home::seed(&world.home, &world.project, "sk-ant-test-0123456789-abcdefghijklmnopqrst").unwrap();
     for (text, key, said) in [
         ("[context]\nwindow = 1000", "context.window", "may not set context.window"),
-        ("[context]\nhandoff = { percent = 1 }", "context.handoff", "may set context.handoff only to percent from 40"),
+        (
+            "[context]\nhandoff = { percent = 1 }",
+            "context.handoff",
+            "may set context.handoff only to percent from 40",
+        ),
         ("[context]\nhard = { tokens = 5 }", "context.hard", "may set context.hard only to"),
         ("[context]\nhard = { kb = 1 }", "context.hard", "may set context.hard only to"),
         ("[context]\nprofile = \"test\"", "context.profile", "may set context.profile only to"),
         ("[program]\nclaude = \"./evil\"", "program.claude", "may not set program.claude"),
-        ("[delivery]\nanswer_dialogs = [\"trust\"]", "delivery.answer_dialogs", "may not set delivery.answer_dialogs"),
+        (
+            "[delivery]\nanswer_dialogs = [\"trust\"]",
+            "delivery.answer_dialogs",
+            "may not set delivery.answer_dialogs",
+        ),
         ("[restart]\nmax_restarts = 10000", "restart.max_restarts", "may not set restart.max_restarts"),
         ("[handoff]\nviews = [\"orchestrator\"]", "handoff.views", "may not set handoff.views"),
     ] {
@@ -113,8 +139,12 @@ fn what_a_trusted_project_may_not_set_is_named_and_left_out() {
         ] {
             std::fs::write(world.project.join(".claude/config.yaml"), text).unwrap();
             let checked = world.hopty(&["config", "check"]);
-            let checked = String::from_utf8(checked.stderr).unwrap() + &String::from_utf8(checked.stdout).unwrap();
-            assert!(checked.contains(&format!("may set {key} only to percent from 40")), "{chosen_by} {text}: {checked}");
+            let checked =
+                String::from_utf8(checked.stderr).unwrap() + &String::from_utf8(checked.stdout).unwrap();
+            assert!(
+                checked.contains(&format!("may set {key} only to percent from 40")),
+                "{chosen_by} {text}: {checked}"
+            );
             assert!(checked.contains("config.yaml:"), "{chosen_by} {text}: {checked}");
         }
     }
@@ -152,13 +182,20 @@ fn a_level_below_a_fresh_conversation_hands_over_once() {
         world.wait_state("idle");
         term.wait_box();
         term.submit(&format!("Say hello again, {n}."));
-        let prompted = || world.api.requests().iter().filter(|request| request.contains(&format!("again, {n}."))).count() > 0;
+        let prompted = || {
+            world.api.requests().iter().filter(|request| request.contains(&format!("again, {n}."))).count()
+                > 0
+        };
         wait_for("the request", || prompted().then_some(()));
     }
     world.wait_state("idle");
     assert_eq!(runs(&world), 2, "{}", world.story());
-    let why: Vec<String> =
-        world.decisions().iter().filter(|d| d["kind"] == "restart.ignored").map(|d| d["sentence"].to_string()).collect();
+    let why: Vec<String> = world
+        .decisions()
+        .iter()
+        .filter(|d| d["kind"] == "restart.ignored")
+        .map(|d| d["sentence"].to_string())
+        .collect();
     assert!(why.len() == 1 && why[0].contains("began at level"), "said once: {why:?}");
     world.ask(&["stop", "proj"]);
     assert_eq!(term.wait_exit(), 143);
@@ -185,12 +222,17 @@ fn the_restart_limit_leaves_claude_running() {
     let pid = world.status()["pid"].clone();
     signal();
     let ignored = world.wait_decision("restart.ignored", 1);
-    assert!(ignored["sentence"].as_str().unwrap().contains("there were 1 restarts within the window already"), "{ignored}");
+    assert!(
+        ignored["sentence"].as_str().unwrap().contains("there were 1 restarts within the window already"),
+        "{ignored}"
+    );
     let refused = world.hopty(&["restart", "proj"]);
     assert_eq!(refused.status.code(), Some(4));
     term.wait_box();
     term.submit("Are you there?");
-    wait_for("an answer", || world.api.requests().iter().any(|request| request.contains("Are you there?")).then_some(()));
+    wait_for("an answer", || {
+        world.api.requests().iter().any(|request| request.contains("Are you there?")).then_some(())
+    });
     world.wait_state("idle");
     assert_eq!((&world.status()["pid"], runs(&world)), (&pid, 2), "it goes on as it was");
     world.ask(&["stop", "proj"]);

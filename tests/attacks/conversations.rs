@@ -28,7 +28,9 @@ fn conversation(world: &World) -> String {
 
 fn quiet() -> Script {
     Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     })
 }
@@ -46,7 +48,8 @@ fn a_forged_call_swaps_no_conversation(kind: Kind) {
     let (mut term, own) = talk(&world);
     let transcript = world.status()["transcript"].clone();
     let project = std::path::Path::new(transcript.as_str().unwrap()).parent().unwrap().to_owned();
-    // Where a transcript may lie, where it may not, a link to it, and the right name of the running one in a wrong place.
+    // Where a transcript may lie, where it may not, a link to it, and the right name of the running one in a
+    // wrong place.
     let inside = project.join(format!("{FORGED}.jsonl"));
     let outside = world.project.join(format!("{FORGED}.jsonl"));
     let beside = world.claude_dir().join(format!("projects/-elsewhere/{own}.jsonl"));
@@ -79,7 +82,12 @@ fn a_forged_call_swaps_no_conversation(kind: Kind) {
                 }
             }
         }
-        assert_eq!((conversation(&world), &world.status()["transcript"]), (own.clone(), &transcript), "{id} at {}", path.display());
+        assert_eq!(
+            (conversation(&world), &world.status()["transcript"]),
+            (own.clone(), &transcript),
+            "{id} at {}",
+            path.display()
+        );
     }
     world.wait_state("idle");
     world.ask(&["restart", "proj"]);
@@ -108,9 +116,11 @@ fn another_conversation_of_claudes_own_is_followed(kind: Kind) {
     world.ask(&["stop", "proj"]);
     assert_eq!(term.wait_exit(), 143);
     if kind == Kind::Real {
-        for (args, same) in
-            [(vec!["--resume", first.as_str()], true), (vec!["--continue"], true), (vec!["--continue", "--fork-session"], false)]
-        {
+        for (args, same) in [
+            (vec!["--resume", first.as_str()], true),
+            (vec!["--continue"], true),
+            (vec!["--continue", "--fork-session"], false),
+        ] {
             let mut term = world.start(&args);
             term.wait_box();
             term.submit("And once more.");
@@ -120,7 +130,11 @@ fn another_conversation_of_claudes_own_is_followed(kind: Kind) {
                 status["conversation"].as_str().map(str::to_owned).filter(|_| status["state"] == "idle")
             });
             wait_for("the prompt in its transcript", || {
-                world.transcript(&now).iter().any(|line: &Value| line.to_string().contains("And once more.")).then_some(())
+                world
+                    .transcript(&now)
+                    .iter()
+                    .any(|line: &Value| line.to_string().contains("And once more."))
+                    .then_some(())
             });
             assert_eq!([&first, &second].contains(&&now), same, "{args:?}: {now}");
             world.ask(&["stop", "proj"]);

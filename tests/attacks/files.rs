@@ -36,7 +36,8 @@ enum Odd {
     Foreign,
 }
 
-const ODD: [Odd; 7] = [Odd::Fifo, Odd::Huge, Odd::Directory, Odd::Dangling, Odd::Zero, Odd::Socket, Odd::Foreign];
+const ODD: [Odd; 7] =
+    [Odd::Fifo, Odd::Huge, Odd::Directory, Odd::Dangling, Odd::Zero, Odd::Socket, Odd::Foreign];
 
 /// What was at a path before, put back when dropped.
 struct Swapped {
@@ -91,7 +92,10 @@ fn world() -> World {
 /// A verb that must end in time, with little memory.
 fn verb(world: &World, args: &[&str]) -> Output {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", &format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]).arg(claude::hopty()).args(args);
+    command
+        .args(["-c", &format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"")])
+        .arg(claude::hopty())
+        .args(args);
     command.env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
     let (out, err) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
     command.stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(err.try_clone().unwrap());
@@ -122,7 +126,13 @@ fn assert_plain(output: &Output, what: &str) {
         Some(1..=4 | 125) => {
             // A notice may stand above it, of a file without which a verb goes on.
             let notices = lines.iter().rev().skip(2).all(|line| line.starts_with("hopty: "));
-            let last = lines.iter().rev().take(2).rev().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>();
+            let last = lines
+                .iter()
+                .rev()
+                .take(2)
+                .rev()
+                .map(|line| line.split(' ').next().unwrap())
+                .collect::<Vec<_>>();
             assert!(notices && last == ["hopty:", "hint:"], "{what}: {said}");
         }
         code => panic!("{what}: {code:?} {:?}: {said}", output.status),
@@ -142,7 +152,8 @@ fn assert_echoes(term: &Term, n: usize) {
 fn ended(world: &World, name: &str) {
     world.ask(&["run", "--detached", "--name", name, "--", "sh", "-c", "echo last words"]);
     wait_for("its end", || {
-        (!world.hopty(&["status", name]).stdout.is_empty() && world.ask(&["status", name]).contains("ended")).then_some(())
+        (!world.hopty(&["status", name]).stdout.is_empty() && world.ask(&["status", name]).contains("ended"))
+            .then_some(())
     });
     // The name is free when its host is gone, which is a moment after the state says so.
     wait_for("its host's end", || world.processes().is_empty().then_some(()));
@@ -170,10 +181,17 @@ fn no_verb_waits_for_or_reads_without_bound_what_stands_in_a_state_file_s_place(
         &["check"],
     ];
     let config = world.home.join(".config/hopty/config.toml");
-    let on_config: &[&[&str]] = &[&["config", "show"], &["config", "check"], &["check"], &["status", "other"], &["context", "other"]];
+    let on_config: &[&[&str]] =
+        &[&["config", "show"], &["config", "check"], &["check"], &["status", "other"], &["context", "other"]];
     let claude_dir = world.claude_dir();
-    let on_store: &[&[&str]] =
-        &[&["handoff", "list"], &["handoff", "show"], &["channel"], &["channel", "list"], &["check"], &["handoff", "path"]];
+    let on_store: &[&[&str]] = &[
+        &["handoff", "list"],
+        &["handoff", "show"],
+        &["channel"],
+        &["channel", "list"],
+        &["check"],
+        &["handoff", "path"],
+    ];
     let cases: Vec<(PathBuf, &[&[&str]])> = vec![
         (state("session.json"), on_sessions),
         (state("journal.jsonl"), on_sessions),
@@ -197,7 +215,11 @@ fn no_verb_waits_for_or_reads_without_bound_what_stands_in_a_state_file_s_place(
             }
         }
     }
-    assert_eq!(world.ask(&["status", "other", "--json"]).matches("\"state\":\"ended\"").count(), 1, "all is as it was");
+    assert_eq!(
+        world.ask(&["status", "other", "--json"]).matches("\"state\":\"ended\"").count(),
+        1,
+        "all is as it was"
+    );
     world.assert_nothing_left();
 }
 
@@ -213,7 +235,11 @@ fn a_session_begins_over_what_stands_in_a_state_file_s_place() {
             let what = format!("{odd:?} at {file}: run");
             assert_plain(&output, &what);
             // Only a lock that is none keeps a name from being taken.
-            assert!(output.status.success() || file == "lock", "{what}: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success() || file == "lock",
+                "{what}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             let first = verb(&world, &["status", "other"]);
             assert_plain(&first, &what);
             wait_for("its end", || world.processes().is_empty().then_some(()));
@@ -283,7 +309,9 @@ fn a_signal_that_is_swapped_again_and_again_never_holds_the_host_up() {
                 std::fs::rename(&pipe, &signal).unwrap();
             }
         });
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (0..100).for_each(|n| assert_echoes(&term, n))));
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            (0..100).for_each(|n| assert_echoes(&term, n))
+        }));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         done.unwrap();
     });
@@ -311,7 +339,8 @@ fn a_start_waits_for_nothing_that_stands_in_a_settings_file_s_place() {
             }
             let output = verb(&world, &["--detached"]);
             assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
-            // Claude itself may wait for a FIFO that it reads its settings from. The session answers all the same.
+            // Claude itself may wait for a FIFO that it reads its settings from. The session answers all the
+            // same.
             assert_plain(&verb(&world, &["status", "proj"]), &what);
             assert_eq!(world.status()["run"], 1, "{what}");
             world.ask(&["stop", "--kill", "proj"]);
@@ -324,9 +353,14 @@ fn a_start_waits_for_nothing_that_stands_in_a_settings_file_s_place() {
 fn assert_found(world: &World, what: &str) {
     let listed = world.ask(&["ls", "--json"]);
     assert!(listed.contains("\"name\":\"proj\""), "{what}: {listed}");
-    for args in
-        [&["status", "proj"][..], &["why", "proj"], &["log", "proj"], &["events", "proj"], &["screen", "proj"], &["context", "proj"]]
-    {
+    for args in [
+        &["status", "proj"][..],
+        &["why", "proj"],
+        &["log", "proj"],
+        &["events", "proj"],
+        &["screen", "proj"],
+        &["context", "proj"],
+    ] {
         let output = world.hopty(args);
         assert!(output.status.success(), "{what}: {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -411,7 +445,8 @@ fn a_signal_is_seen_although_claude_s_directory_was_moved_away_and_made_again() 
     world.wait_state("idle");
     let (dir, aside) = (world.claude_dir(), world.home.join("claude-aside"));
     std::fs::rename(&dir, &aside).unwrap();
-    let copied = Command::new("cp").args(["-a", aside.to_str().unwrap(), dir.to_str().unwrap()]).status().unwrap();
+    let copied =
+        Command::new("cp").args(["-a", aside.to_str().unwrap(), dir.to_str().unwrap()]).status().unwrap();
     assert!(copied.success());
     // Nothing else changes that anybody watches.
     std::fs::write(dir.join(".restart-session"), format!("{}\n", world.project.display())).unwrap();
@@ -426,12 +461,23 @@ fn what_is_made_under_a_umask_that_takes_everything_can_be_used() {
     // Root reads what has no mode at all.
     let Some(hopty) = nobody::give(&world) else { return };
     let shell = |script: &str| {
-        let words = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", "sh", "-c", script, hopty.to_str().unwrap()];
+        let words = [
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--",
+            "sh",
+            "-c",
+            script,
+            hopty.to_str().unwrap(),
+        ];
         let mut command = Command::new("setpriv");
         command.args(words).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
         command.output().unwrap()
     };
-    let text = |output: &Output| format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text = |output: &Output| {
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
     let started = shell("umask 0777; exec \"$0\" run --detached --name one -- sleep 1000");
     assert!(started.status.success(), "{}", text(&started));
     let listed = shell("exec \"$0\" ls --json");
@@ -455,17 +501,23 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
     let id = world.ask(&["handoff", "create"]).trim().to_owned();
     let boot = world.claude_dir().join("handoff/records").join(&id).join("boot");
     let manifest = world.claude_dir().join("handoff/global.manifest.json");
-    let (written, noted) = (std::fs::read_to_string(&manifest).unwrap(), std::fs::read_to_string(&boot).unwrap());
+    let (written, noted) =
+        (std::fs::read_to_string(&manifest).unwrap(), std::fs::read_to_string(&boot).unwrap());
     let words: Vec<&str> = noted.split_whitespace().collect();
     let uptime: i64 = words[1].parse().unwrap();
     let entry: serde_json::Value = serde_json::from_str(&written).unwrap();
     let of = |key: &str| entry["current"][key].as_str().unwrap().to_owned();
     let hour = 3_600_000;
-    // The time of day is moved by `hours` since, while `elapsed` ms have passed; what is known of the latter may be gone.
+    // The time of day is moved by `hours` since, while `elapsed` ms have passed; what is known of the latter
+    // may be gone.
     let waits = |hours: i64, elapsed: Option<i64>| {
         let moved = |text: &str| WallTime(WallTime::parse(text).unwrap().0 - hours * hour).rfc3339_s();
         let (created, expires) = (of("created_at"), of("expires_at"));
-        std::fs::write(&manifest, written.replace(&created, &moved(&created)).replace(&expires, &moved(&expires))).unwrap();
+        std::fs::write(
+            &manifest,
+            written.replace(&created, &moved(&created)).replace(&expires, &moved(&expires)),
+        )
+        .unwrap();
         let second = WallTime::parse(&moved(&created)).unwrap().0 / 1000;
         match elapsed {
             Some(ms) => std::fs::write(&boot, format!("{} {} {second}\n", words[0], uptime - ms)).unwrap(),

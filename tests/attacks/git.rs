@@ -20,7 +20,8 @@ use super::support::world::World;
 const LANES: usize = 4;
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 
-/// A project that is a repository with three files, one of them changed, and a program outside of it that leaves a trace.
+/// A project that is a repository with three files, one of them changed, and a program outside of it that
+/// leaves a trace.
 struct Trap {
     world: World,
     root: PathBuf,
@@ -47,14 +48,20 @@ impl Trap {
 
     /// Runs a script in the project, with plain git and no configuration but the repository's.
     fn sh(&self, script: &str) -> Output {
-        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].map(|name| (name, "t"));
+        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"]
+            .map(|name| (name, "t"));
         let mut command = Command::new("timeout");
         command.args(["-k", "1", "30", "sh", "-c", script]).current_dir(&self.world.project).envs(who);
-        command.env("HOME", &self.world.home).env("EVIL", &self.evil).env("CANARY", &self.canary).env("ROOT", &self.root);
+        command
+            .env("HOME", &self.world.home)
+            .env("EVIL", &self.evil)
+            .env("CANARY", &self.canary)
+            .env("ROOT", &self.root);
         command.stdin(std::process::Stdio::null()).output().unwrap()
     }
 
-    /// The document of a handoff that is made of a conversation in the project, gone to `moved` below it; and how long that took.
+    /// The document of a handoff that is made of a conversation in the project, gone to `moved` below it; and
+    /// how long that took.
     fn handed_over(&self, moved: &str, change: impl FnOnce(&mut Command)) -> (String, Duration) {
         let line = |cwd: &Path, mut line: Value| {
             line["cwd"] = json!(cwd);
@@ -64,14 +71,24 @@ impl Trap {
         };
         let (project, path) = (&self.world.project, self.root.join(format!("{ID}.jsonl")));
         let there = project.join(moved);
-        let prompt = line(project, json!({"type": "user", "message": {"role": "user", "content": "Build the bridge."}}));
+        let prompt = line(
+            project,
+            json!({"type": "user", "message": {"role": "user", "content": "Build the bridge."}}),
+        );
         let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 9, "cache_creation_input_tokens": 0, "output_tokens": 7});
         let message = json!({"id": "m", "model": "claude-sonnet-4-5", "stop_reason": "end_turn", "usage": usage,
             "content": [{"type": "text", "text": "It is done."}]});
-        let answer = line(if moved.is_empty() { project } else { &there }, json!({"type": "assistant", "message": message}));
+        let answer = line(
+            if moved.is_empty() { project } else { &there },
+            json!({"type": "assistant", "message": message}),
+        );
         std::fs::write(&path, prompt + &answer).unwrap();
         let mut command = Command::new(hopty());
-        command.args(["handoff", "create", "--transcript"]).arg(&path).env_clear().envs(self.world.env.iter().cloned());
+        command
+            .args(["handoff", "create", "--transcript"])
+            .arg(&path)
+            .env_clear()
+            .envs(self.world.env.iter().cloned());
         command.current_dir(project);
         change(&mut command);
         let began = Instant::now();
@@ -141,13 +158,17 @@ fn nothing_that_a_work_tree_names_is_run_and_nothing_hangs() {
 /// A `git` that a project brings along is found by no search, whatever `PATH` says.
 #[test]
 fn a_git_that_lies_in_a_project_is_not_run() {
-    for place in [".", "", "bin", "PROJECT/bin", "PROJECT/../proj/bin", "ROOT/other/bin", "ROOT/link", "ROOT/links"] {
+    for place in
+        [".", "", "bin", "PROJECT/bin", "PROJECT/../proj/bin", "ROOT/other/bin", "ROOT/link", "ROOT/links"]
+    {
         let mut trap = Trap::new();
         trap.sh("mkdir bin links; git init -q ../other; mkdir ../other/bin ../links; ln -s proj/bin ../link; ln -s ../proj/bin/git ../links/git");
         for at in [trap.world.project.clone(), trap.world.project.join("bin"), trap.root.join("other/bin")] {
             std::fs::copy(&trap.evil, at.join("git")).unwrap();
         }
-        let place = place.replace("PROJECT", trap.world.project.to_str().unwrap()).replace("ROOT", trap.root.to_str().unwrap());
+        let place = place
+            .replace("PROJECT", trap.world.project.to_str().unwrap())
+            .replace("ROOT", trap.root.to_str().unwrap());
         let path = format!("{place}:{}", std::env::var("PATH").unwrap());
         trap.world.set("PATH", &path);
         let (document, _) = trap.handed_over("", |_| {});
@@ -158,7 +179,10 @@ fn a_git_that_lies_in_a_project_is_not_run() {
         // Where there is no other, the handoff says so.
         trap.world.set("PATH", &place);
         let (document, _) = trap.handed_over("", |_| {});
-        assert!(!trap.sprung() && document.contains("no git in PATH outside of the project"), "{place}: {document}");
+        assert!(
+            !trap.sprung() && document.contains("no git in PATH outside of the project"),
+            "{place}: {document}"
+        );
     }
 }
 
@@ -167,7 +191,8 @@ fn a_git_that_is_too_old_is_not_asked_about_a_work_tree() {
     let mut trap = Trap::new();
     let old = trap.root.join("old");
     std::fs::create_dir(&old).unwrap();
-    let script = format!("test \"$*\" = version && exec echo git version 2.31.8; touch '{}'", trap.canary.display());
+    let script =
+        format!("test \"$*\" = version && exec echo git version 2.31.8; touch '{}'", trap.canary.display());
     program(&old.join("git"), &script);
     trap.world.set("PATH", old.to_str().unwrap());
     let (document, _) = trap.handed_over("", |_| {});
@@ -177,9 +202,16 @@ fn a_git_that_is_too_old_is_not_asked_about_a_work_tree() {
 /// What the environment and the person's own configuration name, and the work tree can bring along.
 #[test]
 fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run() {
-    for name in
-        ["GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "GIT_EDITOR", "PAGER"]
-    {
+    for name in [
+        "GIT_EXTERNAL_DIFF",
+        "GIT_PAGER",
+        "GIT_ASKPASS",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_PROXY_COMMAND",
+        "GIT_EDITOR",
+        "PAGER",
+    ] {
         let trap = Trap::new();
         let (document, _) = trap.handed_over("", |command| {
             command.env(name, &trap.evil);
@@ -187,10 +219,17 @@ fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run(
         assert!(!trap.sprung() && document.contains(".M a"), "{name}: {document}");
     }
     let trap = Trap::new();
-    trap.sh("mkdir hooks; cp $EVIL hooks/post-index-change; cp $EVIL fs; cp $EVIL clean; touch -d yesterday b");
+    trap.sh(
+        "mkdir hooks; cp $EVIL hooks/post-index-change; cp $EVIL fs; cp $EVIL clean; touch -d yesterday b",
+    );
     trap.sh("git init -q ../in; git -C ../in config core.fsmonitor $EVIL; echo '* filter=x diff=x' >.gitattributes");
-    let keys =
-        ["core.fsmonitor=./fs", "core.hooksPath=hooks", "filter.x.clean=./clean", "diff.x.textconv=./clean", "diff.external=./clean"];
+    let keys = [
+        "core.fsmonitor=./fs",
+        "core.hooksPath=hooks",
+        "filter.x.clean=./clean",
+        "diff.x.textconv=./clean",
+        "diff.external=./clean",
+    ];
     let count = |command: &mut Command| {
         command.env("GIT_CONFIG_COUNT", keys.len().to_string());
         for (n, (key, value)) in keys.iter().filter_map(|pair| pair.split_once('=')).enumerate() {
@@ -199,7 +238,10 @@ fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run(
     };
     let (document, _) = trap.handed_over("", |command| {
         count(command);
-        command.env("GIT_DIR", trap.root.join("in/.git")).env("GIT_WORK_TREE", "/").env("GIT_EXEC_PATH", &trap.world.project);
+        command
+            .env("GIT_DIR", trap.root.join("in/.git"))
+            .env("GIT_WORK_TREE", "/")
+            .env("GIT_EXEC_PATH", &trap.world.project);
         command.env("GIT_TRACE", &trap.canary).env("GIT_TRACE2_EVENT", &trap.canary);
     });
     assert!(!trap.sprung() && document.contains(".M a"), "{document}");
@@ -209,7 +251,10 @@ fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run(
     }
     let (document, _) = trap.handed_over("", |_| {});
     assert!(!trap.sprung() && document.contains(".M a"), "{document}");
-    assert!(document.contains("filters are not run (x): their files are compared as they are on disk"), "{document}");
+    assert!(
+        document.contains("filters are not run (x): their files are compared as they are on disk"),
+        "{document}"
+    );
     trap.sh("git status");
     assert!(trap.sprung());
 }
@@ -222,7 +267,10 @@ fn a_repository_of_another_user_is_left_alone() {
     let trap = Trap::new();
     trap.sh("git config core.fsmonitor $EVIL; chown 65534 . .git");
     let (document, _) = trap.handed_over("", |_| {});
-    assert!(!trap.sprung() && document.contains("belongs to another user, and safe.directory does not name it"), "{document}");
+    assert!(
+        !trap.sprung() && document.contains("belongs to another user, and safe.directory does not name it"),
+        "{document}"
+    );
     trap.sh("git config --global safe.directory $PWD");
     let (document, _) = trap.handed_over("", |_| {});
     assert!(!trap.sprung() && document.contains(".M a"), "{document}");
@@ -266,19 +314,23 @@ fn refuse_filters(command: &mut Command) {
     }
 }
 
-/// The way it was found: Claude goes into a directory of the clone, and the automatic hand-over asks git there.
+/// The way it was found: Claude goes into a directory of the clone, and the automatic hand-over asks git
+/// there.
 #[test]
 fn a_conversation_that_went_into_a_trap_hands_over_without_springing_it() {
-    let script = Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        (None, 0) => Reply::bash("cd docs && pwd").filling(20_000),
-        (None, 1) => Reply::bash("ls").filling(190_000),
-        (None, _) => Reply::text("No more.").filling(191_000),
-    });
+    let script =
+        Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
+            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            (None, 0) => Reply::bash("cd docs && pwd").filling(20_000),
+            (None, 1) => Reply::bash("ls").filling(190_000),
+            (None, _) => Reply::text("No more.").filling(191_000),
+        });
     let trap = Trap::with(script);
     let bare = rows().into_iter().find(|row| row.moved == "docs").unwrap();
     trap.sh(bare.build);
-    trap.sh("git config filter.x.clean $EVIL; git config core.fsmonitor $EVIL; echo '* filter=x' >.gitattributes");
+    trap.sh(
+        "git config filter.x.clean $EVIL; git config core.fsmonitor $EVIL; echo '* filter=x' >.gitattributes",
+    );
     trap.sprung();
     let world = &trap.world;
     let term = world.start(&[]);
@@ -289,7 +341,10 @@ fn a_conversation_that_went_into_a_trap_hands_over_without_springing_it() {
     assert!(!trap.canary.exists(), "{}", world.story());
     let id = world.wait_decision("handoff.saved", 1)["handoff"].as_str().unwrap().to_owned();
     let document = world.ask(&["handoff", "show", &id]);
-    assert!(document.contains("docs is not known: this is a bare repository") && document.contains(".M a"), "{document}");
+    assert!(
+        document.contains("docs is not known: this is a bare repository") && document.contains(".M a"),
+        "{document}"
+    );
     trap.world.wait_state("idle");
     assert!(!trap.canary.exists());
     trap.sh("cd docs; git status");

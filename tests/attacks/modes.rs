@@ -18,7 +18,9 @@ const PLAIN: [&str; 2] = ["--model", "claude-sonnet-4-5"];
 
 fn quiet() -> Script {
     Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     })
 }
@@ -70,7 +72,9 @@ fn next_arguments(world: &World) -> Vec<String> {
     world.ask(&["restart", "proj"]);
     world.wait_decision("handoff.consumed", n + 1);
     let pid = world.status()["pid"].as_i64().unwrap();
-    let line = wait_for("the arguments", || std::fs::read(format!("/proc/{pid}/cmdline")).ok().filter(|line| !line.is_empty()));
+    let line = wait_for("the arguments", || {
+        std::fs::read(format!("/proc/{pid}/cmdline")).ok().filter(|line| !line.is_empty())
+    });
     line.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect()
 }
 
@@ -93,13 +97,28 @@ fn no_hook_call_widens_the_mode_of_the_next_run() {
     let own = world.status()["conversation"].clone();
     for conversation in [own, json!("c74cc080-94b9-4841-b82f-a62cfb8efdc0"), Value::Null] {
         for mode in ["acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan", "yolo", "--settings"] {
-            for event in ["UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolBatch", "SessionEnd", "Notification"] {
-                forged::call(&world, event, &json!({"session_id": conversation, "permission_mode": mode, "prompt": "x"}));
+            for event in [
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PermissionRequest",
+                "PostToolBatch",
+                "SessionEnd",
+                "Notification",
+            ] {
+                forged::call(
+                    &world,
+                    event,
+                    &json!({"session_id": conversation, "permission_mode": mode, "prompt": "x"}),
+                );
             }
         }
     }
     // The forged prompts began a turn that nothing ends.
-    forged::call(&world, "Stop", &json!({"session_id": world.status()["conversation"], "permission_mode": "acceptEdits"}));
+    forged::call(
+        &world,
+        "Stop",
+        &json!({"session_id": world.status()["conversation"], "permission_mode": "acceptEdits"}),
+    );
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), None, "{arguments:?}");
     wait_mode(&term, MANUAL);
@@ -135,7 +154,10 @@ fn what_the_person_narrowed_stays_narrow(kind: Kind) {
     choose(&term, "plan mode on");
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), Some("plan"), "{arguments:?}");
-    assert!(!arguments.iter().any(|arg| arg == "--dangerously-skip-permissions"), "it beats every mode: {arguments:?}");
+    assert!(
+        !arguments.iter().any(|arg| arg == "--dangerously-skip-permissions"),
+        "it beats every mode: {arguments:?}"
+    );
     wait_mode(&term, "plan mode on");
     // The person's own is one key away, and stays theirs.
     choose(&term, "bypass permissions on");
@@ -146,7 +168,8 @@ fn what_the_person_narrowed_stays_narrow(kind: Kind) {
     leave(&world, term);
 }
 
-/// Claude says `acceptEdits` in the hooks of a turn in which the person approved one command (seen on 2.1.329).
+/// Claude says `acceptEdits` in the hooks of a turn in which the person approved one command (seen on
+/// 2.1.329).
 fn one_approved_command_approves_nothing_in_the_next_run(kind: Kind) {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
@@ -160,7 +183,9 @@ fn one_approved_command_approves_nothing_in_the_next_run(kind: Kind) {
     term.wait_text("Do you want to proceed?");
     world.wait_state("blocked");
     // A dialog that has just come takes no key for a moment (2.1.330).
-    while wait_within(Duration::from_millis(300), || world.project.join("approved").exists().then_some(())).is_none() {
+    while wait_within(Duration::from_millis(300), || world.project.join("approved").exists().then_some(()))
+        .is_none()
+    {
         term.send("\r");
     }
     term.wait_text("Hello.");

@@ -44,10 +44,12 @@ fn a_program_that_ignores_hangups_ends_with_its_host() {
     }
 }
 
-/// It ignores whatever can be ignored: the client that finds the host dead ends it, or whoever starts a session of that name.
+/// It ignores whatever can be ignored: the client that finds the host dead ends it, or whoever starts a
+/// session of that name.
 #[test]
 fn a_program_that_ignores_everything_is_ended_by_who_finds_its_host_dead() {
-    const SCRIPT: &str = "trap '' HUP TERM INT QUIT; echo be$((1))gun; while :; do sleep 0.1; done 2>/dev/null";
+    const SCRIPT: &str =
+        "trap '' HUP TERM INT QUIT; echo be$((1))gun; while :; do sleep 0.1; done 2>/dev/null";
     let world = world();
     let mut term = world.terminal(&["run", "--", "sh", "-c", SCRIPT]);
     term.wait_text("be1gun");
@@ -77,7 +79,8 @@ fn a_program_that_hears_hangups_ends_in_its_own_way() {
     term.wait_text("be1gun");
     support::kill(number(&world, "host_pid"), libc::SIGKILL);
     assert_eq!(term.wait_exit(), 125);
-    let end =
-        wait_for("its last word", || std::fs::read_to_string(world.project.join("end")).ok().filter(|text| text.ends_with('\n')));
+    let end = wait_for("its last word", || {
+        std::fs::read_to_string(world.project.join("end")).ok().filter(|text| text.ends_with('\n'))
+    });
     assert_eq!(end, "clean\n");
 }

@@ -40,7 +40,13 @@ fn text(bytes: &[u8]) -> String {
 /// This test binary as a program for a session: it runs [`attacker`] with these words.
 fn attack(words: &str) -> Vec<String> {
     let this = std::env::current_exe().unwrap().display().to_string();
-    vec!["env".to_owned(), format!("HOPTY_TEST_ATTACK={words}"), this, "--exact".to_owned(), "peers::attacker".to_owned()]
+    vec![
+        "env".to_owned(),
+        format!("HOPTY_TEST_ATTACK={words}"),
+        this,
+        "--exact".to_owned(),
+        "peers::attacker".to_owned(),
+    ]
 }
 
 /// No test by itself: what [`attack`] runs inside a session.
@@ -70,13 +76,18 @@ fn crowd(way: &str, socket: &Path, ready: &Path) {
             stream.set_nonblocking(true).unwrap();
             let _ = match way {
                 "silent" => Ok(()),
-                "waits" => stream
-                    .write_all(format!("{HELLO}{{\"id\":1,\"do\":\"wait\",\"for\":\"exit\",\"timeout_ms\":3600000}}\n").as_bytes()),
-                "hooks" => {
-                    stream.write_all(format!("{HELLO}{{\"id\":1,\"do\":\"hook\",\"event\":\"Stop\",\"payload\":{{}}}}\n").as_bytes())
-                }
+                "waits" => stream.write_all(
+                    format!("{HELLO}{{\"id\":1,\"do\":\"wait\",\"for\":\"exit\",\"timeout_ms\":3600000}}\n")
+                        .as_bytes(),
+                ),
+                "hooks" => stream.write_all(
+                    format!("{HELLO}{{\"id\":1,\"do\":\"hook\",\"event\":\"Stop\",\"payload\":{{}}}}\n")
+                        .as_bytes(),
+                ),
                 "unread" => {
-                    let _ = stream.write_all(format!("{HELLO}{}", "{\"id\":1,\"do\":\"status\"}\n".repeat(2000)).as_bytes());
+                    let _ = stream.write_all(
+                        format!("{HELLO}{}", "{\"id\":1,\"do\":\"status\"}\n".repeat(2000)).as_bytes(),
+                    );
                     Ok(())
                 }
                 _ => stream.write_all(HELLO.as_bytes()),
@@ -95,20 +106,27 @@ fn crowd(way: &str, socket: &Path, ready: &Path) {
             _ => {}
         }
         // One that the host has closed makes room for a new one.
-        open.retain(|stream| !hopty::sys::poll::wait_for(stream, hopty::sys::poll::Interest::Gone, 0).unwrap_or(true));
+        open.retain(|stream| {
+            !hopty::sys::poll::wait_for(stream, hopty::sys::poll::Interest::Gone, 0).unwrap_or(true)
+        });
         if way != "storm" {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
-/// Has two connections, of which one asks for nothing and one waits for an answer, and says which was over first.
+/// Has two connections, of which one asks for nothing and one waits for an answer, and says which was over
+/// first.
 fn idle(socket: &Path, out: &Path) {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::os::unix::net::UnixStream;
     let (mut idle, mut waits) = (UnixStream::connect(socket).unwrap(), UnixStream::connect(socket).unwrap());
     idle.write_all(HELLO.as_bytes()).unwrap();
-    waits.write_all(format!("{HELLO}{{\"id\":1,\"do\":\"wait\",\"for\":\"exit\",\"timeout_ms\":14000}}\n").as_bytes()).unwrap();
+    waits
+        .write_all(
+            format!("{HELLO}{{\"id\":1,\"do\":\"wait\",\"for\":\"exit\",\"timeout_ms\":14000}}\n").as_bytes(),
+        )
+        .unwrap();
     let mut lines = BufReader::new(waits.try_clone().unwrap());
     lines.read_line(&mut String::new()).unwrap();
     idle.read_to_string(&mut String::new()).unwrap();
@@ -181,14 +199,16 @@ fn take(host: i32, out: &Path) {
     unsafe {
         let pidfd = libc::syscall(libc::SYS_pidfd_open, host, 0);
         assert!(pidfd >= 0);
-        let got: Vec<i64> = (0..200).filter(|fd| libc::syscall(libc::SYS_pidfd_getfd, pidfd, *fd, 0) >= 0).collect();
+        let got: Vec<i64> =
+            (0..200).filter(|fd| libc::syscall(libc::SYS_pidfd_getfd, pidfd, *fd, 0) >= 0).collect();
         writeln!(said, "descriptors {got:?}").unwrap();
         let attached = libc::ptrace(libc::PTRACE_SEIZE, host, 0, 0);
         writeln!(said, "traced {}", attached == 0).unwrap();
     }
     for file in ["fd", "environ", "mem", "maps"] {
         let path = format!("/proc/{host}/{file}");
-        let read = if file == "fd" { std::fs::read_dir(path).is_ok() } else { std::fs::File::open(path).is_ok() };
+        let read =
+            if file == "fd" { std::fs::read_dir(path).is_ok() } else { std::fs::File::open(path).is_ok() };
         writeln!(said, "{file} {read}").unwrap();
     }
     std::fs::write(out, said).unwrap();
@@ -208,7 +228,12 @@ fn a_crowd_from_inside_locks_nobody_out() {
         detached(&world, "one", &["sh", "-c", &script]);
         wait_for("the crowd", || ready.exists().then_some(()));
         for n in 0..3 {
-            for args in [&["status", "one", "--json"][..], &["screen", "one"], &["send", "one", "typed\r"], &["context", "one"]] {
+            for args in [
+                &["status", "one", "--json"][..],
+                &["screen", "one"],
+                &["send", "one", "typed\r"],
+                &["context", "one"],
+            ] {
                 let output = world.hopty(args);
                 let said = text(&output.stderr);
                 // There is no context in a session without Claude.
@@ -245,7 +270,10 @@ fn a_crowd_from_another_session_takes_no_room_from_hooks() {
         detached(&world, "b", &calls.iter().map(String::as_str).collect::<Vec<_>>());
         let words = attack(&format!("crowd {way} {} {}", socket.display(), ready.display()));
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-        claude_is(&mut world, &format!("for n in 1 2 3; do {} >/dev/null 2>&1 & done; exec sleep 1000", quoted.join(" ")));
+        claude_is(
+            &mut world,
+            &format!("for n in 1 2 3; do {} >/dev/null 2>&1 & done; exec sleep 1000", quoted.join(" ")),
+        );
         world.ask(&["run", "--name", "a", "--detached", "--", "claude"]);
         wait_for("the crowd", || ready.exists().then_some(()));
         std::fs::write(&go, "").unwrap();
@@ -263,11 +291,20 @@ fn who_finds_no_room_is_told_so() {
     let world = world();
     detached(&world, "one", &["cat"]);
     let held: Vec<Wire> = (0..32).map(|_| Wire::greet(&world, "one")).collect();
-    for args in [&["send", "one", "x"][..], &["stop", "one"], &["detach", "one"], &["restart", "one"], &["screen", "one"]] {
+    for args in [
+        &["send", "one", "x"][..],
+        &["stop", "one"],
+        &["detach", "one"],
+        &["restart", "one"],
+        &["screen", "one"],
+    ] {
         let output = world.hopty(args);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
-        assert!(said.contains("32 connections are already open") && said.contains("hint:"), "{args:?}: {said}");
+        assert!(
+            said.contains("32 connections are already open") && said.contains("hint:"),
+            "{args:?}: {said}"
+        );
     }
     let mut term = world.terminal(&["attach", "one"]);
     assert_eq!(term.wait_exit(), 1);
@@ -278,20 +315,22 @@ fn who_finds_no_room_is_told_so() {
     world.assert_nothing_left();
 }
 
-/// A connection from inside that asks for nothing is closed after a while; one that waits for an answer is not.
+/// A connection from inside that asks for nothing is closed after a while; one that waits for an answer is
+/// not.
 #[test]
 fn an_idle_connection_from_inside_is_closed() {
     let world = world();
     let out = world.project.join("out");
-    let words = attack(&format!("idle {} {}", world.state_dir().join("run/one.sock").display(), out.display()));
+    let words =
+        attack(&format!("idle {} {}", world.state_dir().join("run/one.sock").display(), out.display()));
     detached(&world, "one", &words.iter().map(String::as_str).collect::<Vec<_>>());
     let said = wait_for("both ends", || std::fs::read_to_string(&out).ok());
     assert_eq!(said, "closed before the answer\n{\"id\":1,\"ok\":{\"met\":false\n");
     end_all(&world);
 }
 
-/// How a process may hang on a Claude: a child of it, one whose parent is gone, one that left the terminal's session, one that did
-/// both, and one in a session of hopty that it starts for that.
+/// How a process may hang on a Claude: a child of it, one whose parent is gone, one that left the terminal's
+/// session, one that did both, and one in a session of hopty that it starts for that.
 const WAYS: [(&str, &str); 6] = [
     ("child", "exec sh '{}'"),
     ("grandchild", "sh '{}'; exit $?"),
@@ -382,7 +421,9 @@ fn claude_in_one_session_only_looks_at_another() {
 
 #[test]
 fn a_session_that_the_person_allows_by_name_may_steer() {
-    for (allowed, name, may) in [("\"a\"", "a", true), ("\"lead-*\"", "lead-one", true), ("\"b\", \"aa\"", "a", false)] {
+    for (allowed, name, may) in
+        [("\"a\"", "a", true), ("\"lead-*\"", "lead-one", true), ("\"b\", \"aa\"", "a", false)]
+    {
         let mut world = world();
         let dir = world.home.join(".config/hopty");
         std::fs::create_dir_all(&dir).unwrap();
@@ -424,7 +465,8 @@ fn a_name_that_another_claude_gives_itself_does_not_count() {
     end_all(&world);
 }
 
-/// What Claude starts as a session of its own is its to steer; a session of a plain program is a person's terminal.
+/// What Claude starts as a session of its own is its to steer; a session of a plain program is a person's
+/// terminal.
 #[test]
 fn claude_steers_what_it_started_and_a_person_steers_from_a_shell_in_a_session() {
     let mut world = world();
@@ -436,7 +478,9 @@ fn claude_steers_what_it_started_and_a_person_steers_from_a_shell_in_a_session()
     );
     claude_is(&mut world, &script);
     world.ask(&["run", "--name", "a", "--detached", "--", "claude"]);
-    let codes = wait_for("both codes", || std::fs::read_to_string(&out).ok().filter(|codes| codes.lines().count() == 2));
+    let codes = wait_for("both codes", || {
+        std::fs::read_to_string(&out).ok().filter(|codes| codes.lines().count() == 2)
+    });
     assert_eq!(codes, "0\n0\n");
     detached(&world, "b", &["cat"]);
     let term = world.terminal(&["run", "--name", "shell", "--", "env", "PS1=ready", "sh"]);
@@ -453,7 +497,9 @@ fn a_process_that_claude_s_tools_started_elsewhere_is_known_by_its_environment()
     detached(&world, "b", &["cat"]);
     detached(&world, "a", &["cat"]);
     let socket = world.state_dir().join("run/a.sock");
-    for (name, value) in [("CLAUDECODE", "1"), ("HOPTY_SESSION", "a"), ("HOPTY_SOCKET", socket.to_str().unwrap())] {
+    for (name, value) in
+        [("CLAUDECODE", "1"), ("HOPTY_SESSION", "a"), ("HOPTY_SOCKET", socket.to_str().unwrap())]
+    {
         world.set(name, value);
     }
     let refused = |output: Output, words: &str| {
@@ -476,11 +522,14 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
     if std::fs::write(LAST, number.trim()).is_err() {
         return support::skip("numbers of processes cannot be chosen here (root only)");
     }
-    // Without it the host looks a moment later, and a host that was stopped meanwhile looks too late (docs/SECURITY.md).
+    // Without it the host looks a moment later, and a host that was stopped meanwhile looks too late
+    // (docs/SECURITY.md).
     let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
     let holds = hopty::ipc::stream::FrameStream::new(one).unwrap().peer_process().unwrap().is_some();
     if !holds {
-        support::skip("a host that is stopped while a number is used again: this kernel has no SO_PEERPIDFD (Linux 6.5)");
+        support::skip(
+            "a host that is stopped while a number is used again: this kernel has no SO_PEERPIDFD (Linux 6.5)",
+        );
     }
     for stopped in [false, true] {
         if stopped && !holds {
@@ -505,7 +554,8 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
             support::kill(host, libc::SIGSTOP);
         }
         std::fs::write(&hold, "").unwrap();
-        let number: i32 = wait_for("the connection", || std::fs::read_to_string(&ready).ok()?.trim().parse().ok());
+        let number: i32 =
+            wait_for("the connection", || std::fs::read_to_string(&ready).ok()?.trim().parse().ok());
         // A process of a person's with that number.
         let mut person = None;
         for _ in 0..200 {
@@ -532,15 +582,19 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
     }
 }
 
-/// The terminal that Claude reads from is in the host's hands, and a person's keyboard in the client's: no other process of the same
-/// user takes them.
+/// The terminal that Claude reads from is in the host's hands, and a person's keyboard in the client's: no
+/// other process of the same user takes them.
 #[test]
 fn nobody_takes_the_terminal_out_of_the_host_s_hands() {
     let world = world();
     let attacker = world.root.path().join("attacks");
     std::fs::copy(std::env::current_exe().unwrap(), &attacker).unwrap();
     let Some(program) = nobody::give(&world) else { return };
-    let mut term = nobody::terminal(&world, &program, &["run", "--name", "one", "--", "sh", "-c", "echo be$((1))gun; exec cat"]);
+    let mut term = nobody::terminal(
+        &world,
+        &program,
+        &["run", "--name", "one", "--", "sh", "-c", "echo be$((1))gun; exec cat"],
+    );
     term.wait_text("be1gun");
     let status = nobody::command(&world, &program, &["status", "one", "--json"]).output().unwrap();
     let status: Value = serde_json::from_slice(&status.stdout).unwrap();
@@ -553,7 +607,10 @@ fn nobody_takes_the_terminal_out_of_the_host_s_hands() {
         let done = attack.env("HOPTY_TEST_ATTACK", words).output().unwrap();
         assert!(done.status.success(), "{done:?}");
         let said = std::fs::read_to_string(&out).unwrap();
-        assert_eq!(said, "descriptors []\ntraced false\nfd false\nenviron false\nmem false\nmaps false\n", "process {pid}");
+        assert_eq!(
+            said, "descriptors []\ntraced false\nfd false\nenviron false\nmem false\nmaps false\n",
+            "process {pid}"
+        );
         // The kernel gives root what `/proc` has of a process that is not to be dumped.
         let owner = std::fs::metadata(format!("/proc/{pid}/stat")).unwrap().uid();
         assert_eq!(owner, 0, "process {pid} would leave a core dump");

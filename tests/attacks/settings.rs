@@ -1,4 +1,5 @@
-//! Settings that run code and are changed while a session runs: the next run must not start with them before a person agreed.
+//! Settings that run code and are changed while a session runs: the next run must not start with them before
+//! a person agreed.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,8 @@ fn hook(event: &str, mark: &Path) -> Value {
     json!({"hooks": {event: [{"hooks": [{"type": "command", "command": command}]}]}})
 }
 
-/// The first turn runs `first`; the prompt after it fills the window, so that a hand-over is due. Every later conversation answers.
+/// The first turn runs `first`; the prompt after it fills the window, so that a hand-over is due. Every later
+/// conversation answers.
 fn full_after(first: String) -> Script {
     Script::each(move |request, _| {
         let fill = if request.contains("Fill the window.") { 190_000 } else { 3000 };
@@ -37,7 +39,11 @@ fn full_after(first: String) -> Script {
 }
 
 fn plant(path: &Path, content: &Value) -> String {
-    format!("mkdir -p '{}' && cat > '{}' <<'END'\n{content}\nEND", path.parent().unwrap().display(), path.display())
+    format!(
+        "mkdir -p '{}' && cat > '{}' <<'END'\n{content}\nEND",
+        path.parent().unwrap().display(),
+        path.display()
+    )
 }
 
 /// Starts a session in which the first turn has run.
@@ -75,7 +81,11 @@ fn what_lies_in_the_sessions_directory_is_written_afresh_for_every_run(kind: Kin
         match n {
             0 => {
                 std::fs::write(dir.join("plugin/hooks/hooks.json"), &planted).unwrap();
-                std::fs::write(dir.join("plugin/.mcp.json"), json!({"x": {"command": "touch", "args": [&mark]}}).to_string()).unwrap();
+                std::fs::write(
+                    dir.join("plugin/.mcp.json"),
+                    json!({"x": {"command": "touch", "args": [&mark]}}).to_string(),
+                )
+                .unwrap();
                 let line = json!({"statusLine": {"type": "command", "command": format!("touch '{}'", mark.display())}});
                 std::fs::write(dir.join("settings.json"), line.to_string()).unwrap();
                 std::fs::write(dir.join("statusline.json"), line["statusLine"].to_string()).unwrap();
@@ -85,7 +95,8 @@ fn what_lies_in_the_sessions_directory_is_written_afresh_for_every_run(kind: Kin
                 std::os::unix::fs::symlink(&elsewhere, dir.join("plugin")).unwrap();
                 std::fs::remove_file(dir.join("settings.json")).unwrap();
                 std::fs::write(elsewhere.join("settings.json"), &planted).unwrap();
-                std::os::unix::fs::symlink(elsewhere.join("settings.json"), dir.join("settings.json")).unwrap();
+                std::os::unix::fs::symlink(elsewhere.join("settings.json"), dir.join("settings.json"))
+                    .unwrap();
             }
             2 => {
                 std::fs::rename(&dir, dir.with_extension("away")).unwrap();
@@ -100,9 +111,20 @@ fn what_lies_in_the_sessions_directory_is_written_afresh_for_every_run(kind: Kin
         assert!(!mark.exists(), "case {n}: what was planted has run");
         let ours = std::fs::read_to_string(world.session_dir().join("plugin/hooks/hooks.json")).unwrap();
         assert!(ours.contains(" hook PostToolBatch"), "case {n}: {ours}");
-        assert_eq!(std::fs::read_to_string(elsewhere.join("hooks/hooks.json")).unwrap(), planted, "case {n}: a link was followed");
-        assert_eq!(std::fs::read_to_string(elsewhere.join("plugin/hooks/hooks.json")).unwrap(), planted, "case {n}: the same");
-        assert!(!world.session_dir().is_symlink() && !world.session_dir().join("settings.json").is_symlink(), "case {n}");
+        assert_eq!(
+            std::fs::read_to_string(elsewhere.join("hooks/hooks.json")).unwrap(),
+            planted,
+            "case {n}: a link was followed"
+        );
+        assert_eq!(
+            std::fs::read_to_string(elsewhere.join("plugin/hooks/hooks.json")).unwrap(),
+            planted,
+            "case {n}: the same"
+        );
+        assert!(
+            !world.session_dir().is_symlink() && !world.session_dir().join("settings.json").is_symlink(),
+            "case {n}"
+        );
         term.submit("/exit");
         drop(term);
         wait_for("the end", || world.processes().is_empty().then_some(()));
@@ -129,11 +151,17 @@ fn a_change_made_while_claude_ends_holds_the_next_run_until_a_person_agrees(kind
     term.submit("Fill the window.");
     let held = world.wait_decision("run.held", 1);
     let sentence = held["sentence"].as_str().unwrap();
-    assert!(sentence.contains(".claude/settings.local.json: hooks added") && sentence.contains("`hopty restart`"), "{sentence}");
+    assert!(
+        sentence.contains(".claude/settings.local.json: hooks added") && sentence.contains("`hopty restart`"),
+        "{sentence}"
+    );
     term.wait_text("hopty: Claude is not started, settings that run code have changed: .claude/settings.local.json: hooks added");
     term.wait_text("hint: `hopty restart proj`");
     let status = world.status();
-    assert_eq!((&status["phase"], &status["state"], &status["waiting_for"]), (&json!("held"), &json!("blocked"), &json!("settings")));
+    assert_eq!(
+        (&status["phase"], &status["state"], &status["waiting_for"]),
+        (&json!("held"), &json!("blocked"), &json!("settings"))
+    );
     assert!(status["pid"].is_null() && !mark.exists(), "{status}");
     assert_eq!(kinds(&world, "run.spawned"), 1);
     // A person agrees, and the hand-over goes on where it stood.
@@ -161,12 +189,17 @@ fn ctrl_c_ends_a_session_whose_next_run_is_held_and_the_handoff_waits(kind: Kind
 fn a_hand_over_is_held_once_for_a_change_and_goes_on_after_a_persons_restart(kind: Kind) {
     let root = tempfile::tempdir().unwrap();
     let mark = root.path().join("mark");
-    let script = full_after("mkdir -p .claude; echo '{\"env\":{\"PLANTED\":\"1\"}}' > .claude/settings.json".to_owned());
+    let script = full_after(
+        "mkdir -p .claude; echo '{\"env\":{\"PLANTED\":\"1\"}}' > .claude/settings.json".to_owned(),
+    );
     let Some(world) = World::new(kind, script) else { return };
     let term = begun(&world);
     term.submit("Fill the window.");
     let cancelled = world.wait_decision("restart.cancelled", 1);
-    assert!(cancelled["sentence"].as_str().unwrap().contains(".claude/settings.json: env added"), "{cancelled}");
+    assert!(
+        cancelled["sentence"].as_str().unwrap().contains(".claude/settings.json: env added"),
+        "{cancelled}"
+    );
     world.wait_state("idle");
     world.ask(&["restart", "proj", "--wait"]);
     handed_over(&world, 1);
@@ -174,7 +207,8 @@ fn a_hand_over_is_held_once_for_a_change_and_goes_on_after_a_persons_restart(kin
     term.submit("Fill the window.");
     handed_over(&world, 2);
     // Another change is another matter.
-    std::fs::write(world.project.join(".claude/settings.json"), hook("SessionStart", &mark).to_string()).unwrap();
+    std::fs::write(world.project.join(".claude/settings.json"), hook("SessionStart", &mark).to_string())
+        .unwrap();
     term.submit("Fill the window.");
     world.wait_decision("restart.cancelled", 2);
     assert!(!mark.exists());
@@ -186,7 +220,8 @@ fn a_crash_starts_nothing_that_was_changed(kind: Kind) {
     let mark = world.root.path().join("mark");
     let term = begun(&world);
     std::fs::create_dir_all(world.project.join(".claude")).unwrap();
-    std::fs::write(world.project.join(".claude/settings.json"), hook("SessionStart", &mark).to_string()).unwrap();
+    std::fs::write(world.project.join(".claude/settings.json"), hook("SessionStart", &mark).to_string())
+        .unwrap();
     let pid = i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap();
     kill(pid, nix::libc::SIGKILL);
     world.wait_decision("run.held", 1);
@@ -197,16 +232,19 @@ fn a_crash_starts_nothing_that_was_changed(kind: Kind) {
     world.leave(term);
 }
 
-/// A signal may lead into another directory: what runs code there must have stood there when the session began, as Claude trusts it.
+/// A signal may lead into another directory: what runs code there must have stood there when the session
+/// began, as Claude trusts it.
 #[test]
 fn a_move_is_held_for_what_was_changed_where_it_leads() {
     for planted in [false, true] {
         let Some(world) = World::new(Kind::StandIn, full_after("echo one".to_owned())) else { return };
-        let (mark, other) = (world.root.path().join("mark"), world.root.path().canonicalize().unwrap().join("other"));
+        let (mark, other) =
+            (world.root.path().join("mark"), world.root.path().canonicalize().unwrap().join("other"));
         std::fs::create_dir_all(other.join(".claude")).unwrap();
         let state = world.home.join(".claude.json");
         let mut known: Value = serde_json::from_slice(&std::fs::read(&state).unwrap()).unwrap();
-        known["projects"][other.to_str().unwrap()] = json!({"hasTrustDialogAccepted": true, "allowedTools": []});
+        known["projects"][other.to_str().unwrap()] =
+            json!({"hasTrustDialogAccepted": true, "allowedTools": []});
         std::fs::write(&state, known.to_string()).unwrap();
         let settings = other.join(".claude/settings.json");
         std::fs::write(&settings, json!({"env": {"OWN": "1"}}).to_string()).unwrap();
@@ -215,10 +253,17 @@ fn a_move_is_held_for_what_was_changed_where_it_leads() {
             std::fs::write(&settings, hook("SessionStart", &mark).to_string()).unwrap();
         }
         let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
-        std::fs::write(world.claude_dir().join(".restart-session"), format!("{conversation}:{}\n", other.display())).unwrap();
+        std::fs::write(
+            world.claude_dir().join(".restart-session"),
+            format!("{conversation}:{}\n", other.display()),
+        )
+        .unwrap();
         if planted {
             let cancelled = world.wait_decision("restart.cancelled", 1);
-            assert!(cancelled["sentence"].as_str().unwrap().contains(".claude/settings.json: hooks added"), "{cancelled}");
+            assert!(
+                cancelled["sentence"].as_str().unwrap().contains(".claude/settings.json: hooks added"),
+                "{cancelled}"
+            );
             assert!(!mark.exists());
             // The person's restart goes where the hand-over would have gone.
             world.ask(&["restart", "proj", "--wait"]);
@@ -227,7 +272,11 @@ fn a_move_is_held_for_what_was_changed_where_it_leads() {
         assert_eq!(world.status()["dir"], json!(other.to_str().unwrap()));
         assert_eq!(mark.exists(), planted);
         // From then on it is this directory that counts.
-        std::fs::write(other.join(".mcp.json"), json!({"mcpServers": {"x": {"command": "true"}}}).to_string()).unwrap();
+        std::fs::write(
+            other.join(".mcp.json"),
+            json!({"mcpServers": {"x": {"command": "true"}}}).to_string(),
+        )
+        .unwrap();
         term.submit("Fill the window.");
         let held = world.wait_decision("restart.cancelled", 1 + usize::from(planted));
         assert!(held["sentence"].as_str().unwrap().contains(".mcp.json: mcpServers added"), "{held}");
@@ -244,12 +293,16 @@ fn scripts_plugins_and_servers_hold_a_hand_over_as_well() {
         ("../.mcp.json", r#"{"mcpServers":{"x":{"command":"touch","args":["MARK"]}}}"#),
         (".claude/settings.local.json", r#"{"apiKeyHelper":"touch MARK"}"#),
         (".claude/settings.json", "{\"x\":\"\u{1}\"}\u{0}"),
-        ("../given/hooks/hooks.json", r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch MARK"}]}]}}"#),
+        (
+            "../given/hooks/hooks.json",
+            r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch MARK"}]}]}}"#,
+        ),
         (".claude/agents/lead.md", "---\nname: lead\nhooks:\n  SessionStart: []\n---\n"),
     ];
     for (path, content) in cases {
         let Some(world) = World::new(Kind::StandIn, full_after("echo one".to_owned())) else { return };
-        let own = json!({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "./check.sh"}]}]}});
+        let own =
+            json!({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "./check.sh"}]}]}});
         std::fs::create_dir_all(world.project.join(".claude/agents")).unwrap();
         std::fs::write(world.project.join(".claude/settings.json"), own.to_string()).unwrap();
         std::fs::write(world.project.join("check.sh"), "true").unwrap();
@@ -268,7 +321,8 @@ fn scripts_plugins_and_servers_hold_a_hand_over_as_well() {
     }
 }
 
-/// A session in which `before` is there when it begins; `after` is changed during it, and a full window must not hand over to that.
+/// A session in which `before` is there when it begins; `after` is changed during it, and a full window must
+/// not hand over to that.
 fn holds_for(what: &str, more: &[&str], before: impl FnOnce(&World), after: impl FnOnce(&World)) {
     let Some(world) = World::new(Kind::StandIn, full_after("echo one".to_owned())) else { return };
     before(&world);
@@ -304,13 +358,20 @@ fn an_agent_with_hooks_holds_a_hand_over_however_it_is_hidden() {
         ("in a directory", "sub/deeper/lead.md", plain),
         ("escaped", "lead.md", "---\nname: lead\n\"\\u0068ooks\":\n  SessionStart: []\n---\n"),
         ("in flow style", "lead.md", "---\n{name: lead, hooks: {SessionStart: []}}\n---\n"),
-        ("behind dashes", "lead.md", "---\nname: lead\ndescription: a --- b\nhooks:\n  SessionStart: []\n---\n"),
+        (
+            "behind dashes",
+            "lead.md",
+            "---\nname: lead\ndescription: a --- b\nhooks:\n  SessionStart: []\n---\n",
+        ),
         ("servers", "lead.md", "---\nname: lead\nmcpServers:\n  x: {command: x}\n---\n"),
     ] {
         let crowd = |world: &World| {
             let count = if what == "beside many others" { 2000 } else { 1 };
             for n in 0..count {
-                write(world.project.join(format!(".claude/agents/{n:04}.md")), "---\nname: plain\n---\nBe kind.\n");
+                write(
+                    world.project.join(format!(".claude/agents/{n:04}.md")),
+                    "---\nname: plain\n---\nBe kind.\n",
+                );
             }
         };
         holds_for(what, &[], crowd, |world| write(world.project.join(".claude/agents").join(file), text));
@@ -329,13 +390,19 @@ fn a_rewritten_script_of_a_hook_holds_a_hand_over_however_it_is_named() {
         ("sh .claude/hooks/plain", ".claude/hooks/plain"),
     ] {
         let before = |world: &World| {
-            let own = json!({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": command}]}]}});
+            let own =
+                json!({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": command}]}]}});
             write(world.project.join(".claude/settings.json"), &own.to_string());
             write(world.project.join(script), "true");
         };
         holds_for(command, &[], before, |world| write(world.project.join(script), "touch MARK"));
     }
-    holds_for("your own hooks", &[], |_| {}, |world| write(world.claude_dir().join("hooks/x.sh"), "touch MARK"));
+    holds_for(
+        "your own hooks",
+        &[],
+        |_| {},
+        |world| write(world.claude_dir().join("hooks/x.sh"), "touch MARK"),
+    );
 }
 
 /// What Claude's own state says about the repository that the session's directory lies in.

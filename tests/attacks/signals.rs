@@ -13,7 +13,9 @@ use super::support::world::World;
 
 fn world() -> World {
     let script = Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     });
     World::new(Kind::StandIn, script).unwrap()
@@ -125,11 +127,14 @@ fn a_bare_directory_restarts_the_session_of_that_directory_alone() {
 #[test]
 fn a_session_is_not_moved_to_a_directory_that_claude_does_not_trust() {
     let world = world();
-    let (strange, gone) = (world.project.parent().unwrap().join("strange"), world.project.parent().unwrap().join("gone"));
+    let (strange, gone) =
+        (world.project.parent().unwrap().join("strange"), world.project.parent().unwrap().join("gone"));
     std::fs::create_dir(&strange).unwrap();
     let trusted = second_project(&world, "trusted");
     let term = talk(&world, &world.project);
-    for (n, (dir, why)) in [(&strange, "Claude does not trust"), (&gone, "no directory of that name")].into_iter().enumerate() {
+    for (n, (dir, why)) in
+        [(&strange, "Claude does not trust"), (&gone, "no directory of that name")].into_iter().enumerate()
+    {
         let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
         signal(&world, &format!("{conversation}:{}\n", dir.display()));
         world.wait_decision("handoff.consumed", n + 1);

@@ -10,8 +10,7 @@ use super::support::wait_for;
 use super::support::world::World;
 
 /// One of each kind: C0, DEL, C1, bidi, invisible, line ends that are none, a tag, a byte-order mark.
-const HIDDEN: &str =
-    "a\u{1b}[2J\u{7}\u{7f}\u{85}\u{9b}31m\u{61c}\u{200b}\u{200c}\u{200d}\u{202e}\u{2028}\u{2029}\u{2066}\u{feff}\u{e0041}\u{e007f}z";
+const HIDDEN: &str = "a\u{1b}[2J\u{7}\u{7f}\u{85}\u{9b}31m\u{61c}\u{200b}\u{200c}\u{200d}\u{202e}\u{2028}\u{2029}\u{2066}\u{feff}\u{e0041}\u{e007f}z";
 
 fn world() -> World {
     World::with(Kind::StandIn, None, Script::list([]))
@@ -33,7 +32,8 @@ fn no_verb_prints_a_hidden_character() {
     let program = format!("printf '%s' '{HIDDEN}'; exec cat");
     world.ask(&["run", "--detached", "--name", "one", "--", "sh", "-c", &program, HIDDEN]);
     wait_for("its text", || world.ask(&["screen", "one"]).contains('z').then_some(()));
-    std::fs::write(world.project.join(".hopty.toml"), format!("\"{}\" = 1\n", "a\u{202e}\u{e0041}\u{9b}b")).unwrap();
+    std::fs::write(world.project.join(".hopty.toml"), format!("\"{}\" = 1\n", "a\u{202e}\u{e0041}\u{9b}b"))
+        .unwrap();
     let verbs: &[&[&str]] = &[
         &["ls"],
         &["status", "one"],
@@ -68,9 +68,9 @@ fn no_verb_prints_a_hidden_character() {
             }
         }
         for args in of_one {
-            let json: Value = serde_json::from_str(
-                &world.ask(&[*args, &["--json"], if ended && args[0] == "ls" { &["--all"] } else { &[] }].concat()),
-            )
+            let json: Value = serde_json::from_str(&world.ask(
+                &[*args, &["--json"], if ended && args[0] == "ls" { &["--all"] } else { &[] }].concat(),
+            ))
             .unwrap();
             let one = json.get(0).unwrap_or(&json);
             assert_eq!(one["command"][3], HIDDEN, "it means the same: {one}");
@@ -122,11 +122,16 @@ fn quoted_text_cannot_end_the_frame_of_a_handoff() {
     let body = rest.strip_suffix(&format!("\n=== END HANDOFF === {word}\n")).unwrap();
     for line in body.lines().filter(|line| line.contains("quote ")) {
         let quoted = line.split_once("quote ").unwrap().1;
-        let words =
-            quoted.find(|c: char| c.is_alphabetic() && c.is_ascii() || c.is_alphanumeric() && !c.is_ascii()).unwrap_or(quoted.len());
+        let words = quoted
+            .find(|c: char| c.is_alphabetic() && c.is_ascii() || c.is_alphanumeric() && !c.is_ascii())
+            .unwrap_or(quoted.len());
         assert!(!quoted[..words].contains(['=', '＝', '═', '<', '＜']), "{line}");
     }
-    assert_eq!(frame.matches(word).count(), 3, "the word is in the first line, in the sentence about it, and in the last line");
+    assert_eq!(
+        frame.matches(word).count(),
+        3,
+        "the word is in the first line, in the sentence about it, and in the last line"
+    );
     assert_eq!(world.ask(&["handoff", "show", &id, "--frame"]), frame, "it stays");
 }
 
@@ -135,8 +140,12 @@ fn a_secret_on_the_command_line_is_shown_and_written_nowhere() {
     let mut world = world();
     world.set("HOPTY_COMPAT_SESSION_LOG", "true");
     let key = ["gh", "p_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
-    let words = ["--password", "Hunter22x7Qzz81", "--settings", &format!("{{\"env\":{{\"GH_TOKEN\":\"{key}\"}}}}")];
-    world.ask(&[&["run", "--detached", "--name", "one", "--", "sh", "-c", "exec sleep 1000", "sh"][..], &words].concat());
+    let words =
+        ["--password", "Hunter22x7Qzz81", "--settings", &format!("{{\"env\":{{\"GH_TOKEN\":\"{key}\"}}}}")];
+    world.ask(
+        &[&["run", "--detached", "--name", "one", "--", "sh", "-c", "exec sleep 1000", "sh"][..], &words]
+            .concat(),
+    );
     let term = world.start(&["--append-system-prompt", &format!("the token is {key}")]);
     term.wait_box();
     world.wait_state("idle");
@@ -145,9 +154,14 @@ fn a_secret_on_the_command_line_is_shown_and_written_nowhere() {
     term.wait_box();
     let secret = |text: &str| text.contains(&key) || text.contains("Hunter22");
     for ended in [false, true] {
-        for args in
-            [&["status", "one"][..], &["ls", "--all"], &["log", "one"], &["events", "one"], &["why", "one"], &["status", "proj"]]
-        {
+        for args in [
+            &["status", "one"][..],
+            &["ls", "--all"],
+            &["log", "one"],
+            &["events", "one"],
+            &["why", "one"],
+            &["status", "proj"],
+        ] {
             for form in [None, Some("--json")] {
                 let args: Vec<&str> = args.iter().copied().chain(form).collect();
                 let output = world.hopty(&args);

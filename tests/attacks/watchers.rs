@@ -1,4 +1,5 @@
-//! Clients that only watch. They may be told to end, or be another program that speaks the protocol: the session goes on.
+//! Clients that only watch. They may be told to end, or be another program that speaks the protocol: the
+//! session goes on.
 
 use hopty::ipc::frame::tag;
 use hopty::standin::script::Script;
@@ -93,7 +94,8 @@ fn who_only_looks_passes_no_signal_on_even_alone() {
     end(&world);
 }
 
-/// Who is alone and may type stands for the session, also when it never typed; and so does the leader of several.
+/// Who is alone and may type stands for the session, also when it never typed; and so does the leader of
+/// several.
 #[test]
 fn who_leads_or_is_alone_passes_signals_on() {
     for others in [false, true] {
@@ -165,7 +167,15 @@ fn a_forged_watcher_cannot_signal_hang_up_or_continue_the_program() {
             if read_only {
                 forged.frame(tag::INPUT, b"never\r\x03\x1c\x1a");
             }
-            for tag in [tag::RELEASE, tag::RESUME, tag::TERMINAL, tag::RELEASE, tag::RESUME, tag::HANGUP, tag::DETACH] {
+            for tag in [
+                tag::RELEASE,
+                tag::RESUME,
+                tag::TERMINAL,
+                tag::RELEASE,
+                tag::RESUME,
+                tag::HANGUP,
+                tag::DETACH,
+            ] {
                 forged.frame(tag, &[]);
             }
             assert!(!forged.rest().is_empty());

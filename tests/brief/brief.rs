@@ -1,4 +1,5 @@
-//! What the first request of a new conversation shows: the block that hopty wrote, and the prompt that follows it.
+//! What the first request of a new conversation shows: the block that hopty wrote, and the prompt that
+//! follows it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -100,14 +101,16 @@ impl Brief {
                 }
                 at
             };
-            let (from, to) = (edge(at.saturating_sub(200)), edge((at + text.len() + 200).min(self.flat.len())));
-            let around = self.flat[from..at].to_lowercase() + "\n" + &self.flat[at + text.len()..to].to_lowercase();
+            let (from, to) =
+                (edge(at.saturating_sub(200)), edge((at + text.len() + 200).min(self.flat.len())));
+            let around =
+                self.flat[from..at].to_lowercase() + "\n" + &self.flat[at + text.len()..to].to_lowercase();
             signs.iter().any(|sign| around.contains(sign))
         })
     }
 
-    /// The files that are named by an absolute path, and those in a directory that is, as long as it is no part of the project and
-    /// not above it. What is about to be written is waited for.
+    /// The files that are named by an absolute path, and those in a directory that is, as long as it is no
+    /// part of the project and not above it. What is about to be written is waited for.
     pub fn named(&self) -> &[String] {
         self.named.get_or_init(|| self.find_named())
     }
@@ -124,7 +127,8 @@ impl Brief {
             if path.is_file() {
                 found.push(path.display().to_string());
             } else if path.is_dir() && !self.project.starts_with(&path) && !path.starts_with(&self.project) {
-                let entries = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+                let entries =
+                    std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
                 found.extend(entries.filter(|path| path.is_file()).map(|path| path.display().to_string()));
             }
         }
@@ -143,7 +147,8 @@ impl Brief {
         // With a line behind it: `/a/b.rs:12-30`.
         let text = path.to_str()?;
         let (file, line) = text.rsplit_once(':').unwrap_or((text, ""));
-        let path = if line.starts_with(|c: char| c.is_ascii_digit()) { PathBuf::from(file) } else { path.clone() };
+        let path =
+            if line.starts_with(|c: char| c.is_ascii_digit()) { PathBuf::from(file) } else { path.clone() };
         (path.components().count() > 2).then_some(path)
     }
 
@@ -169,6 +174,7 @@ fn content(path: &Path) -> String {
 }
 
 fn flat(text: &str) -> String {
-    let words = text.lines().flat_map(|line| line.trim_start_matches(['>', '|', '│', ' ']).split_whitespace());
+    let words =
+        text.lines().flat_map(|line| line.trim_start_matches(['>', '|', '│', ' ']).split_whitespace());
     words.collect::<Vec<_>>().join(" ")
 }

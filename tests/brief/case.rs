@@ -25,8 +25,8 @@ pub enum Step {
     Paste { before: &'static str, pasted: String, after: &'static str, replies: Vec<Reply> },
     /// While a tool of the answer before waits (`WAITS`), the person types a prompt; then the tool ends.
     Steer(&'static str, Vec<Reply>),
-    /// While a tool of the answer before waits, or the answer comes, the person sees this text and presses Esc. The stand-in agent
-    /// shows an answer when it is whole, so there it is pressed at once.
+    /// While a tool of the answer before waits, or the answer comes, the person sees this text and presses
+    /// Esc. The stand-in agent shows an answer when it is whole, so there it is pressed at once.
     Interrupt(&'static str),
     /// Once `see` is on the screen, the person goes down `down` options and presses Enter.
     Choose { see: &'static str, down: usize, replies: Vec<Reply> },
@@ -140,7 +140,8 @@ impl Case {
     }
 }
 
-/// How full an answer says that the window of 200,000 tokens is. One that says nothing is a little fuller than the one before.
+/// How full an answer says that the window of 200,000 tokens is. One that says nothing is a little fuller
+/// than the one before.
 pub trait Fill {
     fn at(self, percent: u64) -> Reply;
 }
@@ -183,19 +184,26 @@ pub fn edit(path: &str, old: &str, new: &str) -> Reply {
 
 /// New to-dos, all in one answer.
 pub fn plan(subjects: &[&str]) -> Reply {
-    let add = |reply: Reply, subject: &&str| reply.and_tool("TaskCreate", json!({"subject": subject, "description": "planned"}));
+    let add = |reply: Reply, subject: &&str| {
+        reply.and_tool("TaskCreate", json!({"subject": subject, "description": "planned"}))
+    };
     subjects.iter().fold(say(""), add)
 }
 
 /// To-dos by their numbers, all in one answer.
 pub fn mark(status: &str, numbers: &[u32]) -> Reply {
-    let add = |reply: Reply, n: &u32| reply.and_tool("TaskUpdate", json!({"taskId": n.to_string(), "status": status}));
+    let add = |reply: Reply, n: &u32| {
+        reply.and_tool("TaskUpdate", json!({"taskId": n.to_string(), "status": status}))
+    };
     numbers.iter().fold(say(""), add)
 }
 
 /// Claude's question dialog.
 pub fn ask(question: &str, options: &[&str]) -> Reply {
-    let options: Vec<_> = options.iter().map(|label| json!({"label": label, "description": format!("takes {label}")})).collect();
+    let options: Vec<_> = options
+        .iter()
+        .map(|label| json!({"label": label, "description": format!("takes {label}")}))
+        .collect();
     let asked = json!({"question": question, "header": "Choice", "options": options, "multiSelect": false});
     Reply::tool("AskUserQuestion", json!({"questions": [asked]}))
 }

@@ -46,7 +46,8 @@ impl Answers {
     fn next(&mut self, request: &Request) -> Reply {
         let conversation = request.session_id().unwrap_or_default().to_owned();
         let is_new = !self.asked.contains_key(&conversation);
-        let asked: usize = request.texts().iter().map(|(_, text)| text.matches(&QUESTION[..60]).count()).sum();
+        let asked: usize =
+            request.texts().iter().map(|(_, text)| text.matches(&QUESTION[..60]).count()).sum();
         let before = self.asked.insert(conversation, asked).unwrap_or(0);
         if is_new && has_brief(request) {
             self.fill = 4000;
@@ -54,8 +55,13 @@ impl Answers {
         }
         let texts = request.texts();
         // The newest question: in a tool loop it wants an answer in front of the next calls.
-        let in_loop = texts.iter().rev().find(|(_, text)| text.contains(&QUESTION[..60])).is_some_and(|(_, text)| text.contains(LOOP));
-        let words = if asked > before { Some(self.own_words.unwrap_or("I have nothing to add.")) } else { None };
+        let in_loop = texts
+            .iter()
+            .rev()
+            .find(|(_, text)| text.contains(&QUESTION[..60]))
+            .is_some_and(|(_, text)| text.contains(LOOP));
+        let words =
+            if asked > before { Some(self.own_words.unwrap_or("I have nothing to add.")) } else { None };
         if words.is_some() && !in_loop {
             self.fill += 1000;
             return Reply::text(words.unwrap_or_default()).filling(self.fill);
@@ -76,8 +82,10 @@ impl Answers {
         }
         self.fill = reply.usage.input + reply.usage.cache_read;
         for (_, input) in &mut reply.tools {
-            if let Some(path) =
-                input.get("file_path").and_then(|path| path.as_str()).map(|path| path.replace("PROJECT", &self.project))
+            if let Some(path) = input
+                .get("file_path")
+                .and_then(|path| path.as_str())
+                .map(|path| path.replace("PROJECT", &self.project))
             {
                 input["file_path"] = path.into();
             }
@@ -99,7 +107,9 @@ struct Play {
 pub fn play<T>(case: &Case, kind: Kind, judge: impl FnOnce(&Outcome) -> T) -> Option<T> {
     let answers = Arc::new(Mutex::new(Answers::default()));
     let for_script = Arc::clone(&answers);
-    let script = Script::each(move |request, _| for_script.lock().unwrap_or_else(PoisonError::into_inner).next(request));
+    let script = Script::each(move |request, _| {
+        for_script.lock().unwrap_or_else(PoisonError::into_inner).next(request)
+    });
     let subagent = case.steps.iter().find_map(|step| match step {
         Step::SubagentSays(text) => Some(*text),
         _ => None,
@@ -160,7 +170,10 @@ impl Play {
                 let conversation = self.conversation();
                 wait_for("the prompt in the queue", || {
                     let lines = self.world.transcript(&conversation);
-                    lines.iter().any(|l| l["operation"] == "enqueue" && l["content"].as_str() == Some(text)).then_some(())
+                    lines
+                        .iter()
+                        .any(|l| l["operation"] == "enqueue" && l["content"].as_str() == Some(text))
+                        .then_some(())
                 });
                 std::fs::write(self.world.project.join("go-on"), "").unwrap();
                 self.answered();
@@ -175,7 +188,10 @@ impl Play {
                 let conversation = self.conversation();
                 wait_for("the interrupt", || {
                     let lines = self.world.transcript(&conversation);
-                    lines.iter().any(|l| l["message"].to_string().contains("Request interrupted")).then_some(())
+                    lines
+                        .iter()
+                        .any(|l| l["message"].to_string().contains("Request interrupted"))
+                        .then_some(())
                 });
             }
             Step::Choose { see, down, replies } => {
@@ -194,7 +210,11 @@ impl Play {
                 // Claude shows a dialog before it writes it down.
                 let conversation = self.conversation();
                 wait_for("the dialog in the transcript", || {
-                    self.world.transcript(&conversation).iter().any(|line| line["message"].to_string().contains(see)).then_some(())
+                    self.world
+                        .transcript(&conversation)
+                        .iter()
+                        .any(|line| line["message"].to_string().contains(see))
+                        .then_some(())
                 });
             }
             Step::Command(command, see) => {
@@ -271,7 +291,8 @@ impl Play {
         last.session_id().unwrap_or_default().to_owned()
     }
 
-    /// Types as a person does who sees what is typed: a line break is no Enter, and nothing is taken for a paste.
+    /// Types as a person does who sees what is typed: a line break is no Enter, and nothing is taken for a
+    /// paste.
     fn type_text(&self, text: &str) {
         let squeeze = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
         for (n, line) in text.split('\n').enumerate() {
@@ -282,7 +303,8 @@ impl Play {
             for piece in chars.chunks(60) {
                 let piece: String = piece.iter().collect();
                 self.term().send(&piece);
-                let end: String = squeeze(&piece).chars().rev().take(20).collect::<Vec<_>>().into_iter().rev().collect();
+                let end: String =
+                    squeeze(&piece).chars().rev().take(20).collect::<Vec<_>>().into_iter().rev().collect();
                 let shown = |screen: &hopty::screen::Screen| squeeze(&screen.lines().concat()).contains(&end);
                 self.term().wait_for(&format!("{piece:?} in the box"), shown);
             }
@@ -293,7 +315,9 @@ impl Play {
     fn enter(&self) {
         let before = self.answers().given;
         self.term().send("\r");
-        if before < self.ordered && wait_within(AGAIN, || (self.answers().given > before).then_some(())).is_none() {
+        if before < self.ordered
+            && wait_within(AGAIN, || (self.answers().given > before).then_some(())).is_none()
+        {
             self.term().send("\r");
         }
         self.answered();
@@ -303,7 +327,10 @@ impl Play {
         let given = || (self.answers().given >= self.ordered).then_some(());
         if wait_within(Duration::from_secs(30), given).is_none() {
             let left = self.answers().replies.len();
-            panic!("{left} answers were not asked for; the screen shows:\n{}", self.term().lines().join("\n"));
+            panic!(
+                "{left} answers were not asked for; the screen shows:\n{}",
+                self.term().lines().join("\n")
+            );
         }
     }
 
@@ -331,7 +358,11 @@ impl Play {
     }
 
     fn commit(&self) {
-        for args in [&["init", "-q", "-b", "trunk"][..], &["add", "."], &["commit", "-q", "--allow-empty", "-m", "As it was"]] {
+        for args in [
+            &["init", "-q", "-b", "trunk"][..],
+            &["add", "."],
+            &["commit", "-q", "--allow-empty", "-m", "As it was"],
+        ] {
             let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
             let mut git = Command::new("git");
             git.current_dir(&self.world.project).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(args);
@@ -405,7 +436,12 @@ impl Play {
     fn outcome(&mut self) -> Outcome {
         let conversation = self.conversation();
         let requests = self.world.api.requests_of(&conversation);
-        let later = requests.iter().skip(1).flat_map(|request| request.texts()).map(|(_, text)| text + "\n").collect();
+        let later = requests
+            .iter()
+            .skip(1)
+            .flat_map(|request| request.texts())
+            .map(|(_, text)| text + "\n")
+            .collect();
         let screen = self.term().lines().join("\n");
         Outcome { briefs: std::mem::take(&mut self.briefs), screen, later }
     }

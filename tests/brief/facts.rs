@@ -1,4 +1,5 @@
-//! What is looked for in a brief, without regard to its layout: texts, their order, and what a line says of what it names.
+//! What is looked for in a brief, without regard to its layout: texts, their order, and what a line says of
+//! what it names.
 
 use super::brief::{Brief, Outcome};
 
@@ -49,7 +50,9 @@ pub fn in_file(ending: &'static str, text: &'static str) -> Fact {
 
 /// The last brief names a file with this ending that is there.
 pub fn names_file(ending: &'static str) -> Fact {
-    Fact::last(format!("path of *{ending}"), move |brief| brief.named().iter().any(|path| path.ends_with(ending)))
+    Fact::last(format!("path of *{ending}"), move |brief| {
+        brief.named().iter().any(|path| path.ends_with(ending))
+    })
 }
 
 /// The last brief names the transcript of the conversation before it.
@@ -62,7 +65,9 @@ pub fn names_transcript() -> Fact {
 
 /// A prompt of hopty's own stands in the block as if it were the person's.
 pub fn own_prompt() -> Fact {
-    Fact::last("hopty's own prompt in the block".to_owned(), |brief| brief.block.contains("Continue from handoff HO-"))
+    Fact::last("hopty's own prompt in the block".to_owned(), |brief| {
+        brief.block.contains("Continue from handoff HO-")
+    })
 }
 
 /// One of these texts.
@@ -80,17 +85,21 @@ pub fn newest(text: &'static str, older: &'static [&'static str]) -> Fact {
 
 /// Both texts, in this order.
 pub fn before(first: &'static str, second: &'static str) -> Fact {
-    Fact::last(format!("{first:?} before {second:?}"), move |brief| match (brief.find(first), brief.find(second)) {
-        (Some(first), Some(second)) => first < second,
-        _ => false,
+    Fact::last(format!("{first:?} before {second:?}"), move |brief| {
+        match (brief.find(first), brief.find(second)) {
+            (Some(first), Some(second)) => first < second,
+            _ => false,
+        }
     })
 }
 
 /// The first text where the second is not, or stands after it.
 pub fn leads(first: &'static str, second: &'static str) -> Fact {
-    Fact::last(format!("{first:?} leads {second:?}"), move |brief| match (brief.find(first), brief.find(second)) {
-        (Some(first), Some(second)) => first < second,
-        (first, _) => first.is_some(),
+    Fact::last(format!("{first:?} leads {second:?}"), move |brief| {
+        match (brief.find(first), brief.find(second)) {
+            (Some(first), Some(second)) => first < second,
+            (first, _) => first.is_some(),
+        }
     })
 }
 
@@ -152,10 +161,13 @@ pub fn twice(text: &'static str) -> Fact {
 
 /// A file of the project is named by its whole path.
 pub fn absolute(path: &'static str) -> Fact {
-    Fact::last(format!("absolute {path:?}"), move |brief| brief.flat().contains(&format!("{}/{path}", brief.project.display())))
+    Fact::last(format!("absolute {path:?}"), move |brief| {
+        brief.flat().contains(&format!("{}/{path}", brief.project.display()))
+    })
 }
 
-/// A to-do is told as open: by a word before it on its line, right behind it, or above the list in which it stands.
+/// A to-do is told as open: by a word before it on its line, right behind it, or above the list in which it
+/// stands.
 pub fn open_todo(subject: &'static str) -> Fact {
     Fact::last(format!("open: {subject:?}"), move |brief| {
         let mut head = String::new();
@@ -175,8 +187,20 @@ pub fn open_todo(subject: &'static str) -> Fact {
 
 /// Whether the last word about it says that something is open, or done; `None` where no word does.
 fn told_open(text: &str) -> Option<bool> {
-    const OPEN: [&str; 12] =
-        ["pending", "in_progress", "in progress", "finish:", "then:", "[ ]", "to do", "to-do", "todo", "next", "open", "begun"];
+    const OPEN: [&str; 12] = [
+        "pending",
+        "in_progress",
+        "in progress",
+        "finish:",
+        "then:",
+        "[ ]",
+        "to do",
+        "to-do",
+        "todo",
+        "next",
+        "open",
+        "begun",
+    ];
     const DONE: [&str; 6] = ["done", "finished", "completed", "[x]", "✓", "✔"];
     let last = |signs: &[&str]| signs.iter().filter_map(|sign| text.rfind(sign)).max();
     match (last(&OPEN), last(&DONE)) {
@@ -187,7 +211,8 @@ fn told_open(text: &str) -> Option<bool> {
 
 /// What a line says of a check that it names.
 fn claims(brief: &Brief, check: &str, signs: &[&str]) -> usize {
-    let says = |line: &&str| line.contains(check) && signs.iter().any(|sign| line.to_lowercase().contains(sign));
+    let says =
+        |line: &&str| line.contains(check) && signs.iter().any(|sign| line.to_lowercase().contains(sign));
     brief.lines().filter(says).count()
 }
 
@@ -251,19 +276,24 @@ pub fn heading(text: &'static str) -> Fact {
 pub fn broken_frame() -> Fact {
     Fact::last("a frame that ends once".to_owned(), |brief| {
         let ends = brief.lines().filter(|line| line.starts_with("=== END HANDOFF")).count();
-        let word = |line: Option<&str>| line.and_then(|line| line.split_whitespace().next_back()).map(str::to_owned);
+        let word =
+            |line: Option<&str>| line.and_then(|line| line.split_whitespace().next_back()).map(str::to_owned);
         ends != 1 || word(brief.block.lines().next()) != word(brief.block.lines().next_back())
     })
 }
 
 /// A text reached the new conversation, in the brief or later.
 pub fn delivered(text: &'static str) -> Fact {
-    Fact::new(format!("{text:?} in the brief or later"), move |outcome| outcome.last().has(text) || outcome.later.contains(text))
+    Fact::new(format!("{text:?} in the brief or later"), move |outcome| {
+        outcome.last().has(text) || outcome.later.contains(text)
+    })
 }
 
 /// A text stands in the brief, or in the prompt box after the hand-over.
 pub fn kept_draft(text: &'static str) -> Fact {
-    Fact::new(format!("{text:?} in the brief or in the box"), move |outcome| outcome.last().has(text) || outcome.screen.contains(text))
+    Fact::new(format!("{text:?} in the brief or in the box"), move |outcome| {
+        outcome.last().has(text) || outcome.screen.contains(text)
+    })
 }
 
 /// The last brief is longer than Claude is to be told, in UTF-16 units.
@@ -281,5 +311,7 @@ pub fn does_not_grow() -> Fact {
 
 /// A text stands in every brief.
 pub fn in_every(text: &'static str) -> Fact {
-    Fact::new(format!("{text:?} in every brief"), move |outcome| outcome.briefs.iter().all(|brief| brief.has(text)))
+    Fact::new(format!("{text:?} in every brief"), move |outcome| {
+        outcome.briefs.iter().all(|brief| brief.has(text))
+    })
 }

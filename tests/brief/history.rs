@@ -11,9 +11,13 @@ pub fn add(world: &World, conversation: &str, exchanges: &[(String, String)]) {
         return;
     }
     let lines = world.transcript(conversation);
-    let newest = |wanted: &dyn Fn(&Value) -> bool| lines.iter().rev().find(|line| wanted(line)).expect("an exchange").clone();
-    let prompt = newest(&|line| line["type"] == "user" && line["isMeta"] != true && line["promptSource"] == "typed");
-    let answer = newest(&|line| line["type"] == "assistant" && line["message"]["content"][0]["type"] == "text");
+    let newest = |wanted: &dyn Fn(&Value) -> bool| {
+        lines.iter().rev().find(|line| wanted(line)).expect("an exchange").clone()
+    };
+    let prompt =
+        newest(&|line| line["type"] == "user" && line["isMeta"] != true && line["promptSource"] == "typed");
+    let answer =
+        newest(&|line| line["type"] == "assistant" && line["message"]["content"][0]["type"] == "text");
     let last = lines.iter().rev().find(|line| line["type"] == "last-prompt").cloned();
     let mut leaf = newest(&|line| line["uuid"].is_string() && line["isSidechain"] != true)["uuid"].clone();
     let mut text = String::new();
@@ -40,7 +44,10 @@ pub fn add(world: &World, conversation: &str, exchanges: &[(String, String)]) {
     }
     let projects = world.claude_dir().join("projects");
     let dirs = std::fs::read_dir(projects).unwrap().flatten();
-    let path = dirs.map(|dir| dir.path().join(format!("{conversation}.jsonl"))).find(|path| path.is_file()).expect("a transcript");
+    let path = dirs
+        .map(|dir| dir.path().join(format!("{conversation}.jsonl")))
+        .find(|path| path.is_file())
+        .expect("a transcript");
     let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
     std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
 }

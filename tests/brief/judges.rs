@@ -1,4 +1,5 @@
-//! The judges themselves, on briefs of two layouts that no program wrote: what they say does not hang on one layout.
+//! The judges themselves, on briefs of two layouts that no program wrote: what they say does not hang on one
+//! layout.
 
 use std::path::{Path, PathBuf};
 
@@ -57,12 +58,14 @@ fn outcome(text: &str, home: &Path) -> Outcome {
 }
 
 fn all_hold(facts: Vec<Fact>, outcome: &Outcome) {
-    let not: Vec<String> = facts.into_iter().filter(|fact| !fact.holds(outcome)).map(|fact| fact.name).collect();
+    let not: Vec<String> =
+        facts.into_iter().filter(|fact| !fact.holds(outcome)).map(|fact| fact.name).collect();
     assert!(not.is_empty(), "these do not hold: {not:#?}");
 }
 
 fn none_holds(facts: Vec<Fact>, outcome: &Outcome) {
-    let held: Vec<String> = facts.into_iter().filter(|fact| fact.holds(outcome)).map(|fact| fact.name).collect();
+    let held: Vec<String> =
+        facts.into_iter().filter(|fact| fact.holds(outcome)).map(|fact| fact.name).collect();
     assert!(held.is_empty(), "these hold: {held:#?}");
 }
 
@@ -127,5 +130,13 @@ fn what_a_bad_brief_says_is_found() {
         ],
         &diary,
     );
-    none_holds(facts![awaited(), open_todo("icon"), names_transcript(), newest("Make the export button German", &[])], &diary);
+    none_holds(
+        facts![
+            awaited(),
+            open_todo("icon"),
+            names_transcript(),
+            newest("Make the export button German", &[])
+        ],
+        &diary,
+    );
 }

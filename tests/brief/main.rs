@@ -1,6 +1,7 @@
-//! The exam: what the first request of a new conversation knows of the one before it. Each case plays a session of natural
-//! prompts and scripted answers to a hand-over and looks for planted facts: those that the brief must hold (`know`), those that
-//! must stand in a file that it names (`reach`), and statements that would be false (`lies`).
+//! The exam: what the first request of a new conversation knows of the one before it. Each case plays a
+//! session of natural prompts and scripted answers to a hand-over and looks for planted facts: those that the
+//! brief must hold (`know`), those that must stand in a file that it names (`reach`), and statements that
+//! would be false (`lies`).
 //!
 //! `HOPTY_TEST_BRIEF=NAME` plays one case and prints its briefs whole.
 
@@ -27,12 +28,14 @@ use case::Case;
 use facts::Fact;
 use support::claude::{Kind, real, say};
 
-/// The least that is known and reached of a hundred facts, and the most lies that are told, by the stand-in agent and by the real
-/// Claude. Raise it with every improvement.
-const FLOOR: [(Kind, Score); 2] =
-    [(Kind::StandIn, Score { know: 100, reach: 100, lies: 0 }), (Kind::Real, Score { know: 98, reach: 98, lies: 0 })];
-/// What the real Claude plays beside the cases that only it can play; `HOPTY_TEST_BRIEF=all` plays all of them. A case takes it
-/// eight seconds and more.
+/// The least that is known and reached of a hundred facts, and the most lies that are told, by the stand-in
+/// agent and by the real Claude. Raise it with every improvement.
+const FLOOR: [(Kind, Score); 2] = [
+    (Kind::StandIn, Score { know: 100, reach: 100, lies: 0 }),
+    (Kind::Real, Score { know: 98, reach: 98, lies: 0 }),
+];
+/// What the real Claude plays beside the cases that only it can play; `HOPTY_TEST_BRIEF=all` plays all of
+/// them. A case takes it eight seconds and more.
 const REAL: [&str; 10] = [
     "hi_then_a_long_task",
     "steering_in_mid_turn",
@@ -68,26 +71,39 @@ struct Marks {
 }
 
 fn sort(facts: &[Fact], outcome: &Outcome) -> (usize, Vec<String>) {
-    let missed: Vec<String> = facts.iter().filter(|fact| !fact.holds(outcome)).map(|fact| fact.name.clone()).collect();
+    let missed: Vec<String> =
+        facts.iter().filter(|fact| !fact.holds(outcome)).map(|fact| fact.name.clone()).collect();
     (facts.len() - missed.len(), missed)
 }
 
 impl Marks {
     fn of(case: &Case, outcome: &Outcome) -> Marks {
-        let told = case.lies.iter().filter(|fact| fact.holds(outcome)).map(|fact| fact.name.clone()).collect();
+        let told =
+            case.lies.iter().filter(|fact| fact.holds(outcome)).map(|fact| fact.name.clone()).collect();
         let (know, reach) = (sort(&case.know, outcome), sort(&case.reach, outcome));
         Marks { name: case.name, know, reach, lies: told, broken: None }
     }
 
     fn broken(case: &Case, why: String) -> Marks {
         let missed = |facts: &[Fact]| (0, facts.iter().map(|fact| fact.name.clone()).collect());
-        Marks { name: case.name, know: missed(&case.know), reach: missed(&case.reach), lies: Vec::new(), broken: Some(why) }
+        Marks {
+            name: case.name,
+            know: missed(&case.know),
+            reach: missed(&case.reach),
+            lies: Vec::new(),
+            broken: Some(why),
+        }
     }
 
     fn line(&self) -> String {
         let count = |(held, missed): &(usize, Vec<String>)| format!("{held}/{}", held + missed.len());
-        let mut line =
-            format!("{:<32} know {:>5}  reach {:>4}  lies {}", self.name, count(&self.know), count(&self.reach), self.lies.len());
+        let mut line = format!(
+            "{:<32} know {:>5}  reach {:>4}  lies {}",
+            self.name,
+            count(&self.know),
+            count(&self.reach),
+            self.lies.len()
+        );
         if let Some(why) = &self.broken {
             line.push_str(&format!("  NOT PLAYED: {}", why.lines().next().unwrap_or_default()));
             return line;
@@ -109,9 +125,18 @@ fn examine(case: &Case, kind: Kind, show: bool) -> Option<Marks> {
         if show {
             for (n, brief) in outcome.briefs.iter().enumerate() {
                 let units = brief.block.encode_utf16().count();
-                say(&format!("{} brief {} of {units} units:\n{}\nPROMPT: {}\n", case.name, n + 1, brief.block, brief.prompt));
-                let outside: Vec<&String> =
-                    brief.named().iter().filter(|path| !std::path::Path::new(path).starts_with(&brief.project)).collect();
+                say(&format!(
+                    "{} brief {} of {units} units:\n{}\nPROMPT: {}\n",
+                    case.name,
+                    n + 1,
+                    brief.block,
+                    brief.prompt
+                ));
+                let outside: Vec<&String> = brief
+                    .named()
+                    .iter()
+                    .filter(|path| !std::path::Path::new(path).starts_with(&brief.project))
+                    .collect();
                 say(&format!("outside of the project it names {outside:#?}"));
             }
         }
@@ -139,7 +164,9 @@ fn exam(kind: Kind) {
     let mut cases = cases::all();
     cases.retain(|case| match &only {
         Some(only) => only == case.name,
-        None => kind == Kind::StandIn || wanted.is_some() || case.real_only.is_some() || REAL.contains(&case.name),
+        None => {
+            kind == Kind::StandIn || wanted.is_some() || case.real_only.is_some() || REAL.contains(&case.name)
+        }
     });
     assert!(!cases.is_empty(), "HOPTY_TEST_BRIEF names no case");
     let (played, left_out): (Vec<Case>, Vec<Case>) =
@@ -148,7 +175,9 @@ fn exam(kind: Kind) {
     std::thread::scope(|scope| {
         for _ in 0..if kind == Kind::Real { 1 } else { AT_A_TIME } {
             scope.spawn(|| {
-                while let Some((at, case)) = Some(next.fetch_add(1, Ordering::SeqCst)).and_then(|at| Some((at, played.get(at)?))) {
+                while let Some((at, case)) =
+                    Some(next.fetch_add(1, Ordering::SeqCst)).and_then(|at| Some((at, played.get(at)?)))
+                {
                     let marks = examine(case, kind, only.is_some());
                     all.lock().unwrap().extend(marks.map(|marks| (at, marks)));
                 }
@@ -161,7 +190,11 @@ fn exam(kind: Kind) {
     let mut table = format!("the exam, {kind:?}\n");
     all.iter().for_each(|marks| table.push_str(&(marks.line() + "\n")));
     for case in &left_out {
-        table.push_str(&format!("{:<32} only with the real Claude: {}\n", case.name, case.real_only.unwrap_or_default()));
+        table.push_str(&format!(
+            "{:<32} only with the real Claude: {}\n",
+            case.name,
+            case.real_only.unwrap_or_default()
+        ));
     }
     let sum = |of: fn(&Marks) -> &(usize, Vec<String>)| {
         all.iter().map(of).fold((0, 0), |(held, of), (now, missed)| (held + now, of + now + missed.len()))
@@ -170,7 +203,8 @@ fn exam(kind: Kind) {
     let lies: usize = all.iter().map(|marks| marks.lies.len()).sum();
     table.push_str(&format!("total: know {know}/{of_know}, lies {lies}, reach {reach}/{of_reach}"));
     say(&table);
-    let broken: Vec<&str> = all.iter().filter(|marks| marks.broken.is_some()).map(|marks| marks.name).collect();
+    let broken: Vec<&str> =
+        all.iter().filter(|marks| marks.broken.is_some()).map(|marks| marks.name).collect();
     assert!(broken.is_empty(), "not played to the end: {broken:?}");
     if only.is_none() {
         let floor = FLOOR.iter().find(|(agent, _)| *agent == kind).unwrap().1;

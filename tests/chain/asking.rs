@@ -1,5 +1,6 @@
-//! Mode `ask`: a person is asked with Claude's own question, and what is answered happens. The stand-in agent has no such
-//! dialog: what needs it is for the real program alone, and in the story for both the answers come by hopty's verbs.
+//! Mode `ask`: a person is asked with Claude's own question, and what is answered happens. The stand-in agent
+//! has no such dialog: what needs it is for the real program alone, and in the story for both the answers
+//! come by hopty's verbs.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,9 @@ const SNOOZE_S: u64 = 4;
 
 /// Waits until a snooze that began at `since` is over.
 fn outlast(since: Instant) {
-    wait_for("a snooze to be over", || (since.elapsed() > Duration::from_millis(SNOOZE_S * 1000 + 200)).then_some(()));
+    wait_for("a snooze to be over", || {
+        (since.elapsed() > Duration::from_millis(SNOOZE_S * 1000 + 200)).then_some(())
+    });
 }
 
 /// A talk that is over level `ask` after the first prompt; the model does as it is told.
@@ -35,12 +38,19 @@ fn talk(kind: Kind) -> Option<(World, Term)> {
             return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if is_told(request) && request.tool_results().is_empty() {
-            let options: Vec<_> =
-                options(Span::from_secs(300)).iter().map(|label| json!({"label": label, "description": "as it says"})).collect();
-            let asked = json!({"question": question(65), "header": HEADER, "options": options, "multiSelect": false});
+            let options: Vec<_> = options(Span::from_secs(300))
+                .iter()
+                .map(|label| json!({"label": label, "description": "as it says"}))
+                .collect();
+            let asked =
+                json!({"question": question(65), "header": HEADER, "options": options, "multiSelect": false});
             return Reply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
         }
-        let said = if request.tool_results().is_empty() { "The first coat is on." } else { "The second coat is on." };
+        let said = if request.tool_results().is_empty() {
+            "The first coat is on."
+        } else {
+            "The second coat is on."
+        };
         Reply::text(said).filling(130_000)
     });
     let mut world = World::new(kind, script)?;
@@ -78,8 +88,9 @@ pub fn enter(term: &Term) {
     });
 }
 
-/// Source document 003's run from end to end: a fresh session, todos and files, over the level, Claude is told to ask,
-/// "Snooze" keeps it silent for a while and "Dismiss" for good, "Yes" saves, and the new conversation has it all.
+/// Source document 003's run from end to end: a fresh session, todos and files, over the level, Claude is
+/// told to ask, "Snooze" keeps it silent for a while and "Dismiss" for good, "Yes" saves, and the new
+/// conversation has it all.
 pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
@@ -91,7 +102,9 @@ pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(k
                 .and_tool("TaskCreate", json!({"subject": "Sand the fence", "description": "first"}))
                 .and_tool("TaskCreate", json!({"subject": "Paint the gate", "description": "second"})),
             1 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(20_000),
-            2 => Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000),
+            2 => {
+                Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000)
+            }
             n => Reply::text(format!("Answer {n}.")).filling(130_000),
         }
     });
@@ -134,7 +147,8 @@ pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(k
     world.ask(&["restart", "proj"]);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
     let id = text_of(&world.wait_decision("handoff.saved", 1), "handoff");
-    let state = std::fs::read_to_string(world.claude_dir().join(format!("handoff/records/{id}/state.json"))).unwrap();
+    let state =
+        std::fs::read_to_string(world.claude_dir().join(format!("handoff/records/{id}/state.json"))).unwrap();
     let first = main_requests(&world, &new).remove(0);
     for part in [GOAL, "Sand the fence", "Paint the gate", "colours.txt", "And prompt 7."] {
         assert!(state.contains(part), "{part} is in the state");
@@ -150,7 +164,10 @@ fn item_102_yes_hands_over() {
     second_prompt(&world, &term);
     enter(&term);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
-    assert!(main_requests(&world, &new)[0].contains("Now the second coat."), "what the person wanted last is in the handoff");
+    assert!(
+        main_requests(&world, &new)[0].contains("Now the second coat."),
+        "what the person wanted last is in the handoff"
+    );
     world.leave(term);
 }
 
@@ -162,7 +179,9 @@ fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
     second_prompt(&world, &term);
     term.send("\x1b[B");
     term.send("\x1b[B");
-    wait_for("the third answer to be chosen", || term.lines().join("\n").contains("❯ 3. Dismiss").then_some(()));
+    wait_for("the third answer to be chosen", || {
+        term.lines().join("\n").contains("❯ 3. Dismiss").then_some(())
+    });
     enter(&term);
     let answered = Instant::now();
     term.wait_text("The second coat is on.");
@@ -170,7 +189,9 @@ fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
     outlast(answered);
     let before = main_requests(&world, &conversation).len();
     submit(&term, "And the third.");
-    wait_for("the third prompt's request", || (main_requests(&world, &conversation).len() > before).then_some(()));
+    wait_for("the third prompt's request", || {
+        (main_requests(&world, &conversation).len() > before).then_some(())
+    });
     let last = main_requests(&world, &conversation).pop().unwrap();
     let told = last.texts().iter().filter(|(_, text)| text.contains("exactly so: question")).count();
     assert_eq!(told, 1, "it is told once");
@@ -190,7 +211,8 @@ fn item_103_each_session_is_asked_for_itself() {
     let names = ["proj", "proj-2"];
     let terms: Vec<Term> = names.iter().map(|_| world.start(&[])).inspect(Term::wait_box).collect();
     let conversation = |name: &str| {
-        let status: serde_json::Value = serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
+        let status: serde_json::Value =
+            serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
         text_of(&status, "conversation")
     };
     let say = |session: usize, text: &str, answer: usize| {
@@ -201,10 +223,18 @@ fn item_103_each_session_is_asked_for_itself() {
         last.texts().iter().filter(|(_, text)| text.contains("exactly so: question 'Context at 65%.")).count()
     };
     assert_eq!((say(0, "Fill the window.", 0), say(1, "Say hello.", 0)), (0, 0));
-    assert_eq!((say(0, "Go on.", 1), say(1, "Go on.", 1)), (1, 0), "only the one whose window is full is asked");
+    assert_eq!(
+        (say(0, "Go on.", 1), say(1, "Go on.", 1)),
+        (1, 0),
+        "only the one whose window is full is asked"
+    );
     world.ask(&["handoff", "dismiss", names[0]]);
     assert_eq!(say(1, "Fill the window.", 2), 0);
-    assert_eq!((say(0, "And on.", 2), say(1, "And on.", 3)), (1, 1), "the other's dismissal keeps nobody from being asked");
+    assert_eq!(
+        (say(0, "And on.", 2), say(1, "And on.", 3)),
+        (1, 1),
+        "the other's dismissal keeps nobody from being asked"
+    );
     for (name, mut term) in names.into_iter().zip(terms) {
         term.submit("/exit");
         assert_eq!(term.wait_exit(), 0, "{name}");

@@ -31,7 +31,10 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     let none = world.hopty(&["back", "proj"]);
     let said = String::from_utf8_lossy(&none.stderr).into_owned();
     assert_eq!((none.status.code(), said.lines().count()), (Some(1), 2), "{said}");
-    assert!(said.starts_with("hopty: back: proj: there is no conversation before this one\nhint: "), "{said}");
+    assert!(
+        said.starts_with("hopty: back: proj: there is no conversation before this one\nhint: "),
+        "{said}"
+    );
     world.ask(&["restart", "proj"]);
     let (_, second) = assert_handed_over(&world, 1, "Say hello to me.");
     world.wait_state("idle");
@@ -40,10 +43,15 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     goes_back(&world, 1, &first, &second);
     term.wait_text("Hello.");
     submit(&term, "And again, please.");
-    wait_for("an answer in the old conversation", || (main_requests(&world, &first).len() >= 2).then_some(()));
+    wait_for("an answer in the old conversation", || {
+        (main_requests(&world, &first).len() >= 2).then_some(())
+    });
     world.wait_state("idle");
     let last = main_requests(&world, &first).pop().unwrap();
-    assert!(last.contains("Say hello to me.") && !last.contains(&handoff), "it is as it was before the hand-over");
+    assert!(
+        last.contains("Say hello to me.") && !last.contains(&handoff),
+        "it is as it was before the hand-over"
+    );
     assert_eq!(world.hopty(&["back", "proj"]).status.code(), Some(1), "nothing is before it");
     // From there it is handed over again, and one can go back again.
     world.ask(&["restart", "proj"]);
@@ -54,7 +62,12 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     assert_eq!(world.status()["before"], Value::from(first.as_str()));
     world.leave(term);
     let over = world.ask(&["back", "proj"]);
-    assert_eq!(over, format!("session proj has ended; to resume the conversation before its last one: hopty --resume {first}\n"));
+    assert_eq!(
+        over,
+        format!(
+            "session proj has ended; to resume the conversation before its last one: hopty --resume {first}\n"
+        )
+    );
 }
 
 pub fn back_goes_one_further_back_each_time(kind: Kind) {
@@ -89,7 +102,9 @@ pub fn a_level_does_not_hand_over_what_was_gone_back_to(kind: Kind) {
     let says = "you went back to this conversation, which is at level handoff; `hopty restart` hands over";
     assert!(text_of(&ignored, "sentence").contains(says), "{ignored}");
     submit(&term, "And again, please.");
-    wait_for("an answer in the old conversation", || (main_requests(&world, &first).len() >= 2).then_some(()));
+    wait_for("an answer in the old conversation", || {
+        (main_requests(&world, &first).len() >= 2).then_some(())
+    });
     world.wait_state("idle");
     assert_eq!(text_of(&world.status(), "conversation"), first, "{}", world.story());
     assert_eq!(world.decisions().iter().filter(|d| d["kind"] == "handoff.saved").count(), 1);
@@ -97,11 +112,12 @@ pub fn a_level_does_not_hand_over_what_was_gone_back_to(kind: Kind) {
 }
 
 pub fn back_waits_for_nobody_who_is_at_work_unless_asked_to(kind: Kind) {
-    let script = Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (None, 0) => Reply::text("Hello.").filling(3000),
-        _ if request.contains("Work on.") => Reply::bash("sleep 300").filling(3000),
-        _ => Reply::text("Continuing.").filling(3000),
-    });
+    let script =
+        Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+            (None, 0) => Reply::text("Hello.").filling(3000),
+            _ if request.contains("Work on.") => Reply::bash("sleep 300").filling(3000),
+            _ => Reply::text("Continuing.").filling(3000),
+        });
     let Some(world) = World::new(kind, script) else { return };
     let (term, first) = talk(&world);
     world.ask(&["restart", "proj"]);
@@ -131,7 +147,11 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         world.wait_decision("delivery.started", 1);
         term.send("\x03");
         let failed = world.wait_decision("delivery.failed", 1);
-        assert!(text_of(&failed, "sentence").ends_with(&format!("; the old conversation: claude --resume {first}")), "{failed}");
+        assert!(
+            text_of(&failed, "sentence")
+                .ends_with(&format!("; the old conversation: claude --resume {first}")),
+            "{failed}"
+        );
         // A second key of the person's own may have ended it already.
         world.hopty(&["stop", "proj"]);
         term.wait_exit();
@@ -143,7 +163,11 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         term.wait_text(&format!("claude --resume {first}"));
     }
     let told = format!("the old conversation: claude --resume {first}");
-    assert!(world.decisions().iter().any(|decision| text_of(decision, "sentence").contains(&told)), "{}", world.story());
+    assert!(
+        world.decisions().iter().any(|decision| text_of(decision, "sentence").contains(&told)),
+        "{}",
+        world.story()
+    );
     world.assert_replays();
     world.assert_nothing_left();
 }

@@ -27,8 +27,12 @@ fn world(kind: Kind) -> Option<World> {
             return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if kind == Kind::Real && is_told(request) {
-            let offered: Vec<_> = options(SNOOZE).iter().map(|label| json!({"label": label, "description": "as it says"})).collect();
-            let asked = json!({"question": question(65), "header": HEADER, "options": offered, "multiSelect": false});
+            let offered: Vec<_> = options(SNOOZE)
+                .iter()
+                .map(|label| json!({"label": label, "description": "as it says"}))
+                .collect();
+            let asked =
+                json!({"question": question(65), "header": HEADER, "options": offered, "multiSelect": false});
             return Reply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
         }
         match request.assistant_messages() {
@@ -37,7 +41,9 @@ fn world(kind: Kind) -> Option<World> {
                 .and_tool("TaskCreate", json!({"subject": "Sand the fence", "description": "first"}))
                 .and_tool("TaskCreate", json!({"subject": "Paint the gate", "description": "second"})),
             1 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(20_000),
-            2 => Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000),
+            2 => {
+                Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000)
+            }
             n => Reply::text(format!("Answer {n}.")).filling(130_000),
         }
     });
@@ -51,7 +57,8 @@ fn world(kind: Kind) -> Option<World> {
 }
 
 fn read(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).unwrap()
+    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+        .unwrap()
 }
 
 /// The paths below a directory.
@@ -88,8 +95,16 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     world.wait_state("idle");
     tick(&[1], world.journal().contains("\"event\":\"UserPromptSubmit\""), "the hook ran");
     let list = below(&world.state_dir()).into_iter().find(|path| path.ends_with("/hooks.json")).unwrap();
-    tick(&[2], read(Path::new(&list))["hooks"]["UserPromptSubmit"].is_array(), "the list of hooks is valid and has it");
-    tick(&[3, 4], text_of(&crossed, "sentence").contains("Context is at 65 %"), "the level is known, with its percentage");
+    tick(
+        &[2],
+        read(Path::new(&list))["hooks"]["UserPromptSubmit"].is_array(),
+        "the list of hooks is valid and has it",
+    );
+    tick(
+        &[3, 4],
+        text_of(&crossed, "sentence").contains("Context is at 65 %"),
+        "the level is known, with its percentage",
+    );
     let conversation = text_of(&world.status(), "conversation");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
     let due = || world.journal().matches("`hopty restart` hands over").count();
@@ -99,7 +114,9 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     tick(&[8], u128::from(until) > now, "a snooze has an end, which is in the future");
     wait_for("the snooze to be over", || (due() > before).then_some(()));
     submit(&term, NEXT);
-    let told = wait_for("the order to ask", || main_requests(&world, &conversation).into_iter().find(|r| is_told(r)));
+    let told = wait_for("the order to ask", || {
+        main_requests(&world, &conversation).into_iter().find(|r| is_told(r))
+    });
     tick(&[5], told.contains("hopty reads the answer itself"), "the hook's text reached the model");
     if kind == Kind::Real {
         term.wait_text("Yes, handoff now");
@@ -110,7 +127,11 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
         world.wait_state("idle");
         world.ask(&["restart", "proj"]);
     }
-    tick(&[6], told.contains("'Yes, handoff now' / 'Snooze 2s' / 'Dismiss'"), "Claude asks with its own tool");
+    tick(
+        &[6],
+        told.contains("'Yes, handoff now' / 'Snooze 2s' / 'Dismiss'"),
+        "Claude asks with its own tool",
+    );
     let (_, new) = assert_handed_over(&world, 1, GOAL);
     let id = text_of(&world.wait_decision("handoff.saved", 1), "handoff");
     tick(&[7], id.starts_with("HO-"), "Yes hands over");
@@ -123,24 +144,42 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     tick(&[11], file.ends_with("colours.txt"), "changed files from the transcript");
     let changed = state["git"]["modified_files"].to_string();
     tick(&[12], state["git"]["branch"] == "fence" && changed.contains("colours.txt"), "what git says");
-    tick(&[13], state["version"] == "2.0" && state["context"]["current_objective"] == NEXT, "the state as JSON");
-    let lines = [NEXT, "- [pending] Sand the fence\n", "- [in_progress] Paint the gate\n", "colours.txt\n", "Branch: fence\n"];
+    tick(
+        &[13],
+        state["version"] == "2.0" && state["context"]["current_objective"] == NEXT,
+        "the state as JSON",
+    );
+    let lines = [
+        NEXT,
+        "- [pending] Sand the fence\n",
+        "- [in_progress] Paint the gate\n",
+        "colours.txt\n",
+        "Branch: fence\n",
+    ];
     tick(&[14], lines.iter().all(|line| document.contains(line)), "the document for people");
     let first = main_requests(&world, &new).remove(0);
     tick(&[15], first.contains(&format!("=== HANDOFF LOADED (ID: {id})")), "the start finds the handoff");
     tick(
         &[16],
-        first.contains(GOAL) && first.contains(NEXT) && first.contains("colours.txt") && first.contains("branch fence at"),
+        first.contains(GOAL)
+            && first.contains(NEXT)
+            && first.contains("colours.txt")
+            && first.contains("branch fence at"),
         "its content is there",
     );
     let again = ["- to do: #2 Paint the gate (in progress)", "- to do: #1 Sand the fence"];
     tick(&[17], again.iter().all(|todo| first.contains(todo)), "the todos are there again");
     let shown = world.ask(&["handoff", "show", &id]);
-    let parts = ["## Goal", NEXT, "## Todos", "Paint the gate", "## Files", "colours.txt", "## Git", "Branch: fence"];
+    let parts =
+        ["## Goal", NEXT, "## Todos", "Paint the gate", "## Files", "colours.txt", "## Git", "Branch: fence"];
     tick(&[18], parts.iter().all(|part| shown.contains(part)), "it is presented clearly");
     world.ask(&["handoff", "dismiss", "proj"]);
     let dismissed = kept(&world, "dismiss");
-    tick(&[9], dismissed["conversation"] == new.as_str() && dismissed["until"] == 0, "a dismissal is for good");
+    tick(
+        &[9],
+        dismissed["conversation"] == new.as_str() && dismissed["until"] == 0,
+        "a dismissal is for good",
+    );
     let left: Vec<String> = below(&world.project).into_iter().chain(below(&world.claude_dir())).collect();
     for (number, name) in [(19, "hookify"), (20, "inject-handoff-hook"), (21, "handoff-request-template")] {
         tick(&[number], !left.iter().any(|path| path.contains(name)), "nothing obsolete is left");

@@ -75,7 +75,8 @@ pub fn a_pending_handoff_is_loaded_on_request(kind: Kind) {
     world.set("HOPTY_AGENT_EXIT_MS", "500");
     let settings_path = world.claude_dir().join("settings.json");
     let mut settings: Value = serde_json::from_slice(&std::fs::read(&settings_path).unwrap()).unwrap();
-    settings["hooks"] = json!({"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 1", "timeout": 5}]}]});
+    settings["hooks"] =
+        json!({"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 1", "timeout": 5}]}]});
     std::fs::write(&settings_path, settings.to_string()).unwrap();
     let (mut term, _) = talk(&world);
     world.ask(&["restart", "proj"]);
@@ -91,7 +92,12 @@ pub fn a_pending_handoff_is_loaded_on_request(kind: Kind) {
     assert!(first.contains("=== HANDOFF LOADED") && first.contains("Say hello to me."));
     world.leave(term);
     let again = world.hopty(&["--detached", "--handoff"]);
-    assert_eq!(again.status.code(), Some(1), "a handoff has one reader: {}", String::from_utf8_lossy(&again.stderr));
+    assert_eq!(
+        again.status.code(),
+        Some(1),
+        "a handoff has one reader: {}",
+        String::from_utf8_lossy(&again.stderr)
+    );
     assert!(String::from_utf8_lossy(&again.stderr).contains("hint:"));
 }
 
@@ -106,7 +112,8 @@ fn a_hand_over_does_not_wait_for_the_copy_of_an_earlier_one() {
     let (term, _) = talk(&world);
     let copied = |n: usize| {
         let id = text_of(&world.wait_decision("handoff.saved", n), "handoff");
-        let state = std::fs::read(world.claude_dir().join("handoff/records").join(id).join("state.json")).unwrap();
+        let state =
+            std::fs::read(world.claude_dir().join("handoff/records").join(id).join("state.json")).unwrap();
         serde_json::from_slice::<serde_json::Value>(&state).unwrap()["transcript"].clone()
     };
     for n in 1..=2 {

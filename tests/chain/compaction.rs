@@ -1,4 +1,5 @@
-//! Claude's compaction: a record is saved before every one, and only a hand-over that can follow holds one off.
+//! Claude's compaction: a record is saved before every one, and only a hand-over that can follow holds one
+//! off.
 
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
@@ -26,10 +27,17 @@ pub fn a_record_is_saved_before_a_persons_compact_in_every_mode(kind: Kind) {
         let saved = world.wait_decision("handoff.saved", 1);
         assert!(saved["sentence"].as_str().unwrap().contains("before Claude compacts"), "{saved}");
         let records = records(&world);
-        assert_eq!((records.len(), &records[0]["id"], &records[0]["status"]), (1, &saved["handoff"], &json!("active")), "{mode}");
+        assert_eq!(
+            (records.len(), &records[0]["id"], &records[0]["status"]),
+            (1, &saved["handoff"], &json!("active")),
+            "{mode}"
+        );
         let document = world.ask(&["handoff", "show", records[0]["id"].as_str().unwrap()]);
         assert!(document.contains("Say hello to me."), "{document}");
-        assert!(!world.decisions().iter().any(|d| d["kind"] == "restart.requested"), "{mode}: nobody asked for a hand-over");
+        assert!(
+            !world.decisions().iter().any(|d| d["kind"] == "restart.requested"),
+            "{mode}: nobody asked for a hand-over"
+        );
         world.leave(term);
     }
 }
@@ -45,7 +53,9 @@ fn claude_compacts_where_no_hand_over_could_follow() {
         ("manual", "echo one", ""),
     ] {
         let script = Script::each(move |request, _| match request.assistant_messages() {
-            _ if request.contains("This session is being continued") => Reply::text("Done with it.").filling(4000),
+            _ if request.contains("This session is being continued") => {
+                Reply::text("Done with it.").filling(4000)
+            }
             0 => Reply::bash(first).filling(30_000),
             1 => Reply::bash("echo two").filling(70_000),
             n @ 2..5 => Reply::bash(format!("echo {n}")).filling(119_000 + n as u64 * 1000),
@@ -61,9 +71,18 @@ fn claude_compacts_where_no_hand_over_could_follow() {
         world.wait_state("idle");
         let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
         assert!(compacted(&world, &conversation), "{first}\n{}", world.story());
-        let told: Vec<String> = world.decisions().iter().filter_map(|d| Some(d["sentence"].as_str()?.to_owned())).collect();
-        assert_eq!(told.iter().any(|text| text.contains("could not follow") && text.contains(why)), mode == "auto", "{told:#?}");
-        assert!(!world.journal().contains("\"answer\":\"block\""), "{first}: held off for nothing\n{}", world.story());
+        let told: Vec<String> =
+            world.decisions().iter().filter_map(|d| Some(d["sentence"].as_str()?.to_owned())).collect();
+        assert_eq!(
+            told.iter().any(|text| text.contains("could not follow") && text.contains(why)),
+            mode == "auto",
+            "{told:#?}"
+        );
+        assert!(
+            !world.journal().contains("\"answer\":\"block\""),
+            "{first}: held off for nothing\n{}",
+            world.story()
+        );
         let saved = world.decisions().iter().filter(|d| d["kind"] == "handoff.saved").count();
         assert_eq!(saved, usize::from(first != full), "{first}");
         world.leave(term);

@@ -11,7 +11,9 @@ use super::support::wait_for;
 use super::support::world::World;
 
 pub fn a_prompt_is_answered_and_exit_leaves_a_whole_terminal(kind: Kind) {
-    let Some(world) = World::new(kind, Script::list([Reply::text("The answer is 42.").filling(1000)])) else { return };
+    let Some(world) = World::new(kind, Script::list([Reply::text("The answer is 42.").filling(1000)])) else {
+        return;
+    };
     let settings = std::fs::read(world.claude_dir().join("settings.json")).unwrap();
     let term = world.start(&[]);
     submit(&term, "what is the answer?");
@@ -20,7 +22,11 @@ pub fn a_prompt_is_answered_and_exit_leaves_a_whole_terminal(kind: Kind) {
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     assert!(!world.transcript(&conversation).is_empty(), "a transcript is written");
     world.leave(term);
-    assert_eq!(std::fs::read(world.claude_dir().join("settings.json")).unwrap(), settings, "settings are left alone");
+    assert_eq!(
+        std::fs::read(world.claude_dir().join("settings.json")).unwrap(),
+        settings,
+        "settings are left alone"
+    );
 }
 
 pub fn item_002_clear_begins_another_conversation_and_it_is_followed(kind: Kind) {
@@ -43,14 +49,26 @@ pub fn item_002_clear_begins_another_conversation_and_it_is_followed(kind: Kind)
     world.wait_decision("handoff.consumed", 1);
     let submitted = world.wait_decision("delivery.submitted", 1);
     let first = main_requests(&world, &text_of(&submitted, "conversation")).into_iter().next().unwrap();
-    assert!(first.contains(&format!("Previous Session: {new}")), "the handoff is of the conversation that asked");
-    assert!(first.contains("Say hello to me, newly.") && !first.contains("Say hello to me."), "the goal is what came after `/clear`");
+    assert!(
+        first.contains(&format!("Previous Session: {new}")),
+        "the handoff is of the conversation that asked"
+    );
+    assert!(
+        first.contains("Say hello to me, newly.") && !first.contains("Say hello to me."),
+        "the goal is what came after `/clear`"
+    );
     world.leave(term);
 }
 
 pub fn a_claude_inside_a_claude_writes_its_transcript(kind: Kind) {
     let Some(mut world) = World::new(kind, quiet_talk()) else { return };
-    for name in ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "AI_AGENT"] {
+    for name in [
+        "CLAUDECODE",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "AI_AGENT",
+    ] {
         world.set(name, "1");
     }
     let (term, conversation) = talk(&world);
@@ -60,16 +78,21 @@ pub fn a_claude_inside_a_claude_writes_its_transcript(kind: Kind) {
 
 /// After a hand-over, too: an empty list of tasks, no goal of before, and nothing of it in the next handoff.
 pub fn clear_after_a_hand_over_is_a_new_job(kind: Kind) {
-    let script = Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (None, 0) if request.contains("Build the old wall.") => {
-            let subjects = ["Lay the old bricks", "Paint the old wall"];
-            let reply = Reply::text("").filling(3000);
-            subjects.iter().fold(reply, |reply, subject| reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"})))
-        }
-        (None, 0) if request.contains("Write the new song.") => Reply::tool("TaskList", json!({})).filling(3000),
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        _ => Reply::text("Hello.").filling(3000),
-    });
+    let script =
+        Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+            (None, 0) if request.contains("Build the old wall.") => {
+                let subjects = ["Lay the old bricks", "Paint the old wall"];
+                let reply = Reply::text("").filling(3000);
+                subjects.iter().fold(reply, |reply, subject| {
+                    reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"}))
+                })
+            }
+            (None, 0) if request.contains("Write the new song.") => {
+                Reply::tool("TaskList", json!({})).filling(3000)
+            }
+            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            _ => Reply::text("Hello.").filling(3000),
+        });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
     submit(&term, "Build the old wall.");
@@ -82,7 +105,9 @@ pub fn clear_after_a_hand_over_is_a_new_job(kind: Kind) {
     let list = world.claude_dir().join("tasks").join(&second);
     assert!(list.join("2.json").is_file(), "and Claude's own list");
     submit(&term, "/clear");
-    let third = wait_for("another conversation", || Some(text_of(&world.status(), "conversation")).filter(|now| *now != second));
+    let third = wait_for("another conversation", || {
+        Some(text_of(&world.status(), "conversation")).filter(|now| *now != second)
+    });
     submit(&term, "Write the new song.");
     wait_for("the list of tasks to be read", || (main_requests(&world, &third).len() >= 2).then_some(()));
     world.wait_state("idle");
@@ -101,7 +126,9 @@ pub fn clear_after_a_hand_over_is_a_new_job(kind: Kind) {
 pub fn a_conversation_that_a_session_runs_is_not_started_twice(kind: Kind) {
     let Some(world) = World::new(kind, quiet_talk()) else { return };
     let (term, conversation) = talk(&world);
-    for args in [&["--resume", conversation.as_str()][..], &["-r", conversation.as_str()], &["--continue"], &["-c"]] {
+    for args in
+        [&["--resume", conversation.as_str()][..], &["-r", conversation.as_str()], &["--continue"], &["-c"]]
+    {
         let mut second = world.start(args);
         second.wait_text("proj: this session already runs the conversation");
         second.wait_text("hint: `hopty attach proj` attaches to it; add `--fork-session`");
@@ -121,23 +148,30 @@ pub fn a_conversation_that_a_session_runs_is_not_started_twice(kind: Kind) {
     assert_eq!(again.wait_exit(), 143);
 }
 
-/// Where it works is what git is asked about: the branch, the changes and what is new are the worktree's, and the handoff says
-/// which directory that is.
+/// Where it works is what git is asked about: the branch, the changes and what is new are the worktree's, and
+/// the handoff says which directory that is.
 pub fn git_is_of_the_worktree_that_the_conversation_went_to(kind: Kind) {
     let go = "git worktree add -q -b side .claude/worktrees/side && cd .claude/worktrees/side && echo two bricks > wall.txt";
-    let script = Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        (None, 0) => Reply::bash(go).filling(20_000),
-        (None, 1) => Reply::bash("cat wall.txt").filling(190_000),
-        (None, _) => Reply::text("No more.").filling(191_000),
-    });
+    let script =
+        Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
+            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            (None, 0) => Reply::bash(go).filling(20_000),
+            (None, 1) => Reply::bash("cat wall.txt").filling(190_000),
+            (None, _) => Reply::text("No more.").filling(191_000),
+        });
     let Some(world) = World::new(kind, script) else { return };
     std::fs::write(world.project.join("wall.txt"), "one brick\n").unwrap();
     for args in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", "A brick"]] {
         let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
         let mut git = Command::new("git");
         assert!(
-            git.current_dir(&world.project).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(args).status().unwrap().success()
+            git.current_dir(&world.project)
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .args(who)
+                .args(args)
+                .status()
+                .unwrap()
+                .success()
         );
     }
     let term = world.start(&[]);

@@ -9,7 +9,9 @@ use super::support::{kill, wait_for};
 
 pub fn a_draft_and_keys_typed_meanwhile_are_carried_over(kind: Kind) {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) if request.assistant_messages() == 0 => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        Some(id) if request.assistant_messages() == 0 => {
+            Reply::text(format!("Continuing from handoff {id}.")).filling(3000)
+        }
         _ => Reply::text("Hello.").filling(3000),
     });
     let Some(world) = World::new(kind, script) else { return };
@@ -78,14 +80,21 @@ pub fn a_queued_prompt_is_carried_over(kind: Kind) {
     world.wait_state("busy");
     submit(&term, "a prompt that waits in the queue");
     wait_for("the queue", || {
-        world.transcript(&conversation).iter().any(|l| l["type"] == "queue-operation" && l["operation"] == "enqueue").then_some(())
+        world
+            .transcript(&conversation)
+            .iter()
+            .any(|l| l["type"] == "queue-operation" && l["operation"] == "enqueue")
+            .then_some(())
     });
-    // The second response is over the hard level; the prompt is absorbed by its request or still queued: nothing is lost.
+    // The second response is over the hard level; the prompt is absorbed by its request or still queued:
+    // nothing is lost.
     std::fs::write(world.project.join("go-on"), "").unwrap();
     world.wait_decision("handoff.consumed", 1);
     let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");
     wait_for("the queued prompt to be somewhere", || {
-        let seen = |id: &str| main_requests(&world, id).iter().any(|r| r.contains("a prompt that waits in the queue"));
+        let seen = |id: &str| {
+            main_requests(&world, id).iter().any(|r| r.contains("a prompt that waits in the queue"))
+        };
         (seen(&conversation) || seen(&new)).then_some(())
     });
     world.leave(term);

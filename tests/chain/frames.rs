@@ -9,7 +9,8 @@ use super::steps::{assert_handed_over, is_asked, main_requests, submit, text_of}
 use super::support::claude::Kind;
 use super::support::world::World;
 
-/// The model says nothing for the one who goes on: goal, tasks, files and the work tree reach it all the same.
+/// The model says nothing for the one who goes on: goal, tasks, files and the work tree reach it all the
+/// same.
 pub fn item_066_the_facts_alone_carry_a_task_over(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
@@ -73,7 +74,10 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
             let mut reply = Reply::text("Working.").filling(10_000);
             for n in 0..50 {
                 let n = step * 50 + n;
-                reply = reply.and_tool("TaskCreate", json!({"subject": format!("Task number {n}"), "description": "to do"}));
+                reply = reply.and_tool(
+                    "TaskCreate",
+                    json!({"subject": format!("Task number {n}"), "description": "to do"}),
+                );
             }
             return reply;
         }
@@ -81,7 +85,8 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
             let mut reply = Reply::text("Writing.").filling(20_000);
             for n in 0..200 {
                 let n = (step - 10) * 200 + n;
-                reply = reply.and_tool("Write", json!({"file_path": format!("files/{n}.txt"), "content": "x"}));
+                reply =
+                    reply.and_tool("Write", json!({"file_path": format!("files/{n}.txt"), "content": "x"}));
             }
             return reply;
         }
@@ -98,31 +103,43 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     let submitted = world.wait_decision("delivery.submitted", 1);
     let (new, id) = (text_of(&submitted, "conversation"), text_of(&submitted, "handoff"));
     let first = main_requests(&world, &new).into_iter().next().unwrap();
-    let frame = first.texts().into_iter().map(|(_, text)| text).find(|text| text.contains("=== HANDOFF LOADED")).unwrap();
+    let frame = first
+        .texts()
+        .into_iter()
+        .map(|(_, text)| text)
+        .find(|text| text.contains("=== HANDOFF LOADED"))
+        .unwrap();
     assert!(frame.contains("=== END HANDOFF ==="), "to its last line");
     let asked: Vec<&str> = frame.lines().filter_map(|line| line.strip_prefix("> ")).collect();
     assert!(asked[0].starts_with(&goal[..1500]), "the request up to its budget");
     let whole = asked[1].split_once("whole in ").unwrap().1.split(' ').next().unwrap();
-    assert!(std::fs::read_to_string(whole).unwrap().contains(goal.trim_end()), "what is cut says where it is whole");
+    assert!(
+        std::fs::read_to_string(whole).unwrap().contains(goal.trim_end()),
+        "what is cut says where it is whole"
+    );
     let record = world.claude_dir().join("handoff/records").join(&id);
-    assert!(std::fs::read_to_string(record.join("handoff.md")).unwrap().contains(goal.trim_end()), "the record has it whole");
+    assert!(
+        std::fs::read_to_string(record.join("handoff.md")).unwrap().contains(goal.trim_end()),
+        "the record has it whole"
+    );
     let state: Value = serde_json::from_slice(&std::fs::read(record.join("state.json")).unwrap()).unwrap();
     let todos = state["context"]["active_todos"].as_array().map_or(0, Vec::len);
     assert_eq!(todos, 500, "every task");
     world.leave(term);
 }
 
-/// What was planned in the first conversation and not touched since is known in the third, with its number and its subject: Claude
-/// shares one list of tasks along the chain.
+/// What was planned in the first conversation and not touched since is known in the third, with its number
+/// and its subject: Claude shares one list of tasks along the chain.
 pub fn open_tasks_are_carried_over_every_hand_over(kind: Kind) {
     let script = Script::each(|request, _| {
         let answers = request.assistant_messages();
         match (request.continued_handoff(), answers) {
-            (None, 0) => ["Write the parser", "Write the printer", "Test the round trip"]
-                .iter()
-                .fold(Reply::text("").filling(20_000), |reply, subject| {
+            (None, 0) => ["Write the parser", "Write the printer", "Test the round trip"].iter().fold(
+                Reply::text("").filling(20_000),
+                |reply, subject| {
                     reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"}))
-                }),
+                },
+            ),
             (Some(_), 0) if !request.contains("1 of 3 to-dos are done") => {
                 Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})).filling(20_000)
             }
@@ -136,7 +153,8 @@ pub fn open_tasks_are_carried_over_every_hand_over(kind: Kind) {
     assert_handed_over(&world, 1, "Write the language.");
     let (_, third) = assert_handed_over(&world, 2, "Write the language.");
     let first = main_requests(&world, &third).remove(0);
-    for text in ["- to do: #2 Write the printer", "- to do: #3 Test the round trip", "1 of 3 to-dos are done"] {
+    for text in ["- to do: #2 Write the printer", "- to do: #3 Test the round trip", "1 of 3 to-dos are done"]
+    {
         assert!(first.contains(text), "{text:?} is missing\n{}", world.story());
     }
     assert!(!first.contains("task 1"), "a task has its subject");

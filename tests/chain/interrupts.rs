@@ -34,7 +34,8 @@ pub fn ctrl_c_during_a_hand_over_wins(kind: Kind) {
     // A hook at the end makes stopping slow enough to press a key meanwhile.
     let settings_path = world.claude_dir().join("settings.json");
     let mut settings: Value = serde_json::from_slice(&std::fs::read(&settings_path).unwrap()).unwrap();
-    settings["hooks"] = json!({"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 2", "timeout": 5}]}]});
+    settings["hooks"] =
+        json!({"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 2", "timeout": 5}]}]});
     std::fs::write(&settings_path, settings.to_string()).unwrap();
     world.set("HOPTY_AGENT_EXIT_MS", "1000");
     let (mut term, _) = talk(&world);
@@ -54,7 +55,11 @@ pub fn ctrl_c_during_a_hand_over_wins(kind: Kind) {
         let shown = String::from_utf8_lossy(&term.bytes()).into_owned();
         (shown.contains(&handoff) && shown.contains("unsent.txt")).then_some(())
     });
-    assert_eq!(world.decisions().iter().filter(|d| d["kind"] == "run.spawned").count(), 1, "nothing restarts");
+    assert_eq!(
+        world.decisions().iter().filter(|d| d["kind"] == "run.spawned").count(),
+        1,
+        "nothing restarts"
+    );
     let why = world.ask(&["why", "proj"]);
     assert!(why.contains("Ctrl+C") && why.contains(&handoff), "{why}");
     world.assert_replays();
@@ -73,6 +78,8 @@ pub fn a_kill_from_outside_is_resumed(kind: Kind) {
     world.wait_state("idle");
     assert_eq!(text_of(&world.status(), "conversation"), conversation, "the same conversation goes on");
     submit(&term, "And again, please.");
-    wait_for("an answer in the same conversation", || (main_requests(&world, &conversation).len() >= 2).then_some(()));
+    wait_for("an answer in the same conversation", || {
+        (main_requests(&world, &conversation).len() >= 2).then_some(())
+    });
     world.leave(term);
 }

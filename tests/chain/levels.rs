@@ -19,7 +19,10 @@ pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind)
     assert_eq!(main_requests(&world, &old).len(), 5, "not one more request from the old conversation");
     let id = text_of(&world.wait_decision("delivery.submitted", 1), "handoff");
     let document = world.ask(&["handoff", "show", &id]);
-    assert!(document.contains("Reason: Context is at 80 % of 200000 tokens; a hand-over was requested."), "the record says why");
+    assert!(
+        document.contains("Reason: Context is at 80 % of 200000 tokens; a hand-over was requested."),
+        "the record says why"
+    );
     world.leave(term);
 }
 
@@ -35,7 +38,8 @@ pub fn each_level_is_told_once_on_the_way_up(kind: Kind) {
     term.wait_text("Full.");
     world.wait_decision("level.crossed", 4);
     world.wait_state("idle");
-    let crossed: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "level.crossed").collect();
+    let crossed: Vec<Value> =
+        world.decisions().into_iter().filter(|d| d["kind"] == "level.crossed").collect();
     let levels: Vec<&str> = crossed.iter().filter_map(|d| d["level"].as_str()).collect();
     assert_eq!(levels, ["ask", "warn", "handoff", "hard"]);
     for (decision, percent) in crossed.iter().zip([60, 70, 80, 90]) {
@@ -48,7 +52,8 @@ pub fn each_level_is_told_once_on_the_way_up(kind: Kind) {
 
 pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
     let rounds = if kind == Kind::StandIn { 20 } else { 5 };
-    let rounds: usize = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(rounds);
+    let rounds: usize =
+        std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(rounds);
     let seen = std::sync::Mutex::new(std::collections::HashSet::new());
     let script = Script::each(move |request, _| {
         let mut seen = seen.lock().unwrap();
@@ -66,7 +71,12 @@ pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
     submit(&term, goal);
     for n in 1..=rounds {
         let (old, _) = assert_handed_over(&world, n, goal);
-        assert_eq!(main_requests(&world, &old).len(), 3, "not one request after the hard level\n{}", world.story());
+        assert_eq!(
+            main_requests(&world, &old).len(),
+            3,
+            "not one request after the hard level\n{}",
+            world.story()
+        );
     }
     drop(term);
     world.wait_decision("client.detached", 1);
@@ -76,17 +86,21 @@ pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
     world.assert_nothing_left();
 }
 
-/// Of so many hand-overs in a row: each handoff names the one before, was consumed once, by the conversation that came
-/// after, still has the goal, and is no longer than the first ones were.
+/// Of so many hand-overs in a row: each handoff names the one before, was consumed once, by the conversation
+/// that came after, still has the goal, and is no longer than the first ones were.
 fn assert_chain(world: &World, rounds: usize, goal: &str) {
-    let listed: Vec<Value> = serde_json::from_str(&world.ask(&["handoff", "list", "--all", "--json"])).unwrap();
+    let listed: Vec<Value> =
+        serde_json::from_str(&world.ask(&["handoff", "list", "--all", "--json"])).unwrap();
     let chain: Vec<&Value> = listed.iter().rev().collect();
     assert_eq!(chain.len(), rounds, "the history is whole: {chain:#?}");
     let runs: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "run.spawned").collect();
     let (mut documents, mut states) = (Vec::new(), Vec::new());
     for (n, entry) in chain.iter().enumerate() {
         let (before, after) = (&runs[n]["conversation"], &runs[n + 1]["conversation"]);
-        assert_eq!((&entry["status"], &entry["session_id"], &entry["consumed_by_session"]), (&json!("consumed"), before, after));
+        assert_eq!(
+            (&entry["status"], &entry["session_id"], &entry["consumed_by_session"]),
+            (&json!("consumed"), before, after)
+        );
         assert_eq!(entry["predecessor"], n.checked_sub(1).map_or(Value::Null, |n| chain[n]["id"].clone()));
         let id = entry["id"].as_str().unwrap();
         let record = world.claude_dir().join("handoff/records").join(id);
@@ -95,12 +109,23 @@ fn assert_chain(world: &World, rounds: usize, goal: &str) {
         let first = main_requests(world, after.as_str().unwrap()).into_iter().next().unwrap();
         let texts = first.texts().into_iter().map(|(_, text)| text);
         let frames: Vec<String> = texts.filter(|text| text.contains("=== HANDOFF LOADED")).collect();
-        let frame = frames[0].split_once("=== HANDOFF LOADED").unwrap().1.split_once("=== END HANDOFF ===").unwrap().0;
-        assert!(frames.len() == 1 && frame.encode_utf16().count() <= 9500, "{}", frame.encode_utf16().count());
+        let frame = frames[0]
+            .split_once("=== HANDOFF LOADED")
+            .unwrap()
+            .1
+            .split_once("=== END HANDOFF ===")
+            .unwrap()
+            .0;
+        assert!(
+            frames.len() == 1 && frame.encode_utf16().count() <= 9500,
+            "{}",
+            frame.encode_utf16().count()
+        );
         documents.push(document.len());
         states.push(std::fs::metadata(record.join("state.json")).unwrap().len());
     }
-    let consumed: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "handoff.consumed").collect();
+    let consumed: Vec<Value> =
+        world.decisions().into_iter().filter(|d| d["kind"] == "handoff.consumed").collect();
     assert_eq!(consumed.len(), rounds, "each once");
     eprintln!("{rounds} hand-overs: documents of {documents:?} bytes, states of {states:?} bytes");
     if let Some((first, rest)) = documents.split_at_checked(4) {
@@ -121,13 +146,19 @@ pub fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
     submit(&term, "Do a lot of work.");
     let (old, _) = assert_handed_over(&world, 1, "Do a lot of work.");
     assert_eq!(main_requests(&world, &old).len(), 1);
-    // Where the answer is in the file within the 300 ms that a Stop is held for it, that is the safe point; an older Claude on
-    // a busy machine is later (0.35 to 0.42 s were measured on 2.1.197), and then Claude is idle before the level is known.
-    let lines = world.journal().lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).collect::<Vec<_>>();
+    // Where the answer is in the file within the 300 ms that a Stop is held for it, that is the safe point;
+    // an older Claude on a busy machine is later (0.35 to 0.42 s were measured on 2.1.197), and then Claude
+    // is idle before the level is known.
+    let lines = world
+        .journal()
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .collect::<Vec<_>>();
     let held = lines.iter().find(|line| line["event"]["kind"] == "lines").expect("a Stop that was held");
     let in_time = held["event"]["found"] == true;
     let point = if in_time { "The turn is over: a safe point." } else { "Claude is idle: a safe point." };
-    let reached: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "safe_point.reached").collect();
+    let reached: Vec<Value> =
+        world.decisions().into_iter().filter(|d| d["kind"] == "safe_point.reached").collect();
     assert!(reached.len() == 1 && reached[0]["sentence"] == point, "{point}\n{}", world.story());
     world.leave(term);
 }
@@ -138,19 +169,22 @@ fn the_window_is_what_claude_reports_and_the_persons_status_line_is_shown() {
     let Some(world) = World::new(Kind::Real, quiet_talk()) else { return };
     let path = world.claude_dir().join("settings.json");
     let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    settings["statusLine"] = json!({"type": "command", "command": "echo status of \"$(cat | wc -c | grep -c .)\" mine"});
+    settings["statusLine"] =
+        json!({"type": "command", "command": "echo status of \"$(cat | wc -c | grep -c .)\" mine"});
     std::fs::write(&path, settings.to_string()).unwrap();
     let before = std::fs::read(&path).unwrap();
     let (term, _) = talk(&world);
     term.wait_text("status of 1 mine");
-    wait_for("the window from the status line", || (world.status()["context"]["window_from"] == "statusline").then_some(()));
+    wait_for("the window from the status line", || {
+        (world.status()["context"]["window_from"] == "statusline").then_some(())
+    });
     assert_eq!(world.status()["context"]["window"], 200_000);
     assert_eq!(std::fs::read(&path).unwrap(), before);
     world.leave(term);
 }
 
-/// A long turn is not interrupted while a test is half written: hopty takes the next tool boundary after the test has run.
-/// Work that can be continued is interrupted at once.
+/// A long turn is not interrupted while a test is half written: hopty takes the next tool boundary after the
+/// test has run. Work that can be continued is interrupted at once.
 pub fn a_test_that_is_being_written_is_completed_before_the_hand_over(kind: Kind) {
     for (path, steps) in [("tests/pier_test.py", 2), ("pier.py", 1)] {
         let script = Script::each(move |request, _| {
@@ -158,7 +192,8 @@ pub fn a_test_that_is_being_written_is_completed_before_the_hand_over(kind: Kind
                 return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
             }
             match request.assistant_messages() {
-                0 => Reply::tool("Write", json!({"file_path": path, "content": "assert pier\n"})).filling(164_000),
+                0 => Reply::tool("Write", json!({"file_path": path, "content": "assert pier\n"}))
+                    .filling(164_000),
                 1 => Reply::bash("echo it stands").filling(165_000),
                 _ => Reply::text("It is done.").filling(166_000),
             }
@@ -170,7 +205,11 @@ pub fn a_test_that_is_being_written_is_completed_before_the_hand_over(kind: Kind
         let (old, new) = assert_handed_over(&world, 1, "Build the pier.");
         assert_eq!(tools(&world.transcript(&old)), (steps, steps), "{path}");
         let first = main_requests(&world, &new).remove(0);
-        assert_eq!(first.contains("The implementation is saved in part and incomplete"), steps == 1, "{path}");
+        assert_eq!(
+            first.contains("The implementation is saved in part and incomplete"),
+            steps == 1,
+            "{path}"
+        );
         world.leave(term);
     }
 }

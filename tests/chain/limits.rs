@@ -1,5 +1,5 @@
-//! Work that stands still: usage limits and API errors, where nothing is handed over or typed until the work can go on, and tasks
-//! that hand-overs do not move.
+//! Work that stands still: usage limits and API errors, where nothing is handed over or typed until the work
+//! can go on, and tasks that hand-overs do not move.
 
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
@@ -31,16 +31,20 @@ fn now() -> u64 {
 fn used_up(claim: &str, resets: u64) -> Reply {
     let window = if claim == "five_hour" { "5h" } else { "7d" };
     let of_window = |what: &str| format!("anthropic-ratelimit-unified-{window}-{what}");
-    Reply::error(429, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later.")
-        .with_header("anthropic-ratelimit-unified-status", "rejected")
-        .with_header("anthropic-ratelimit-unified-reset", resets.to_string())
-        .with_header("anthropic-ratelimit-unified-representative-claim", claim)
-        .with_header(of_window("status"), "rejected")
-        .with_header(of_window("reset"), resets.to_string())
-        .with_header(of_window("utilization"), "1.0")
-        .with_header("anthropic-ratelimit-unified-overage-status", "rejected")
-        .with_header("anthropic-ratelimit-unified-overage-disabled-reason", "org_level_disabled")
-        .with_header("retry-after", resets.saturating_sub(now()).to_string())
+    Reply::error(
+        429,
+        "rate_limit_error",
+        "This request would exceed your account's rate limit. Please try again later.",
+    )
+    .with_header("anthropic-ratelimit-unified-status", "rejected")
+    .with_header("anthropic-ratelimit-unified-reset", resets.to_string())
+    .with_header("anthropic-ratelimit-unified-representative-claim", claim)
+    .with_header(of_window("status"), "rejected")
+    .with_header(of_window("reset"), resets.to_string())
+    .with_header(of_window("utilization"), "1.0")
+    .with_header("anthropic-ratelimit-unified-overage-status", "rejected")
+    .with_header("anthropic-ratelimit-unified-overage-disabled-reason", "org_level_disabled")
+    .with_header("retry-after", resets.saturating_sub(now()).to_string())
 }
 
 /// An answer within a limit that resets then: the API says so with every answer to a subscription.
@@ -70,10 +74,13 @@ fn reset(away: u64) -> impl Fn() -> u64 {
     move || *at.get_or_init(|| now() + away)
 }
 
-/// A step of a task, which takes until the status line has told how much of the limit is used: it comes up to 0.3 s later.
+/// A step of a task, which takes until the status line has told how much of the limit is used: it comes up to
+/// 0.3 s later.
 fn step(kind: Kind, claim: &str, resets: u64) -> Reply {
     let hopty = env!("CARGO_BIN_EXE_hopty");
-    let told = format!("for n in $(seq 100); do {hopty} status proj --json | grep -q '\"percent\": *97' && break; sleep 0.1; done");
+    let told = format!(
+        "for n in $(seq 100); do {hopty} status proj --json | grep -q '\"percent\": *97' && break; sleep 0.1; done"
+    );
     let reply = match kind {
         Kind::Real => Reply::bash(told),
         // It has no status line.
@@ -93,7 +100,8 @@ fn limited(kind: Kind, claim: &'static str, away: u64) -> Script {
     })
 }
 
-/// Whether this Claude goes on by itself after a limit: from 2.1.240 on; 2.1.197 has a dialog instead (measured).
+/// Whether this Claude goes on by itself after a limit: from 2.1.240 on; 2.1.197 has a dialog instead
+/// (measured).
 fn goes_on(world: &World) -> bool {
     let program = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.clone();
     let output = Command::new(program).arg("--version").env_clear().envs(world.env.clone()).output().unwrap();
@@ -114,8 +122,9 @@ fn kinds(world: &World) -> Vec<String> {
     world.decisions().iter().map(|decision| text_of(decision, "kind")).collect()
 }
 
-/// Today's Claude goes on by itself after the reset, and hopty sees that it does; an older one and the stand-in agent do not. The
-/// hand-over that was due at the end of the turn comes when the work has gone on, or goes on with it.
+/// Today's Claude goes on by itself after the reset, and hopty sees that it does; an older one and the
+/// stand-in agent do not. The hand-over that was due at the end of the turn comes when the work has gone on,
+/// or goes on with it.
 pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) {
     let Some(mut world) = subscribed(kind, limited(kind, "five_hour", 12)) else { return };
     if !goes_on(&world) {
@@ -128,25 +137,36 @@ pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) 
     // An older Claude puts its dialog first.
     wait_for("usage_limit", || (world.status()["waiting_for"] == "usage_limit").then_some(()));
     let status = world.status();
-    assert_eq!((&status["state"], &status["limits"]["reached"]["kind"]), (&"blocked".into(), &"five_hour".into()));
+    assert_eq!(
+        (&status["state"], &status["limits"]["reached"]["kind"]),
+        (&"blocked".into(), &"five_hour".into())
+    );
     assert!(world.ask(&["ls"]).contains("blocked (usage_limit)"));
     assert!(world.ask(&["status", "proj"]).contains(" five_hour limit reached until 20"));
     assert!(world.ask(&["why", "proj"]).contains("5-hour limit"), "{}", world.ask(&["why", "proj"]));
     world.wait_decision_for("limit.over", 1, BY_ITSELF);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
     let said = kinds(&world);
-    let place = |kind: &str| said.iter().position(|said| said == kind).unwrap_or_else(|| panic!("{kind} is missing: {said:?}"));
-    assert!(place("restart.requested") < place("limit.reached"), "a hand-over was due when the limit came: {said:?}");
+    let place = |kind: &str| {
+        said.iter().position(|said| said == kind).unwrap_or_else(|| panic!("{kind} is missing: {said:?}"))
+    };
+    assert!(
+        place("restart.requested") < place("limit.reached"),
+        "a hand-over was due when the limit came: {said:?}"
+    );
     assert!(place("limit.over") < place("safe_point.reached"), "it has waited for the limit: {said:?}");
     assert_eq!(said.iter().filter(|said| *said == "limit.reached").count(), 1, "it is said once");
-    assert!(!said.iter().any(|said| said == "continue.submitted"), "nothing was typed but the hand-over's prompt: {said:?}");
+    assert!(
+        !said.iter().any(|said| said == "continue.submitted"),
+        "nothing was typed but the hand-over's prompt: {said:?}"
+    );
     assert!(!main_requests(&world, &new).is_empty());
     assert_eq!(world.status()["limits"]["reached"], Value::Null);
     world.leave(term);
 }
 
-/// The weekly limit, or a person's setting, puts a dialog in the place of Claude's own continuation. It is a person's, unless the
-/// configuration names it; then hopty types after the reset, once, with proof.
+/// The weekly limit, or a person's setting, puts a dialog in the place of Claude's own continuation. It is a
+/// person's, unless the configuration names it; then hopty types after the reset, once, with proof.
 pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     let resets = reset(12);
     let script = Script::each(move |_, n| match n {
@@ -171,7 +191,8 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     world.leave(term);
 }
 
-/// The stand-in agent has no such dialog. Left alone, it stays, and nothing is typed behind it; what a person answers is theirs.
+/// The stand-in agent has no such dialog. Left alone, it stays, and nothing is typed behind it; what a person
+/// answers is theirs.
 #[test]
 fn the_dialog_of_a_limit_is_a_persons() {
     let resets = now() + 15;
@@ -195,11 +216,17 @@ fn the_dialog_of_a_limit_is_a_persons() {
     world.leave(term);
 }
 
-/// Overloaded: Claude's own tries are over, and the turn with them. hopty goes on after a pause that grows, and not for ever.
+/// Overloaded: Claude's own tries are over, and the turn with them. hopty goes on after a pause that grows,
+/// and not for ever.
 pub fn a_turn_that_an_api_error_ended_is_continued_after_a_pause(kind: Kind) {
     let script = Script::each(|request, _| {
-        let tries = request.texts().iter().filter(|(_, text)| text.contains(ResumeAfter::Error.prompt())).count();
-        if tries >= 2 { Reply::text("One million.").filling(11_000) } else { Reply::error(529, "overloaded_error", "Overloaded") }
+        let tries =
+            request.texts().iter().filter(|(_, text)| text.contains(ResumeAfter::Error.prompt())).count();
+        if tries >= 2 {
+            Reply::text("One million.").filling(11_000)
+        } else {
+            Reply::error(529, "overloaded_error", "Overloaded")
+        }
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("CLAUDE_CODE_MAX_RETRIES", "1");
@@ -209,8 +236,12 @@ pub fn a_turn_that_an_api_error_ended_is_continued_after_a_pause(kind: Kind) {
     submit(&term, GOAL);
     world.wait_decision("continue.submitted", 2);
     term.wait_text("One million.");
-    let failed: Vec<String> =
-        world.decisions().iter().filter(|d| d["kind"] == "turn.failed").map(|d| text_of(d, "sentence")).collect();
+    let failed: Vec<String> = world
+        .decisions()
+        .iter()
+        .filter(|d| d["kind"] == "turn.failed")
+        .map(|d| text_of(d, "sentence"))
+        .collect();
     assert_eq!(failed.len(), 2, "{failed:?}");
     assert!(failed[0].contains("goes on in 1 s") && failed[1].contains("goes on in 2 s"), "{failed:?}");
     world.leave(term);
@@ -237,8 +268,8 @@ pub fn a_failed_login_is_left_to_a_person(kind: Kind) {
 
 /// Up to 2.1.197 the line of a limit names no reset: the status line has told it before.
 ///
-/// What waits in the channel cannot be loaded before the limit is over, so it waits as much longer. It is written down at once, so
-/// the host may die.
+/// What waits in the channel cannot be loaded before the limit is over, so it waits as much longer. It is
+/// written down at once, so the host may die.
 pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
     let script = Script::each(|_, n| match n {
         0 => nearly_used_up(Reply::text("Hello.").filling(10_000), "five_hour", now() + 10_800),
@@ -273,10 +304,12 @@ pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
     assert!(world.ask(&["handoff", "load", second]).contains(GOAL));
 }
 
-/// Two handoffs with the same open task, and no file and nothing in git changed between them: the third would be no other.
+/// Two handoffs with the same open task, and no file and nothing in git changed between them: the third would
+/// be no other.
 pub fn a_task_that_does_not_move_is_handed_over_no_more(kind: Kind) {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::tool("TaskCreate", json!({"subject": "Find the needle", "description": "in the hay"})).filling(10_000),
+        0 => Reply::tool("TaskCreate", json!({"subject": "Find the needle", "description": "in the hay"}))
+            .filling(10_000),
         1 => Reply::bash("echo looking").filling(190_000),
         _ => Reply::text("Nothing found.").filling(191_000),
     });
@@ -288,7 +321,11 @@ pub fn a_task_that_does_not_move_is_handed_over_no_more(kind: Kind) {
     world.wait_state("idle");
     let said = kinds(&world);
     let count = |kind: &str| said.iter().filter(|said| *said == kind).count();
-    assert_eq!((count("handoff.saved"), count("delivery.submitted"), count("restart.requested")), (2, 1, 2), "{said:?}");
+    assert_eq!(
+        (count("handoff.saved"), count("delivery.submitted"), count("restart.requested")),
+        (2, 1, 2),
+        "{said:?}"
+    );
     world.leave(term);
 }
 
@@ -309,7 +346,8 @@ impl Road {
         thread::spawn(move || {
             for near in listener.incoming().flatten().filter(|_| !is_closed.load(Ordering::SeqCst)) {
                 let Ok(far) = TcpStream::connect(&api) else { continue };
-                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)]
+                {
                     thread::spawn(move || {
                         let _ = std::io::copy(&mut from, &mut to);
                         let _ = to.shutdown(Shutdown::Both);

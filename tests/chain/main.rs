@@ -1,5 +1,5 @@
-//! The main job, end to end, with the stand-in agent and with the real Claude Code: the same cases for both, so that the
-//! stand-in cannot drift into fiction. `docs/TESTING.md` has the table.
+//! The main job, end to end, with the stand-in agent and with the real Claude Code: the same cases for both,
+//! so that the stand-in cannot drift into fiction. `docs/TESTING.md` has the table.
 
 #![allow(clippy::unwrap_used)]
 

@@ -19,7 +19,8 @@ pub fn a_late_hook_approves_no_permission(kind: Kind) {
     let Some(mut world) = World::new(kind, script) else { return };
     world.args = ["--model", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
     let (mut term, _) = talk(&world);
-    // In the next run the report of the submission comes 3 s late, when the permission prompt has long been there.
+    // In the next run the report of the submission comes 3 s late, when the permission prompt has long been
+    // there.
     let hooks_path = world.session_dir().join("plugin/hooks/hooks.json");
     let mut hooks: Value = serde_json::from_slice(&std::fs::read(&hooks_path).unwrap()).unwrap();
     let command = &mut hooks["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"];
@@ -31,7 +32,9 @@ pub fn a_late_hook_approves_no_permission(kind: Kind) {
     term.wait_text("Do you want to proceed?");
     world.wait_decision("delivery.submitted", 1);
     world.wait_state("blocked");
-    wait_for("the late report", || (world.journal().matches("\"UserPromptSubmit\"").count() >= 2).then_some(()));
+    wait_for("the late report", || {
+        (world.journal().matches("\"UserPromptSubmit\"").count() >= 2).then_some(())
+    });
     // Whatever hopty might still send would have arrived by the time that two more answers have come back.
     for _ in 0..2 {
         world.status();

@@ -59,7 +59,18 @@ pub fn foreign_stale_and_malformed_signals_are_left_alone(kind: Kind) {
     .iter()
     .map(|s| s.as_bytes().to_vec())
     .collect();
-    for tail in [":relative", ":~/x", ":$(id)", "\nmore", ":/x\n/y", ":/x\0", ":/\u{1b}[2J", " :/x", "x", ":/x\r\n\r\n"] {
+    for tail in [
+        ":relative",
+        ":~/x",
+        ":$(id)",
+        "\nmore",
+        ":/x\n/y",
+        ":/x\0",
+        ":/\u{1b}[2J",
+        " :/x",
+        "x",
+        ":/x\r\n\r\n",
+    ] {
         cases.push(format!("{conversation}{tail}").into_bytes());
     }
     cases.push(vec![0xff, 0xfe, b'/']);

@@ -51,7 +51,9 @@ pub fn is_asked(request: &Request) -> bool {
 
 pub fn quiet_talk() -> Script {
     Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     })
 }

@@ -1,4 +1,5 @@
-//! Somebody reads what Claude said last: nothing is wiped, and their next prompt begins the fresh conversation.
+//! Somebody reads what Claude said last: nothing is wiped, and their next prompt begins the fresh
+//! conversation.
 
 use hopty::standin::request::Request;
 use hopty::standin::script::{Reply, Script};
@@ -12,7 +13,8 @@ use super::support::world::{World, tools};
 const GOAL: &str = "Choose a database for the inventory.";
 const QUESTION: &str = "PostgreSQL (A), SQLite (B) or DuckDB (C)?";
 
-/// A conversation that asks something at 84 %, and one that takes what it is given. Somebody counts as there for `there`.
+/// A conversation that asks something at 84 %, and one that takes what it is given. Somebody counts as there
+/// for `there`.
 fn world(kind: Kind, there: &str) -> Option<World> {
     let script = Script::each(|request, _| match request.contains("=== HANDOFF LOADED") {
         true => Reply::text("The new one has it.").filling(2000),
@@ -49,14 +51,22 @@ fn assert_carried(world: &World, old: &str, before: usize, prompt: &str) -> Stri
     assert_eq!(requests.len(), 1, "one request\n{}", world.story());
     let first = &requests[0];
     assert!(first.contains(&format!("=== HANDOFF LOADED (ID: {id}) ===")), "the handoff is in its context");
-    assert_eq!(prompts(first, prompt), 1, "{prompt:?} is its prompt, once and as it was: {:?}", first.texts());
+    assert_eq!(
+        prompts(first, prompt),
+        1,
+        "{prompt:?} is its prompt, once and as it was: {:?}",
+        first.texts()
+    );
     assert!(!first.contains("Continue from handoff"), "and no other is");
     new
 }
 
 fn next(world: &World) -> (String, String) {
     let next = world.status()["next_handover"].clone();
-    (next["when"].as_str().unwrap_or_default().to_owned(), next["why"].as_str().unwrap_or_default().to_owned())
+    (
+        next["when"].as_str().unwrap_or_default().to_owned(),
+        next["why"].as_str().unwrap_or_default().to_owned(),
+    )
 }
 
 pub fn the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation(kind: Kind) {
@@ -64,7 +74,11 @@ pub fn the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation(ki
     let (term, old) = asked(&world);
     term.wait_text("the hand-over comes with your next prompt");
     assert_eq!(next(&world), ("prompt".to_owned(), "context 84 %, level handoff 80 %".to_owned()));
-    assert!(world.ask(&["status", "proj"]).contains("with your next prompt, or in "), "{}", world.ask(&["status", "proj"]));
+    assert!(
+        world.ask(&["status", "proj"]).contains("with your next prompt, or in "),
+        "{}",
+        world.ask(&["status", "proj"])
+    );
     let lines = world.transcript(&old).len();
     submit(&term, "B");
     let new = assert_carried(&world, &old, 1, "B");
@@ -83,11 +97,14 @@ pub fn a_long_prompt_arrives_as_it_was_written(kind: Kind) {
     let Some(world) = world(kind, "5m") else { return };
     let (term, old) = asked(&world);
     // Behind a backslash Enter begins a new line.
-    let lines: Vec<String> = (1..=12).map(|n| format!("- wish {n} of a list, with -- and \"quotes\"")).collect();
+    let lines: Vec<String> =
+        (1..=12).map(|n| format!("- wish {n} of a list, with -- and \"quotes\"")).collect();
     for (n, line) in lines.iter().enumerate() {
         if n > 0 {
             term.send("\\");
-            term.wait_for("the backslash", |screen| screen.lines().iter().any(|line| line.trim_end().ends_with('\\')));
+            term.wait_for("the backslash", |screen| {
+                screen.lines().iter().any(|line| line.trim_end().ends_with('\\'))
+            });
             term.send("\r");
         }
         term.send(line);
@@ -170,10 +187,13 @@ pub fn prompts_that_were_queued_follow_in_order(kind: Kind) {
     let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");
     // The brief may name what is queued, too.
     let second = |request: &Request| {
-        let is_prompt = |text: &str| text.contains("And write it down.") && !text.contains("=== HANDOFF LOADED");
+        let is_prompt =
+            |text: &str| text.contains("And write it down.") && !text.contains("=== HANDOFF LOADED");
         request.texts().iter().filter(|(_, text)| is_prompt(text)).count()
     };
-    wait_for("both prompts", || main_requests(&world, &new).iter().any(|request| second(request) > 0).then_some(()));
+    wait_for("both prompts", || {
+        main_requests(&world, &new).iter().any(|request| second(request) > 0).then_some(())
+    });
     let requests = main_requests(&world, &new);
     assert_eq!(prompts(&requests[0], "Take B."), 1, "{:?}", requests[0].texts());
     assert_eq!(second(requests.last().unwrap()), 1, "once");
@@ -199,7 +219,8 @@ pub fn in_a_tool_loop_the_note_is_asked_for_at_the_level_and_used_at_the_next(ki
     let term = world.start(&[]);
     submit(&term, "Count the stars.");
     world.wait_decision("handoff.consumed", 1);
-    let old = text_of(&world.decisions().into_iter().find(|d| d["kind"] == "run.spawned").unwrap(), "conversation");
+    let old =
+        text_of(&world.decisions().into_iter().find(|d| d["kind"] == "run.spawned").unwrap(), "conversation");
     assert_eq!(main_requests(&world, &old).len(), 3, "no request more than the loop has");
     assert_eq!(tools(&world.transcript(&old)), (3, 3), "the loop went on with the note");
     let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");

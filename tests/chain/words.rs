@@ -9,7 +9,8 @@ use super::support::world::{World, tools};
 
 const GOAL: &str = "Count the stars and write them down.";
 
-/// A talk that is over the handoff level after `steps` tools, and answers the question for its own words with `words`.
+/// A talk that is over the handoff level after `steps` tools, and answers the question for its own words with
+/// `words`.
 fn world(kind: Kind, steps: usize, words: &'static str) -> Option<World> {
     let script = Script::each(move |request, _| {
         if let Some(id) = request.continued_handoff() {
@@ -87,7 +88,8 @@ fn where_claude_would_compact_hopty_hands_over() {
     let transcript = world.transcript(&old);
     let compacted = transcript.iter().any(|line| line["subtype"] == json!("compact_boundary"));
     assert!(!compacted, "Claude compacted first\n{}", world.story());
-    let asked = |d: &serde_json::Value| d["sentence"].as_str().is_some_and(|text| text.contains("about to compact"));
+    let asked =
+        |d: &serde_json::Value| d["sentence"].as_str().is_some_and(|text| text.contains("about to compact"));
     assert!(world.decisions().iter().any(asked), "{}", world.story());
     world.leave(term);
 }

@@ -1,4 +1,5 @@
-//! Claude in a session that its terminals come to and leave: in the middle of a turn, from another size, several at once.
+//! Claude in a session that its terminals come to and leave: in the middle of a turn, from another size,
+//! several at once.
 
 use hopty::standin::script::{Reply, Script};
 use nix::libc;
@@ -9,8 +10,8 @@ use super::support::term::Term;
 use super::support::world::{World, tools};
 use super::{sized, support, wait_clients};
 
-/// A Claude in the middle of a turn, whose tool waits until the test writes `go`. No pipe: 2.1.240 reads a file itself that `cat` is
-/// to show.
+/// A Claude in the middle of a turn, whose tool waits until the test writes `go`. No pipe: 2.1.240 reads a
+/// file itself that `cat` is to show.
 fn working(kind: Kind) -> Option<(World, Term)> {
     let script = Script::each(|request, _| match request.assistant_messages() {
         0 => Reply::bash("until [ -e go ]; do sleep 0.1; done"),
@@ -87,7 +88,8 @@ fn a_stopped_terminal_does_not_hold_up_claude(kind: Kind) {
     leave(&world, &mut [&mut first, &mut second]);
 }
 
-/// The picture after attaching is the one before detaching, cell by cell, at rest and with a draft in the box.
+/// The picture after attaching is the one before detaching, cell by cell, at rest and with a draft in the
+/// box.
 fn the_picture_after_attaching_is_the_one_before(kind: Kind) {
     let Some((world, mut first)) = working(kind) else { return };
     go_on(&world);
@@ -95,7 +97,9 @@ fn the_picture_after_attaching_is_the_one_before(kind: Kind) {
     world.wait_state("idle");
     first.send("a draft");
     first.wait_text("a draft");
-    let picture = |term: &Term| term.look(|screen| (screen.lines(), screen.cursor(), screen.modes(), screen.title().to_owned()));
+    let picture = |term: &Term| {
+        term.look(|screen| (screen.lines(), screen.cursor(), screen.modes(), screen.title().to_owned()))
+    };
     for _ in 0..3 {
         let before = picture(&first);
         first.send("\x1cd");

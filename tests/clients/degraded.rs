@@ -1,4 +1,5 @@
-//! A screen that fails inside the host: it is switched off, that is said once, and the session goes on without it.
+//! A screen that fails inside the host: it is switched off, that is said once, and the session goes on
+//! without it.
 
 use hopty::standin::script::{Reply, Script};
 use serde_json::Value;
@@ -26,7 +27,8 @@ fn assert_says(world: &World, args: &[&str], words: &str) {
 }
 
 /// Reads lines, and asks its terminal something after each.
-const ASKS: &str = "stty -echo; echo ready; while read -r line; do echo \"got $line\"; printf '\\033[5n'; done";
+const ASKS: &str =
+    "stty -echo; echo ready; while read -r line; do echo \"got $line\"; printf '\\033[5n'; done";
 
 #[test]
 fn wherever_it_fails_the_session_goes_on() {
@@ -51,7 +53,8 @@ fn wherever_it_fails_the_session_goes_on() {
         assert!(!file.exists(), "{place}: it has happened");
         assert_says(&world, &["screen", "proj"], "its screen model has failed");
         assert_says(&world, &["wait", "proj", "text=x", "--timeout", "30s"], "its screen model has failed");
-        // Who leads sees what is written from now on; who would get pictures is told, and sees it when it leads.
+        // Who leads sees what is written from now on; who would get pictures is told, and sees it when it
+        // leads.
         first.send("\rone\r");
         first.wait_text("got one");
         let second = sized(&world, &["attach", "proj"], (60, 20));
@@ -92,7 +95,8 @@ fn who_waits_for_a_text_is_told() {
 #[test]
 fn a_restart_brings_the_screen_back() {
     for (place, part) in [("look", "screen model"), ("rules", "reading of Claude's screen")] {
-        let (world, file) = world(Script::list((0..4).map(|n| Reply::text(format!("Answer {n}.")).filling(1000))));
+        let (world, file) =
+            world(Script::list((0..4).map(|n| Reply::text(format!("Answer {n}.")).filling(1000))));
         let term = world.start(&[]);
         term.wait_box();
         let other = sized(&world, &["attach", "proj"], (90, 30));
@@ -100,8 +104,14 @@ fn a_restart_brings_the_screen_back() {
         std::fs::write(&file, place).unwrap();
         term.send("x");
         // The rules look when somebody asks and the screen has changed.
-        support::wait_for("the decision", || (world.status().is_object() && !told(&world).is_empty()).then_some(()));
-        assert!(!file.exists() && told(&world)[0]["sentence"].as_str().unwrap().contains(part), "{:?}", told(&world));
+        support::wait_for("the decision", || {
+            (world.status().is_object() && !told(&world).is_empty()).then_some(())
+        });
+        assert!(
+            !file.exists() && told(&world)[0]["sentence"].as_str().unwrap().contains(part),
+            "{:?}",
+            told(&world)
+        );
         world.ask(&["restart", "proj", "--now", "--no-handoff"]);
         support::wait_for("the next run", || (world.status()["run"] == 2).then_some(()));
         world.ask(&["wait", "proj", "text=❯", "--timeout", "30s"]);

@@ -29,12 +29,17 @@ fn a_terminal_gets_the_lines_that_it_has_not_seen_once() {
     assert_eq!((count("line 1."), count("line 150."), count("line 270.")), (1, 1, 1));
     assert_eq!((count("line 299."), count("second 1."), count("second 50.")), (2, 1, 1));
     // In order, and the picture below them.
-    assert!(bytes.find("line 1.") < bytes.find("line 2.") && bytes.find("line 276.") < bytes.find("line 299."));
+    assert!(
+        bytes.find("line 1.") < bytes.find("line 2.") && bytes.find("line 276.") < bytes.find("line 299.")
+    );
     term.send("\x1cd");
     assert_eq!(term.wait_exit(), 0);
     let other = world.terminal(&["attach"]);
     other.wait_text("more");
-    assert!(String::from_utf8(other.bytes()).unwrap().contains("line 1."), "another terminal has not seen them");
+    assert!(
+        String::from_utf8(other.bytes()).unwrap().contains("line 1."),
+        "another terminal has not seen them"
+    );
     end(&world);
 }
 
@@ -61,17 +66,26 @@ fn as_many_lines_are_kept_as_are_wanted() {
     }
 }
 
-/// The same window, narrower when it comes back, and then wide again: what it has not seen takes more lines, and fewer.
+/// The same window, narrower when it comes back, and then wide again: what it has not seen takes more lines,
+/// and fewer.
 #[test]
 fn a_window_of_another_size_misses_nothing() {
     let world = world();
     let long = "0123456789".repeat(9);
     let each = format!("seq -f \"$x %g. {long}\" 1 200; echo done $x;");
-    world.ask(&["run", "--detached", "--", "sh", "-c", &format!("x=first; {each} while read x; do {each} done")]);
+    world.ask(&[
+        "run",
+        "--detached",
+        "--",
+        "sh",
+        "-c",
+        &format!("x=first; {each} while read x; do {each} done"),
+    ]);
     let hopty = support::claude::hopty().display().to_string();
     let script = format!("for n in 1 2 3; do '{hopty}' attach; echo between $n; read x; done");
     let mut term = Term::start("/bin/sh".as_ref(), &["-c", &script], &world.env, &world.project, (120, 40));
-    for (n, size, say) in [(1, (50, 24), Some("second")), (2, (120, 40), Some("third")), (3, (120, 40), None)] {
+    for (n, size, say) in [(1, (50, 24), Some("second")), (2, (120, 40), Some("third")), (3, (120, 40), None)]
+    {
         wait_clients(&world, 1);
         term.wait_for("all", |screen| screen.lines().iter().any(|line| line.starts_with("done ")));
         term.send("\x1cd");
@@ -79,7 +93,9 @@ fn a_window_of_another_size_misses_nothing() {
         if let Some(say) = say {
             world.ask(&["send", "proj", say]);
             world.ask(&["send", "proj", "--keys", "enter"]);
-            support::wait_for("more lines", || world.ask(&["screen"]).contains(&format!("done {say}")).then_some(()));
+            support::wait_for("more lines", || {
+                world.ask(&["screen"]).contains(&format!("done {say}")).then_some(())
+            });
         }
         term.resize(size.0, size.1);
         term.send("\r");
@@ -98,7 +114,14 @@ fn a_window_of_another_size_misses_nothing() {
 #[test]
 fn the_history_goes_on_over_a_restart() {
     let world = world();
-    world.ask(&["run", "--detached", "--", "sh", "-c", "seq -f \"run $HOPTY_RUN line %g.\" 1 60; echo begun $HOPTY_RUN; exec cat"]);
+    world.ask(&[
+        "run",
+        "--detached",
+        "--",
+        "sh",
+        "-c",
+        "seq -f \"run $HOPTY_RUN line %g.\" 1 60; echo begun $HOPTY_RUN; exec cat",
+    ]);
     support::wait_for("the first run", || world.ask(&["screen"]).contains("begun 1").then_some(()));
     world.ask(&["restart"]);
     support::wait_for("the second run", || world.ask(&["screen"]).contains("begun 2").then_some(()));

@@ -9,7 +9,8 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     let mut env = world.env.clone();
     env.push(("H".into(), support::claude::hopty().into()));
     env.push(("PS1".into(), "$ ".into()));
-    let mut first = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
+    let mut first =
+        Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
     first.wait_text("$");
     first.send("$H run -- sh -c 'echo be\"\"gun; while read x; do echo got $x; done'\r");
     first.wait_text("begun");
@@ -18,11 +19,17 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     second.wait_text("begun");
     for n in 0..2 {
         first.send("\x1a");
-        support::wait_for("the shell", || first.lines().iter().any(|line| line.contains("Stopped")).then_some(()));
+        support::wait_for("the shell", || {
+            first.lines().iter().any(|line| line.contains("Stopped")).then_some(())
+        });
         assert_eq!(world.status()["state"], "stopped");
         first.send(format!("clear; echo shell-$((40 + {n}))\r"));
         first.wait_text(&format!("shell-4{n}"));
-        assert!(!second.lines().iter().any(|line| line.contains("shell-") || line.contains("Stopped")), "{:?}", second.lines());
+        assert!(
+            !second.lines().iter().any(|line| line.contains("shell-") || line.contains("Stopped")),
+            "{:?}",
+            second.lines()
+        );
         first.send("fg\r");
         support::wait_for("the program", || (world.status()["state"] != "stopped").then_some(()));
         wait_clients(&world, 2);
@@ -36,16 +43,25 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     world.assert_nothing_left();
 }
 
-/// Attached from a shell with job control, whose job the client is: the kernel would stop it if it tried to stop.
+/// Attached from a shell with job control, whose job the client is: the kernel would stop it if it tried to
+/// stop.
 #[test]
 fn who_attaches_from_a_shell_continues_a_stopped_program_and_is_not_suspended() {
     let world = world();
-    world.ask(&["run", "--detached", "--", "sh", "-c", "echo be$((1))gun; while read x; do echo got $x; done"]);
+    world.ask(&[
+        "run",
+        "--detached",
+        "--",
+        "sh",
+        "-c",
+        "echo be$((1))gun; while read x; do echo got $x; done",
+    ]);
     let pid = i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap();
     let mut env = world.env.clone();
     env.push(("H".into(), support::claude::hopty().into()));
     env.push(("PS1".into(), "$ ".into()));
-    let mut term = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
+    let mut term =
+        Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
     term.wait_text("$");
     for n in 0..3 {
         support::kill(pid, nix::libc::SIGSTOP);

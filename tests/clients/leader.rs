@@ -5,7 +5,8 @@ use serde_json::json;
 use super::{clients, end, run, sized, support, wait_clients, world};
 
 /// Tells its size whenever that changes, and echoes lines.
-const TELLS: &str = "trap 'echo now $(stty size)' WINCH; echo at $(stty size); while :; do read line && echo got $line; done";
+const TELLS: &str =
+    "trap 'echo now $(stty size)' WINCH; echo at $(stty size); while :; do read line && echo got $line; done";
 
 #[test]
 fn who_types_sets_the_size() {
@@ -40,7 +41,10 @@ fn the_others_see_what_the_leader_sees() {
     first.wait_text("red 漢字");
     let second = sized(&world, &["attach"], (120, 40));
     second.wait_for("the same picture", |screen| {
-        first.look(|leader| (0..40).all(|row| screen.row_runs(row) == leader.row_runs(row)) && screen.cursor() == leader.cursor())
+        first.look(|leader| {
+            (0..40).all(|row| screen.row_runs(row) == leader.row_runs(row))
+                && screen.cursor() == leader.cursor()
+        })
     });
     assert_eq!(second.look(|screen| screen.title().to_owned()), "a title");
     assert!(second.look(|screen| screen.is_on(hopty::screen::TerminalMode::BracketedPaste)));
@@ -61,7 +65,8 @@ fn a_smaller_terminal_shows_the_part_round_the_cursor() {
 #[test]
 fn every_client_is_left_whole_and_gets_the_end() {
     let world = world();
-    let mut first = run(&world, "printf '\\033[?1000h\\033[?2004h'; echo begun; read x; echo the last words; exit 7");
+    let mut first =
+        run(&world, "printf '\\033[?1000h\\033[?2004h'; echo begun; read x; echo the last words; exit 7");
     first.wait_text("begun");
     let mut second = sized(&world, &["attach"], (60, 20));
     second.wait_text("begun");
@@ -97,7 +102,10 @@ fn when_the_leader_leaves_another_one_leads() {
 fn only_the_leader_s_terminal_is_asked_and_heard() {
     let world = world();
     // A terminal's answer to DA comes back as text.
-    let first = run(&world, "stty raw -echo; echo begun; printf '\\033[c'; dd bs=1 count=40 2>/dev/null | od -An -c; exec cat");
+    let first = run(
+        &world,
+        "stty raw -echo; echo begun; printf '\\033[c'; dd bs=1 count=40 2>/dev/null | od -An -c; exec cat",
+    );
     first.wait_text("begun");
     let second = sized(&world, &["attach"], (60, 20));
     wait_clients(&world, 2);
@@ -116,7 +124,8 @@ fn only_the_leader_s_terminal_is_asked_and_heard() {
 fn a_question_goes_to_the_leader_alone_and_an_answer_does_not_lead() {
     let world = world();
     let ask = r"printf '\033[c\033]11;?\007asked'";
-    let first = run(&world, &format!("stty raw -echo; echo begun; dd bs=1 count=1 >/dev/null 2>&1; {ask}; exec cat"));
+    let first =
+        run(&world, &format!("stty raw -echo; echo begun; dd bs=1 count=1 >/dev/null 2>&1; {ask}; exec cat"));
     first.wait_text("begun");
     let second = sized(&world, &["attach"], (60, 20));
     second.wait_text("begun");
@@ -129,7 +138,9 @@ fn a_question_goes_to_the_leader_alone_and_an_answer_does_not_lead() {
         assert_eq!(asked, [true, false], "{question:?}");
     }
     second.send("\x1b[?61;4c\x1b[I\x1b]11;rgb:0/0/0\x07");
-    support::wait_for("the report", || world.journal().contains("\"class\":\"report\",\"client\":2").then_some(()));
+    support::wait_for("the report", || {
+        world.journal().contains("\"class\":\"report\",\"client\":2").then_some(())
+    });
     assert_eq!(clients(&world)[0]["leader"], true);
     assert_eq!(world.status()["size"], json!({"cols": 120, "rows": 40}));
     end(&world);
@@ -184,7 +195,8 @@ fn a_fixed_size_where_that_is_configured() {
     end(&world);
 }
 
-/// Keys are kept while a run is replaced. What stands half typed in the terminal of who only looks is no part of them.
+/// Keys are kept while a run is replaced. What stands half typed in the terminal of who only looks is no part
+/// of them.
 #[test]
 fn who_only_looks_types_nothing_when_kept_keys_are_released() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,7 +226,8 @@ fn who_only_looks_types_nothing_when_kept_keys_are_released() {
     end(&world);
 }
 
-/// Whoever started the session is held up by its standard error, a full pipe, while it says that the journal cannot be opened.
+/// Whoever started the session is held up by its standard error, a full pipe, while it says that the journal
+/// cannot be opened.
 #[test]
 fn who_started_a_session_gets_its_exit_code_although_another_client_came_first() {
     use std::io::{Read, Write};
@@ -223,15 +236,25 @@ fn who_started_a_session_gets_its_exit_code_although_another_client_came_first()
     let world = world();
     let errors = world.root.path().join("errors");
     nix::unistd::mkfifo(&errors, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let mut pipe = std::fs::File::options().read(true).write(true).custom_flags(nix::libc::O_NONBLOCK).open(&errors).unwrap();
+    let mut pipe = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(nix::libc::O_NONBLOCK)
+        .open(&errors)
+        .unwrap();
     while pipe.write(b"x").is_ok() {}
     std::fs::create_dir_all(world.session_dir().join("journal.jsonl")).unwrap();
     for dir in [world.session_dir().parent().unwrap(), &world.session_dir(), &world.state_dir()] {
         std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     }
     let hopty = support::claude::hopty();
-    let line = format!("exec '{}' run -- sh -c 'echo begun; read x; exit 7' 2>'{}'", hopty.display(), errors.display());
-    let mut first = support::term::Term::start("/bin/sh".as_ref(), &["-c", &line], &world.env, &world.project, (120, 40));
+    let line = format!(
+        "exec '{}' run -- sh -c 'echo begun; read x; exit 7' 2>'{}'",
+        hopty.display(),
+        errors.display()
+    );
+    let mut first =
+        support::term::Term::start("/bin/sh".as_ref(), &["-c", &line], &world.env, &world.project, (120, 40));
     support::wait_for("the session", || world.hopty(&["status", "proj"]).status.success().then_some(()));
     let mut second = sized(&world, &["attach"], (60, 20));
     second.wait_text("begun");

@@ -1,5 +1,5 @@
-//! Several terminals at one session: who leads, what each sees, the prefix key, detaching and coming back. Every case runs
-//! the real binary in pseudo-terminals of its own.
+//! Several terminals at one session: who leads, what each sees, the prefix key, detaching and coming back.
+//! Every case runs the real binary in pseudo-terminals of its own.
 
 #![allow(clippy::unwrap_used)]
 

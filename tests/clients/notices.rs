@@ -1,4 +1,5 @@
-//! What hopty has to tell while a program has the screen: on a page when asked for, as lines when the terminal is free.
+//! What hopty has to tell while a program has the screen: on a page when asked for, as lines when the
+//! terminal is free.
 
 use hopty::standin::script::{Reply, Script};
 
@@ -66,9 +67,17 @@ fn what_a_program_said_to_nobody_is_told_to_who_comes() {
         assert_eq!(term.wait_exit(), 0);
         term.drained();
         let text = String::from_utf8_lossy(&term.bytes()).into_owned();
-        let lines: Vec<&str> = text.lines().filter(|line| line.contains("hopty: ") && line.contains("nobody was attached")).collect();
-        let told: Vec<&str> = lines.iter().filter_map(|line| line.split("attached: ").nth(1)).map(str::trim_end).collect();
-        let wanted: &[&str] = if first { &["part 3 done", "part 4 done", "part 5 done", "part 6 done", "Build: failed"] } else { &[] };
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains("hopty: ") && line.contains("nobody was attached"))
+            .collect();
+        let told: Vec<&str> =
+            lines.iter().filter_map(|line| line.split("attached: ").nth(1)).map(str::trim_end).collect();
+        let wanted: &[&str] = if first {
+            &["part 3 done", "part 4 done", "part 5 done", "part 6 done", "Build: failed"]
+        } else {
+            &[]
+        };
         assert_eq!(told, wanted, "{text}");
     }
     world.ask(&["stop", "one"]);

@@ -60,7 +60,8 @@ fn pressed_twice_it_is_the_program_s() {
 fn ctrl_c_that_was_for_hopty_is_nobody_s_interrupt() {
     for key in ["\x03", "\x1b[99;5u"] {
         let world = world();
-        let mut term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=1 2>/dev/null | od -An -tx1; exit 130");
+        let mut term =
+            run(&world, "stty raw -echo; echo begun; dd bs=1 count=1 2>/dev/null | od -An -tx1; exit 130");
         term.wait_text("begun");
         term.send(format!("\x1c{key}x"));
         assert_eq!(term.wait_exit(), 130);
@@ -75,7 +76,8 @@ fn ctrl_c_that_was_for_hopty_is_nobody_s_interrupt() {
 #[test]
 fn in_a_paste_it_is_text() {
     let world = world();
-    let term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=14 2>/dev/null | od -An -tx1 -w99; exec cat");
+    let term =
+        run(&world, "stty raw -echo; echo begun; dd bs=1 count=14 2>/dev/null | od -An -tx1 -w99; exec cat");
     term.wait_text("begun");
     term.send("\x1b[200~\x1cd\x1b[201~");
     term.wait_text("1b 5b 32 30 30 7e 1c 64 1b 5b 32 30 31 7e");
@@ -110,7 +112,9 @@ fn the_help_is_shown_and_goes_away() {
         term.wait_text("detach");
         term.send("\x1b[I");
         term.send(key);
-        term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
+        term.wait_for("the picture", |screen| {
+            !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun"))
+        });
         assert!(!term.lines().iter().any(|line| line.contains("to return")));
         term.send("typed\r");
         term.wait_text("typed");
@@ -123,7 +127,8 @@ fn the_help_is_shown_and_goes_away() {
 #[test]
 fn escape_is_a_key_that_was_typed() {
     let world = world();
-    let first = run(&world, "stty raw -echo; echo begun; dd bs=1 count=1 2>/dev/null | od -An -tx1; exec cat");
+    let first =
+        run(&world, "stty raw -echo; echo begun; dd bs=1 count=1 2>/dev/null | od -An -tx1; exec cat");
     first.wait_text("begun");
     let second = sized(&world, &["attach"], (60, 20));
     wait_clients(&world, 2);
@@ -131,7 +136,11 @@ fn escape_is_a_key_that_was_typed() {
     second.wait_text("1b");
     let leads: Vec<_> = clients(&world).iter().map(|client| client["leader"].clone()).collect();
     assert_eq!(leads, [false, true], "who typed last leads");
-    assert!(world.journal().contains(r#"{"bytes":1,"class":"typed","client":2,"kind":"keys"}"#), "{}", world.journal());
+    assert!(
+        world.journal().contains(r#"{"bytes":1,"class":"typed","client":2,"kind":"keys"}"#),
+        "{}",
+        world.journal()
+    );
     end(&world);
 }
 
@@ -145,7 +154,9 @@ fn the_keys_of_the_help_work_there() {
         term.wait_text("Press any other key to return");
         term.send(keys);
         if !keys.contains('d') {
-            term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
+            term.wait_for("the picture", |screen| {
+                !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun"))
+            });
             // Behind the prefix key that was pressed on the page its key is due.
             term.send(if keys == "\x1c" { "d" } else { "\x1cd" });
         }
@@ -179,10 +190,14 @@ fn detach_sends_one_or_all_away() {
 fn inside_a_session_there_is_no_attaching() {
     let world = world();
     let hopty = support::claude::hopty();
-    let script =
-        format!("'{0}' attach; echo code $?; '{0}' attach proj; echo code $?; '{0}' detach; echo code $?; exec cat", hopty.display());
+    let script = format!(
+        "'{0}' attach; echo code $?; '{0}' attach proj; echo code $?; '{0}' detach; echo code $?; exec cat",
+        hopty.display()
+    );
     let term = run(&world, &script);
-    term.wait_for("three refusals", |screen| screen.lines().iter().filter(|line| *line == "code 4").count() == 3);
+    term.wait_for("three refusals", |screen| {
+        screen.lines().iter().filter(|line| *line == "code 4").count() == 3
+    });
     term.wait_text("inside the session proj already");
     term.wait_text("a descendant of the session may not send its terminals away");
     end(&world);
@@ -212,7 +227,8 @@ fn a_simple_terminal_is_not_sent_what_it_cannot_do() {
     end(&world);
 }
 
-/// What the program turns on while a simpler terminal is there is not for that terminal either; what it writes is.
+/// What the program turns on while a simpler terminal is there is not for that terminal either; what it
+/// writes is.
 #[test]
 fn a_simple_terminal_is_not_sent_what_is_turned_on_later() {
     let mut world = world();
@@ -232,7 +248,10 @@ fn a_simple_terminal_is_not_sent_what_is_turned_on_later() {
         }
         assert_eq!(bytes.contains('\x1b'), bold, "{name}: {bytes:?}");
         let lines = term.lines();
-        let at = lines.iter().position(|line| *line == format!("for-{name}")).unwrap_or_else(|| panic!("{name}: {lines:?}"));
+        let at = lines
+            .iter()
+            .position(|line| *line == format!("for-{name}"))
+            .unwrap_or_else(|| panic!("{name}: {lines:?}"));
         assert_eq!(lines[at + 1], format!("below for-{name}"), "{name}: {lines:?}");
     }
     end(&world);
@@ -242,7 +261,8 @@ fn a_simple_terminal_is_not_sent_what_is_turned_on_later() {
 #[test]
 fn a_terminal_of_the_same_size_makes_the_program_draw() {
     let world = world();
-    let mut term = run(&world, "n=0; trap 'n=$((n+1)); echo drawn $n' WINCH; echo ready; while :; do sleep 0.05; done");
+    let mut term =
+        run(&world, "n=0; trap 'n=$((n+1)); echo drawn $n' WINCH; echo ready; while :; do sleep 0.05; done");
     term.wait_text("ready");
     for n in 1..=3 {
         term.send("\x1cd");

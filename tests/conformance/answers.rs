@@ -1,5 +1,5 @@
-//! Questions of a program to its terminal: it gets the answer of the outer terminal, whole, and no other. The answers here
-//! are such that no emulator of ours gives them.
+//! Questions of a program to its terminal: it gets the answer of the outer terminal, whole, and no other. The
+//! answers here are such that no emulator of ours gives them.
 
 use std::fmt::Write;
 
@@ -73,7 +73,12 @@ fn each_question_gets_the_answer_of_the_outer_terminal() {
     let world = world();
     let mut script = String::from("stty raw -echo;");
     for (question, answer) in TABLE {
-        let _ = write!(script, "printf '{}'; dd bs=1 count={} 2>/dev/null | od -An -v -tx1 -w99;", octal(question), answer.len());
+        let _ = write!(
+            script,
+            "printf '{}'; dd bs=1 count={} 2>/dev/null | od -An -v -tx1 -w99;",
+            octal(question),
+            answer.len()
+        );
     }
     let bare = Case::script(&world, &script).answers(Answers::Table(TABLE)).leaves_things_on().run(|_| ());
     let text = String::from_utf8_lossy(&bare.bytes).into_owned();
@@ -87,8 +92,11 @@ fn all_questions_at_once_get_all_answers_in_order() {
     let world = world();
     let questions: Vec<u8> = TABLE.iter().flat_map(|(question, _)| question.iter().copied()).collect();
     let answers: Vec<u8> = TABLE.iter().flat_map(|(_, answer)| answer.iter().copied()).collect();
-    let script =
-        format!("stty raw -echo; printf '{}'; dd bs=1 count={} 2>/dev/null | od -An -v -tx1 -w9999", octal(&questions), answers.len());
+    let script = format!(
+        "stty raw -echo; printf '{}'; dd bs=1 count={} 2>/dev/null | od -An -v -tx1 -w9999",
+        octal(&questions),
+        answers.len()
+    );
     let bare = Case::script(&world, &script).answers(Answers::Table(TABLE)).leaves_things_on().run(|_| ());
     assert!(String::from_utf8_lossy(&bare.bytes).contains(&hex(&answers)));
 }
@@ -98,8 +106,10 @@ fn all_questions_at_once_get_all_answers_in_order() {
 fn a_silent_terminal_stays_silent() {
     let world = world();
     let questions: Vec<u8> = TABLE.iter().flat_map(|(question, _)| question.iter().copied()).collect();
-    let script =
-        format!("stty raw -echo min 0 time 3; printf '{}'; dd bs=1 count=1 2>/dev/null | od -An -tx1; echo over", octal(&questions));
+    let script = format!(
+        "stty raw -echo min 0 time 3; printf '{}'; dd bs=1 count=1 2>/dev/null | od -An -tx1; echo over",
+        octal(&questions)
+    );
     Case::script(&world, &script).answers(Answers::Table(&[])).leaves_things_on().run(|_| ());
 }
 
@@ -108,7 +118,10 @@ fn a_silent_terminal_stays_silent() {
 fn sizes_in_band_reach_the_program() {
     let world = world();
     let report = b"\x1b[48;30;100;600;900t";
-    let script = format!("stty raw -echo; printf 'be''gun'; dd bs=1 count={} 2>/dev/null | od -An -v -tx1 -w99", report.len());
+    let script = format!(
+        "stty raw -echo; printf 'be''gun'; dd bs=1 count={} 2>/dev/null | od -An -v -tx1 -w99",
+        report.len()
+    );
     Case::script(&world, &script).answers(Answers::Table(&[])).leaves_things_on().run(|stage| {
         stage.outer.wait_received(5);
         stage.outer.resize(Size { cols: 100, rows: 30, xpixel: 900, ypixel: 600 });

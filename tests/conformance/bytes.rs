@@ -27,19 +27,26 @@ fn write_noise(world: &World) {
 #[test]
 fn all_values_alone_in_both_directions() {
     let world = world();
-    Case::script(&world, &format!("{RAW} exec dd bs=1 count=256 2>/dev/null")).answers(SILENT).leaves_things_on().run(|stage| {
-        stage.outer.wait_received(BEGUN);
-        for byte in 0..=255u8 {
-            stage.send([byte]);
-            stage.outer.wait_received(BEGUN + 1 + usize::from(byte));
-        }
-    });
+    Case::script(&world, &format!("{RAW} exec dd bs=1 count=256 2>/dev/null"))
+        .answers(SILENT)
+        .leaves_things_on()
+        .run(|stage| {
+            stage.outer.wait_received(BEGUN);
+            for byte in 0..=255u8 {
+                stage.send([byte]);
+                stage.outer.wait_received(BEGUN + 1 + usize::from(byte));
+            }
+        });
 }
 
 #[test]
 fn noise_in_bulk_to_the_terminal() {
     let world = world();
-    Case::script(&world, &format!("{RAW} cat noise; exit 6")).prepare(&write_noise).answers(SILENT).leaves_things_on().run(|_| ());
+    Case::script(&world, &format!("{RAW} cat noise; exit 6"))
+        .prepare(&write_noise)
+        .answers(SILENT)
+        .leaves_things_on()
+        .run(|_| ());
 }
 
 #[test]
@@ -66,7 +73,8 @@ fn both_directions_full_at_once() {
     });
 }
 
-/// The terminal's own echo and editing: what each control character does is the terminal's matter, and the same.
+/// The terminal's own echo and editing: what each control character does is the terminal's matter, and the
+/// same.
 #[test]
 fn a_terminal_that_edits_lines() {
     let world = world();
@@ -89,16 +97,21 @@ fn a_terminal_that_edits_lines() {
 /// The echo, and what the program makes of it.
 fn wait_twice(stage: &Stage, mark: &str) {
     let what = format!("{mark:?} twice");
-    super::support::wait_for(&what, || (String::from_utf8_lossy(&stage.outer.bytes()).matches(mark).count() >= 2).then_some(()));
+    super::support::wait_for(&what, || {
+        (String::from_utf8_lossy(&stage.outer.bytes()).matches(mark).count() >= 2).then_some(())
+    });
 }
 
-/// A shell says nothing of a program that Ctrl+C ended, and a word about every other signal. It cannot with hopty, which
-/// ends with the code of a shell, so hopty says it.
+/// A shell says nothing of a program that Ctrl+C ended, and a word about every other signal. It cannot with
+/// hopty, which ends with the code of a shell, so hopty says it.
 #[test]
 fn signals_of_the_keyboard() {
     let world = world();
-    for (key, code, says) in [("\x03", 130, None), ("\x1c", 131, Some("hopty: The program was ended by SIGQUIT.")), ("\x04", 0, None)]
-    {
+    for (key, code, says) in [
+        ("\x03", 130, None),
+        ("\x1c", 131, Some("hopty: The program was ended by SIGQUIT.")),
+        ("\x04", 0, None),
+    ] {
         let case = Case::script(&world, "ulimit -c 0; echo begun; exec cat");
         let case = if let Some(line) = says { case.says(line) } else { case };
         let bare = case.run(|stage| {

@@ -1,4 +1,5 @@
-//! A case: the same program, the same steps, in identical terminals, without hopty and with it, and the comparison.
+//! A case: the same program, the same steps, in identical terminals, without hopty and with it, and the
+//! comparison.
 
 use hopty::core::terminal::{Modes, Size};
 use hopty::standin::script::Script;
@@ -124,7 +125,8 @@ impl<'w> Case<'w> {
 
     /// The world's Claude with these arguments, in its drop-in form.
     pub fn claude(world: &'w World, args: &[String]) -> Case<'w> {
-        let program = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.to_str().unwrap();
+        let program =
+            world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.to_str().unwrap();
         let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();
         Case { claude: true, compare: Compare::Pictures, ways: &[Way::Handed], ..Case::new(world, &words) }
     }
@@ -213,7 +215,9 @@ impl<'w> Case<'w> {
             Way::Bare => Vec::new(),
             Way::Handed => vec![hopty],
             // `/dev/tty` means another terminal in the host, so it is not taken.
-            Way::Relayed => ["sh", "-c", "exec \"$@\" </dev/tty >/dev/tty", "sh", &hopty].map(str::to_owned).to_vec(),
+            Way::Relayed => {
+                ["sh", "-c", "exec \"$@\" </dev/tty >/dev/tty", "sh", &hopty].map(str::to_owned).to_vec()
+            }
         };
         if way != Way::Bare && !self.claude {
             words.extend(["run", "--"].map(str::to_owned));
@@ -232,23 +236,36 @@ impl<'w> Case<'w> {
         assert!(with.restored, "{about}: termios afterwards");
         let bytes = match &self.says {
             None => &with.bytes[..],
-            Some(line) => with.bytes.strip_suffix(format!("{line}\r\n").as_bytes()).expect("hopty's line at the end"),
+            Some(line) => {
+                with.bytes.strip_suffix(format!("{line}\r\n").as_bytes()).expect("hopty's line at the end")
+            }
         };
         if self.says.is_some() {
             return same_bytes(&about, &bare.bytes, bytes);
         }
-        assert!(bare.restored || self.compare == Compare::Emitted, "{about}: termios afterwards without hopty");
+        assert!(
+            bare.restored || self.compare == Compare::Emitted,
+            "{about}: termios afterwards without hopty"
+        );
         match self.compare {
             Compare::Pictures => {}
             Compare::Bytes => same_bytes(&about, &bare.bytes, &with.bytes),
             Compare::Emitted => {
                 same_bytes(&about, &bare.bytes, &with.bytes[..bare.bytes.len().min(with.bytes.len())]);
                 let fresh = Emulator::new(self.size.cols, self.size.rows).view();
-                assert_eq!((&with.last.modes, &with.last.shape), (&fresh.modes, &fresh.shape), "{about}: what is on at the end");
+                assert_eq!(
+                    (&with.last.modes, &with.last.shape),
+                    (&fresh.modes, &fresh.shape),
+                    "{about}: what is on at the end"
+                );
                 return;
             }
         }
-        assert!(bare.last == with.last, "{about}: the last picture differs\n{}", bare.last.difference(&with.last));
+        assert!(
+            bare.last == with.last,
+            "{about}: the last picture differs\n{}",
+            bare.last.difference(&with.last)
+        );
     }
 }
 
@@ -259,7 +276,8 @@ pub fn same_bytes(about: &str, bare: &[u8], with: &[u8]) {
     }
     let at = bare.iter().zip(with).take_while(|(a, b)| a == b).count();
     let part = |bytes: &[u8]| {
-        String::from_utf8_lossy(&bytes[at.saturating_sub(60).min(bytes.len())..(at + 60).min(bytes.len())]).into_owned()
+        String::from_utf8_lossy(&bytes[at.saturating_sub(60).min(bytes.len())..(at + 60).min(bytes.len())])
+            .into_owned()
     };
     panic!(
         "{about}: bytes differ at {at} (bare {}, hopty {})\n  bare:  {:?}\n  hopty: {:?}",
@@ -295,7 +313,12 @@ impl Stage<'_> {
     pub fn terminal(&self) -> std::fs::File {
         let path = std::fs::read_link(format!("/proc/{}/fd/0", self.program())).unwrap();
         let path = if path == std::path::Path::new("/dev/tty") { "/proc/self/fd/0".into() } else { path };
-        std::os::unix::fs::OpenOptionsExt::custom_flags(std::fs::File::options().read(true), nix::libc::O_NOCTTY).open(path).unwrap()
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            std::fs::File::options().read(true),
+            nix::libc::O_NOCTTY,
+        )
+        .open(path)
+        .unwrap()
     }
 
     /// Compares what is seen and the modes of the program's terminal.
@@ -323,7 +346,12 @@ impl Stage<'_> {
         if let Some(wanted) = self.wanted.get(self.looks.len()) {
             let met = self.outer.sees(LIMIT / 3, |view| masked(view) == wanted.view);
             let now = masked(&self.outer.view());
-            assert!(met || now == wanted.view, "{:?} at {name:?}\n{}", self.way, wanted.view.difference(&now));
+            assert!(
+                met || now == wanted.view,
+                "{:?} at {name:?}\n{}",
+                self.way,
+                wanted.view.difference(&now)
+            );
         } else {
             self.outer.wait_quiet();
         }

@@ -7,9 +7,9 @@ use super::emulator::View;
 use super::support::claude::Kind;
 use super::support::world::World;
 
-/// What depends on time: the line after a turn (another word each time, how long it took, the time of day), hints at the
-/// right of the foot line that come and go, and how many blank lines all the frames on the way have left. And its last
-/// word, how to resume: it names no arguments where it was given hopty's.
+/// What depends on time: the line after a turn (another word each time, how long it took, the time of day),
+/// hints at the right of the foot line that come and go, and how many blank lines all the frames on the way
+/// have left. And its last word, how to resume: it names no arguments where it was given hopty's.
 fn times(view: &mut View) {
     if let Some(at) = view.rows.iter().position(|row| row.contains("--resume")) {
         view.rows.truncate(at);

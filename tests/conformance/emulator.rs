@@ -39,7 +39,8 @@ impl EventListener for Listener {
             Event::PtyWrite(text) => answers.extend(text.bytes()),
             Event::TextAreaSizeRequest(say) => {
                 let (num_cols, num_lines) = *self.1.lock().unwrap_or_else(PoisonError::into_inner);
-                answers.extend(say(WindowSize { num_lines, num_cols, cell_width: 8, cell_height: 17 }).bytes());
+                answers
+                    .extend(say(WindowSize { num_lines, num_cols, cell_width: 8, cell_height: 17 }).bytes());
             }
             Event::Bell => told.bells += 1,
             _ => {}
@@ -58,8 +59,17 @@ impl Emulator {
     pub fn new(cols: u16, rows: u16) -> Emulator {
         let listener = Listener::default();
         *listener.1.lock().unwrap() = (cols, rows);
-        let config = Config { kitty_keyboard: true, osc52: Osc52::CopyPaste, scrolling_history: 2000, ..Config::default() };
-        Emulator { term: Term::new(config, &Cells(cols.max(2), rows.max(1)), listener.clone()), parser: Processor::new(), listener }
+        let config = Config {
+            kitty_keyboard: true,
+            osc52: Osc52::CopyPaste,
+            scrolling_history: 2000,
+            ..Config::default()
+        };
+        Emulator {
+            term: Term::new(config, &Cells(cols.max(2), rows.max(1)), listener.clone()),
+            parser: Processor::new(),
+            listener,
+        }
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
@@ -90,7 +100,9 @@ impl Emulator {
 
     fn cells(&self, line: Line) -> impl Iterator<Item = &Cell> {
         let row = &self.term.grid()[line];
-        (0..self.term.columns()).map(move |column| &row[Column(column)]).filter(|cell| !cell.flags.contains(Flags::WIDE_CHAR_SPACER))
+        (0..self.term.columns())
+            .map(move |column| &row[Column(column)])
+            .filter(|cell| !cell.flags.contains(Flags::WIDE_CHAR_SPACER))
     }
 
     /// Everything that can be compared.
@@ -126,7 +138,12 @@ impl View {
         for n in 0..self.rows.len().max(other.rows.len()) {
             let (a, b) = (self.rows.get(n), other.rows.get(n));
             if a != b {
-                let _ = writeln!(out, "row {n}\n  bare:  {}\n  hopty: {}", a.map_or("-", |r| r), b.map_or("-", |r| r));
+                let _ = writeln!(
+                    out,
+                    "row {n}\n  bare:  {}\n  hopty: {}",
+                    a.map_or("-", |r| r),
+                    b.map_or("-", |r| r)
+                );
             }
         }
         let rest = |v: &View| format!("cursor {:?} {}, modes {}, {:?}", v.cursor, v.shape, v.modes, v.told);
@@ -141,8 +158,8 @@ fn text(cell: &Cell) -> String {
     std::iter::once(cell.c).chain(cell.zerowidth().unwrap_or_default().iter().copied()).collect()
 }
 
-/// The text with a mark where the style changes. A blank has no colour of text that could be seen: a program that draws only what
-/// differs leaves there what was before, which depends on how many frames it drew.
+/// The text with a mark where the style changes. A blank has no colour of text that could be seen: a program
+/// that draws only what differs leaves there what was before, which depends on how many frames it drew.
 fn styled<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
     let mut out = String::new();
     let mut last = style(&Cell::default());
@@ -164,5 +181,8 @@ fn styled<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
 fn style(cell: &Cell) -> (String, String) {
     let layout = Flags::WRAPLINE | Flags::WIDE_CHAR | Flags::LEADING_WIDE_CHAR_SPACER;
     let link = cell.hyperlink().map(|link| link.uri().to_owned()).unwrap_or_default();
-    (format!("{:?}", cell.fg), format!("{:?} {:?} {:?}{link}", cell.bg, (cell.flags - layout).bits(), cell.underline_color()))
+    (
+        format!("{:?}", cell.fg),
+        format!("{:?} {:?} {:?}{link}", cell.bg, (cell.flags - layout).bits(), cell.underline_color()),
+    )
 }

@@ -24,7 +24,9 @@ fn lines(world: &World) {
 
 /// Waits for the shell's prompt below everything else.
 fn prompt(stage: &Stage) {
-    stage.outer.wait_rows("the prompt", |rows| rows.iter().rfind(|row| !row.is_empty()).is_some_and(|row| row.ends_with('$')));
+    stage.outer.wait_rows("the prompt", |rows| {
+        rows.iter().rfind(|row| !row.is_empty()).is_some_and(|row| row.ends_with('$'))
+    });
 }
 
 fn order(stage: &Stage, line: &str) {
@@ -35,7 +37,8 @@ fn order(stage: &Stage, line: &str) {
     stage.send("\r");
 }
 
-/// Waits until hopty holds the terminal again: what is typed before is echoed by both terminals, as before every start.
+/// Waits until hopty holds the terminal again: what is typed before is echoed by both terminals, as before
+/// every start.
 fn held_again(stage: &Stage) {
     let echoes = || stage.outer.modes().lflag & u64::from(nix::libc::ECHO) != 0;
     wait_for("a raw terminal", || (stage.way == Way::Bare || !echoes()).then_some(()));
@@ -57,7 +60,9 @@ fn less_is_suspended_and_goes_on() {
             stage.picture("suspended");
             order(stage, &format!("echo between {n}"));
             order(stage, "clear; fg");
-            stage.outer.wait_rows("the pager", |rows| rows[0] == "line 1" && [":", "lines"].contains(&rows[23].as_str()));
+            stage.outer.wait_rows("the pager", |rows| {
+                rows[0] == "line 1" && [":", "lines"].contains(&rows[23].as_str())
+            });
             stage.picture("going on");
         }
         stage.send("q");
@@ -73,7 +78,11 @@ fn less_is_suspended_and_goes_on() {
 fn vim_is_suspended_and_goes_on() {
     let (Some(_), Some(_)) = (needs("vim"), needs("bash")) else { return };
     let world = world();
-    shell(&world, "vim -u NONE -i NONE -N --cmd 'set ruler nomore t_RV= t_RB= t_RF= t_RC= t_RS= t_u7=' lines").run(|stage| {
+    shell(
+        &world,
+        "vim -u NONE -i NONE -N --cmd 'set ruler nomore t_RV= t_RB= t_RF= t_RC= t_RS= t_u7=' lines",
+    )
+    .run(|stage| {
         order(stage, "p");
         stage.wait_text("1,1");
         stage.send("\x1a");
@@ -122,7 +131,8 @@ fn ctrl_c_and_what_the_shell_makes_of_it() {
         order(stage, "p");
         stage.wait_text("begun");
         stage.send("\x03");
-        // bash begins a new line after a signal, and not after a code of its kind: `docs/TERMINAL.md` says so.
+        // bash begins a new line after a signal, and not after a code of its kind: `docs/TERMINAL.md` says
+        // so.
         order(stage, "code=$?; clear; echo code $code");
         stage.wait_text("code 130");
         prompt(stage);

@@ -1,6 +1,7 @@
-//! Every case runs a program twice in identical terminals, without hopty and with it, by the same steps, and compares what
-//! can be compared: the bytes that reach the terminal, the picture by an emulator that is not hopty's, what is on, what
-//! the program finds, its exit code, the terminal afterwards. `docs/TESTING.md` has the table.
+//! Every case runs a program twice in identical terminals, without hopty and with it, by the same steps, and
+//! compares what can be compared: the bytes that reach the terminal, the picture by an emulator that is not
+//! hopty's, what is on, what the program finds, its exit code, the terminal afterwards. `docs/TESTING.md` has
+//! the table.
 
 #![allow(clippy::unwrap_used)]
 

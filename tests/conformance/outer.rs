@@ -1,4 +1,5 @@
-//! The outer terminal: a pseudo-terminal with the independent emulator behind it, which answers what it is asked.
+//! The outer terminal: a pseudo-terminal with the independent emulator behind it, which answers what it is
+//! asked.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -50,15 +51,26 @@ pub struct Outer {
 
 impl Outer {
     /// Starts `words` in a new terminal, as the leader of its session, like a shell in a window.
-    pub fn start(words: &[String], env: &[(OsString, OsString)], dir: &Path, size: Size, answers: Answers) -> Outer {
+    pub fn start(
+        words: &[String],
+        env: &[(OsString, OsString)],
+        dir: &Path,
+        size: Size,
+        answers: Answers,
+    ) -> Outer {
         let pty = Arc::new(Pty::open(size).unwrap());
         let slave = pty.open_slave().unwrap();
         let before = modes::read(&slave).unwrap();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(env.iter().cloned()).current_dir(dir);
         let child = spawn_leader(&slave, command).unwrap();
-        let seen =
-            Seen { emulator: Emulator::new(size.cols, size.rows), bytes: Vec::new(), heard: 0, last: Instant::now(), over: false };
+        let seen = Seen {
+            emulator: Emulator::new(size.cols, size.rows),
+            bytes: Vec::new(),
+            heard: 0,
+            last: Instant::now(),
+            over: false,
+        };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = {
             let (seen, pty) = (Arc::clone(&seen), Arc::clone(&pty));
@@ -175,8 +187,8 @@ impl Outer {
         self.seen().emulator.resize(last.cols, last.rows);
     }
 
-    /// Waits for the end: the exit code, 128 + n for a signal, and the modes then. Everything that was written is there
-    /// afterwards, because the terminal is closed by everybody.
+    /// Waits for the end: the exit code, 128 + n for a signal, and the modes then. Everything that was
+    /// written is there afterwards, because the terminal is closed by everybody.
     pub fn finish(&mut self) -> (i32, Modes) {
         let Some(status) = wait::end_of(&mut self.child, LIMIT) else {
             panic!("the program does not end; the screen shows:\n{}", self.rows().join("\n"));

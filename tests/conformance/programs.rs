@@ -13,7 +13,8 @@ use super::support::world::World;
 
 /// A text with long lines, wide characters, tabs and control characters.
 fn text(world: &World) {
-    let mut text = String::from("first line\ttab\n漢字 wide, e\u{301} combined, 👍🏽 and \u{1}\u{7f} control\n");
+    let mut text =
+        String::from("first line\ttab\n漢字 wide, e\u{301} combined, 👍🏽 and \u{1}\u{7f} control\n");
     for n in 3..=200 {
         text.push_str(&format!("line {n} {}\n", "word ".repeat(n % 40)));
     }
@@ -29,12 +30,14 @@ fn vim_is_ready(stage: &Stage, row: &str) {
 fn vim() {
     let Some(vim) = needs("vim") else { return };
     let world = world();
-    // Its questions to the terminal are answered while it draws, so the order of its bytes is a matter of timing.
+    // Its questions to the terminal are answered while it draws, so the order of its bytes is a matter of
+    // timing.
     Case::new(&world, &[vim, "-u", "NONE", "-i", "NONE", "-N", "--cmd", "set ruler nomore mouse=a", "text"])
         .prepare(&text)
         .pictures()
         .run(|stage| {
-            // An answer that comes between its first picture and its first wait makes vim wipe the ruler again.
+            // An answer that comes between its first picture and its first wait makes vim wipe the ruler
+            // again.
             stage.wait_text("200L");
             stage.outer.wait_quiet();
             stage.send("\x0c");
@@ -60,8 +63,10 @@ const NO_QUESTIONS: &str = "set ruler nomore t_RV= t_RB= t_RF= t_RC= t_RS= t_u7=
 fn vim_in_its_own_shell_and_back() {
     let Some(vim) = needs("vim") else { return };
     let world = world();
-    Case::new(&world, &[vim, "-u", "NONE", "-i", "NONE", "-N", "--cmd", NO_QUESTIONS, "text"]).prepare(&text).pictures().run(
-        |stage| {
+    Case::new(&world, &[vim, "-u", "NONE", "-i", "NONE", "-N", "--cmd", NO_QUESTIONS, "text"])
+        .prepare(&text)
+        .pictures()
+        .run(|stage| {
             vim_is_ready(stage, "1,1");
             stage.send(":!echo in$((1))side; stty -a\r");
             stage.wait_text("in1side");
@@ -71,8 +76,7 @@ fn vim_in_its_own_shell_and_back() {
             vim_is_ready(stage, "1,1");
             stage.look("back");
             stage.send(":cq 3\r");
-        },
-    );
+        });
 }
 
 #[test]
@@ -86,7 +90,9 @@ fn less() {
         stage.send(" ");
         stage.wait_text("line 25");
         stage.send("/line 77\r");
-        stage.outer.wait_rows("what was looked for", |rows| rows[0].starts_with("line 77") && rows[23] == ":");
+        stage
+            .outer
+            .wait_rows("what was looked for", |rows| rows[0].starts_with("line 77") && rows[23] == ":");
         stage.send("-S\r");
         stage.outer.wait_rows("lines that are cut", |rows| rows[1].ends_with('>') && rows[23] == ":");
         stage.look("further on, cut");
@@ -151,11 +157,13 @@ fn fzf() {
 fn fzf_below_the_prompt_asks_where_the_cursor_is() {
     let Some(_) = needs("fzf") else { return };
     let world = world();
-    Case::script(&world, "seq 1 5; seq 1 100 | fzf --height 10 --layout reverse; exit 7").pictures().run(|stage| {
-        stage.wait_text("100/100");
-        stage.look("everything");
-        stage.send("\x1b");
-    });
+    Case::script(&world, "seq 1 5; seq 1 100 | fzf --height 10 --layout reverse; exit 7").pictures().run(
+        |stage| {
+            stage.wait_text("100/100");
+            stage.look("everything");
+            stage.send("\x1b");
+        },
+    );
 }
 
 /// Two panels on directories whose times are fixed; what tells of the disk is off.
@@ -165,8 +173,16 @@ fn panels(world: &World) {
     std::fs::write(ini.join("ini"), "[Layout]\nmessage_visible=false\nfree_space=false\n").unwrap();
     text(world);
     std::fs::create_dir(world.project.join("directory")).unwrap();
-    for path in [world.project.join("text"), world.project.join("directory"), world.project.clone(), world.home.join("..")] {
-        File::open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+    for path in [
+        world.project.join("text"),
+        world.project.join("directory"),
+        world.project.clone(),
+        world.home.join(".."),
+    ] {
+        File::open(path)
+            .unwrap()
+            .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))
+            .unwrap();
     }
 }
 
@@ -192,24 +208,30 @@ fn mc() {
 
 /// Figures and bars change with every look.
 fn figures(view: &mut View) {
-    view.rows.retain(|row| ["F10", "PID", "Released under", "Press any key"].iter().any(|words| row.contains(words)));
+    view.rows.retain(|row| {
+        ["F10", "PID", "Released under", "Press any key"].iter().any(|words| row.contains(words))
+    });
 }
 
 #[test]
 fn htop() {
     let Some(htop) = needs("htop") else { return };
     let world = world();
-    Case::new(&world, &[htop, "--delay=100"]).size(Size::cells(120, 40)).mask(figures).pictures().run(|stage| {
-        stage.wait_text("F10Quit");
-        stage.outer.wait_rows("the columns", |rows| rows.iter().any(|row| row.contains("PID") && row.contains("CPU%")));
-        stage.look("at the start");
-        stage.send("\x1bOP");
-        stage.wait_text("Press any key to return");
-        stage.look("help");
-        stage.send("x");
-        stage.wait_text("F10Quit");
-        stage.send("q");
-    });
+    Case::new(&world, &[htop, "--delay=100"]).size(Size::cells(120, 40)).mask(figures).pictures().run(
+        |stage| {
+            stage.wait_text("F10Quit");
+            stage.outer.wait_rows("the columns", |rows| {
+                rows.iter().any(|row| row.contains("PID") && row.contains("CPU%"))
+            });
+            stage.look("at the start");
+            stage.send("\x1bOP");
+            stage.wait_text("Press any key to return");
+            stage.look("help");
+            stage.send("x");
+            stage.wait_text("F10Quit");
+            stage.send("q");
+        },
+    );
 }
 
 #[test]
@@ -219,10 +241,13 @@ fn bash_with_readline_and_jobs() {
     // The shell's own words about jobs name no process, so the bytes can be compared.
     Case::new(&world, &[bash, "--norc", "--noprofile", "-i"]).run(|stage| {
         let prompt = |stage: &Stage, count: usize| {
-            let at_end = |rows: &[String]| rows.iter().filter(|row| row.starts_with("bash-")).count() == count;
+            let at_end =
+                |rows: &[String]| rows.iter().filter(|row| row.starts_with("bash-")).count() == count;
             stage.outer.wait_rows("the prompt", at_end);
             stage.outer.wait_rows("the prompt", |rows| {
-                rows.iter().rfind(|row| !row.is_empty()).is_some_and(|row| row.ends_with('$') || row.ends_with('#'))
+                rows.iter()
+                    .rfind(|row| !row.is_empty())
+                    .is_some_and(|row| row.ends_with('$') || row.ends_with('#'))
             });
         };
         prompt(stage, 1);

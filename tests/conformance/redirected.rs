@@ -9,8 +9,7 @@ fn file(world: &World) {
 }
 
 /// A program that tells where its streams lead, and uses them.
-const TELLS: &str =
-    "sh -c 'cat; echo out; echo err >&2; for n in 0 1 2; do test -t $n && echo $n; done; env | grep -c HOPTY_; exit 3'";
+const TELLS: &str = "sh -c 'cat; echo out; echo err >&2; for n in 0 1 2; do test -t $n && echo $n; done; env | grep -c HOPTY_; exit 3'";
 
 #[test]
 fn standard_input_or_output_or_both() {
@@ -38,14 +37,17 @@ fn standard_input_or_output_or_both() {
 #[test]
 fn programs_that_look_at_their_output() {
     let world = world();
-    for line in
-        ["@ ls -C --color=auto / | cat", "@ grep --color=auto f file </dev/null | cat", "@ stty size <file; @ tty </dev/null; echo $?"]
-    {
+    for line in [
+        "@ ls -C --color=auto / | cat",
+        "@ grep --color=auto f file </dev/null | cat",
+        "@ stty size <file; @ tty </dev/null; echo $?",
+    ] {
         Case::around(&world, line).prepare(&file).run(|_| ());
     }
 }
 
-/// The session leader has no controlling terminal when it calls `setsid`; nothing can be opened as `/dev/tty`.
+/// The session leader has no controlling terminal when it calls `setsid`; nothing can be opened as
+/// `/dev/tty`.
 #[test]
 fn without_a_controlling_terminal() {
     let Some(_) = needs("setsid") else { return };
@@ -63,7 +65,11 @@ fn without_a_controlling_terminal() {
 #[test]
 fn error_output_of_its_own() {
     let world = world();
-    Case::around(&world, "@ sh -c 'echo out; echo err >&2; test -t 2; echo $?' 2>err; echo \"err: $(cat err)\"").run(|_| ());
+    Case::around(
+        &world,
+        "@ sh -c 'echo out; echo err >&2; test -t 2; echo $?' 2>err; echo \"err: $(cat err)\"",
+    )
+    .run(|_| ());
 }
 
 /// Signals that whoever starts it ignores stay ignored.
@@ -84,12 +90,14 @@ fn terminals_that_can_little() {
         if term.is_empty() {
             world.env.retain(|(name, _)| name != "TERM");
         }
-        Case::script(&world, "echo \"term ${TERM-unset}\"; tput cols; ls --color=auto /; printf '\\033[31mred\\033[m\\n'").run(
-            |stage| {
-                if stage.way != Way::Bare {
-                    assert!(!stage.outer.rows().iter().any(|row| row.contains("hopty:")));
-                }
-            },
-        );
+        Case::script(
+            &world,
+            "echo \"term ${TERM-unset}\"; tput cols; ls --color=auto /; printf '\\033[31mred\\033[m\\n'",
+        )
+        .run(|stage| {
+            if stage.way != Way::Bare {
+                assert!(!stage.outer.rows().iter().any(|row| row.contains("hopty:")));
+            }
+        });
     }
 }

@@ -1,4 +1,5 @@
-//! What a program can see of itself. Every difference that shows is a row of `docs/TERMINAL.md`, and every row shows.
+//! What a program can see of itself. Every difference that shows is a row of `docs/TERMINAL.md`, and every
+//! row shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ use super::support::world::World;
 
 const PAGE: &str = include_str!("../../docs/TERMINAL.md");
 
-/// Prints one fact a line: what, a tab, how it is. Numbers of processes are told by what they are: they are never the same.
+/// Prints one fact a line: what, a tab, how it is. Numbers of processes are told by what they are: they are
+/// never the same.
 const PROBE: &str = r#"exec 9>"$1"
 fact() { printf '%s\t%s\n' "$1" "$2" >&9; }
 comm() { cat /proc/$1/comm 2>/dev/null || echo nobody; }
@@ -113,7 +115,8 @@ fn rows(heading: &str) -> Vec<Vec<String>> {
     let part = PAGE.split_once(&format!("\n## {heading}\n")).unwrap().1;
     let part = part.split("\n## ").next().unwrap();
     let rows = part.lines().filter(|line| line.starts_with('|')).skip(2);
-    rows.map(|row| row.split('|').skip(1).map(|cell| cell.trim().trim_matches('`').to_owned()).collect()).collect()
+    rows.map(|row| row.split('|').skip(1).map(|cell| cell.trim().trim_matches('`').to_owned()).collect())
+        .collect()
 }
 
 /// The first column of that table.
@@ -168,9 +171,12 @@ fn the_tables_of_the_environment_are_complete_both_ways() {
     world.set("HOPTY_OF_MINE", "mine");
     world.set("EMPTY", "");
     let (bare, with) = (tell(&world, "", Way::Bare), tell(&world, "", Way::Handed));
-    let different: BTreeSet<String> =
-        differences(&bare, &with).into_iter().filter_map(|name| name.strip_prefix("environment ").map(str::to_owned)).collect();
-    let for_all = rows("Environment").into_iter().filter(|row| row[1] == "every program").map(|row| row[0].clone());
+    let different: BTreeSet<String> = differences(&bare, &with)
+        .into_iter()
+        .filter_map(|name| name.strip_prefix("environment ").map(str::to_owned))
+        .collect();
+    let for_all =
+        rows("Environment").into_iter().filter(|row| row[1] == "every program").map(|row| row[0].clone());
     let wanted: BTreeSet<String> = removed().into_iter().map(str::to_owned).chain(for_all).collect();
     assert_eq!(different, wanted);
 }
@@ -184,7 +190,8 @@ fn the_table_of_claude_s_environment_is_complete_both_ways() {
     world.set("PWD", &project);
     let mut term = world.start(&[]);
     term.wait_box();
-    let given: BTreeSet<String> = world.env.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+    let given: BTreeSet<String> =
+        world.env.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
     let mut seen = BTreeSet::new();
     for run in 1..=2 {
         let pid = wait_for("the run", || {
@@ -192,11 +199,17 @@ fn the_table_of_claude_s_environment_is_complete_both_ways() {
             (status["run"] == run && status["state"] == "idle").then(|| status["pid"].as_i64()).flatten()
         });
         let text = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
-        let all: BTreeSet<String> = text.split('\0').filter(|var| !var.is_empty()).map(str::to_owned).collect();
+        let all: BTreeSet<String> =
+            text.split('\0').filter(|var| !var.is_empty()).map(str::to_owned).collect();
         assert!(given.is_subset(&all), "{all:?}");
-        let added: BTreeSet<String> = all.difference(&given).map(|var| var.split('=').next().unwrap().to_owned()).collect();
+        let added: BTreeSet<String> =
+            all.difference(&given).map(|var| var.split('=').next().unwrap().to_owned()).collect();
         let wanted = |row: &Vec<String>| run > 1 || !row[1].contains("run 2");
-        assert_eq!(added, rows("Environment").into_iter().filter(wanted).map(|row| row[0].clone()).collect(), "run {run}");
+        assert_eq!(
+            added,
+            rows("Environment").into_iter().filter(wanted).map(|row| row[0].clone()).collect(),
+            "run {run}"
+        );
         seen.extend(added);
         if run == 1 {
             world.ask(&["restart", "proj", "--no-handoff"]);

@@ -31,7 +31,12 @@ const SEQUENCES: &[(&str, &[&str])] = &[
             "\x1b]0;both\x07\x1b]1;icon\x1b\\\x1b]2;window \u{6f22}\x1b\\\x1b[22;0t\x1b[22;2t\x1b]2;other\x07\x1b[23;0t\x1bkscreen's\x1b\\",
         ],
     ),
-    ("hyperlinks", &["\x1b]8;id=a;https://example.org/?q=1;2\x1b\\link\x1b]8;;\x1b\\ \x1b]8;;file:///etc\x07x\x1b]8;;\x07"]),
+    (
+        "hyperlinks",
+        &[
+            "\x1b]8;id=a;https://example.org/?q=1;2\x1b\\link\x1b]8;;\x1b\\ \x1b]8;;file:///etc\x07x\x1b]8;;\x07",
+        ],
+    ),
     (
         "images",
         &[
@@ -60,7 +65,10 @@ const SEQUENCES: &[(&str, &[&str])] = &[
             "\x1b]4;1;rgb:11/22/33\x07\x1b]10;#123456\x07\x1b]11;#000000\x1b\\\x1b]12;red\x07\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07\x1b]22;pointer\x07\x1b]21;cursor=red\x07",
         ],
     ),
-    ("the keyboard", &["\x1b[>1u\x1b[>31u\x1b[<u\x1b[=5;2u\x1b[>4;2m\x1b[>4;1f\x1b[>4n\x1b[?1h\x1b=\x1b[>1u"]),
+    (
+        "the keyboard",
+        &["\x1b[>1u\x1b[>31u\x1b[<u\x1b[=5;2u\x1b[>4;2m\x1b[>4;1f\x1b[>4n\x1b[?1h\x1b=\x1b[>1u"],
+    ),
     ("the cursor", &["\x1b[6 q\x1b[?25l\x1b[?12h\x1b[3 q"]),
     ("a frame at once", &["\x1b[?2026hframe\x1b[2;2Hmore\x1b[?2026l\x1bP=1s\x1b\\old\x1bP=2s\x1b\\"]),
     (
@@ -81,17 +89,22 @@ fn write(world: &World) {
 #[test]
 fn every_kind_passes_as_it_is() {
     let world = world();
-    let script = format!("stty raw -echo; for n in $(seq 0 {}); do cat $n; head -c 1 >/dev/null; done", SEQUENCES.len() - 1);
+    let script = format!(
+        "stty raw -echo; for n in $(seq 0 {}); do cat $n; head -c 1 >/dev/null; done",
+        SEQUENCES.len() - 1
+    );
     // Answers would be read as the word to go on.
-    Case::script(&world, &script).prepare(&write).answers(Answers::Table(&[])).leaves_things_on().run(|stage| {
-        let mut length = 0;
-        for (name, kind) in SEQUENCES {
-            length += kind.concat().len();
-            stage.outer.wait_received(length);
-            stage.look(name);
-            stage.send(".");
-        }
-    });
+    Case::script(&world, &script).prepare(&write).answers(Answers::Table(&[])).leaves_things_on().run(
+        |stage| {
+            let mut length = 0;
+            for (name, kind) in SEQUENCES {
+                length += kind.concat().len();
+                stage.outer.wait_received(length);
+                stage.look(name);
+                stage.send(".");
+            }
+        },
+    );
 }
 
 /// Byte by byte, so that every sequence is cut at every place.
@@ -106,8 +119,9 @@ fn in_pieces_of_one_byte() {
 fn every_mode_on_and_off() {
     let world = world();
     for end in ['h', 'l'] {
-        // The emulator knows one of the three alternate screens, and has alternate scrolling (1007) and urgency (1042) on from the beginning,
-        // as some terminals have and others have not: with these, what is on at the end is compared with another terminal.
+        // The emulator knows one of the three alternate screens, and has alternate scrolling (1007) and
+        // urgency (1042) on from the beginning, as some terminals have and others have not: with these, what
+        // is on at the end is compared with another terminal.
         let script = format!(
             "stty raw -echo; for n in $(seq 1 46) $(seq 48 1006) $(seq 1008 1041) $(seq 1043 1046) $(seq 1048 2100) 5522 7727 9001 737769; do printf '\\033[?%d{end}\\033[%d{end}' $n $n; done"
         );
@@ -122,7 +136,9 @@ fn modes_that_are_on_are_on() {
     let modes = ["1", "7", "12", "25", "66", "1000", "1002", "1003", "1004", "1005", "1006", "1049", "2004"];
     let list = modes.join(" ");
     for end in ['h', 'l'] {
-        let script = format!("stty raw -echo; for n in {list}; do printf '\\033[?%d{end}' $n; head -c 1 >/dev/null; done");
+        let script = format!(
+            "stty raw -echo; for n in {list}; do printf '\\033[?%d{end}' $n; head -c 1 >/dev/null; done"
+        );
         Case::script(&world, &script).leaves_things_on().handed().run(|stage| {
             let mut length = 0;
             for mode in modes {

@@ -11,8 +11,8 @@ const fn size(cols: u16, rows: u16, xpixel: u16, ypixel: u16) -> Size {
     Size { cols, rows, xpixel, ypixel }
 }
 
-/// A program that writes a line for every SIGWINCH that it gets, and ends at a byte of input. It says `begun` when it
-/// will miss none.
+/// A program that writes a line for every SIGWINCH that it gets, and ends at a byte of input. It says `begun`
+/// when it will miss none.
 const COUNTS: &str = "trap 'echo resized' WINCH; echo beg''un; while ! read line; do :; done; echo over";
 
 fn wait_size(stage: &Stage, wanted: Size) {
@@ -32,7 +32,13 @@ fn wait_told(stage: &Stage, count: usize) {
 #[test]
 fn what_the_terminal_says_at_the_start() {
     let world = world();
-    for first in [size(80, 24, 640, 408), size(0, 0, 0, 0), size(1, 1, 0, 0), size(1000, 500, 9000, 9000), size(0, 7, 1, 0)] {
+    for first in [
+        size(80, 24, 640, 408),
+        size(0, 0, 0, 0),
+        size(1, 1, 0, 0),
+        size(1000, 500, 9000, 9000),
+        size(0, 7, 1, 0),
+    ] {
         Case::script(&world, "stty size; read x").size(first).run(|stage| {
             stage.outer.wait_received(4);
             assert_eq!(size_of(&stage.terminal()), first, "{:?}", stage.way);
@@ -100,7 +106,9 @@ fn a_storm_ends_at_the_last_size() {
         storm.push(size(133, 44, 1330, 880));
         stage.outer.storm(&storm);
         wait_size(stage, size(133, 44, 1330, 880));
-        wait_for("the last size in the program", || stage.outer.bytes().ends_with(b"44 133\r\n").then_some(()));
+        wait_for("the last size in the program", || {
+            stage.outer.bytes().ends_with(b"44 133\r\n").then_some(())
+        });
         stage.send("\r");
     });
 }

@@ -1,5 +1,5 @@
-//! Inside other programs that give a terminal: tmux, screen, script(1), ssh. What their window shows, what the program
-//! finds, and its exit code are as without hopty.
+//! Inside other programs that give a terminal: tmux, screen, script(1), ssh. What their window shows, what
+//! the program finds, and its exit code are as without hopty.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use super::case::{Case, Stage, world};
 use super::needs;
 use super::support::world::World;
 
-/// What is done in each of them: output in colours, a line that is read, a full-screen program where there is one, a size,
-/// and the exit code in the end.
+/// What is done in each of them: output in colours, a line that is read, a full-screen program where there is
+/// one, a size, and the exit code in the end.
 fn script() -> String {
     let pager = if needs("less").is_some() { "less lines; " } else { "" };
     format!(
@@ -45,7 +45,10 @@ fn steps(stage: &mut Stage) {
 /// A file with the line for a shell, so that it needs no quoting in the program around it.
 fn run_within<'w>(world: &'w World, around: impl Fn(&Path) -> String) -> Case<'w> {
     let file = world.root.path().join("inside");
-    Case::around_file(world, &file, &script(), &around(&file)).size(Size::cells(80, 24)).pictures().prepare(&lines)
+    Case::around_file(world, &file, &script(), &around(&file))
+        .size(Size::cells(80, 24))
+        .pictures()
+        .prepare(&lines)
 }
 
 #[test]
@@ -53,9 +56,15 @@ fn tmux() {
     let Some(tmux) = needs("tmux") else { return };
     let world = world();
     let socket = world.root.path().join("tmux");
-    std::fs::write(world.root.path().join("tmux.conf"), "set -g status off\nset -g default-terminal screen-256color\n").unwrap();
+    std::fs::write(
+        world.root.path().join("tmux.conf"),
+        "set -g status off\nset -g default-terminal screen-256color\n",
+    )
+    .unwrap();
     let conf = world.root.path().join("tmux.conf");
-    let line = |file: &Path| format!("{tmux} -S {} -f {} new-session sh {}", socket.display(), conf.display(), file.display());
+    let line = |file: &Path| {
+        format!("{tmux} -S {} -f {} new-session sh {}", socket.display(), conf.display(), file.display())
+    };
     run_within(&world, line).run(steps);
 }
 
@@ -107,7 +116,11 @@ fn server(world: &World) -> Option<Server> {
     std::fs::create_dir(&dir).unwrap();
     let (host, key) = (dir.join("host"), dir.join("key"));
     for path in [&host, &key] {
-        let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path).status().unwrap();
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .arg(path)
+            .status()
+            .unwrap();
         assert!(made.success());
     }
     // A port that was free a moment ago.
@@ -136,7 +149,13 @@ fn server(world: &World) -> Option<Server> {
 /// What is set on the other side: the world's own places.
 fn settings(world: &World, names: &[&str]) -> String {
     let of = |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
-    world.env.iter().filter(|(name, _)| names.iter().any(|own| name == own)).map(of).collect::<Vec<_>>().join(" ")
+    world
+        .env
+        .iter()
+        .filter(|(name, _)| names.iter().any(|own| name == own))
+        .map(of)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Every verb that drives a session, from another machine, with no terminal there.
@@ -156,7 +175,8 @@ fn verbs_over_ssh() {
             "127.0.0.1",
         ]);
         let hopty = super::support::claude::hopty();
-        let line = format!("cd '{}' && exec env {env} '{}' {words}", world.project.display(), hopty.display());
+        let line =
+            format!("cd '{}' && exec env {env} '{}' {words}", world.project.display(), hopty.display());
         let output = ssh.arg(line).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{words}: {said} {}", String::from_utf8_lossy(&output.stderr));

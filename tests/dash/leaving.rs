@@ -1,4 +1,5 @@
-//! How it ends: by a key, by a signal, with its terminal, and where it does not begin. The terminal is whole afterwards.
+//! How it ends: by a key, by a signal, with its terminal, and where it does not begin. The terminal is whole
+//! afterwards.
 
 use nix::libc;
 
@@ -62,13 +63,21 @@ fn the_shell_gets_its_terminal_back_for_a_while() {
     let mut world = world();
     world.set("PS1", "$ ");
     world.set("H", super::hopty().to_str().unwrap());
-    let mut term = super::Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &world.env, &world.project, (100, 30));
+    let mut term = super::Term::start(
+        "/bin/bash".as_ref(),
+        &["--norc", "--noprofile", "-i"],
+        &world.env,
+        &world.project,
+        (100, 30),
+    );
     term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
     term.send("$H dash\r");
     for _ in 0..3 {
         term.wait_text("No session is running.");
         term.send("\x1a");
-        term.wait_for("the shell", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("Stopped")));
+        term.wait_for("the shell", |screen| {
+            !screen.alternate() && screen.lines().iter().any(|line| line.contains("Stopped"))
+        });
         term.send("clear; fg\r");
     }
     term.wait_text("No session is running.");
@@ -85,7 +94,10 @@ fn where_nothing_can_be_drawn_it_says_so() {
     let piped = world.hopty(&["dash"]);
     assert_eq!(piped.status.code(), Some(2));
     let said = String::from_utf8_lossy(&piped.stderr).into_owned();
-    assert_eq!(said, "hopty: dash: standard input and output must be a terminal\nhint: use `hopty ls` without one\n");
+    assert_eq!(
+        said,
+        "hopty: dash: standard input and output must be a terminal\nhint: use `hopty ls` without one\n"
+    );
     world.set("TERM", "dumb");
     let mut term = dash(&world);
     assert_eq!(term.wait_exit(), 2);

@@ -43,7 +43,9 @@ fn a_host_that_does_not_answer_holds_up_neither_keys_nor_others() {
         wait_chosen(&term, "good");
     }
     kill(host, libc::SIGCONT);
-    term.wait_for("it to answer again", |screen| !screen.lines().iter().any(|line| line.contains("unresponsive")));
+    term.wait_for("it to answer again", |screen| {
+        !screen.lines().iter().any(|line| line.contains("unresponsive"))
+    });
     leave(term);
     end_all(&world);
 }
@@ -59,7 +61,8 @@ fn every_size_is_filled_again_after_a_change() {
         // The last row is the keys', the first one the title's, from edge to edge.
         term.wait_for("it to be drawn again", |screen| {
             let lines = screen.lines();
-            lines.last().is_some_and(|line| line.starts_with("q quit")) && lines[0].trim_start().starts_with("hopty")
+            lines.last().is_some_and(|line| line.starts_with("q quit"))
+                && lines[0].trim_start().starts_with("hopty")
         });
     }
     wait_chosen(&term, "one");

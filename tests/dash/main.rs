@@ -1,5 +1,5 @@
-//! `hopty dash` in a terminal: what it shows of real sessions, what its keys do to them, and that it leaves the terminal as
-//! it found it.
+//! `hopty dash` in a terminal: what it shows of real sessions, what its keys do to them, and that it leaves
+//! the terminal as it found it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,13 +37,16 @@ fn dash_sized(world: &World, size: (u16, u16)) -> Term {
 
 /// Waits until a session is the chosen one.
 fn wait_chosen(term: &Term, name: &str) {
-    term.wait_for(&format!("{name} to be chosen"), |screen| screen.lines().iter().any(|line| line.starts_with(&format!("›{name} "))));
+    term.wait_for(&format!("{name} to be chosen"), |screen| {
+        screen.lines().iter().any(|line| line.starts_with(&format!("›{name} ")))
+    });
 }
 
 /// Waits until so many terminals are attached to a session.
 fn wait_clients(world: &World, name: &str, count: usize) {
     support::wait_for(&format!("{count} clients of {name}"), || {
-        let status: serde_json::Value = serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
+        let status: serde_json::Value =
+            serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
         (status["clients"].as_array()?.len() == count).then_some(())
     });
 }

@@ -80,7 +80,9 @@ fn the_keys_are_explained() {
     term.send("?");
     term.wait_text("attach this terminal to it");
     term.send("x");
-    term.wait_for("the list again", |screen| !screen.lines().iter().any(|line| line.contains("attach this terminal to it")));
+    term.wait_for("the list again", |screen| {
+        !screen.lines().iter().any(|line| line.contains("attach this terminal to it"))
+    });
     leave(term);
 }
 
@@ -111,7 +113,8 @@ fn greeted(script: Script) -> (World, Term) {
 
 #[test]
 fn an_agent_is_given_a_line() {
-    let script = Script::list([Reply::text("Hello.").filling(1000), Reply::text("There is more.").filling(1000)]);
+    let script =
+        Script::list([Reply::text("Hello.").filling(1000), Reply::text("There is more.").filling(1000)]);
     let (world, claude) = greeted(script);
     let term = dash(&world);
     wait_chosen(&term, "proj");
@@ -139,7 +142,10 @@ fn an_agent_is_restarted_from_here() {
     term.wait_text("restart of proj requested");
     world.wait_decision("handoff.consumed", 1);
     term.wait_for("a row with one restart", |screen| {
-        screen.lines().iter().any(|line| line.starts_with("›proj") && line.split_whitespace().any(|word| word == "1"))
+        screen
+            .lines()
+            .iter()
+            .any(|line| line.starts_with("›proj") && line.split_whitespace().any(|word| word == "1"))
     });
     leave(term);
     world.wait_state("idle");

@@ -12,7 +12,8 @@ pub fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
     let rounds = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok());
     let rounds: usize = rounds.unwrap_or(if kind == Kind::Real { 2 } else { 10 });
     let turn_ms = std::env::var("HOPTY_TEST_TURN_MS").ok().and_then(|n| n.parse().ok()).unwrap_or(700);
-    let script = Script::each(move |_, n| Reply::text(format!("Answer {n}.")).after_ms(turn_ms).filling(1000));
+    let script =
+        Script::each(move |_, n| Reply::text(format!("Answer {n}.")).after_ms(turn_ms).filling(1000));
     let Some(world) = World::new(kind, script) else { return };
     start(&world, &[]);
     for n in 0..rounds {
@@ -20,8 +21,11 @@ pub fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
         assert_eq!(world.status()["state"], "busy", "{}", world.story());
         let idle = wait_idle(&world, seq);
         let conversation = idle["conversation"].as_str().unwrap();
-        let answered = |line: &Value| line["type"] == "assistant" && line.to_string().contains(&format!("Answer {n}."));
-        wait_for("the answer in the transcript", || world.transcript(conversation).iter().any(answered).then_some(()));
+        let answered =
+            |line: &Value| line["type"] == "assistant" && line.to_string().contains(&format!("Answer {n}."));
+        wait_for("the answer in the transcript", || {
+            world.transcript(conversation).iter().any(answered).then_some(())
+        });
         assert!(world.api.main_requests().len() == n + 1, "round {n}: one request a turn");
         let screen = world.hopty(&["wait", "proj", &format!("text=Answer {n}\\."), "--timeout", "5s"]);
         assert!(screen.status.success(), "round {n}: idle before the answer was shown");
@@ -31,7 +35,9 @@ pub fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
 }
 
 pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
-    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Read.").filling(1000))) else { return };
+    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Read.").filling(1000))) else {
+        return;
+    };
     start(&world, &[]);
     let lines: Vec<String> = (0..2500).map(|n| format!("line {n} of a long text that is sent")).collect();
     for text in [
@@ -44,7 +50,11 @@ pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
         &lines.join("\n"),
         &"x".repeat(5000),
     ] {
-        let clean: String = text.replace("\u{1b}[201~", "[201~").chars().filter(|c| !c.is_control() || c.is_whitespace()).collect();
+        let clean: String = text
+            .replace("\u{1b}[201~", "[201~")
+            .chars()
+            .filter(|c| !c.is_control() || c.is_whitespace())
+            .collect();
         let seq = submitted(&world, text);
         wait_idle(&world, seq);
         assert_eq!(times_asked(&world, &clean), 1, "{}", &clean[..clean.len().min(60)]);
@@ -59,7 +69,11 @@ pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
 /// A tool that needs a permission.
 fn asks_for_permission() -> Script {
     Script::each(|request, _| {
-        if request.assistant_messages() == 0 { Reply::bash("touch made").filling(1000) } else { Reply::text("Done.").filling(1000) }
+        if request.assistant_messages() == 0 {
+            Reply::bash("touch made").filling(1000)
+        } else {
+            Reply::text("Done.").filling(1000)
+        }
     })
 }
 
@@ -89,23 +103,36 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
 }
 
 pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
-    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(1000))) else { return };
+    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(1000))) else {
+        return;
+    };
     start(&world, &[]);
     world.ask(&["send", "proj", "half a thought"]);
     world.ask(&["wait", "proj", "text=half a thought"]);
     let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
-    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: a draft stands in the prompt box\n", "{}", world.story());
+    assert_eq!(
+        String::from_utf8_lossy(&refused.stdout),
+        "refused: a draft stands in the prompt box\n",
+        "{}",
+        world.story()
+    );
     assert_eq!(refused.status.code(), Some(4));
     world.ask(&["wait", "proj", "text=half a thought$"]);
     assert!(world.api.main_requests().is_empty(), "nothing was submitted");
     world.ask(&["send", "proj", "--keys", "enter"]);
-    wait_for("the draft in a request", || world.api.requests().iter().any(|r| r.contains("half a thought")).then_some(()));
+    wait_for("the draft in a request", || {
+        world.api.requests().iter().any(|r| r.contains("half a thought")).then_some(())
+    });
     end(&world);
 }
 
 pub fn a_busy_claude_queues_what_is_sent(kind: Kind) {
     let script = Script::each(|request, _| {
-        if request.assistant_messages() == 0 { Reply::bash("sleep 3").filling(1000) } else { Reply::text("Done.").filling(1000) }
+        if request.assistant_messages() == 0 {
+            Reply::bash("sleep 3").filling(1000)
+        } else {
+            Reply::text("Done.").filling(1000)
+        }
     });
     let Some(world) = World::new(kind, script) else { return };
     start(&world, &[]);
@@ -114,14 +141,19 @@ pub fn a_busy_claude_queues_what_is_sent(kind: Kind) {
     assert_eq!(result, "queued", "{}", world.story());
     assert!(at > seq);
     assert_eq!(world.status()["state"], "busy");
-    wait_for("the queued prompt in a request", || world.api.requests().iter().any(|r| r.contains("And this, too.")).then_some(()));
+    wait_for("the queued prompt in a request", || {
+        world.api.requests().iter().any(|r| r.contains("And this, too.")).then_some(())
+    });
     wait_idle(&world, at);
     assert_eq!(times_asked(&world, "And this, too."), 1);
     end(&world);
 }
 
 pub fn without_hooks_the_transcript_is_the_proof(kind: Kind) {
-    let Some(world) = World::new(kind, Script::each(|_, n| Reply::text(format!("Answer {n}.")).after_ms(700).filling(1000))) else {
+    let Some(world) = World::new(
+        kind,
+        Script::each(|_, n| Reply::text(format!("Answer {n}.")).after_ms(700).filling(1000)),
+    ) else {
         return;
     };
     let path = world.claude_dir().join("settings.json");

@@ -14,7 +14,8 @@ fn quick() -> Script {
 
 /// Waits for a state after line `since`; the session then.
 fn wait_state(world: &World, state: &str, since: u64) -> Value {
-    serde_json::from_str(&world.ask(&["wait", "proj", state, "--since", &since.to_string(), "--json"])).unwrap()
+    serde_json::from_str(&world.ask(&["wait", "proj", state, "--since", &since.to_string(), "--json"]))
+        .unwrap()
 }
 
 fn seq(world: &World) -> u64 {
@@ -44,7 +45,11 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
     assert_eq!((&blocked["waiting_for"], &blocked["state_from"]), (&"trust".into(), &"screen".into()));
     let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
     assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: Claude shows a dialog (trust)\n");
-    assert_eq!(wait_state(&world, "blocked", 0)["state_since"], blocked["state_since"], "it is blocked as it was");
+    assert_eq!(
+        wait_state(&world, "blocked", 0)["state_since"],
+        blocked["state_since"],
+        "it is blocked as it was"
+    );
     let why = world.ask(&["why", "proj"]);
     assert!(why.ends_with("; the session is now blocked on trust.\n") && why.lines().count() == 1, "{why}");
     let mut restart = world.terminal(&["restart", "proj"]);
@@ -56,7 +61,8 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
 
 /// An interrupt calls no hook.
 pub fn an_interrupted_turn_is_over(kind: Kind) {
-    let script = Script::each(|_, n| Reply::text("Late.").after_ms(if n == 0 { 60_000 } else { 0 }).filling(1000));
+    let script =
+        Script::each(|_, n| Reply::text("Late.").after_ms(if n == 0 { 60_000 } else { 0 }).filling(1000));
     let Some(world) = World::new(kind, script) else { return };
     start(&world, &[]);
     let at = submitted(&world, "Take your time.");
@@ -77,7 +83,10 @@ fn a_session_that_is_just_starting_is_waited_for() {
     let Some(world) = World::new(Kind::StandIn, quick()) else { return };
     for round in 0..4 {
         let mut command = std::process::Command::new(super::support::claude::hopty());
-        command.args(["wait", "proj", "idle", "--timeout", "60s"]).env_clear().envs(world.env.iter().cloned());
+        command
+            .args(["wait", "proj", "idle", "--timeout", "60s"])
+            .env_clear()
+            .envs(world.env.iter().cloned());
         let waits = command.current_dir(&world.project).stderr(std::process::Stdio::piped()).spawn().unwrap();
         start(&world, &[]);
         let done = waits.wait_with_output().unwrap();
@@ -98,7 +107,9 @@ pub fn commands_make_it_busy_and_idle_again(kind: Kind) {
     let compacted = wait_idle(&world, 0);
     assert_eq!(compacted["conversation"], first["conversation"]);
     command(&world, "/clear");
-    wait_for("another conversation", || (world.status()["conversation"] != first["conversation"]).then_some(()));
+    wait_for("another conversation", || {
+        (world.status()["conversation"] != first["conversation"]).then_some(())
+    });
     wait_idle(&world, 0);
     let at = submitted(&world, "Say something else.");
     assert_ne!(wait_idle(&world, at)["conversation"], first["conversation"]);
@@ -113,7 +124,11 @@ pub fn a_command_that_opens_a_panel_is_answered_at_once() {
         let began = std::time::Instant::now();
         command(&world, panel);
         let took = began.elapsed();
-        assert!(took.as_secs() < 20, "{panel} after {took:?}, which is when all hope is given up\n{}", world.ask(&["screen", "proj"]));
+        assert!(
+            took.as_secs() < 20,
+            "{panel} after {took:?}, which is when all hope is given up\n{}",
+            world.ask(&["screen", "proj"])
+        );
         world.ask(&["send", "proj", "--keys", "escape"]);
         wait_for("an empty box", || (submit(&world, "Once more.").0 == "submitted").then_some(()));
         world.wait_state("idle");
@@ -160,7 +175,8 @@ pub fn a_background_shell_keeps_nobody_waiting() {
 
 /// The stand-in asks no questions.
 pub fn a_question_of_the_model_blocks() {
-    let options = json!([{"label": "A", "description": "the first"}, {"label": "B", "description": "the second"}]);
+    let options =
+        json!([{"label": "A", "description": "the first"}, {"label": "B", "description": "the second"}]);
     let input = json!({"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false, "options": options}]});
     let Some(world) = World::new(Kind::Real, once("AskUserQuestion", input)) else { return };
     start(&world, &[]);
@@ -178,7 +194,9 @@ pub fn a_question_of_the_model_blocks() {
 
 /// The stand-in has no plan mode.
 pub fn a_plan_that_waits_for_approval_blocks() {
-    let Some(mut world) = World::new(Kind::Real, once("ExitPlanMode", json!({"plan": "1. Do it."}))) else { return };
+    let Some(mut world) = World::new(Kind::Real, once("ExitPlanMode", json!({"plan": "1. Do it."}))) else {
+        return;
+    };
     world.args.retain(|arg| arg != "--dangerously-skip-permissions");
     start(&world, &["--permission-mode", "plan"]);
     let at = submitted(&world, "Make a plan.");

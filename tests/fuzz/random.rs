@@ -215,7 +215,8 @@ impl Random {
         if self.chance(3) { self.damaged(text.into_bytes()) } else { text.into_bytes() }
     }
 
-    /// JSON lines that were once these: changed, doubled, gone, out of order, glued, torn, with nothing or something between.
+    /// JSON lines that were once these: changed, doubled, gone, out of order, glued, torn, with nothing or
+    /// something between.
     pub fn json_lines(&mut self, sample: &str) -> Vec<u8> {
         let lines: Vec<&str> = sample.lines().collect();
         let from = if self.chance(2) { 0 } else { self.below(lines.len()) };

@@ -49,10 +49,17 @@ fn signal_files() {
         let files = [Some(RestartFile::parse(&bytes)), orchestrator::read(&bytes)];
         for file in files.into_iter().flatten() {
             match &file {
-                RestartFile::Malformed { reason: text } | RestartFile::Requested { checkpoint: text } => assert_plain("signal", text),
-                RestartFile::Bare { dir } => assert!(dir.starts_with('/') && !dir.chars().any(char::is_control), "{dir:?}"),
+                RestartFile::Malformed { reason: text } | RestartFile::Requested { checkpoint: text } => {
+                    assert_plain("signal", text)
+                }
+                RestartFile::Bare { dir } => {
+                    assert!(dir.starts_with('/') && !dir.chars().any(char::is_control), "{dir:?}")
+                }
                 RestartFile::Named { dir, .. } => {
-                    assert!(dir.iter().all(|dir| dir.starts_with('/') && !dir.chars().any(char::is_control)), "{dir:?}");
+                    assert!(
+                        dir.iter().all(|dir| dir.starts_with('/') && !dir.chars().any(char::is_control)),
+                        "{dir:?}"
+                    );
                 }
             }
         }
@@ -93,7 +100,8 @@ fn journals() {
         }
         assert!(decisions(last_session(&journal)).count() <= journal.lines().count());
         let _ = last_explained(&journal);
-        // The same events in a session of their own: what they make is written down, and that can be replayed.
+        // The same events in a session of their own: what they make is written down, and that can be
+        // replayed.
         let mut recorder = Recorder::new(policy.clone());
         let mut lines = recorder.open_line(Stamp(0), WallTime(0), "fuzz");
         let mut now = 0_u64;
@@ -119,12 +127,21 @@ fn hook_payloads() {
             random.json(payload)
         };
         let Ok(payload) = serde_json::from_slice::<Value>(&bytes) else { return };
-        let event = if random.chance(4) { random.words() } else { payload["hook_event_name"].as_str().unwrap_or_default().to_owned() };
+        let event = if random.chance(4) {
+            random.words()
+        } else {
+            payload["hook_event_name"].as_str().unwrap_or_default().to_owned()
+        };
         let call = hooks::read(&event, &payload, Some(&expected));
         assert!(call.tool_uses.len() <= 1000);
-        assert!([&call.hook.mode, &call.hook.error].into_iter().flatten().all(|word| word.chars().count() <= 40));
-        for answer in [HookAnswer::Nothing, HookAnswer::Message { text: random.words() }, HookAnswer::Block { reason: random.words() }]
-        {
+        assert!(
+            [&call.hook.mode, &call.hook.error].into_iter().flatten().all(|word| word.chars().count() <= 40)
+        );
+        for answer in [
+            HookAnswer::Nothing,
+            HookAnswer::Message { text: random.words() },
+            HookAnswer::Block { reason: random.words() },
+        ] {
             let said = hooks::stdout(call.hook.event, &answer, Some("frame"));
             assert!(said.is_empty() || serde_json::from_str::<Value>(&said).is_ok(), "{said}");
         }
@@ -167,8 +184,12 @@ fn configurations() {
     let sample = include_str!("../../fixtures/contract/config.toml");
     let conf = "# of the script\nTHRESHOLD=45\nSNOOZE_DURATION=60\nMODE=x\n";
     fuzz("configuration", |random| {
-        let [user, project, document] = [random.lines(sample), random.lines(sample), random.lines(conf)].map(|bytes| text(&bytes));
-        let env = [("HOPTY_RESTART_MODE".to_owned(), random.words()), ("HOPTY_CONTEXT_PROFILE".to_owned(), "s3".to_owned())];
+        let [user, project, document] =
+            [random.lines(sample), random.lines(sample), random.lines(conf)].map(|bytes| text(&bytes));
+        let env = [
+            ("HOPTY_RESTART_MODE".to_owned(), random.words()),
+            ("HOPTY_CONTEXT_PROFILE".to_owned(), "s3".to_owned()),
+        ];
         let file = |path, text| Some(File { path, text });
         let resolved = config::resolve(&Sources {
             user: file("/home/u/.config/hopty/config.toml", &user),
@@ -222,16 +243,23 @@ fn transcripts() {
         assert_plain("document", &whole);
         assert!(whole.len() < 400_000, "{} bytes", whole.len());
         assert_eq!(Document::parse(&whole).unwrap().render(), whole);
-        let budget = Budget { brief: random.below(12_000), request: random.below(5000), decisions: random.below(20) };
+        let budget =
+            Budget { brief: random.below(12_000), request: random.below(5000), decisions: random.below(20) };
         let words = Words::of(&capture);
         let places = Places::of(&capture, "/home/u/.claude/handoff/records", &capture.id(), true);
-        for brief in [brief(&capture, &words, &places, budget), brief_of_document(&document, "/r/handoff.md", budget)] {
+        for brief in
+            [brief(&capture, &words, &places, budget), brief_of_document(&document, "/r/handoff.md", budget)]
+        {
             assert_plain("brief", &brief);
             assert!(brief.encode_utf16().count() <= 10_000, "{} units", brief.encode_utf16().count());
         }
         assert_plain("prompts", &words.prompts_file());
         let state = State::of(&capture).render();
-        assert!(state.len() < 400_000 && serde_json::from_str::<State>(&state).is_ok(), "{} bytes", state.len());
+        assert!(
+            state.len() < 400_000 && serde_json::from_str::<State>(&state).is_ok(),
+            "{} bytes",
+            state.len()
+        );
     });
 }
 
@@ -242,20 +270,31 @@ fn the_store() {
     fuzz("store", |random| {
         if let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&random.json(sample!("manifest.json"))) {
             let by = "a75e46e7-7917-4554-a745-e11731f87ad0".parse().unwrap();
-            let claim = Claim { by_pid: 1, by_start: 1, session_id: by, at: now, other: serde_json::Map::new() };
+            let claim =
+                Claim { by_pid: 1, by_start: 1, session_id: by, at: now, other: serde_json::Map::new() };
             let session = "proj".parse().ok();
             let lives = random.chance(2);
-            let _ = manifest.pending(session.as_ref(), Some("/home/u/proj"), "/home/u/proj", now, |_, _| lives).cloned();
-            let said = manifest.claim(&id, claim.clone(), |_, _| false).map(drop).map_err(|error| error.to_string());
+            let _ = manifest
+                .pending(session.as_ref(), Some("/home/u/proj"), "/home/u/proj", now, |_, _| lives)
+                .cloned();
+            let said =
+                manifest.claim(&id, claim.clone(), |_, _| false).map(drop).map_err(|error| error.to_string());
             assert_plain("claim", &said.err().unwrap_or_default());
-            let _ = (manifest.consume(&id, &claim.session_id, 1, now), manifest.release(&id, &claim.session_id), manifest.clear(&id));
+            let _ = (
+                manifest.consume(&id, &claim.session_id, 1, now),
+                manifest.release(&id, &claim.session_id),
+                manifest.clear(&id),
+            );
             let _ = (manifest.expire_due(now, |_, _| false), manifest.postpone_expiry(now, now));
             let written = serde_json::to_string(&manifest).unwrap();
             serde_json::from_str::<Manifest>(&written).unwrap();
         }
         match Document::parse(&text(&random.lines(sample!("handoff.md")))) {
             Ok(document) => {
-                assert_plain("brief", &brief_of_document(&document, "/r", Budget { brief: 9500, request: 4000, decisions: 5 }));
+                assert_plain(
+                    "brief",
+                    &brief_of_document(&document, "/r", Budget { brief: 9500, request: 4000, decisions: 5 }),
+                );
                 Document::parse(&document.render()).unwrap();
             }
             Err(error) => assert_plain("document", &error.to_string()),
@@ -272,9 +311,13 @@ fn the_store() {
             }
             Err(error) => assert_plain("registry", &error.to_string()),
         }
-        let yaml = text(&random.lines("# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n"));
+        let yaml = text(
+            &random.lines("# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n"),
+        );
         let _ = state_yaml::status(&yaml);
-        if let Ok(new) = state_yaml::updated(&yaml, &[("status", "handoff_requested"), ("current_task", "a: b")]) {
+        if let Ok(new) =
+            state_yaml::updated(&yaml, &[("status", "handoff_requested"), ("current_task", "a: b")])
+        {
             assert!(new.len() < yaml.len() + 200);
             assert_eq!(state_yaml::status(&new), Some("handoff_requested"), "{new:?}");
         }
@@ -283,7 +326,8 @@ fn the_store() {
 
 #[test]
 fn settings() {
-    let additions: BTreeMap<&str, Value> = [("env", serde_json::json!({"X": "y"})), ("hooks", serde_json::json!({"Stop": []}))].into();
+    let additions: BTreeMap<&str, Value> =
+        [("env", serde_json::json!({"X": "y"})), ("hooks", serde_json::json!({"Stop": []}))].into();
     let additions = additions.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let projects = ["/home/u/proj".to_owned(), "/home/u".to_owned()];
     fuzz("settings", |random| {
@@ -297,7 +341,10 @@ fn settings() {
             assert!(what.len() < 2000, "{what}");
         }
         assert_eq!(before.hash().len(), of("{}").hash().len());
-        let _ = (hooks_disabled([one.as_str(), two.as_str()]), servers::has_memory_keeper(&[(role, &one), (Role::Settings, &two)]));
+        let _ = (
+            hooks_disabled([one.as_str(), two.as_str()]),
+            servers::has_memory_keeper(&[(role, &one), (Role::Settings, &two)]),
+        );
         if let Ok(Some(merged)) = merge(Some(&one), &additions) {
             serde_json::from_str::<serde_json::Map<String, Value>>(&merged).unwrap();
         }
@@ -307,11 +354,16 @@ fn settings() {
 #[test]
 fn status_lines() {
     fuzz("status lines", |random| {
-        let Ok(payload) = serde_json::from_slice::<Value>(&random.json(sample!("statusline.json"))) else { return };
+        let Ok(payload) = serde_json::from_slice::<Value>(&random.json(sample!("statusline.json"))) else {
+            return;
+        };
         let Some(mut line) = StatusLine::read(&payload) else { return };
         let earlier = line.clone();
         line.keep_limits(&earlier, random.next());
-        assert!(line.limits.len() <= 2 * earlier.limits.len() && line.model.is_none_or(|model| model.len() <= 200));
+        assert!(
+            line.limits.len() <= 2 * earlier.limits.len()
+                && line.model.is_none_or(|model| model.len() <= 200)
+        );
     });
 }
 

@@ -68,7 +68,10 @@ const WRITTEN: [&str; 54] = [
 
 /// What was found by random input, and by the laws of the screen: kept for ever.
 const FOUND: [(&str, &[u8]); 5] = [
-    ("a character with 0x9c in it ended a control string, whose question was then in the dump", b"\x1bP$q\xed\x95\x9c"),
+    (
+        "a character with 0x9c in it ended a control string, whose question was then in the dump",
+        b"\x1bP$q\xed\x95\x9c",
+    ),
     ("the same, and what followed was printed", b"\x1bPtmux;\xe2\x9c\x93 printed\x1b\\after"),
     ("a single shift outlived text that was skipped", b"\x1b*0\x1bN\x1b[99H"),
     ("a character that was gone was repeated", b"\x1b[99Hq\r\n\x1b[3b"),
@@ -115,7 +118,11 @@ fn the_screen_model_and_its_dump() {
                 screen.resize(random.below(1200) as u16, random.below(200) as u16);
             }
         }
-        let answers: usize = screen.take_queries().iter().map(|query| reply(query, &TerminalIdentity::new("fuzz")).len()).sum();
+        let answers: usize = screen
+            .take_queries()
+            .iter()
+            .map(|query| reply(query, &TerminalIdentity::new("fuzz")).len())
+            .sum();
         assert!(answers < 1 << 20 && screen.history_len() <= 60);
         let _ = (screen.lines(), screen.undo(), screen.modes());
         let (cols, rows) = screen.size();

@@ -1,5 +1,5 @@
-//! The program itself, with changed files in its home: every verb that reads one ends in time, says nothing that a terminal
-//! would obey, and blames no bug.
+//! The program itself, with changed files in its home: every verb that reads one ends in time, says nothing
+//! that a terminal would obey, and blames no bug.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,7 +17,15 @@ const INPUTS: [Input; 9] = [
         ".local/state/hopty/sessions/proj/session.json",
         sample!("session.json"),
         Random::json,
-        &["ls --all", "ls --all --json", "ls --all --names", "status proj", "status proj --json", "why proj", "context proj"],
+        &[
+            "ls --all",
+            "ls --all --json",
+            "ls --all --names",
+            "status proj",
+            "status proj --json",
+            "why proj",
+            "context proj",
+        ],
     ),
     (
         ".local/state/hopty/sessions/proj/journal.jsonl",
@@ -54,14 +62,24 @@ const INPUTS: [Input; 9] = [
             "handoff recent --transcript .claude/projects/-home-u-proj/5450e68b-83d4-47c0-9c2f-e6b0117e1081.jsonl",
         ],
     ),
-    (".claude/channel-registry.json", sample!("registry.json"), Random::json, &["channel", "channel list", "channel list --json"]),
+    (
+        ".claude/channel-registry.json",
+        sample!("registry.json"),
+        Random::json,
+        &["channel", "channel list", "channel list --json"],
+    ),
     (
         ".config/hopty/config.toml",
         include_str!("../../fixtures/contract/config.toml"),
         Random::lines,
         &["config", "config check", "config --json", "check"],
     ),
-    (".hopty.toml", include_str!("../../fixtures/contract/config.toml"), Random::lines, &["config", "config check", "check"]),
+    (
+        ".hopty.toml",
+        include_str!("../../fixtures/contract/config.toml"),
+        Random::lines,
+        &["config", "config check", "check"],
+    ),
     (".claude/settings.json", sample!("settings.json"), Random::json, &["check", "check --json"]),
 ];
 
@@ -105,7 +123,8 @@ fn every_verb_that_reads_a_file() {
     }
     put(home, &format!("{SESSION}/lock"), b"");
     for place in [".local/state/hopty", ".local/state/hopty/sessions", SESSION, ".claude/handoff"] {
-        std::fs::set_permissions(home.join(place), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::set_permissions(home.join(place), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .unwrap();
     }
     let stdin = home.join("stdin");
     fuzz_some("verbs", 1000, |random| {

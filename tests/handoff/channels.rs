@@ -29,11 +29,20 @@ fn registry(world: &World) -> std::path::PathBuf {
 fn item_054_the_channel_of_a_path_or_of_this_directory() {
     let world = world();
     assert_eq!(world.ask(&["channel"]), "global\n");
-    assert_eq!(json_of(&world, &["channel", "--json"]), json!({"channel": "global", "dir": world.project, "entry": null}));
+    assert_eq!(
+        json_of(&world, &["channel", "--json"]),
+        json!({"channel": "global", "dir": world.project, "entry": null})
+    );
     std::fs::create_dir_all(world.project.join("deep/er")).unwrap();
     world.ask(&["channel", "set", "bridge"]);
     world.ask(&["channel", "set", "tunnel", "deep"]);
-    for (path, name) in [(".", "bridge"), ("deep", "tunnel"), ("deep/er", "tunnel"), ("deep/not-there", "tunnel"), ("..", "global")] {
+    for (path, name) in [
+        (".", "bridge"),
+        ("deep", "tunnel"),
+        ("deep/er", "tunnel"),
+        ("deep/not-there", "tunnel"),
+        ("..", "global"),
+    ] {
         assert_eq!(world.ask(&["channel", path]), format!("{name}\n"), "{path}");
     }
     let typo = world.hopty(&["channel", "lst"]);
@@ -57,10 +66,15 @@ fn links_are_resolved_on_both_sides() {
     symlink(&world.project, &link).unwrap();
     world.ask(&["channel", "set", "linked", link.to_str().unwrap()]);
     assert_eq!(channel_in(&world, &world.project), "linked");
-    std::fs::write(registry(&world), json!({"registry": {link.to_str().unwrap(): "other"}}).to_string()).unwrap();
+    std::fs::write(registry(&world), json!({"registry": {link.to_str().unwrap(): "other"}}).to_string())
+        .unwrap();
     assert_eq!(channel_in(&world, &world.project), "other");
     world.ask(&["channel", "set", "third"]);
-    assert_eq!(json_of(&world, &["channel", "list", "--json"]).as_array().unwrap().len(), 1, "the same directory once");
+    assert_eq!(
+        json_of(&world, &["channel", "list", "--json"]).as_array().unwrap().len(),
+        1,
+        "the same directory once"
+    );
     assert_eq!(channel_in(&world, &link), "third");
 }
 
@@ -99,13 +113,17 @@ fn item_064_a_channel_that_changes_is_the_new_one_from_then_on() {
         let id = world.wait_decision("handoff.saved", n)["handoff"].as_str().unwrap().to_owned();
         world.wait_decision("handoff.consumed", n);
         world.wait_state("idle");
-        assert_eq!(json_of(&world, &["handoff", "list", "--all", "--channel", channel, "--json"])[0]["id"], id);
+        assert_eq!(
+            json_of(&world, &["handoff", "list", "--all", "--channel", channel, "--json"])[0]["id"],
+            id
+        );
         assert_eq!(world.status()["channel"], channel);
     }
     world.leave(term);
 }
 
-/// What the second document has a person verify by hand: the channel, that the figure is watched, and which Claude runs.
+/// What the second document has a person verify by hand: the channel, that the figure is watched, and which
+/// Claude runs.
 #[test]
 fn item_065_channel_figure_and_the_claude_that_runs_are_one_verb_away() {
     let world = world();
@@ -116,7 +134,11 @@ fn item_065_channel_figure_and_the_claude_that_runs_are_one_verb_away() {
     assert_eq!(status["context"]["tokens"], 3000);
     assert_eq!(world.ask(&["context", "--status"]), "OK\n");
     let runs = std::fs::read(format!("/proc/{}/cmdline", status["pid"])).unwrap();
-    assert!(String::from_utf8_lossy(&runs).contains("--model\0claude-sonnet-4-5") && status["command"][0] == "claude", "{status}");
+    assert!(
+        String::from_utf8_lossy(&runs).contains("--model\0claude-sonnet-4-5")
+            && status["command"][0] == "claude",
+        "{status}"
+    );
     world.leave(term);
 }
 
@@ -124,7 +146,9 @@ fn item_065_channel_figure_and_the_claude_that_runs_are_one_verb_away() {
 fn a_hostile_registry_is_left_as_it_is() {
     let world = world();
     let deep = "[".repeat(100_000);
-    for content in ["", "{", "[]", "{\"registry\":[]}", "\0\0", "{\"registry\":{\"/\":", &deep, &" ".repeat(2 << 20)] {
+    for content in
+        ["", "{", "[]", "{\"registry\":[]}", "\0\0", "{\"registry\":{\"/\":", &deep, &" ".repeat(2 << 20)]
+    {
         std::fs::write(registry(&world), content).unwrap();
         for args in [&["channel"][..], &["channel", "list"], &["channel", "set", "x"]] {
             fails(&world, args, 125);
@@ -132,7 +156,10 @@ fn a_hostile_registry_is_left_as_it_is() {
         assert_eq!(std::fs::read_to_string(registry(&world)).unwrap(), content);
         talk(&world, ID, "Go on.");
         let output = world.hopty(&["handoff", "create"]);
-        assert!(output.status.success() && text(&output.stderr).contains("using channel global"), "{output:?}");
+        assert!(
+            output.status.success() && text(&output.stderr).contains("using channel global"),
+            "{output:?}"
+        );
     }
     let odd = json!({"registry": {"/": "../../x", "relative": "r", "/..": "up", "": "empty", "/x\u{1b}[2J": "esc"}, "mine": [1, 2]});
     std::fs::write(registry(&world), odd.to_string()).unwrap();

@@ -11,7 +11,12 @@ fn run(world: &World, line: &str) -> String {
     let bin = claude::hopty();
     let path = format!("{}:{}", bin.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
-    command.args(["-c", line]).env_clear().envs(world.env.iter().cloned()).env("PATH", path).current_dir(&world.project);
+    command
+        .args(["-c", line])
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .env("PATH", path)
+        .current_dir(&world.project);
     let output = command.output().unwrap();
     match output.status.code() {
         Some(0) => text(&output.stdout),
@@ -23,7 +28,9 @@ fn run(world: &World, line: &str) -> String {
 /// The same with the page's directory and time in place of this run's.
 fn as_on_the_page(world: &World, shown: &str) -> String {
     let mut out = shown.replace(world.project.to_str().unwrap(), "/home/u/proj");
-    while let Some(at) = out.match_indices("HO-").map(|(at, _)| at).find(|at| !out[*at..].starts_with("HO-20261120-142950-")) {
+    while let Some(at) =
+        out.match_indices("HO-").map(|(at, _)| at).find(|at| !out[*at..].starts_with("HO-20261120-142950-"))
+    {
         out.replace_range(at..at + "HO-20261120-142950-".len(), "HO-20261120-142950-");
     }
     out

@@ -29,7 +29,10 @@ fn the_line_is_that_of_the_contract() {
     let world = world();
     let path = transcript(&world, ID, &answer(&world, 164_000));
     let line = world.ask(&["context", path.to_str().unwrap()]);
-    assert_eq!(line, "82 % of 200000 tokens (164000), level handoff; tokens: transcript, window: model_table\n");
+    assert_eq!(
+        line,
+        "82 % of 200000 tokens (164000), level handoff; tokens: transcript, window: model_table\n"
+    );
     let object = json_of(&world, &["context", path.to_str().unwrap(), "--json"]);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["at", "bytes", "level", "percent", "tokens", "tokens_from", "window", "window_from"]);
@@ -45,9 +48,14 @@ fn levels_by_size(profile: &str, sizes: &[(u64, &str)]) {
     for (kb, level) in sizes {
         let more = usize::try_from(kb * 1024).unwrap() - talk.len();
         let (begin, end) = ("{\"type\":\"padding\",\"text\":\"", "\"}\n");
-        std::fs::write(&path, format!("{talk}{begin}{}{end}", "x".repeat(more - begin.len() - end.len()))).unwrap();
+        std::fs::write(&path, format!("{talk}{begin}{}{end}", "x".repeat(more - begin.len() - end.len())))
+            .unwrap();
         let object = json_of(&world, &["context", path.to_str().unwrap(), "--json"]);
-        assert_eq!((&object["bytes"], &object["level"]), (&json!(kb * 1024), &json!(level)), "{profile}, {kb} KB");
+        assert_eq!(
+            (&object["bytes"], &object["level"]),
+            (&json!(kb * 1024), &json!(level)),
+            "{profile}, {kb} KB"
+        );
     }
 }
 
@@ -55,7 +63,15 @@ fn levels_by_size(profile: &str, sizes: &[(u64, &str)]) {
 fn item_024_the_first_document_s_sizes_reach_its_levels() {
     levels_by_size(
         "s0",
-        &[(1299, "ok"), (1300, "ask"), (1499, "ask"), (1500, "warn"), (1699, "warn"), (1700, "handoff"), (1900, "handoff")],
+        &[
+            (1299, "ok"),
+            (1300, "ask"),
+            (1499, "ask"),
+            (1500, "warn"),
+            (1699, "warn"),
+            (1700, "handoff"),
+            (1900, "handoff"),
+        ],
     );
     levels_by_size("default", &[(1700, "ok")]);
 }
@@ -71,14 +87,21 @@ fn windows_models_and_sub_agents() {
     let world = world();
     let read = |lines: &[Value]| {
         let object = figure(&world, lines);
-        (object["tokens"].as_u64().unwrap(), object["window"].as_u64().unwrap(), object["window_from"].as_str().unwrap().to_owned())
+        (
+            object["tokens"].as_u64().unwrap(),
+            object["window"].as_u64().unwrap(),
+            object["window_from"].as_str().unwrap().to_owned(),
+        )
     };
     let table = "model_table".to_owned();
     let model = |lines, name: &str| with(lines, |line| line["message"]["model"] = json!(name));
     assert_eq!(read(&answer(&world, 50_000)), (50_000, 200_000, table.clone()));
     assert_eq!(read(&model(answer(&world, 50_000), "claude-opus-5-5")), (50_000, 1_000_000, table.clone()));
     // The name lacks `[1m]`; more tokens than fit prove it.
-    assert_eq!(read(&model(answer(&world, 460_000), "claude-opus-4-8")), (460_000, 1_000_000, "assumed".to_owned()));
+    assert_eq!(
+        read(&model(answer(&world, 460_000), "claude-opus-4-8")),
+        (460_000, 1_000_000, "assumed".to_owned())
+    );
     assert_eq!(read(&model(answer(&world, 60_000), "claude-new")), (60_000, 200_000, "assumed".to_owned()));
     // The model was changed on the way: the last one's window counts.
     let mut changed = answer(&world, 50_000);
@@ -124,7 +147,12 @@ fn explain_names_every_source_in_its_order() {
         ["transcript file", "statusline", "transcript", "bytes", "model table", "Claude's screen", "levels"],
         "{said}"
     );
-    assert!(said.contains("(it was named)") && said.contains("164000 tokens, ") && said.contains(" old: tokens taken: "), "{said}");
+    assert!(
+        said.contains("(it was named)")
+            && said.contains("164000 tokens, ")
+            && said.contains(" old: tokens taken: "),
+        "{said}"
+    );
     assert!(said.ends_with("levels: ask at 60 %, warn at 70 %, handoff at 80 %, hard at 90 %\n"), "{said}");
     let bare = with(answer(&world, 1000), |line| line["message"]["usage"] = Value::Null);
     let object = figure(&world, &bare);
@@ -212,9 +240,14 @@ fn item_099_the_lines_of_an_orchestrator() {
     let said = world.ask(&["context", path, "--status", "--explain"]);
     assert_eq!(said, "WARNING\nToken usage: 72% - approaching limit\n");
     let said = world.ask(&["handoff", "fit", "8000", "--phase", "3", "--of", path]);
-    assert_eq!(said, "Checking if Phase 3 fits...\nEstimated: 8,000 tokens, Available: 56,000\nContinuing...\n");
+    assert_eq!(
+        said,
+        "Checking if Phase 3 fits...\nEstimated: 8,000 tokens, Available: 56,000\nContinuing...\n"
+    );
     transcript(&world, ID, &answer(&world, 164_000));
-    assert!(world.ask(&["context", path, "--status", "--explain"]).ends_with("\nToken limit reached (82%)\n"));
+    assert!(
+        world.ask(&["context", path, "--status", "--explain"]).ends_with("\nToken limit reached (82%)\n")
+    );
 }
 
 #[test]
@@ -236,11 +269,16 @@ fn fit_says_so_by_its_exit_code_too() {
 
 /// The payload that Claude would give its status line.
 fn status_line(world: &World, conversation: &Value, tokens: Option<u64>, window: u64) {
-    let usage = tokens.map(|tokens| json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "output_tokens": 3}));
+    let usage = tokens.map(
+        |tokens| json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "output_tokens": 3}),
+    );
     let payload = json!({"session_id": conversation, "context_window": {"context_window_size": window, "current_usage": usage}});
     let mut command = Command::new(claude::hopty());
     command.arg("statusline").env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
-    command.env("HOPTY_SOCKET", world.state_dir().join("run/proj.sock")).env("HOPTY_RUN", "1").env("HOPTY_SESSION", "proj");
+    command
+        .env("HOPTY_SOCKET", world.state_dir().join("run/proj.sock"))
+        .env("HOPTY_RUN", "1")
+        .env("HOPTY_SESSION", "proj");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());

@@ -1,4 +1,5 @@
-//! Handoffs that are not what they seem, and stores that cannot be used: refused with a reason, and nothing lost.
+//! Handoffs that are not what they seem, and stores that cannot be used: refused with a reason, and nothing
+//! lost.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -31,11 +32,22 @@ fn a_document_of_another_handoff_is_refused() {
     std::fs::copy(document(&world, &first), document(&world, &second)).unwrap();
     let text = std::fs::read_to_string(manifest_path(&world)).unwrap();
     let entry = |id: &str| {
-        json_of(&world, &["handoff", "list", "--all", "--json"]).as_array().unwrap().iter().find(|e| e["id"] == id).unwrap().clone()
+        json_of(&world, &["handoff", "list", "--all", "--json"])
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|e| e["id"] == id)
+            .unwrap()
+            .clone()
     };
-    let (old, new) = (entry(&second)["sha256"].as_str().unwrap().to_owned(), entry(&first)["sha256"].as_str().unwrap().to_owned());
+    let (old, new) = (
+        entry(&second)["sha256"].as_str().unwrap().to_owned(),
+        entry(&first)["sha256"].as_str().unwrap().to_owned(),
+    );
     std::fs::write(manifest_path(&world), text.replace(&old, &new)).unwrap();
-    assert!(fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}")));
+    assert!(
+        fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}"))
+    );
 }
 
 #[test]
@@ -61,7 +73,10 @@ fn item_026_a_document_that_vanished_is_said_to_be_gone() {
             let (out, err) = (text(&output.stdout), text(&output.stderr));
             match output.status.code() {
                 Some(0) => assert!(out.contains(&id) && out.contains("Build the bridge."), "{out}"),
-                code => assert!(code == Some(4) && out.is_empty() && err.contains("its file is gone"), "{code:?} {out} {err}"),
+                code => assert!(
+                    code == Some(4) && out.is_empty() && err.contains("its file is gone"),
+                    "{code:?} {out} {err}"
+                ),
             }
         }
     });
@@ -111,7 +126,10 @@ fn a_corrupt_or_future_manifest_is_kept_aside_and_told() {
     ] {
         std::fs::write(manifest_path(&world), text).unwrap();
         let output = world.hopty(&["handoff", "list"]);
-        assert!(output.status.success() && self::text(&output.stderr).contains("cannot be read"), "{text:?}: {output:?}");
+        assert!(
+            output.status.success() && self::text(&output.stderr).contains("cannot be read"),
+            "{text:?}: {output:?}"
+        );
         assert_eq!(std::fs::read_to_string(manifest_path(&world)).unwrap(), text, "reading changes nothing");
         let output = world.hopty(&["handoff", "create"]);
         assert!(output.status.success(), "{text:?}: {output:?}");
@@ -120,7 +138,12 @@ fn a_corrupt_or_future_manifest_is_kept_aside_and_told() {
         assert!(!self::text(&output.stderr).contains("hopty:"), "told once: {output:?}");
     }
     let names = std::fs::read_dir(world.claude_dir().join("handoff")).unwrap();
-    assert_eq!(names.filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().contains(".corrupt-")).count(), 6);
+    assert_eq!(
+        names
+            .filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().contains(".corrupt-"))
+            .count(),
+        6
+    );
 }
 
 #[test]
@@ -142,21 +165,35 @@ fn item_029_a_directory_that_cannot_be_written_loses_nothing() {
         let output = run(&["handoff", "create"]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(125), "{said}");
-        assert!(said.contains("Permission denied") && said.contains(dir.to_str().unwrap()) && said.contains("hint: "), "{said}");
+        assert!(
+            said.contains("Permission denied")
+                && said.contains(dir.to_str().unwrap())
+                && said.contains("hint: "),
+            "{said}"
+        );
         let output = run(&["handoff", "show"]);
         assert!(output.status.success() && text(&output.stdout).contains(&id), "{}", text(&output.stderr));
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
-    std::fs::set_permissions(world.claude_dir().join("handoff"), std::fs::Permissions::from_mode(0o500)).unwrap();
+    std::fs::set_permissions(world.claude_dir().join("handoff"), std::fs::Permissions::from_mode(0o500))
+        .unwrap();
     let output = run(&["handoff", "load"]);
     assert_eq!(output.status.code(), Some(125), "{}", text(&output.stderr));
-    // Neither half a record nor a claim that nobody holds was left, and what was there is loaded when it can be.
-    let records: Vec<_> =
-        std::fs::read_dir(world.claude_dir().join("handoff/records")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    // Neither half a record nor a claim that nobody holds was left, and what was there is loaded when it can
+    // be.
+    let records: Vec<_> = std::fs::read_dir(world.claude_dir().join("handoff/records"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
     assert_eq!(records, [id.as_str()]);
-    std::fs::set_permissions(world.claude_dir().join("handoff"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::set_permissions(world.claude_dir().join("handoff"), std::fs::Permissions::from_mode(0o700))
+        .unwrap();
     let output = run(&["handoff", "load"]);
-    assert!(output.status.success() && text(&output.stdout).contains("Build the bridge."), "{}", text(&output.stderr));
+    assert!(
+        output.status.success() && text(&output.stdout).contains("Build the bridge."),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]

@@ -19,7 +19,10 @@ fn item_007_loading_prints_the_frame_that_the_next_conversation_gets() {
         )),
         "{frame}"
     );
-    assert!(frame.ends_with(&format!("\n=== END HANDOFF === {word}\n")) && frame.contains("Build the bridge."), "{frame}");
+    assert!(
+        frame.ends_with(&format!("\n=== END HANDOFF === {word}\n")) && frame.contains("Build the bridge."),
+        "{frame}"
+    );
     assert_eq!(world.ask(&["handoff", "show", &id, "--frame"]), frame);
 }
 
@@ -44,7 +47,10 @@ fn item_017_the_manifest_has_the_fields_of_the_source_document_and_the_contract(
     assert_eq!((current["id"].as_str(), current["session_id"].as_str()), (Some(id.as_str()), Some(ID)));
     assert_eq!((&current["type"], &current["status"]), (&json!("manual"), &json!("active")));
     assert_eq!(current["working_dir"], json!(world.project));
-    assert!(current["created_at"].as_str().unwrap().ends_with('Z') && current["created_by_pid"].as_u64().unwrap() > 1);
+    assert!(
+        current["created_at"].as_str().unwrap().ends_with('Z')
+            && current["created_by_pid"].as_u64().unwrap() > 1
+    );
     let contract: Value = serde_json::from_str(
         r#"{"id":0,"session_id":0,"created_at":0,"created_by_pid":0,"working_dir":0,"type":0,"status":0,"hopty_session":0,"predecessor":0,
             "sha256":0,"brief_sha256":0,"expires_at":0,"claim":0,"consumed_at":0,"consumed_by_pid":0,"consumed_by_session":0,"project":0}"#,
@@ -78,7 +84,10 @@ fn item_019_current_md_is_the_document_with_its_six_headers() {
         "\n## Recent Activity\n\n```text\nPERSON: Build the bridge.\n\nCLAUDE: It is done.\n```\n",
         "\n## Instructions for Claude\n\n1. ",
     ] {
-        rest = rest.find(part).map(|at| &rest[at + part.len() - 1..]).unwrap_or_else(|| panic!("no {part:?} in {rest}"));
+        rest = rest
+            .find(part)
+            .map(|at| &rest[at + part.len() - 1..])
+            .unwrap_or_else(|| panic!("no {part:?} in {rest}"));
     }
     assert_eq!(world.ask(&["handoff", "show", &id]), current);
     let path = world.ask(&["handoff", "path"]);
@@ -109,7 +118,10 @@ fn item_033_every_function_of_the_library_is_a_verb() {
     assert_eq!(manifest(&world)["current"]["claim"]["session_id"], OTHER);
     // extract_recent_context.
     assert_eq!(world.ask(&["handoff", "recent", "-n", "1"]), "CLAUDE: It is done.\n");
-    assert_eq!(json_of(&world, &["handoff", "recent", "--json"])[0], json!({"role": "user", "text": "Build the bridge."}));
+    assert_eq!(
+        json_of(&world, &["handoff", "recent", "--json"])[0],
+        json!({"role": "user", "text": "Build the bridge."})
+    );
     // write_session_file, get_current_session_id, get_current_transcript_path, clear_session_file.
     let file = world.claude_dir().join(".current-session");
     assert_eq!(world.ask(&["handoff", "session", "--id", "--write"]).trim(), ID);
@@ -140,7 +152,10 @@ fn item_023_locks_of_scripts_and_files_are_private() {
     assert_eq!(pid, std::process::id().to_string());
     assert!((before..=seconds()).contains(&since.parse::<u64>().unwrap()), "{said}");
     assert_eq!((mode(&lock), mode(&lock.join("pid"))), (0o700, 0o600));
-    assert!(fails(&world, &["handoff", "create"], 125).contains(&format!("pid {pid}")), "hopty keeps out of it");
+    assert!(
+        fails(&world, &["handoff", "create"], 125).contains(&format!("pid {pid}")),
+        "hopty keeps out of it"
+    );
     drop(held);
     assert!(!lock.exists());
     for file in ["global.manifest.json", "global-CURRENT.md", ".lock"] {
@@ -167,8 +182,16 @@ fn the_session_file_leads_to_a_conversation_where_nothing_better_does() {
     let elsewhere = world.home.join("t.jsonl");
     let file = world.claude_dir().join(".current-session");
     fails(&world, &["handoff", "session"], 3);
-    // Nothing else leads to a conversation, so the file does; not when it names what is not there, or is nonsense.
-    for content in ["", "x", ":", &format!("{ID}:"), &format!("{ID}:/not/there"), &format!("../../x:{}", elsewhere.display())] {
+    // Nothing else leads to a conversation, so the file does; not when it names what is not there, or is
+    // nonsense.
+    for content in [
+        "",
+        "x",
+        ":",
+        &format!("{ID}:"),
+        &format!("{ID}:/not/there"),
+        &format!("../../x:{}", elsewhere.display()),
+    ] {
         std::fs::write(&file, content).unwrap();
         fails(&world, &["handoff", "session"], 3);
     }

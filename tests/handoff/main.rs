@@ -1,4 +1,5 @@
-//! The store of handoffs, the context figure and the channels, through their verbs, each test in a home of its own.
+//! The store of handoffs, the context figure and the channels, through their verbs, each test in a home of
+//! its own.
 
 #![allow(clippy::unwrap_used)]
 

@@ -12,7 +12,10 @@ fn item_008_one_consumer_at_a_time_and_the_manifest_says_who() {
     world.ask(&["handoff", "load", &id, "--session", OTHER]);
     let claim = &manifest(&world)["current"]["claim"];
     assert_eq!(claim["session_id"], OTHER);
-    assert!(hopty::sys::process::is_alive(claim["by_pid"].as_u64().unwrap() as u32, claim["by_start"].as_u64().unwrap()));
+    assert!(hopty::sys::process::is_alive(
+        claim["by_pid"].as_u64().unwrap() as u32,
+        claim["by_start"].as_u64().unwrap()
+    ));
     assert!(fails(&world, &["handoff", "load", &id], 4).contains("is being loaded by pid"));
     assert!(fails(&world, &["handoff", "load"], 1).contains("no handoff waits"));
     let listed = world.ask(&["handoff", "list"]);
@@ -82,8 +85,13 @@ fn words_for_a_handoff() {
     world.ask(&["handoff", "create", "--channel", "other"]);
     let said = fails(&world, &["handoff", "show", "HO-2"], 2);
     assert!(said.contains("2 handoffs begin so") && said.contains(&id), "{said}");
-    assert_eq!(json_of(&world, &["handoff", "show", "HO-2", "--channel", "global", "--json"])["id"], json!(id));
-    for (word, code) in [("../../etc/passwd", 2), ("HO-20200101-000000-c74cc080", 1), ("*", 2), ("chk-20200101-000000", 1)] {
+    assert_eq!(
+        json_of(&world, &["handoff", "show", "HO-2", "--channel", "global", "--json"])["id"],
+        json!(id)
+    );
+    for (word, code) in
+        [("../../etc/passwd", 2), ("HO-20200101-000000-c74cc080", 1), ("*", 2), ("chk-20200101-000000", 1)]
+    {
         fails(&world, &["handoff", "show", word], code);
     }
     let output = world.hopty(&["handoff", "show", "HO-20200101-000000-c74cc080", "--json"]);
@@ -101,7 +109,10 @@ fn a_summary_is_put_in_and_bounded() {
     let shown = world.ask(&["handoff", "show", id.trim()]);
     assert!(shown.contains("The piers stand") && shown.contains("<!-- TYPE: signal -->"), "{shown}");
     std::fs::write(&file, "x".repeat(40_000)).unwrap();
-    assert!(fails(&world, &["handoff", "create", "--summary-file", file.to_str().unwrap()], 2).contains("longer than"));
+    assert!(
+        fails(&world, &["handoff", "create", "--summary-file", file.to_str().unwrap()], 2)
+            .contains("longer than")
+    );
     fails(&world, &["handoff", "create", "--type", "magic"], 2);
     fails(&world, &["handoff", "create", "--transcript", "/nowhere/x.jsonl"], 1);
 }
@@ -115,14 +126,28 @@ fn redactions_name_the_places_and_never_the_secret() {
         world.ask(&["handoff", "create"]).trim().to_owned()
     };
     let shown = world.ask(&["handoff", "show", &id, "--redactions"]);
-    assert!(shown.lines().any(|line| line.starts_with("handoff.md:") && line.contains(": GitHub token: ")), "{shown}");
-    assert!(shown.contains("\ntranscript.jsonl.gz:1: GitHub token: ") && shown.contains("[redacted: GitHub token]"), "{shown}");
-    for args in [&["handoff", "show", &id, "--redactions"][..], &["handoff", "show", &id], &["handoff", "show", &id, "--frame"]] {
+    assert!(
+        shown.lines().any(|line| line.starts_with("handoff.md:") && line.contains(": GitHub token: ")),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\ntranscript.jsonl.gz:1: GitHub token: ")
+            && shown.contains("[redacted: GitHub token]"),
+        "{shown}"
+    );
+    for args in [
+        &["handoff", "show", &id, "--redactions"][..],
+        &["handoff", "show", &id],
+        &["handoff", "show", &id, "--frame"],
+    ] {
         assert!(!world.ask(args).contains(secret), "{args:?}");
     }
     let json = json_of(&world, &["handoff", "show", &id, "--redactions", "--json"]);
     let last = json.as_array().unwrap().last().unwrap();
-    assert_eq!((&last["file"], &last["line"], &last["kind"]), (&json!("transcript.jsonl.gz"), &json!(1), &json!("GitHub token")));
+    assert_eq!(
+        (&last["file"], &last["line"], &last["kind"]),
+        (&json!("transcript.jsonl.gz"), &json!(1), &json!("GitHub token"))
+    );
     world.ask(&["handoff", "clear"]);
     let id = create(&world);
     assert_eq!(world.ask(&["handoff", "show", &id, "--redactions"]), "");
@@ -133,7 +158,9 @@ fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
     let world = world();
     let id = create(&world);
     let mut holder = Holder::new();
-    let load = |id: &str| world.ask(&["handoff", "load", id, "--session", OTHER, "--pid", &holder.pid().to_string()]);
+    let load = |id: &str| {
+        world.ask(&["handoff", "load", id, "--session", OTHER, "--pid", &holder.pid().to_string()])
+    };
     load(&id);
     let answered_at = |at: hopty::core::time::WallTime, sidechain: bool| {
         let mut lines = exchange(&world, OTHER, "Go on.", "Going on.", 9000);
@@ -143,12 +170,19 @@ fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
         json_of(&world, &["handoff", "list", "--all", "--json"])[0]["status"].clone()
     };
     let now = hopty::sys::clock::Clock::wall();
-    assert_eq!(answered_at(hopty::core::time::WallTime(now.0 - 60_000), false), "active", "an answer of before");
+    assert_eq!(
+        answered_at(hopty::core::time::WallTime(now.0 - 60_000), false),
+        "active",
+        "an answer of before"
+    );
     assert_eq!(answered_at(now.after(60_000), true), "active", "a sub-agent's");
     assert_eq!(answered_at(now.after(60_000), false), "consumed");
     holder.end();
     let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
-    assert_eq!((&entry["consumed_by_session"], &entry["consumed_by_pid"]), (&json!(OTHER), &json!(holder.pid())));
+    assert_eq!(
+        (&entry["consumed_by_session"], &entry["consumed_by_pid"]),
+        (&json!(OTHER), &json!(holder.pid()))
+    );
     fails(&world, &["handoff", "load", &id], 1);
 }
 
@@ -160,7 +194,9 @@ fn of_many_loaders_one_gets_it() {
         let loaders: Vec<_> = (0..16)
             .map(|_| {
                 let (world, id) = (&world, &id);
-                scope.spawn(move || world.hopty(&["handoff", "load", id, "--pid", &std::process::id().to_string()]))
+                scope.spawn(move || {
+                    world.hopty(&["handoff", "load", id, "--pid", &std::process::id().to_string()])
+                })
             })
             .collect();
         let outputs: Vec<_> = loaders.into_iter().map(|loader| loader.join().unwrap()).collect();
@@ -180,14 +216,21 @@ fn item_006_what_is_loaded_is_active_young_and_its_file_has_its_id_and_it_is_kep
     let manifest = manifest(&world);
     assert_eq!((&manifest["current"]["id"], &manifest["history"][0]["id"]), (&json!(second), &json!(first)));
     assert_eq!(manifest["history"][0]["status"], "cleared");
-    assert!(fails(&world, &["handoff", "load", &first], 1).contains("is cleared"), "only an active one is loaded");
+    assert!(
+        fails(&world, &["handoff", "load", &first], 1).contains("is cleared"),
+        "only an active one is loaded"
+    );
     // Its file has its id: with that of another it is refused, and not claimed.
     let file = |id: &str| world.claude_dir().join("handoff/records").join(id).join("handoff.md");
-    let (whole, text) = (std::fs::read(file(&second)).unwrap(), std::fs::read_to_string(manifest_path(&world)).unwrap());
-    let (old, new) = (manifest["current"]["sha256"].as_str().unwrap(), manifest["history"][0]["sha256"].as_str().unwrap());
+    let (whole, text) =
+        (std::fs::read(file(&second)).unwrap(), std::fs::read_to_string(manifest_path(&world)).unwrap());
+    let (old, new) =
+        (manifest["current"]["sha256"].as_str().unwrap(), manifest["history"][0]["sha256"].as_str().unwrap());
     std::fs::copy(file(&first), file(&second)).unwrap();
     std::fs::write(manifest_path(&world), text.replace(old, new)).unwrap();
-    assert!(fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}")));
+    assert!(
+        fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}"))
+    );
     std::fs::write(file(&second), whole).unwrap();
     // One that is older than two hours is over.
     let expires = manifest["current"]["expires_at"].as_str().unwrap();
@@ -230,11 +273,20 @@ fn item_113_the_new_conversation_sees_objective_todos_and_files() {
     world.ask(&["handoff", "create"]);
     let frame = world.ask(&["handoff", "show", "--frame"]);
     let part = |title: &str| {
-        frame.split(&format!("\n## {title}\n")).nth(1).unwrap_or_else(|| panic!("{frame}")).split("\n## ").next().unwrap()
+        frame
+            .split(&format!("\n## {title}\n"))
+            .nth(1)
+            .unwrap_or_else(|| panic!("{frame}"))
+            .split("\n## ")
+            .next()
+            .unwrap()
     };
     assert!(part("Request").contains("> Build the bridge.\n"));
     assert!(part("Work in hand").contains("- to do: Lay the deck (in progress)\n"));
-    let missing: Vec<&String> = files.iter().filter(|file| !part("Work in hand").contains(file.rsplit('/').next().unwrap())).collect();
+    let missing: Vec<&String> = files
+        .iter()
+        .filter(|file| !part("Work in hand").contains(file.rsplit('/').next().unwrap()))
+        .collect();
     assert!(missing.is_empty(), "{missing:?} in {frame}");
 }
 
@@ -245,8 +297,11 @@ fn a_full_disk_is_said_and_what_was_saved_stays() {
     let before = std::fs::read(manifest_path(&world)).unwrap();
     // No file may grow: what a full disk does, without one.
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" handoff create"]).arg(super::support::claude::hopty());
-    let output = command.env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).output().unwrap();
+    command
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" handoff create"])
+        .arg(super::support::claude::hopty());
+    let output =
+        command.env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("File too large") && said.contains("handoff"), "{said}");

@@ -11,7 +11,9 @@ use super::support::world::World;
 
 fn quiet() -> World {
     let script = Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     });
     World::with(Kind::StandIn, None, script)
@@ -47,8 +49,14 @@ fn what_claude_wrote_by_hand_is_carried_over_once() {
     fs::write(&own, written("the pier\u{1b}[2J with ghp_16C7e42F292c6912E7710c838347Ae178B4a")).unwrap();
     fs::write(store.join("global-1.md"), written("another Claude's")).unwrap();
     let document = handed_over(&world, 1);
-    assert!(document.contains("In Claude's own words:") && document.contains(&format!("From {}:", own.display())), "{document}");
-    assert!(document.contains("**Task:** the pier") && document.contains("**Next Steps:** lay plank 7"), "{document}");
+    assert!(
+        document.contains("In Claude's own words:") && document.contains(&format!("From {}:", own.display())),
+        "{document}"
+    );
+    assert!(
+        document.contains("**Task:** the pier") && document.contains("**Next Steps:** lay plank 7"),
+        "{document}"
+    );
     for wrong in ["yesterday", "another Claude's", "ghp_16C7", "\u{1b}"] {
         assert!(!document.contains(wrong), "{wrong}: {document}");
     }
@@ -75,13 +83,18 @@ fn hoptys_own_view_is_nobodys_words() {
     world.set("HOPTY_HANDOFF_VIEWS", "pid");
     let store = world.claude_dir().join("handoff");
     let term = greeted(&world);
-    wait_for("the transcript", || std::path::Path::new(world.status()["transcript"].as_str()?).exists().then_some(()));
+    wait_for("the transcript", || {
+        std::path::Path::new(world.status()["transcript"].as_str()?).exists().then_some(())
+    });
     world.ask(&["handoff", "create"]);
     let pid = world.status()["pid"].as_u64().unwrap();
     let view = fs::read_to_string(store.join(format!("global-{pid}.md"))).unwrap();
     assert!(view.contains("# Handoff State") && view.contains("<!-- HANDOFF-ID: "), "{view}");
     fs::write(store.join("global.md"), &view).unwrap();
     let document = handed_over(&world, 1);
-    assert!(!document.contains("In Claude's own words") && !document.contains("# Handoff State"), "{document}");
+    assert!(
+        !document.contains("In Claude's own words") && !document.contains("# Handoff State"),
+        "{document}"
+    );
     world.leave(term);
 }

@@ -12,22 +12,36 @@ use super::support::wait_for;
 use super::support::world::World;
 
 fn git(dir: &Path, script: &str) {
-    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].map(|name| (name, "t"));
-    let done = Command::new("sh").args(["-c", script]).current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").envs(who).output();
+    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"]
+        .map(|name| (name, "t"));
+    let done = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .envs(who)
+        .output();
     assert!(done.as_ref().unwrap().status.success(), "{done:?}");
 }
 
 fn run_in(world: &World, dir: &Path, args: &[&str]) -> Output {
-    Command::new(hopty()).args(args).env_clear().envs(world.env.iter().cloned()).current_dir(dir).output().unwrap()
+    Command::new(hopty())
+        .args(args)
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(dir)
+        .output()
+        .unwrap()
 }
 
 /// A handoff made in `dir` from a conversation of its own; its id.
 fn made_in(world: &World, dir: &Path, n: usize) -> String {
     let id = format!("0b0c9c5e-1111-4222-8333-{n:012}");
-    let lines = exchange(world, &id, &format!("Dig tunnel {n}."), "It is dug.", 50_000).into_iter().map(|mut line| {
-        line["cwd"] = json!(dir);
-        line
-    });
+    let lines = exchange(world, &id, &format!("Dig tunnel {n}."), "It is dug.", 50_000).into_iter().map(
+        |mut line| {
+            line["cwd"] = json!(dir);
+            line
+        },
+    );
     let transcript = transcript(world, &id, &lines.collect::<Vec<_>>());
     let output = run_in(world, dir, &["handoff", "create", "--transcript", transcript.to_str().unwrap()]);
     assert!(output.status.success(), "{output:?}");
@@ -47,18 +61,30 @@ fn another_project_does_not_see_a_handoff() {
     let other = beside(&world, "other");
     let id = create(&world);
     assert_eq!(json_of(&world, &["handoff", "show", &id, "--json"])["project"], json!(world.project));
-    for args in [&["handoff", "id"][..], &["handoff", "load"], &["handoff", "show"], &["handoff", "path"], &["handoff", "clear"]] {
+    for args in [
+        &["handoff", "id"][..],
+        &["handoff", "load"],
+        &["handoff", "show"],
+        &["handoff", "path"],
+        &["handoff", "clear"],
+    ] {
         let output = run_in(&world, &other, args);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
-        let names = format!("no handoff waits in channel global for this project; {id} waits for {}", world.project.display());
+        let names = format!(
+            "no handoff waits in channel global for this project; {id} waits for {}",
+            world.project.display()
+        );
         assert!(said.contains(&names), "{args:?}: {said}");
     }
     let start = run_in(&world, &other, &["--detached", "--handoff"]);
     assert_eq!(start.status.code(), Some(1), "{start:?}");
     assert!(text(&start.stderr).contains("no handoff waits in channel global for this project"), "{start:?}");
     let start = run_in(&world, &other, &["--detached"]);
-    assert!(start.status.success() && !text(&start.stderr).contains("handoff"), "a start says nothing of it: {start:?}");
+    assert!(
+        start.status.success() && !text(&start.stderr).contains("handoff"),
+        "a start says nothing of it: {start:?}"
+    );
     world.ask(&["stop", "--kill", "other"]);
     let list = |more: &[&str]| -> Value {
         let args: Vec<&str> = ["handoff", "list", "--json"].iter().chain(more).copied().collect();
@@ -67,7 +93,10 @@ fn another_project_does_not_see_a_handoff() {
     assert_eq!(list(&[]), json!([]));
     assert_eq!(list(&["--all"])[0]["project"], json!(world.project));
     let table = text(&run_in(&world, &other, &["handoff", "list", "--all"]).stdout);
-    assert!(table.contains("PROJECT") && table.contains(&id) && table.contains(world.project.to_str().unwrap()), "{table}");
+    assert!(
+        table.contains("PROJECT") && table.contains(&id) && table.contains(world.project.to_str().unwrap()),
+        "{table}"
+    );
     assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it still waits where it was made");
     world.assert_nothing_left();
 }
@@ -75,7 +104,9 @@ fn another_project_does_not_see_a_handoff() {
 #[test]
 fn a_foreign_handoff_that_is_named_is_loaded_with_a_word() {
     let script = Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     });
     let world = World::with(Kind::StandIn, None, script);
@@ -85,10 +116,15 @@ fn a_foreign_handoff_that_is_named_is_loaded_with_a_word() {
         std::fs::create_dir(&dir).unwrap();
         made_in(&world, &dir, n)
     });
-    let whose = |id: &str, n: usize| format!("hopty: {id} belongs to another project: {}", other.join(n.to_string()).display());
+    let whose = |id: &str, n: usize| {
+        format!("hopty: {id} belongs to another project: {}", other.join(n.to_string()).display())
+    };
     for (verb, id, n) in [("load", &first, 1), ("clear", &second, 2)] {
         let output = world.hopty(&["handoff", verb, id]);
-        assert!(output.status.success() && text(&output.stderr).contains(&whose(id, n)), "{verb}: {output:?}");
+        assert!(
+            output.status.success() && text(&output.stderr).contains(&whose(id, n)),
+            "{verb}: {output:?}"
+        );
     }
     let term = world.start(&[&format!("--handoff={third}")]);
     term.wait_text(&format!("{third} belongs to another project"));
@@ -110,14 +146,21 @@ fn a_directory_of_the_project_sees_it_and_a_linked_worktree_does_not() {
     }
     let start = world.hopty(&["--detached"]);
     let says = format!("a handoff waits: {id}");
-    assert!(text(&start.stderr).contains(&says) && text(&start.stderr).contains(deep.to_str().unwrap()), "{start:?}");
+    assert!(
+        text(&start.stderr).contains(&says) && text(&start.stderr).contains(deep.to_str().unwrap()),
+        "{start:?}"
+    );
     world.ask(&["stop", "--kill", "proj"]);
     assert_eq!(run_in(&world, &side, &["handoff", "id"]).status.code(), Some(1));
     let of_side = made_in(&world, &side, 2);
     assert_eq!(text(&run_in(&world, &side, &["handoff", "id"]).stdout).trim(), of_side);
     let here = made_in(&world, &world.project, 3);
     assert_eq!(world.ask(&["handoff", "id"]).trim(), here, "of a directory's own the newest");
-    assert_eq!(text(&run_in(&world, &deep, &["handoff", "id"]).stdout).trim(), id, "one of the same directory goes before");
+    assert_eq!(
+        text(&run_in(&world, &deep, &["handoff", "id"]).stdout).trim(),
+        id,
+        "one of the same directory goes before"
+    );
     world.assert_nothing_left();
 }
 
@@ -149,8 +192,10 @@ fn clear_in_a_session_that_began_from_a_handoff_is_a_new_job() {
     world.set("HOPTY_RESTART_MODE", "manual");
     let task = |id: &str, name: &str, input: Value| {
         let mut lines = exchange(&world, ID, "x", "y", 60_000);
-        lines[1]["message"]["content"] = json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
-        lines[0]["message"]["content"] = json!([{"type": "tool_result", "tool_use_id": id, "content": "Task #1 created"}]);
+        lines[1]["message"]["content"] =
+            json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
+        lines[0]["message"]["content"] =
+            json!([{"type": "tool_result", "tool_use_id": id, "content": "Task #1 created"}]);
         [lines.remove(1), lines.remove(0)]
     };
     let mut lines = exchange(&world, ID, "Build the old wall.", "It is done.", 50_000);
@@ -161,7 +206,11 @@ fn clear_in_a_session_that_began_from_a_handoff_is_a_new_job() {
         {"content": "Lay the old bricks", "status": "completed", "activeForm": "x"},
         {"content": "Paint the old wall", "status": "pending", "activeForm": "x"}]}),
     ));
-    lines.extend(task("t2", "Write", json!({"file_path": world.project.join("old-file.txt"), "content": "x"})));
+    lines.extend(task(
+        "t2",
+        "Write",
+        json!({"file_path": world.project.join("old-file.txt"), "content": "x"}),
+    ));
     transcript(&world, ID, &lines);
     let id = world.ask(&["handoff", "create"]).trim().to_owned();
     let document = world.ask(&["handoff", "show", &id]);
@@ -176,13 +225,18 @@ fn clear_in_a_session_that_began_from_a_handoff_is_a_new_job() {
     });
     let before = world.ask(&["handoff", "create"]).trim().to_owned();
     let document = world.ask(&["handoff", "show", &before]);
-    assert!(document.contains("Lay the old bricks") && document.contains("old-file.txt"), "it goes on until then: {document}");
+    assert!(
+        document.contains("Lay the old bricks") && document.contains("old-file.txt"),
+        "it goes on until then: {document}"
+    );
     let begun = text(world.status()["conversation"].as_str().unwrap().as_bytes());
     term.submit("/clear");
     wait_for("another conversation", || (world.status()["conversation"].as_str()? != begun).then_some(()));
     term.wait_box();
     term.submit("Write the new song.");
-    wait_for("the prompt", || (world.api.main_requests().last()?.contains("Write the new song.")).then_some(()));
+    wait_for("the prompt", || {
+        (world.api.main_requests().last()?.contains("Write the new song.")).then_some(())
+    });
     world.wait_state("idle");
     world.ask(&["restart", "proj"]);
     let saved = world.wait_decision("handoff.saved", 1)["handoff"].as_str().unwrap().to_owned();

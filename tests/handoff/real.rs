@@ -38,7 +38,10 @@ pub fn assert_same(world: &World, tokens: u64) -> Value {
         assert_eq!(listed[key], told[key], "{key} in ls");
     }
     let line = world.ask(&["context", "proj"]);
-    assert!(line.starts_with(&format!("{} % of {} tokens ({tokens}), level ", told["percent"], told["window"])), "{line}");
+    assert!(
+        line.starts_with(&format!("{} % of {} tokens ({tokens}), level ", told["percent"], told["window"])),
+        "{line}"
+    );
     assert!(world.ask(&["status", "proj"]).contains(line.trim()), "{line}");
     assert!(world.ask(&["context", "proj", "--explain"]).contains(&format!("\ntranscript: {tokens} tokens")));
     let word = match context["level"].as_str().unwrap() {
@@ -61,11 +64,9 @@ pub fn assert_same(world: &World, tokens: u64) -> Value {
 fn start(model: &str) -> Option<World> {
     let script = Script::each(|request, _| {
         let fills = [("first", 12_345), ("second", 54_321), ("newly", 7_777), ("over", 250_001)];
-        let last = request
-            .texts()
-            .into_iter()
-            .rev()
-            .find_map(|(_, text)| fills.iter().find(|(word, _)| text.contains(&format!("Say {word}."))).copied());
+        let last = request.texts().into_iter().rev().find_map(|(_, text)| {
+            fills.iter().find(|(word, _)| text.contains(&format!("Say {word}."))).copied()
+        });
         let (word, tokens) = last.unwrap_or(("nothing", 3000));
         Reply::text(format!("It is {word}.")).filling(tokens)
     });
@@ -78,7 +79,8 @@ fn start(model: &str) -> Option<World> {
 
 /// Puts a status line into these settings that keeps what it is told.
 pub fn listen(world: &World, path: &Path) {
-    let mut settings: Value = std::fs::read(path).map_or(json!({}), |text| serde_json::from_slice(&text).unwrap());
+    let mut settings: Value =
+        std::fs::read(path).map_or(json!({}), |text| serde_json::from_slice(&text).unwrap());
     let file = world.home.join("told.json");
     settings["statusLine"] = json!({"type": "command", "command": format!("cat > '{0}.new' && mv '{0}.new' '{0}'", file.display())});
     std::fs::write(path, settings.to_string()).unwrap();
@@ -103,10 +105,14 @@ fn the_figure_is_claude_s_own_to_the_token() {
     term.submit("/clear");
     world.wait_decision("conversation.changed", 1);
     let fresh = json_of(&world, &["context", "proj", "--json"]);
-    assert_eq!((&fresh["tokens"], &fresh["tokens_from"], &fresh["level"]), (&json!(0), &json!("none"), &json!("ok")));
+    assert_eq!(
+        (&fresh["tokens"], &fresh["tokens_from"], &fresh["level"]),
+        (&json!(0), &json!("none"), &json!("ok"))
+    );
     say("newly");
     assert_same(&world, 7_777);
-    // What is left after a compaction: Claude's status line has nothing until the next answer, hopty what Claude wrote down.
+    // What is left after a compaction: Claude's status line has nothing until the next answer, hopty what
+    // Claude wrote down.
     term.wait_box();
     term.submit("/compact");
     let after = wait_for("a compaction", || {
@@ -132,7 +138,10 @@ fn a_window_of_a_million_is_claude_s_own_to_the_token() {
     world.wait_state("idle");
     assert_same(&world, 250_001);
     let figure = json_of(&world, &["context", "--json"]);
-    assert_eq!((&figure["window"], &figure["percent"], &figure["level"]), (&json!(1_000_000), &json!(25), &json!("ok")));
+    assert_eq!(
+        (&figure["window"], &figure["percent"], &figure["level"]),
+        (&json!(1_000_000), &json!(25), &json!("ok"))
+    );
     let path = world.status()["transcript"].as_str().unwrap().to_owned();
     world.leave(term);
     // Where no session knows it, the name lacks `[1m]`, and the tokens prove it.

@@ -12,7 +12,9 @@ use super::support::{kill, wait_for};
 
 /// A handoff of the session's conversation, once Claude has written that down.
 fn create_in_session(world: &World) -> String {
-    wait_for("the transcript", || std::path::Path::new(world.status()["transcript"].as_str()?).exists().then_some(()));
+    wait_for("the transcript", || {
+        std::path::Path::new(world.status()["transcript"].as_str()?).exists().then_some(())
+    });
     world.ask(&["handoff", "create"]).trim().to_owned()
 }
 
@@ -87,7 +89,8 @@ fn the_notice_stands_above_claude_and_is_safe() {
     assert_eq!(std::fs::read_to_string(manifest_path(&world)).unwrap(), "{");
     std::fs::write(manifest_path(&world), whole).unwrap();
     let store = world.claude_dir().join("handoff");
-    let mode = |mode| std::fs::set_permissions(&store, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    let mode =
+        |mode| std::fs::set_permissions(&store, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
     mode(0o777);
     assert!(start().contains("can be written by others"));
     mode(0o700);
@@ -97,7 +100,8 @@ fn the_notice_stands_above_claude_and_is_safe() {
         std::fs::write(&registry, bad).unwrap();
         let said = start();
         assert!(
-            said.contains("channel-registry.json") && said.contains("until you fix the file, handoffs go to channel global"),
+            said.contains("channel-registry.json")
+                && said.contains("until you fix the file, handoffs go to channel global"),
             "{said}"
         );
         assert_eq!(std::fs::read_to_string(&registry).unwrap(), bad, "it is left");
@@ -109,7 +113,9 @@ fn the_notice_stands_above_claude_and_is_safe() {
 #[test]
 fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
     let script = Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     });
     let world = World::with(Kind::StandIn, None, script);
@@ -129,18 +135,27 @@ fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
     assert!(entry["consumed_at"].is_string());
     world.leave(term);
     fails(&world, &["handoff", "load", &id], 1);
-    assert_eq!(world.ask(&["handoff", "id", "--channel", "other"]).len(), id.len() + 1, "the other one waits on");
+    assert_eq!(
+        world.ask(&["handoff", "id", "--channel", "other"]).len(),
+        id.len() + 1,
+        "the other one waits on"
+    );
     // Without a session it is known all the same where that conversation came from: the goal goes on.
     let conversation = entry["consumed_by_session"].as_str().unwrap();
     let next = world.ask(&["handoff", "create"]);
     assert!(next.trim().ends_with(&conversation[..8]), "{next}");
     let document = world.ask(&["handoff", "show", next.trim()]);
-    assert!(document.contains("Build the bridge.") && document.contains(&format!("- Predecessor: {id}")), "{document}");
+    assert!(
+        document.contains("Build the bridge.") && document.contains(&format!("- Predecessor: {id}")),
+        "{document}"
+    );
 }
 
 #[test]
 fn the_status_file_follows_the_session() {
-    let script = Script::each(|request, _| Reply::text("Done.").filling(if request.contains("more") { 150_000 } else { 3000 }));
+    let script = Script::each(|request, _| {
+        Reply::text("Done.").filling(if request.contains("more") { 150_000 } else { 3000 })
+    });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_RESTART_MODE", "manual");
     let file = world.claude_dir().join(".context-status");
@@ -160,14 +175,16 @@ fn the_status_file_follows_the_session() {
 
 #[test]
 fn item_021_the_status_file_has_the_word_and_the_size_of_the_transcript() {
-    let script = Script::each(|_, n| Reply::text(format!("Answer {n}. {}", "word ".repeat(150))).filling(3000));
+    let script =
+        Script::each(|_, n| Reply::text(format!("Answer {n}. {}", "word ".repeat(150))).filling(3000));
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_RESTART_MODE", "manual");
     world.set("HOPTY_CONTEXT_PROFILE", "test");
     let file = world.claude_dir().join(".context-status");
     let term = world.start(&[]);
     term.wait_box();
-    let first = wait_for("the first status", || std::fs::read_to_string(&file).ok().filter(|said| !said.is_empty()));
+    let first =
+        wait_for("the first status", || std::fs::read_to_string(&file).ok().filter(|said| !said.is_empty()));
     let mut words = vec![first.split(':').next().unwrap().to_owned()];
     for n in 0.. {
         term.submit(&format!("Prompt {n}."));
@@ -201,7 +218,8 @@ fn item_020_a_session_writes_its_conversation_for_scripts() {
     let world = world();
     let term = greeted(&world);
     let status = world.status();
-    let expected = format!("{}:{}\n", status["conversation"].as_str().unwrap(), status["transcript"].as_str().unwrap());
+    let expected =
+        format!("{}:{}\n", status["conversation"].as_str().unwrap(), status["transcript"].as_str().unwrap());
     let file = world.claude_dir().join(".current-session");
     wait_for("the file", || (std::fs::read_to_string(&file).ok()? == expected).then_some(()));
     assert_eq!(world.ask(&["handoff", "session"]), expected);
@@ -218,7 +236,10 @@ fn signal_files_are_left_alone_when_switched_off() {
     world.set("HOPTY_COMPAT_SIGNAL_FILES", "false");
     let term = greeted(&world);
     world.leave(term);
-    assert!(!world.claude_dir().join(".context-status").exists() && !world.claude_dir().join(".current-session").exists());
+    assert!(
+        !world.claude_dir().join(".context-status").exists()
+            && !world.claude_dir().join(".current-session").exists()
+    );
 }
 
 #[test]
@@ -226,7 +247,11 @@ fn item_071_memory_keeper_is_named_only_where_it_is_configured() {
     let world = world();
     let id = create(&world);
     assert!(!world.ask(&["handoff", "show", &id]).contains("context_get"));
-    std::fs::write(world.project.join(".mcp.json"), json!({"mcpServers": {"memory-keeper": {"command": "npx"}}}).to_string()).unwrap();
+    std::fs::write(
+        world.project.join(".mcp.json"),
+        json!({"mcpServers": {"memory-keeper": {"command": "npx"}}}).to_string(),
+    )
+    .unwrap();
     let id = create(&world);
     let line = "1. Call context_get({channel: 'global', priorities: ['high']}).";
     assert!(world.ask(&["handoff", "show", &id]).contains(line));
@@ -257,7 +282,13 @@ fn item_042_a_clean_exit_names_the_handoff_that_waits() {
     term.drained();
     let shown = term.lines().join("\n");
     let flat: String = shown.split_whitespace().collect();
-    assert!(flat.contains(&format!("ahandoffwaitsat{}", world.claude_dir().join("handoff/records").join(&id).display())), "{shown}");
+    assert!(
+        flat.contains(&format!(
+            "ahandoffwaitsat{}",
+            world.claude_dir().join("handoff/records").join(&id).display()
+        )),
+        "{shown}"
+    );
     assert!(flat.ends_with(";`hopty--handoff`loadsit"), "{shown}");
 }
 
@@ -272,7 +303,10 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
     };
     let refused = |args: &[&str], why: &str| {
         let (code, said) = start(args);
-        assert!(code == Some(1) && said.contains(why) && said.contains("hint: "), "{args:?}: {code:?} {said}");
+        assert!(
+            code == Some(1) && said.contains(why) && said.contains("hint: "),
+            "{args:?}: {code:?} {said}"
+        );
         assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");
     };
     // What is known of an ended session of that name stays known.
@@ -296,11 +330,16 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
     refused(&[&format!("--handoff={id}")], "is expired");
     std::fs::write(&path, whole).unwrap();
     // What brings an old conversation back is not mixed with it, and the handoff waits on.
-    for old in [&["--resume", OTHER][..], &["-r"], &["-c"], &["--continue"], &["--resume", OTHER, "--fork-session"]] {
+    for old in
+        [&["--resume", OTHER][..], &["-r"], &["-c"], &["--continue"], &["--resume", OTHER, "--fork-session"]]
+    {
         for loads in ["--handoff", &format!("--handoff={id}")] {
             let (code, said) = start(&[&[loads], old].concat());
             assert_eq!(code, Some(2), "{old:?}: {said}");
-            assert!(said.contains("--handoff starts a new conversation") && said.contains("hint: leave out"), "{said}");
+            assert!(
+                said.contains("--handoff starts a new conversation") && said.contains("hint: leave out"),
+                "{said}"
+            );
             assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");
         }
     }
@@ -363,7 +402,10 @@ fn item_028_a_signal_for_another_conversation_is_left_alone_and_logged() {
     assert!(ignored["sentence"].as_str().unwrap().contains(OTHER), "{ignored}");
     assert!(world.ask(&["log", "proj"]).contains(OTHER), "and people can read it");
     let after = world.status();
-    assert_eq!((&after["pid"], &after["run"], &after["conversation"]), (&before["pid"], &json!(1), &json!(conversation)));
+    assert_eq!(
+        (&after["pid"], &after["run"], &after["conversation"]),
+        (&before["pid"], &json!(1), &json!(conversation))
+    );
     assert!(world.claude_dir().join(".restart-session").exists(), "it is somebody else's");
     world.leave(term);
 }
@@ -382,7 +424,11 @@ fn item_030_restarts_have_a_limit_which_is_ten_and_claude_goes_on() {
     let sentence = ignored["sentence"].as_str().unwrap();
     assert!(sentence.contains("within the window already"), "{sentence}");
     let status = json_of(&world, &["status", "proj", "--json"]);
-    assert_eq!((&status["run"], &status["state"]), (&json!(2), &json!("idle")), "exactly one restart, and Claude goes on");
+    assert_eq!(
+        (&status["run"], &status["state"]),
+        (&json!(2), &json!("idle")),
+        "exactly one restart, and Claude goes on"
+    );
     term.submit("Say hello to me.");
     world.wait_state("idle");
     world.ask(&["stop", "proj"]);
@@ -402,14 +448,20 @@ fn item_067_several_sessions_on_one_channel_each_keep_their_own_handoff() {
             let name = if n == 0 { "proj" } else { "proj-2" };
             wait_for("idle, and written down", || {
                 let status = json_of(&world, &["status", name, "--json"]);
-                (status["state"] == "idle" && std::path::Path::new(status["transcript"].as_str()?).exists()).then_some(())
+                (status["state"] == "idle" && std::path::Path::new(status["transcript"].as_str()?).exists())
+                    .then_some(())
             });
             term
         })
         .collect();
     let in_session = |name: &str, args: &[&str]| {
         let mut command = std::process::Command::new(super::support::claude::hopty());
-        command.args(args).env_clear().envs(world.env.iter().cloned()).env("HOPTY_SESSION", name).current_dir(&world.project);
+        command
+            .args(args)
+            .env_clear()
+            .envs(world.env.iter().cloned())
+            .env("HOPTY_SESSION", name)
+            .current_dir(&world.project);
         text(&command.output().unwrap().stdout).trim().to_owned()
     };
     let first = in_session("proj", &["handoff", "create"]);
@@ -417,10 +469,16 @@ fn item_067_several_sessions_on_one_channel_each_keep_their_own_handoff() {
     let found = manifest(&world);
     assert_eq!((&found["current"]["id"], &found["also_active"][0]["id"]), (&json!(second), &json!(first)));
     assert_eq!(found["also_active"][0]["status"], "active");
-    assert_eq!((in_session("proj", &["handoff", "id"]), in_session("proj-2", &["handoff", "id"])), (first.clone(), second.clone()));
+    assert_eq!(
+        (in_session("proj", &["handoff", "id"]), in_session("proj-2", &["handoff", "id"])),
+        (first.clone(), second.clone())
+    );
     // A newer one of the same session takes the place of its own, not of the other's.
     let third = in_session("proj-2", &["handoff", "create"]);
-    assert_eq!((in_session("proj", &["handoff", "id"]), in_session("proj-2", &["handoff", "id"])), (first, third));
+    assert_eq!(
+        (in_session("proj", &["handoff", "id"]), in_session("proj-2", &["handoff", "id"])),
+        (first, third)
+    );
     drop(terms);
     for name in ["proj", "proj-2"] {
         world.ask(&["stop", "--kill", name]);
@@ -434,7 +492,9 @@ fn a_start_tells_of_a_session_that_no_terminal_shows() {
     let world = World::with(Kind::StandIn, None, Script::list([]));
     let mut first = world.start(&[]);
     first.wait_box();
-    let told = |term: &super::support::term::Term| term.lines().iter().any(|line| line.contains("without a terminal"));
+    let told = |term: &super::support::term::Term| {
+        term.lines().iter().any(|line| line.contains("without a terminal"))
+    };
     let mut second = world.start(&[]);
     second.wait_box();
     assert!(!told(&second), "it is shown by one");
@@ -442,7 +502,9 @@ fn a_start_tells_of_a_session_that_no_terminal_shows() {
     second.wait_exit();
     first.hang_up();
     first.wait_exit();
-    wait_for("nobody to be attached", || (json_of(&world, &["status", "proj", "--json"])["clients"] == json!([])).then_some(()));
+    wait_for("nobody to be attached", || {
+        (json_of(&world, &["status", "proj", "--json"])["clients"] == json!([])).then_some(())
+    });
     let mut second = world.start(&[]);
     second.wait_text("hopty: proj is already running here, detached: `hopty attach proj`");
     second.wait_box();
@@ -461,16 +523,21 @@ fn a_start_loads_what_was_made_in_its_directory_before_anything_newer() {
     let other = world.project.with_file_name("other");
     std::fs::create_dir(&other).unwrap();
     let there = |args: &[&str]| {
-        let command = Command::new(hopty()).args(args).env_clear().envs(world.env.clone()).current_dir(&other).output();
+        let command =
+            Command::new(hopty()).args(args).env_clear().envs(world.env.clone()).current_dir(&other).output();
         text(&command.unwrap().stdout).trim().to_owned()
     };
-    let lines = exchange(&world, OTHER, "Dig the tunnel.", "It is dug.", 50_000).into_iter().map(|mut line| {
-        line["cwd"] = json!(other);
-        line
-    });
+    let lines =
+        exchange(&world, OTHER, "Dig the tunnel.", "It is dug.", 50_000).into_iter().map(|mut line| {
+            line["cwd"] = json!(other);
+            line
+        });
     let transcript = transcript(&world, OTHER, &lines.collect::<Vec<_>>());
     let newer = there(&["handoff", "create", "--transcript", transcript.to_str().unwrap()]);
-    assert_eq!((world.ask(&["handoff", "id"]).trim(), there(&["handoff", "id"])), (here.as_str(), newer.clone()));
+    assert_eq!(
+        (world.ask(&["handoff", "id"]).trim(), there(&["handoff", "id"])),
+        (here.as_str(), newer.clone())
+    );
     // What is over is shown where it was made, and is nobody's path.
     there(&["handoff", "clear", &newer]);
     world.ask(&["handoff", "clear", &here]);
@@ -478,7 +545,12 @@ fn a_start_loads_what_was_made_in_its_directory_before_anything_newer() {
     let empty = world.project.with_file_name("empty");
     std::fs::create_dir(&empty).unwrap();
     for verb in ["show", "path"] {
-        let nothing = Command::new(hopty()).args(["handoff", verb]).env_clear().envs(world.env.clone()).current_dir(&empty).output();
+        let nothing = Command::new(hopty())
+            .args(["handoff", verb])
+            .env_clear()
+            .envs(world.env.clone())
+            .current_dir(&empty)
+            .output();
         assert_eq!(nothing.unwrap().status.code(), Some(1), "{verb}");
     }
     assert_eq!(world.hopty(&["handoff", "path"]).status.code(), Some(1));
@@ -499,7 +571,8 @@ fn the_figures_of_a_turn_that_is_over_are_written_down() {
     let tokens = world.status()["context"]["tokens"].clone();
     assert_eq!(tokens.as_u64().map(|tokens| tokens >= 3000), Some(true), "{tokens}");
     wait_for("the figure", || {
-        let session: Value = serde_json::from_slice(&std::fs::read(world.session_dir().join("session.json")).ok()?).ok()?;
+        let session: Value =
+            serde_json::from_slice(&std::fs::read(world.session_dir().join("session.json")).ok()?).ok()?;
         (session["context"]["tokens"] == tokens && session["state"] == "idle").then_some(())
     });
     world.leave(term);

@@ -14,13 +14,16 @@ pub const OTHER: &str = "0b0c9c5e-1111-4222-8333-444444444444";
 
 /// A world in which no Claude runs.
 pub fn world() -> World {
-    World::with(Kind::StandIn, None, Script::each(|_, _| hopty::standin::script::Reply::text("Hello.").filling(3000)))
+    World::with(
+        Kind::StandIn,
+        None,
+        Script::each(|_, _| hopty::standin::script::Reply::text("Hello.").filling(3000)),
+    )
 }
 
 /// A prompt and an answer that fills the window with `tokens`.
 pub fn exchange(world: &World, id: &str, prompt: &str, answer: &str, tokens: u64) -> Vec<Value> {
-    let usage =
-        json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 0, "output_tokens": 77});
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 0, "output_tokens": 77});
     let common = |mut line: Value| {
         line["cwd"] = json!(world.project);
         line["sessionId"] = json!(id);
@@ -39,7 +42,13 @@ pub fn exchange(world: &World, id: &str, prompt: &str, answer: &str, tokens: u64
 
 /// Writes a transcript where Claude would.
 pub fn transcript(world: &World, id: &str, lines: &[Value]) -> PathBuf {
-    let name: String = world.project.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String = world
+        .project
+        .to_str()
+        .unwrap()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     let dir = world.claude_dir().join("projects").join(name);
     std::fs::create_dir_all(&dir).unwrap();
     let path = dir.join(format!("{id}.jsonl"));
@@ -78,7 +87,10 @@ pub fn fails(world: &World, args: &[&str], code: i32) -> String {
     let output = world.hopty(args);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args:?}: {said}{}", text(&output.stdout));
-    assert!(said.starts_with("hopty: ") && said.lines().any(|line| line.starts_with("hint: ")), "{args:?}: {said}");
+    assert!(
+        said.starts_with("hopty: ") && said.lines().any(|line| line.starts_with("hint: ")),
+        "{args:?}: {said}"
+    );
     assert!(!said.contains("panicked"), "{said}");
     said
 }

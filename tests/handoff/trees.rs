@@ -14,7 +14,9 @@ use super::support::world::World;
 /// A world whose project is a repository with one changed file, and a handoff made in it.
 fn changed() -> (World, String) {
     let script = Script::each(|request, _| {
-        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
         Reply::text(text).filling(3000)
     });
     let world = World::with(Kind::StandIn, None, script);
@@ -30,7 +32,13 @@ fn changed() -> (World, String) {
 
 fn git(dir: &Path, args: &[&str]) {
     let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
-    let done = Command::new("git").current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(args).output().unwrap();
+    let done = Command::new("git")
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .args(who)
+        .args(args)
+        .output()
+        .unwrap();
     assert!(done.status.success(), "{done:?}");
 }
 
@@ -52,7 +60,11 @@ fn what_changed_is_told_to_the_person_and_to_the_new_conversation() {
     term.wait_text("Git state changed since handoff. 'git stash -u' puts aside what is not committed.");
     world.wait_decision("handoff.consumed", 1);
     let first = world.api.main_requests().remove(0);
-    assert!(first.contains("Since this brief was made the work tree has changed:") && first.contains("The head was "), "{id}");
+    assert!(
+        first.contains("Since this brief was made the work tree has changed:")
+            && first.contains("The head was "),
+        "{id}"
+    );
     world.leave(term);
 }
 
@@ -63,7 +75,10 @@ fn hold_leaves_it_and_ignore_does_not_look() {
     world.set("HOPTY_HANDOFF_GIT", "hold");
     for args in [&["handoff", "load", &id][..], &["--detached", "--handoff"]] {
         let said = fails(&world, args, 4);
-        assert!(said.contains("what is changed in them is not the same") && said.contains("hint: "), "{said}");
+        assert!(
+            said.contains("what is changed in them is not the same") && said.contains("hint: "),
+            "{said}"
+        );
     }
     assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it still waits, and nobody holds it");
     world.set("HOPTY_HANDOFF_GIT", "ignore");
@@ -80,27 +95,39 @@ fn hold_leaves_what_cannot_be_compared() {
     let fifo = world.project.join(".gitignore");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let said = fails(&world, &["handoff", "load", &id], 4);
-    assert!(said.contains("hopty cannot tell whether the work tree has changed: git did not finish in time."), "{said}");
+    assert!(
+        said.contains("hopty cannot tell whether the work tree has changed: git did not finish in time."),
+        "{said}"
+    );
     // And what was never known.
     let later = create(&world);
     std::fs::remove_file(&fifo).unwrap();
     world.set("HOPTY_HANDOFF_GIT_TIMEOUT", "20s");
     let said = fails(&world, &["handoff", "load", &later], 4);
-    assert!(said.contains("cannot tell whether the work tree has changed: git was not run when this record was made."), "{said}");
+    assert!(
+        said.contains(
+            "cannot tell whether the work tree has changed: git was not run when this record was made."
+        ),
+        "{said}"
+    );
     world.set("HOPTY_HANDOFF_GIT", "tell");
     let output = world.hopty(&["handoff", "load", &later]);
-    assert!(output.status.success() && text(&output.stdout).contains("is not known: git did not finish in time"), "{output:?}");
+    assert!(
+        output.status.success() && text(&output.stdout).contains("is not known: git did not finish in time"),
+        "{output:?}"
+    );
 }
 
 /// What was done in a worktree is held against that worktree, from wherever the handoff is loaded.
 #[test]
 fn what_was_done_in_a_worktree_is_held_against_it() {
     let go = "git worktree add -q -b side ../side && cd ../side && echo two bricks > wall.txt";
-    let script = Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        (None, 0) => Reply::bash(go).filling(2000),
-        (None, _) => Reply::text("Built.").filling(3000),
-    });
+    let script =
+        Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
+            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            (None, 0) => Reply::bash(go).filling(2000),
+            (None, _) => Reply::text("Built.").filling(3000),
+        });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_HANDOFF_SUMMARY", "off");
     std::fs::write(world.project.join("wall.txt"), "one brick\n").unwrap();
@@ -116,7 +143,10 @@ fn what_was_done_in_a_worktree_is_held_against_it() {
     let id = world.ask(&["handoff", "create"]).trim().to_owned();
     world.leave(term);
     let document = world.ask(&["handoff", "show", &id]);
-    assert!(document.contains(&format!("Directory: {}", side.display())) && document.contains("Branch: side"), "{document}");
+    assert!(
+        document.contains(&format!("Directory: {}", side.display())) && document.contains("Branch: side"),
+        "{document}"
+    );
     world.set("HOPTY_HANDOFF_GIT", "hold");
     std::fs::write(side.join("wall.txt"), "three bricks\n").unwrap();
     let said = fails(&world, &["handoff", "load", &id], 4);
@@ -173,10 +203,18 @@ fn a_new_file_that_was_changed_since_is_told() {
 /// Formats of a repository, of which older versions of git know fewer.
 const FORMATS: [&str; 3] = ["--object-format=sha1", "--object-format=sha256", "--ref-format=reftable"];
 
-/// A shell line below `dir`, with a committer. What it printed, without white space around it; `None` if it failed.
+/// A shell line below `dir`, with a committer. What it printed, without white space around it; `None` if it
+/// failed.
 fn sh(dir: &Path, line: &str) -> Option<String> {
-    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].map(|name| (name, "t"));
-    let output = Command::new("sh").args(["-c", line]).current_dir(dir).envs(who).env("GIT_CONFIG_COUNT", "0").output().unwrap();
+    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"]
+        .map(|name| (name, "t"));
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(dir)
+        .envs(who)
+        .env("GIT_CONFIG_COUNT", "0")
+        .output()
+        .unwrap();
     output.status.success().then(|| text(&output.stdout).trim().to_owned())
 }
 
@@ -184,24 +222,39 @@ fn sh(dir: &Path, line: &str) -> Option<String> {
 fn repositories_of_every_format_are_told_as_plain_git_tells_them() {
     for format in FORMATS {
         let root = tempfile::tempdir().unwrap();
-        let init = format!("git init -q -b main {format} w && cd w && touch b c && echo one >a && git add . && git commit -qm x");
+        let init = format!(
+            "git init -q -b main {format} w && cd w && touch b c && echo one >a && git add . && git commit -qm x"
+        );
         if sh(root.path(), &init).is_none() {
             skip(format!("this git does not know {format}"));
             continue;
         }
         let ahead = "git branch up && git branch -q -u up && git commit -q --allow-empty -m 1 && echo two >a";
-        assert!(sh(&root.path().join("w"), &format!("{ahead} && git worktree add -q -b side ../v")).is_some(), "{format}");
+        assert!(
+            sh(&root.path().join("w"), &format!("{ahead} && git worktree add -q -b side ../v")).is_some(),
+            "{format}"
+        );
         assert!(sh(&root.path().join("v"), "git branch -q -u up && echo three >b").is_some(), "{format}");
         for (tree, branch, changed, counts) in [("w", "main", "a", (1, 0)), ("v", "side", "b", (1, 0))] {
             let work = root.path().join(tree);
-            let state = read(&work, &work, Limits::default()).unwrap_or_else(|error| panic!("{format}: {error}")).unwrap();
-            assert_eq!((state.branch.as_deref(), state.upstream.as_deref()), (Some(branch), Some("up")), "{format}, {tree}");
+            let state = read(&work, &work, Limits::default())
+                .unwrap_or_else(|error| panic!("{format}: {error}"))
+                .unwrap();
+            assert_eq!(
+                (state.branch.as_deref(), state.upstream.as_deref()),
+                (Some(branch), Some("up")),
+                "{format}, {tree}"
+            );
             assert_eq!(state.head, sh(&work, "git rev-parse HEAD"), "{format}, {tree}");
             assert_eq!(state.ahead_behind, Some(counts), "{format}, {tree}");
             assert_eq!(state.changed, [(".M".to_owned(), changed.to_owned())], "{format}, {tree}");
             let patch = sh(&work, "git diff --binary HEAD").unwrap();
             assert_eq!(String::from_utf8_lossy(&state.patch).trim(), patch, "{format}, {tree}");
-            assert_eq!(Some(state.stat.trim().to_owned()), sh(&work, "git diff --stat=120 HEAD"), "{format}, {tree}");
+            assert_eq!(
+                Some(state.stat.trim().to_owned()),
+                sh(&work, "git diff --stat=120 HEAD"),
+                "{format}, {tree}"
+            );
             assert!(state.notes.is_empty(), "{format}, {tree}: {:?}", state.notes);
         }
     }

@@ -1,5 +1,5 @@
-//! The figure of the real Claude Code where its window or its conversation changes: `/model`, `--resume`, `--continue`,
-//! `/compact`, a sub-agent, a status line of the project's own.
+//! The figure of the real Claude Code where its window or its conversation changes: `/model`, `--resume`,
+//! `--continue`, `/compact`, a sub-agent, a status line of the project's own.
 
 use hopty::standin::request::Kind as Asks;
 use hopty::standin::script::{Reply, Script, Usage};
@@ -15,7 +15,8 @@ use super::support::world::World;
 const SMALL: &str = "claude-sonnet-4-5";
 const LARGE: &str = "claude-opus-4-8[1m]";
 
-/// What the answer after `earlier` ones is told to have cost, by kinds of tokens that all differ, and their sum.
+/// What the answer after `earlier` ones is told to have cost, by kinds of tokens that all differ, and their
+/// sum.
 fn cost(earlier: u64) -> (Usage, u64) {
     let usage = Usage { input: 111, cache_read: 30_000 + earlier * 1000, cache_creation: 2222, output: 4444 };
     (usage, usage.input + usage.cache_read + usage.cache_creation)
@@ -29,8 +30,9 @@ fn costing(mut reply: Reply, earlier: usize) -> Reply {
 fn answers() -> Script {
     Script::each(|request, _| {
         let earlier = request.assistant_messages();
-        let text =
-            request.continued_handoff().map_or_else(|| format!("Answer {earlier}."), |id| format!("Continuing from handoff {id}."));
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| format!("Answer {earlier}."), |id| format!("Continuing from handoff {id}."));
         costing(Reply::text(text), earlier)
     })
 }
@@ -55,7 +57,9 @@ fn change_model(world: &World, term: &Term, model: &str) {
     term.submit(&format!("/model {model}"));
     term.wait_text("Switch model?");
     term.send("\r");
-    term.wait_for("the question to go", |screen| !screen.lines().iter().any(|line| line.contains("Switch model?")));
+    term.wait_for("the question to go", |screen| {
+        !screen.lines().iter().any(|line| line.contains("Switch model?"))
+    });
     world.wait_state("idle");
 }
 
@@ -82,9 +86,17 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
         let context = json_of(&world, &["context", "proj", "--json"]);
         (context["window_from"] == "statusline").then_some(context)
     });
-    assert_eq!((&fresh["tokens"], &fresh["percent"], &fresh["tokens_from"]), (&json!(0), &json!(0), &json!("none")));
+    assert_eq!(
+        (&fresh["tokens"], &fresh["percent"], &fresh["tokens_from"]),
+        (&json!(0), &json!(0), &json!("none"))
+    );
     let said = world.ask(&["context", "proj", "--explain"]);
-    assert!(said.contains("\nstatusline: no tokens of 200000: window taken: it has no tokens until the next answer\n"), "{said}");
+    assert!(
+        said.contains(
+            "\nstatusline: no tokens of 200000: window taken: it has no tokens until the next answer\n"
+        ),
+        "{said}"
+    );
 
     say(&world, &term, "Say a.", "Answer 0.");
     assert_same(&world, cost(0).1);
@@ -92,7 +104,12 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
     wait_for("the larger window", || (told(&world)?["window"] == 1_000_000).then_some(()));
     assert_eq!(assert_same(&world, cost(0).1)["window"], 1_000_000);
     let said = world.ask(&["context", "proj", "--explain"]);
-    assert!(said.contains(&format!("\nmodel table: 1000000 tokens for {LARGE}: nothing taken: a better source has it\n")), "{said}");
+    assert!(
+        said.contains(&format!(
+            "\nmodel table: 1000000 tokens for {LARGE}: nothing taken: a better source has it\n"
+        )),
+        "{said}"
+    );
     say(&world, &term, "Say b.", "Answer 1.");
     assert_eq!(assert_same(&world, cost(1).1)["percent"], 3);
     change_model(&world, &term, SMALL);
@@ -101,14 +118,21 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
 
     let id = world.status()["conversation"].as_str().unwrap().to_owned();
     exit(&world, term);
-    // With `--continue` the status line may be called before the hook that names the conversation, and only once.
+    // With `--continue` the status line may be called before the hook that names the conversation, and only
+    // once.
     for args in [&["--resume", &id][..], &["--continue"]] {
         std::fs::remove_file(&file).unwrap();
         let term = world.start(args);
         term.wait_box();
         let context = assert_same(&world, cost(1).1);
-        assert_eq!((&context["tokens_from"], &world.status()["conversation"]), (&json!("transcript"), &json!(id)), "{args:?}");
-        wait_for("the window of the status line", || (world.status()["context"]["window_from"] == "statusline").then_some(()));
+        assert_eq!(
+            (&context["tokens_from"], &world.status()["conversation"]),
+            (&json!("transcript"), &json!(id)),
+            "{args:?}"
+        );
+        wait_for("the window of the status line", || {
+            (world.status()["context"]["window_from"] == "statusline").then_some(())
+        });
         exit(&world, term);
     }
     let term = world.start(&["--resume", &id]);
@@ -145,7 +169,9 @@ fn a_sub_agent_s_tokens_are_its_own_while_it_works_and_after() {
     say(&world, &term, "Say a.", "Answer 0.");
     term.wait_box();
     term.submit("Have it looked at.");
-    wait_for("the sub-agent", || world.api.requests().iter().any(|request| request.kind == Asks::Subagent).then_some(()));
+    wait_for("the sub-agent", || {
+        world.api.requests().iter().any(|request| request.kind == Asks::Subagent).then_some(())
+    });
     let during = wait_for("the answer that started it", || {
         let context = world.status()["context"].clone();
         (context["tokens"].as_u64()? >= cost(1).1).then_some(context)
@@ -157,7 +183,8 @@ fn a_sub_agent_s_tokens_are_its_own_while_it_works_and_after() {
     world.leave(term);
 }
 
-/// A project that brings a status line of its own keeps it, and hopty is told nothing: the models that are named tell the window.
+/// A project that brings a status line of its own keeps it, and hopty is told nothing: the models that are
+/// named tell the window.
 #[test]
 fn without_a_status_line_of_its_own_the_model_that_answers_tells_the_window() {
     for (first, windows) in [(LARGE, [1_000_000, 200_000]), ("claude-sonnet-5", [1_000_000, 200_000])] {
@@ -167,11 +194,17 @@ fn without_a_status_line_of_its_own_the_model_that_answers_tells_the_window() {
         let term = world.start(&[]);
         say(&world, &term, "Say a.", "Answer 0.");
         let context = assert_same(&world, cost(0).1);
-        assert_eq!((&context["window"], &context["window_from"]), (&json!(windows[0]), &json!("model_table")));
+        assert_eq!(
+            (&context["window"], &context["window_from"]),
+            (&json!(windows[0]), &json!("model_table"))
+        );
         change_model(&world, &term, SMALL);
         say(&world, &term, "Say b.", "Answer 1.");
         let context = assert_same(&world, cost(1).1);
-        assert_eq!((&context["window"], &context["window_from"]), (&json!(windows[1]), &json!("model_table")));
+        assert_eq!(
+            (&context["window"], &context["window_from"]),
+            (&json!(windows[1]), &json!("model_table"))
+        );
         world.leave(term);
     }
 }
@@ -189,14 +222,20 @@ fn the_next_conversation_has_the_model_that_was_changed_to() {
     let status = world.status();
     assert_eq!(status["run"], 2);
     let new = status["conversation"].as_str().unwrap();
-    let models: Vec<String> =
-        world.api.requests_of(new).iter().filter(|r| r.kind == Asks::Main).map(|r| r.model().to_owned()).collect();
+    let models: Vec<String> = world
+        .api
+        .requests_of(new)
+        .iter()
+        .filter(|r| r.kind == Asks::Main)
+        .map(|r| r.model().to_owned())
+        .collect();
     assert_eq!(models, ["claude-opus-4-8"], "{}", world.story());
     wait_for("its window", || (world.status()["context"]["window"] == 1_000_000).then_some(()));
     world.leave(term);
 }
 
-/// A default of the person's settings is no option of the command line, and has its window in the next conversation too.
+/// A default of the person's settings is no option of the command line, and has its window in the next
+/// conversation too.
 #[test]
 fn the_next_conversation_has_the_window_of_the_settings_model() {
     let Some(mut world) = world(answers(), SMALL) else { return };
@@ -213,7 +252,8 @@ fn the_next_conversation_has_the_window_of_the_settings_model() {
     world.wait_state("idle");
     let of_run = |run: u64| {
         wait_for("the status line of the run", || {
-            (world.status()["run"] == run && world.status()["context"]["window_from"] == "statusline").then(|| world.status())
+            (world.status()["run"] == run && world.status()["context"]["window_from"] == "statusline")
+                .then(|| world.status())
         })
     };
     let status = of_run(2);

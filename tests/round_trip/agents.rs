@@ -1,4 +1,5 @@
-//! Claude, the stand-in and the real one, inline and full-screen: at rest, with a draft, with a menu, in a dialog, at work.
+//! Claude, the stand-in and the real one, inline and full-screen: at rest, with a draft, with a menu, in a
+//! dialog, at work.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
@@ -24,13 +25,18 @@ pub fn all(tally: &Mutex<Tally>) {
     for kind in [Kind::StandIn, Kind::Real] {
         for draws in [Draws::Inline, Draws::FullScreen] {
             if let Some(world) = world(kind, draws) {
-                programs::compare(tally, &format!("Claude ({kind:?}, {draws:?})"), drive(&world, kind, draws));
+                programs::compare(
+                    tally,
+                    &format!("Claude ({kind:?}, {draws:?})"),
+                    drive(&world, kind, draws),
+                );
             }
         }
     }
 }
 
-/// A world whose Claude is the child of a shell, so that it can be held still, and whose first tool waits for a word.
+/// A world whose Claude is the child of a shell, so that it can be held still, and whose first tool waits for
+/// a word.
 fn world(kind: Kind, draws: Draws) -> Option<World> {
     let script = Script::each(|request, _| match request.assistant_messages() {
         0 => Reply::bash("cat go >made").saying("I look."),
@@ -41,7 +47,15 @@ fn world(kind: Kind, draws: Draws) -> Option<World> {
     world.args.retain(|arg| arg != "--dangerously-skip-permissions");
     world.set("HOPTY_TERMINAL_PREFIX", "");
     world.set("CLAUDE_CODE_NO_FLICKER", if draws == Draws::FullScreen { "1" } else { "0" });
-    let program = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.to_str().unwrap().to_owned();
+    let program = world
+        .env
+        .iter()
+        .find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE")
+        .unwrap()
+        .1
+        .to_str()
+        .unwrap()
+        .to_owned();
     let shell = world.root.path().join("held-claude");
     std::fs::write(&shell, format!("#!/bin/sh\n'{program}' \"$@\"\nexit $?\n")).unwrap();
     std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -72,7 +86,8 @@ fn drive(world: &World, kind: Kind, draws: Draws) -> Live<'_> {
     live.outer().wait_text("Do you want to proceed");
     live.state_at_rest("a dialog, in another size");
     live.outer().send(b"\r");
-    live.outer().wait_rows("the dialog's end", |rows| !rows.iter().any(|row| row.contains("Do you want to proceed")));
+    live.outer()
+        .wait_rows("the dialog's end", |rows| !rows.iter().any(|row| row.contains("Do you want to proceed")));
     live.state_in_motion("at work");
     std::fs::write(world.project.join("go"), "waited for\n").unwrap();
     live.outer().wait_text("two 漢字");

@@ -26,13 +26,19 @@ pub fn picture(mut view: View, rows: u16) -> Picture {
 
 /// All rows that hold something, history and screen.
 pub fn filled(view: &View) -> Vec<String> {
-    view.rows.iter().map(|row| row.replace('\t', " ").trim_end().to_owned()).filter(|row| !row.is_empty()).collect()
+    view.rows
+        .iter()
+        .map(|row| row.replace('\t', " ").trim_end().to_owned())
+        .filter(|row| !row.is_empty())
+        .collect()
 }
 
 impl Picture {
     /// What differs, for a message.
     pub fn difference(&self, other: &Picture) -> Option<String> {
-        (self != other).then(|| self.view.difference(&other.view).replace("bare: ", "before:").replace("hopty:", "after: "))
+        (self != other).then(|| {
+            self.view.difference(&other.view).replace("bare: ", "before:").replace("hopty:", "after: ")
+        })
     }
 }
 

@@ -55,9 +55,20 @@ impl<'w> Live<'w> {
     /// Starts `hopty WORDS` in a terminal of 80x24.
     pub fn start(world: &'w World, name: &str, words: &[&str]) -> Live<'w> {
         let size = (80, 24);
-        let words: Vec<String> = std::iter::once(hopty().display().to_string()).chain(words.iter().map(|w| (*w).to_owned())).collect();
+        let words: Vec<String> = std::iter::once(hopty().display().to_string())
+            .chain(words.iter().map(|w| (*w).to_owned()))
+            .collect();
         let outer = Some(Outer::start(&words, &world.env, &world.project, pixels(size), Answers::Emulator));
-        Live { world, outer, size, name: name.to_owned(), above: false, states: 0, wrong: Vec::new(), recordings: Vec::new() }
+        Live {
+            world,
+            outer,
+            size,
+            name: name.to_owned(),
+            above: false,
+            states: 0,
+            wrong: Vec::new(),
+            recordings: Vec::new(),
+        }
     }
 
     /// Starts a line of shell, whose programs are children of the session's program and can be held still.
@@ -65,7 +76,8 @@ impl<'w> Live<'w> {
         Live::start(world, name, &["run", "--", "sh", "-c", &format!("{line}; exit $?")])
     }
 
-    /// Compares the rows above the screen, too: for what clears no screen, because alacritty then keeps what stood there.
+    /// Compares the rows above the screen, too: for what clears no screen, because alacritty then keeps what
+    /// stood there.
     pub fn with_rows_above(mut self) -> Self {
         self.above = true;
         self
@@ -82,7 +94,8 @@ impl<'w> Live<'w> {
         self.outer().wait_text(text);
     }
 
-    /// One state: the terminal goes away, another one of the same size comes, and shows the same. The program is held still.
+    /// One state: the terminal goes away, another one of the same size comes, and shows the same. The program
+    /// is held still.
     pub fn state(&mut self, what: &str) {
         self.outer().wait_quiet();
         self.state_in_motion(what);
@@ -105,8 +118,8 @@ impl<'w> Live<'w> {
         signal(&held, nix::libc::SIGCONT);
     }
 
-    /// The same of a program that rests but for a word now and then, and draws itself anew wherever it was held: if it draws meanwhile,
-    /// once more.
+    /// The same of a program that rests but for a word now and then, and draws itself anew wherever it was
+    /// held: if it draws meanwhile, once more.
     pub fn state_at_rest(&mut self, what: &str) {
         self.outer().wait_quiet();
         let difference = (0..TRIES).map_while(|_| self.there_and_back(what)).collect::<Vec<_>>();
@@ -126,14 +139,17 @@ impl<'w> Live<'w> {
         // What the host thinks has not changed by that, and nothing comes behind it.
         let after = self.agreed(what);
         let again = filled(&self.outer().view());
-        let rows_above = (self.above && above != again).then(|| format!("the rows above: {above:#?}\nare {again:#?}"));
+        let rows_above =
+            (self.above && above != again).then(|| format!("the rows above: {above:#?}\nare {again:#?}"));
         before.difference(&after).or(rows_above)
     }
 
     /// Another terminal comes, of another size; the program may draw itself anew.
     pub fn move_to(&mut self, size: (u16, u16)) {
         self.come_back(size);
-        wait_for("the new size", || (self.world.status()["size"] == json!({"cols": size.0, "rows": size.1})).then_some(()));
+        wait_for("the new size", || {
+            (self.world.status()["size"] == json!({"cols": size.0, "rows": size.1})).then_some(())
+        });
     }
 
     /// Takes the terminal away, by `hopty detach` or by its end, in turns, and gives the session another one.
@@ -150,10 +166,13 @@ impl<'w> Live<'w> {
         self.size = size;
     }
 
-    /// The picture in the terminal, when it is the one that the host would give: all is here that the program wrote.
+    /// The picture in the terminal, when it is the one that the host would give: all is here that the program
+    /// wrote.
     fn agreed(&self, what: &str) -> Picture {
         let met = self.meets(DEADLINE);
-        met.unwrap_or_else(|difference| panic!("{}, {what}: the terminal and the host never agree: {difference}", self.name))
+        met.unwrap_or_else(|difference| {
+            panic!("{}, {what}: the terminal and the host never agree: {difference}", self.name)
+        })
     }
 
     fn meets(&self, limit: Duration) -> Result<Picture, String> {
@@ -163,7 +182,8 @@ impl<'w> Live<'w> {
             // When the second answer was given, what the program had written was read.
             let (first, second) = (ask_screen(self.world), ask_screen(self.world));
             let host = picture(shown(second["dump"].as_str().unwrap().as_bytes(), self.size).view(), rows);
-            let met = first == second && self.outer().sees(MOMENT, |view| picture(view.clone(), rows) == host);
+            let met =
+                first == second && self.outer().sees(MOMENT, |view| picture(view.clone(), rows) == host);
             last = picture(self.outer().view(), rows).difference(&host);
             met.then_some(host)
         });
@@ -216,9 +236,13 @@ fn attach(world: &World, size: (u16, u16)) -> Outer {
 }
 
 fn children(parent: i32) -> Vec<i32> {
-    let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    let read =
+        |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
-    tasks.flatten().flat_map(|task| read(task).split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+    tasks
+        .flatten()
+        .flat_map(|task| read(task).split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The answer to the request, as any script gets it.

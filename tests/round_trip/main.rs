@@ -1,10 +1,13 @@
-//! The screen after attaching is the screen before, cell by cell, with cursor, modes and title, judged by an emulator that is
-//! not hopty's. Counted: at least 300 states, of which the last line of the test tells how many there were of what.
+//! The screen after attaching is the screen before, cell by cell, with cursor, modes and title, judged by an
+//! emulator that is not hopty's. Counted: at least 300 states, of which the last line of the test tells how
+//! many there were of what.
 //!
-//! * `recordings`: what programs wrote, cut at many points. At each cut, a fresh emulator that is sent the model's dump is
-//!   compared with one that got the bytes; and again after what would show a hidden difference.
-//! * `programs`: real programs in a session, driven by keys. At each state the program is held still, the terminal hangs up or
-//!   is detached, and another one attaches. What these terminals were sent are recordings again.
+//! * `recordings`: what programs wrote, cut at many points. At each cut, a fresh emulator that is sent the
+//!   model's dump is compared with one that got the bytes; and again after what would show a hidden
+//!   difference.
+//! * `programs`: real programs in a session, driven by keys. At each state the program is held still, the
+//!   terminal hangs up or is detached, and another one attaches. What these terminals were sent are
+//!   recordings again.
 //! * `agents`: Claude, the stand-in and the real one, inline and full-screen.
 
 #![allow(clippy::unwrap_used)]

@@ -67,7 +67,8 @@ pub fn compare(tally: &Mutex<Tally>, name: &str, live: Live<'_>) {
     let (states, mut wrong, recorded) = live.end();
     let mut cuts = 0;
     for (n, (bytes, size)) in recorded.iter().enumerate() {
-        let (some, differ) = recordings::cut(&format!("{name}, terminal {}", n + 1), bytes, *size, bytes.len() / 4 + 1);
+        let (some, differ) =
+            recordings::cut(&format!("{name}, terminal {}", n + 1), bytes, *size, bytes.len() / 4 + 1);
         cuts += some;
         wrong.extend(differ);
     }
@@ -89,7 +90,8 @@ fn is_there(program: &str, comes: Comes) -> bool {
 
 /// A text with long lines, wide characters, tabs and control characters.
 fn text(world: &World) {
-    let mut text = String::from("first line\ttab\n漢字 wide, e\u{301} combined, 👍🏽 and \u{1}\u{7f} control\n");
+    let mut text =
+        String::from("first line\ttab\n漢字 wide, e\u{301} combined, 👍🏽 and \u{1}\u{7f} control\n");
     for n in 3..=200 {
         let _ = writeln!(text, "line {n} {}", "word ".repeat(n % 40));
     }

@@ -1,4 +1,5 @@
-//! What programs wrote, cut at many points: what the model's dump makes of a fresh terminal is what the bytes made of one.
+//! What programs wrote, cut at many points: what the model's dump makes of a fresh terminal is what the bytes
+//! made of one.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +10,16 @@ use hopty::screen::Screen;
 use super::Tally;
 use super::judge::{filled, picture, shown};
 
-/// What shows what a picture does not: whether the cursor waits to wrap, margins and tab stops, what was saved with the cursor,
-/// the other character set, and the primary screen below an alternate one.
+/// What shows what a picture does not: whether the cursor waits to wrap, margins and tab stops, what was
+/// saved with the cursor, the other character set, and the primary screen below an alternate one.
 const PROBES: [&str; 3] = ["x\ty\x1b[99B\n\n-\x0eq\x0f", "\x1b8l", "\x1b[?1049l\r\nz\x1b8m"];
 
 /// Every recorded screen of Claude, as it is and in smaller terminals, where it scrolls and wraps.
 pub fn fixtures(tally: &Mutex<Tally>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/screens");
-    for version in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+    for version in
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+    {
         let name = version.file_name().unwrap().to_string_lossy().into_owned();
         let (mut states, mut wrong) = (0, Vec::new());
         for file in fs::read_dir(&version).unwrap().map(|entry| entry.unwrap().path()) {
@@ -25,7 +28,8 @@ pub fn fixtures(tally: &Mutex<Tally>) {
             }
             let bytes = fs::read_to_string(&file).unwrap().replace('\n', "\r\n").into_bytes();
             let size = if states % 4 == 0 { (120, 40) } else { (61, 17) };
-            let (some, differ) = cut(&format!("{} at {size:?}", file.display()), &bytes, size, bytes.len() / 2 + 1);
+            let (some, differ) =
+                cut(&format!("{} at {size:?}", file.display()), &bytes, size, bytes.len() / 2 + 1);
             states += some;
             wrong.extend(differ);
         }
@@ -60,10 +64,11 @@ pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, V
     (states, wrong)
 }
 
-/// The model is resized, as the host does for a terminal of another size, and its dump is sent to that one. The rows and the
-/// cursor are the model's. Against an emulator that got the bytes and was resized itself: of the primary screen and the rows above
-/// it all that holds something is the same, and a larger alternate screen is. The two share rows out differently, and a smaller
-/// alternate screen is moved up in alacritty, and its wide characters are cut in half.
+/// The model is resized, as the host does for a terminal of another size, and its dump is sent to that one.
+/// The rows and the cursor are the model's. Against an emulator that got the bytes and was resized itself: of
+/// the primary screen and the rows above it all that holds something is the same, and a larger alternate
+/// screen is. The two share rows out differently, and a smaller alternate screen is moved up in alacritty,
+/// and its wide characters are cut in half.
 fn in_another_size(bytes: &[u8], size: (u16, u16)) -> Option<String> {
     [(size.0 / 4 * 3, size.1 + 5), (size.0 + 9, size.1 + 5)].into_iter().find_map(|other| {
         let mut screen = Screen::with_history(size.0, size.1, 1000);
@@ -81,15 +86,16 @@ fn in_another_size(bytes: &[u8], size: (u16, u16)) -> Option<String> {
         let (wanted, found) = (filled(&before.view()), filled(&here));
         if !screen.alternate() {
             let same = clears(bytes) || wanted == found;
-            return (!same).then(|| format!("at {other:?} these rows hold something: {found:#?}, and not {wanted:#?}"));
+            return (!same)
+                .then(|| format!("at {other:?} these rows hold something: {found:#?}, and not {wanted:#?}"));
         }
         let difference = picture(before.view(), other.1).difference(&picture(here, other.1));
         difference.filter(|_| other.0 > size.0).map(|difference| format!("at {other:?}: {difference}"))
     })
 }
 
-/// The next place that is not between switches of the mouse: programs turn all of its modes off, one after the other, and
-/// the first of them is enough in xterm and here, and not in alacritty.
+/// The next place that is not between switches of the mouse: programs turn all of its modes off, one after
+/// the other, and the first of them is enough in xterm and here, and not in alacritty.
 fn behind_mouse_modes(bytes: &[u8], at: usize) -> usize {
     const BEGIN: &[u8] = b"\x1b[?100";
     const LENGTH: usize = BEGIN.len() + 2;
@@ -107,7 +113,8 @@ fn clears(bytes: &[u8]) -> bool {
     bytes.windows(4).any(|part| part == b"\x1b[2J") || bytes.windows(6).any(|part| part == b"\x1b[H\x1b[J")
 }
 
-/// Whether the alternate screen is entered where it is shown: that saves the cursor in xterm and here, and not in alacritty.
+/// Whether the alternate screen is entered where it is shown: that saves the cursor in xterm and here, and
+/// not in alacritty.
 fn enters_twice(bytes: &[u8]) -> bool {
     let mut inside = false;
     bytes.windows(8).any(|part| {

@@ -43,22 +43,33 @@ fn with_json_the_error_is_an_object_on_standard_output() {
     ] {
         let output = world.hopty(args);
         assert!(!output.status.success());
-        let value: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", text(&output.stdout)));
+        let value: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{args:?}: {e}: {}", text(&output.stdout)));
         let error = value["error"].as_object().unwrap();
         assert_eq!(error.keys().collect::<Vec<_>>(), ["code", "hint", "message"], "{args:?}");
         assert_eq!(error["code"], code, "{args:?}");
-        assert!(text(&output.stderr).starts_with(&format!("hopty: {}", error["message"].as_str().unwrap())), "{args:?}");
+        assert!(
+            text(&output.stderr).starts_with(&format!("hopty: {}", error["message"].as_str().unwrap())),
+            "{args:?}"
+        );
     }
 }
 
 #[test]
 fn nothing_that_is_printed_moves_a_cursor() {
     let world = world();
-    for args in [&["status", "\u{1b}[2J\u{202e}x"][..], &["replay", "\u{1b}]0;x\u{7}"], &["run", "--detached", "--", "\u{1b}[2J"]] {
+    for args in [
+        &["status", "\u{1b}[2J\u{202e}x"][..],
+        &["replay", "\u{1b}]0;x\u{7}"],
+        &["run", "--detached", "--", "\u{1b}[2J"],
+    ] {
         let output = world.hopty(args);
         assert!(!output.status.success());
-        assert!(!output.stderr.contains(&0x1b) && !text(&output.stderr).contains('\u{202e}'), "{}", text(&output.stderr));
+        assert!(
+            !output.stderr.contains(&0x1b) && !text(&output.stderr).contains('\u{202e}'),
+            "{}",
+            text(&output.stderr)
+        );
     }
 }
 
@@ -66,7 +77,14 @@ fn nothing_that_is_printed_moves_a_cursor() {
 fn who_stops_reading_is_not_complained_about() {
     let world = world();
     detached(&world, "one", &["sleep", "100"]);
-    for args in [&["ls"][..], &["ls", "--json"], &["status", "one", "--json"], &["events", "one"], &["log", "one"], &["why", "one"]] {
+    for args in [
+        &["ls"][..],
+        &["ls", "--json"],
+        &["status", "one", "--json"],
+        &["events", "one"],
+        &["log", "one"],
+        &["why", "one"],
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = Command::new(hopty());
@@ -76,8 +94,12 @@ fn who_stops_reading_is_not_complained_about() {
     }
     // One that goes on for ever ends with its reader too.
     let script = format!("'{}' events one --follow | head -1", hopty().display());
-    let output =
-        Command::new("sh").args(["-c", &script]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).output();
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(&world.project)
+        .output();
     let output = output.unwrap();
     assert_eq!(text(&output.stdout).lines().count(), 1);
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
@@ -99,7 +121,8 @@ fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
     let world = world();
     let file = world.home.join(".config/hopty/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let acting: [&[&str]; 3] = [&["run", "--detached", "--", "true"], &["handoff", "list"], &["handoff", "fit", "8"]];
+    let acting: [&[&str]; 3] =
+        [&["run", "--detached", "--", "true"], &["handoff", "list"], &["handoff", "fit", "8"]];
     let all_fail = |words: &[&str]| {
         for args in acting {
             let output = world.hopty(args);
@@ -107,7 +130,10 @@ fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
         }
     };
     std::fs::write(&file, "[restart]\nmod = 1\nmode = 2\n").unwrap();
-    all_fail(&["config.toml:2: unknown key \"restart.mod\"", "the nearest known key is restart.mode, and 1 more error"]);
+    all_fail(&[
+        "config.toml:2: unknown key \"restart.mod\"",
+        "the nearest known key is restart.mode, and 1 more error",
+    ]);
     std::fs::write(&file, b"[restart]\nmode = \"\xff\"\n").unwrap();
     all_fail(&["config.toml: the file cannot be read"]);
     std::fs::remove_file(&file).unwrap();
@@ -127,7 +153,10 @@ fn a_journal_that_cannot_be_opened_is_said_once_and_the_session_goes_on() {
     let term = world.terminal(&["run", "--name", "proj", "--", "sh", "-c", "echo begun; exec cat"]);
     term.wait_text("begun");
     let said: Vec<String> = term.lines().into_iter().filter(|line| line.contains("journal")).collect();
-    assert!(said.len() == 1 && said[0].starts_with("hopty: cannot open the journal (Is a directory"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].starts_with("hopty: cannot open the journal (Is a directory"),
+        "{said:?}"
+    );
     let why = world.status()["why"].as_str().unwrap().to_owned();
     assert_eq!(why, "The journal failed and is switched off; the session goes on without it.");
     term.send("\x1cn");

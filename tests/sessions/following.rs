@@ -1,4 +1,5 @@
-//! `events --follow` and `log --follow`: told by the journal, through its rotations, until the session or the reader ends.
+//! `events --follow` and `log --follow`: told by the journal, through its rotations, until the session or the
+//! reader ends.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -46,7 +47,8 @@ impl Written {
 
     fn decide(&mut self) -> u64 {
         self.seq += 1;
-        let decision = json!({"kind": "client.attached", "run": 1, "sentence": "x".repeat(60), "because": []});
+        let decision =
+            json!({"kind": "client.attached", "run": 1, "sentence": "x".repeat(60), "because": []});
         let line = json!({"seq": self.seq, "t": 1, "at": "2026-11-20T14:00:30.002Z", "decision": decision});
         self.journal.write(&format!("{line}\n")).unwrap();
         let seq = self.seq;
@@ -66,7 +68,11 @@ struct Follower {
 impl Follower {
     fn start(world: &World, verb: &str) -> Follower {
         let mut command = Command::new(hopty());
-        command.args([verb, "one", "--follow"]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+        command
+            .args([verb, "one", "--follow"])
+            .env_clear()
+            .envs(world.env.iter().cloned())
+            .current_dir(&world.project);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Follower { child, lines }
@@ -76,7 +82,10 @@ impl Follower {
         let mut line = String::new();
         if self.lines.buffer().is_empty() {
             let limit = u64::try_from(LIMIT.as_millis()).unwrap();
-            assert!(poll::wait_for(self.lines.get_ref(), Interest::Read, limit).unwrap(), "it tells nothing more");
+            assert!(
+                poll::wait_for(self.lines.get_ref(), Interest::Read, limit).unwrap(),
+                "it tells nothing more"
+            );
         }
         self.lines.read_line(&mut line).unwrap();
         assert!(line.ends_with('\n'), "{line:?}");
@@ -151,10 +160,12 @@ fn the_end_of_a_killed_host_ends_it() {
     let pid = i32::try_from(follower.child.id()).unwrap();
     let switches = || {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
+        let line =
+            status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
         status.contains("State:\tS").then_some(line)
     };
-    // What the host still writes about its own start wakes it, but then a second passes in which nothing does.
+    // What the host still writes about its own start wakes it, but then a second passes in which nothing
+    // does.
     let quiet = || {
         let before = wait_for("it to wait", switches);
         !support::wait::ends_within(pid, Duration::from_secs(1)) && switches() == Some(before)

@@ -14,7 +14,8 @@ fn example() -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// That `found` has exactly the keys of `wanted`, with values of the same types; null may stand for what is not there.
+/// That `found` has exactly the keys of `wanted`, with values of the same types; null may stand for what is
+/// not there.
 fn assert_shape(found: &Value, wanted: &Value, at: &str) {
     match (found, wanted) {
         (Value::Null, _) | (_, Value::Null) => {}
@@ -25,9 +26,12 @@ fn assert_shape(found: &Value, wanted: &Value, at: &str) {
                 assert_shape(value, &wanted[key], &format!("{at}.{key}"));
             }
         }
-        (Value::Array(found), Value::Array(wanted)) => found.iter().for_each(|v| assert_shape(v, &wanted[0], &format!("{at}[]"))),
+        (Value::Array(found), Value::Array(wanted)) => {
+            found.iter().for_each(|v| assert_shape(v, &wanted[0], &format!("{at}[]")))
+        }
         (found, wanted) => {
-            let kind = |v: &Value| (v.is_string(), v.is_number(), v.is_boolean(), v.is_object(), v.is_array());
+            let kind =
+                |v: &Value| (v.is_string(), v.is_number(), v.is_boolean(), v.is_object(), v.is_array());
             assert_eq!(kind(found), kind(wanted), "{at}: {found} is not like {wanted}");
         }
     }
@@ -42,18 +46,35 @@ fn the_session_object_is_that_of_the_contract() {
     world.wait_state("idle");
     let status = world.status();
     assert_shape(&status, &example, "status");
-    for key in ["name", "state", "state_since", "state_from", "phase", "dir", "command", "conversation", "version", "context"] {
+    for key in [
+        "name",
+        "state",
+        "state_since",
+        "state_from",
+        "phase",
+        "dir",
+        "command",
+        "conversation",
+        "version",
+        "context",
+    ] {
         assert!(!status[key].is_null(), "{key} of an agent: {status}");
     }
-    assert_eq!((&status["agent"], &status["phase"], &status["run"]), (&json!("claude"), &json!("running"), &json!(1)));
-    let client =
-        json!({"id": 1, "tty": status["clients"][0]["tty"], "cols": 120, "rows": 40, "leader": true, "read_only": false, "via": "fd"});
+    assert_eq!(
+        (&status["agent"], &status["phase"], &status["run"]),
+        (&json!("claude"), &json!("running"), &json!(1))
+    );
+    let client = json!({"id": 1, "tty": status["clients"][0]["tty"], "cols": 120, "rows": 40, "leader": true, "read_only": false, "via": "fd"});
     assert_eq!(status["clients"], json!([client]));
     assert!(status["clients"][0]["tty"].as_str().unwrap().starts_with("/dev/pts/"));
     assert_eq!(status["command"][0], "claude");
     detached(&world, "other", &["sleep", "100"]);
     let mut all = list(&world);
-    assert_eq!(all.iter().map(|s| s["name"].as_str().unwrap()).collect::<Vec<_>>(), ["other", "proj"], "by name");
+    assert_eq!(
+        all.iter().map(|s| s["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["other", "proj"],
+        "by name"
+    );
     for session in &all {
         assert_shape(session, &example, "ls");
     }
@@ -70,7 +91,10 @@ fn the_session_object_is_that_of_the_contract() {
     assert_eq!(ended.len(), 2);
     for session in &ended {
         assert_shape(session, &example, "ls --all");
-        assert_eq!((&session["state"], &session["phase"], &session["clients"]), (&json!("ended"), &json!("closed"), &json!([])));
+        assert_eq!(
+            (&session["state"], &session["phase"], &session["clients"]),
+            (&json!("ended"), &json!("closed"), &json!([]))
+        );
         assert_eq!(session["exit"]["cause"], "stopped");
         assert_eq!(session["ended_at"], session["state_since"]);
     }
@@ -85,7 +109,11 @@ fn how_a_program_ended_is_told_afterwards() {
     for (name, script, exit) in [
         ("code", "exit 7", json!({"kind": "exited", "code": 7, "signal": null, "cause": "finished"})),
         ("zero", "exit 0", json!({"kind": "exited", "code": 0, "signal": null, "cause": "finished"})),
-        ("killed", "kill -SEGV $$", json!({"kind": "signaled", "code": 139, "signal": 11, "cause": "killed"})),
+        (
+            "killed",
+            "kill -SEGV $$",
+            json!({"kind": "signaled", "code": 139, "signal": 11, "cause": "killed"}),
+        ),
     ] {
         detached(&world, name, &["sh", "-c", script]);
         let status = support::wait_for("the end", || {
@@ -117,7 +145,10 @@ fn for_people_there_is_a_table() {
     detached(&world, "one", &["sleep", "100"]);
     let table = world.ask(&["ls"]);
     let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[0].starts_with("NAME") && lines[0].contains("STATE") && lines[0].ends_with("DIRECTORY"), "{table}");
+    assert!(
+        lines[0].starts_with("NAME") && lines[0].contains("STATE") && lines[0].ends_with("DIRECTORY"),
+        "{table}"
+    );
     assert!(lines[1].starts_with("one ") && lines[1].ends_with(world.project.to_str().unwrap()), "{table}");
     let status = world.ask(&["status", "one"]);
     assert!(status.starts_with("one  unknown  ") && status.contains("sleep 100"), "{status}");
@@ -134,7 +165,10 @@ fn names_are_listed_in_the_order_in_which_people_count() {
     let table = world.ask(&["ls"]);
     let names: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["s1", "s2", "s10"], "{table}");
-    assert_eq!(list(&world).iter().map(|session| session["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    assert_eq!(
+        list(&world).iter().map(|session| session["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        names
+    );
     assert_fails(&world.hopty(&["status"]), 3, "which session?");
     let said = String::from_utf8_lossy(&world.hopty(&["status"]).stderr).into_owned();
     assert!(said.contains("s1, s2, s10"), "{said}");
@@ -148,12 +182,15 @@ fn the_list_of_ended_ones_says_how_and_when() {
     detached(&world, "killed", &["sh", "-c", "kill -SEGV $$"]);
     detached(&world, "lives", &["sleep", "100"]);
     detached(&world, "lost", &["sleep", "100"]);
-    let host = list(&world).iter().find(|session| session["name"] == "lost").unwrap()["host_pid"].as_i64().unwrap();
+    let host =
+        list(&world).iter().find(|session| session["name"] == "lost").unwrap()["host_pid"].as_i64().unwrap();
     let host = nix::unistd::Pid::from_raw(i32::try_from(host).unwrap());
     nix::sys::signal::kill(host, nix::sys::signal::Signal::SIGKILL).unwrap();
     support::wait_for("one that lives", || (list(&world).len() == 1).then_some(()));
     let table = world.ask(&["ls", "--all"]);
-    let cells = |line: &str| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let cells = |line: &str| {
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
     let rows: Vec<Vec<String>> = table.lines().map(cells).collect();
     assert_eq!(rows[0][..4], ["NAME", "STATE", "EXIT", "ENDED"], "{table}");
     for (row, [name, state, exit]) in rows[1..].iter().zip([
@@ -192,10 +229,16 @@ fn a_conversation_in_the_list_and_after_its_end() {
     };
     let (bytes, lines) = listed("");
     assert!(bytes.contains("\u{1b}[32midle\u{1b}[m") && bytes.matches('\u{1b}').count() == 2, "{bytes:?}");
-    assert!(lines[1].starts_with("proj  idle") && lines[1].ends_with("/proj") && lines[1].contains('…'), "{lines:?}");
+    assert!(
+        lines[1].starts_with("proj  idle") && lines[1].ends_with("/proj") && lines[1].contains('…'),
+        "{lines:?}"
+    );
     assert_eq!(lines.iter().filter(|line| !line.is_empty()).count(), 2, "{lines:?}");
     assert!(!listed("1").0.contains('\u{1b}'));
-    assert!(world.ask(&["ls"]).trim_end().ends_with(world.project.to_str().unwrap()), "and whole for a program");
+    assert!(
+        world.ask(&["ls"]).trim_end().ends_with(world.project.to_str().unwrap()),
+        "and whole for a program"
+    );
     world.leave(term);
     let shown = world.ask(&["status", "proj"]);
     assert!(shown.contains(&format!("  to resume     hopty --resume {id}\n")), "{shown}");
@@ -206,7 +249,11 @@ fn the_decisions_are_told_to_programs_and_to_people() {
     let world = world();
     detached(&world, "one", &["sh", "-c", "read x; exit 7"]);
     let mut follow = std::process::Command::new(support::claude::hopty());
-    follow.args(["events", "one", "--follow"]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    follow
+        .args(["events", "one", "--follow"])
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(&world.project);
     let follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let events = world.ask(&["events", "one"]);
     let kinds = |text: &str| -> Vec<String> {
@@ -222,12 +269,21 @@ fn the_decisions_are_told_to_programs_and_to_people() {
     let log = world.ask(&["log", "one"]);
     let zone = |zone: &str| {
         let mut command = std::process::Command::new(support::claude::hopty());
-        command.args(["log", "one"]).env_clear().envs(world.env.iter().cloned()).env("TZ", zone).current_dir(&world.project);
+        command
+            .args(["log", "one"])
+            .env_clear()
+            .envs(world.env.iter().cloned())
+            .env("TZ", zone)
+            .current_dir(&world.project);
         text(&command.output().unwrap().stdout)
     };
     let begun: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
     let begun = begun["at"].as_str().unwrap();
-    assert!(zone("UTC0").starts_with(&format!("{} {}  session.started  ", &begun[..10], &begun[11..19])), "{}", zone("UTC0"));
+    assert!(
+        zone("UTC0").starts_with(&format!("{} {}  session.started  ", &begun[..10], &begun[11..19])),
+        "{}",
+        zone("UTC0")
+    );
     assert_ne!(zone("UTC0"), zone("PKT-5"), "times are the person's");
     assert!(log.lines().count() == 2 && log.contains("run.spawned") && !log.contains('{'), "{log}");
     assert_eq!(world.ask(&["log", "one", "--json"]), events);
@@ -235,7 +291,10 @@ fn the_decisions_are_told_to_programs_and_to_people() {
     // It ends with the session, and has told everything.
     let followed = follow.wait_with_output().unwrap();
     assert!(followed.status.success());
-    assert_eq!(kinds(&text(&followed.stdout)), ["session.started", "run.spawned", "run.ended", "session.ended"]);
+    assert_eq!(
+        kinds(&text(&followed.stdout)),
+        ["session.started", "run.spawned", "run.ended", "session.ended"]
+    );
     assert_eq!(text(&followed.stdout), world.ask(&["events", "one"]), "an ended session tells the same");
     let why: Value = serde_json::from_str(&world.ask(&["why", "one", "--json"])).unwrap();
     assert_eq!(why.as_object().unwrap().keys().collect::<Vec<_>>(), ["because", "sentence", "seq"]);
@@ -243,7 +302,8 @@ fn the_decisions_are_told_to_programs_and_to_people() {
     assert!(why["sentence"].as_str().unwrap().contains("SIGTERM"), "{why}");
     let journal = world.state_dir().join("sessions/one/journal.jsonl");
     assert!(world.ask(&["replay", journal.to_str().unwrap()]).starts_with("identical: "));
-    let same: Value = serde_json::from_str(&world.ask(&["replay", journal.to_str().unwrap(), "--json"])).unwrap();
+    let same: Value =
+        serde_json::from_str(&world.ask(&["replay", journal.to_str().unwrap(), "--json"])).unwrap();
     assert_eq!(same["same"], true);
     world.assert_nothing_left();
 }
@@ -276,15 +336,20 @@ fn stop_ends_a_shell_as_the_closing_of_its_window_does() {
 #[test]
 fn stop_returns_when_nothing_is_left() {
     let world = world();
-    for (program, more) in
-        [(&["sleep", "100"][..], None), (&["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], Some("--kill"))]
-    {
+    for (program, more) in [
+        (&["sleep", "100"][..], None),
+        (&["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], Some("--kill")),
+    ] {
         detached(&world, "one", program);
         let pid = list(&world)[0]["pid"].as_i64().unwrap();
         let mut args = vec!["stop", "one"];
         args.extend(more);
         let output = world.hopty(&args);
-        assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{}", text(&output.stderr));
+        assert!(
+            output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(),
+            "{}",
+            text(&output.stderr)
+        );
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "the child is reaped");
         assert!(!world.state_dir().join("run/one.sock").exists(), "the socket is gone");
         assert!(list(&world).is_empty(), "the name is free");
@@ -303,7 +368,11 @@ fn detached_starts_say_their_name_or_why_not() {
     assert_fails(&world.hopty(&["run", "--detached", "--", "/no/such/program"]), 127, "run: ");
     let file = world.project.join("file");
     std::fs::write(&file, "").unwrap();
-    assert_fails(&world.hopty(&["run", "--detached", "--", file.to_str().unwrap()]), 126, "permission denied");
+    assert_fails(
+        &world.hopty(&["run", "--detached", "--", file.to_str().unwrap()]),
+        126,
+        "permission denied",
+    );
     // A size of its own, and the kernel's modes.
     let status = list(&world).remove(0);
     assert_eq!(status["size"], json!({"cols": 80, "rows": 24}));

@@ -27,7 +27,10 @@ fn hosts_that_do_not_answer_cost_nobody_else_time() {
     for name in ["a", "b", "c", "d", "e", "f", "g", "well"] {
         detached(&world, name, &["sleep", "1000"]);
     }
-    let hosts: Vec<i32> = list(&world).iter().map(|session| i32::try_from(session["host_pid"].as_i64().unwrap()).unwrap()).collect();
+    let hosts: Vec<i32> = list(&world)
+        .iter()
+        .map(|session| i32::try_from(session["host_pid"].as_i64().unwrap()).unwrap())
+        .collect();
     let (_, stopped) = hosts.split_last().unwrap();
     stopped.iter().for_each(|pid| kill(*pid, SIGSTOP));
     let began = Instant::now();
@@ -36,14 +39,22 @@ fn hosts_that_do_not_answer_cost_nobody_else_time() {
     // One after the other they would take 200 ms each.
     assert!(took < Duration::from_millis(1200), "{took:?}");
     for session in &all {
-        let (state, from) = if session["name"] == "well" { ("unknown", "none") } else { ("unresponsive", "none") };
-        assert_eq!((session["state"].as_str(), session["state_from"].as_str()), (Some(state), Some(from)), "{}", session["name"]);
+        let (state, from) =
+            if session["name"] == "well" { ("unknown", "none") } else { ("unresponsive", "none") };
+        assert_eq!(
+            (session["state"].as_str(), session["state_from"].as_str()),
+            (Some(state), Some(from)),
+            "{}",
+            session["name"]
+        );
         assert!(session["pid"].is_number(), "what was known last is told");
     }
     let one: Value = serde_json::from_str(&world.ask(&["status", "a", "--json"])).unwrap();
     assert_eq!(one["state"], "unresponsive");
     assert!(world.ask(&["ls"]).contains("unresponsive"));
     stopped.iter().for_each(|pid| kill(*pid, SIGCONT));
-    wait_for("their answers", || list(&world).iter().all(|session| session["state"] == "unknown").then_some(()));
+    wait_for("their answers", || {
+        list(&world).iter().all(|session| session["state"] == "unknown").then_some(())
+    });
     end_all(&world);
 }

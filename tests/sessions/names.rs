@@ -91,7 +91,11 @@ fn taken_bad_and_long_names() {
     assert_fails(&run("one"), 1, "run: one: the name is taken");
     let long = "x".repeat(49);
     for bad in ["", ".", "..", "-x", "Upper", "with space", "a/b", "../x", "é", "x\n", &long] {
-        assert_fails(&world.hopty(&["run", "--detached", &format!("--name={bad}"), "--", "sleep", "100"]), 2, "not a session name");
+        assert_fails(
+            &world.hopty(&["run", "--detached", &format!("--name={bad}"), "--", "sleep", "100"]),
+            2,
+            "not a session name",
+        );
         assert_fails(&world.hopty(&["stop", "--", bad]), 2, "not a session name");
         // Without a terminal there is no session, and the name is looked at all the same.
         assert_fails(&world.hopty(&["run", &format!("--name={bad}"), "--", "true"]), 2, "not a session name");
@@ -99,7 +103,11 @@ fn taken_bad_and_long_names() {
     let longest = "y".repeat(48);
     detached(&world, &longest, &["sleep", "100"]);
     for verb in ["status", "stop", "attach", "restart", "events", "log", "why"] {
-        assert_fails(&world.hopty(&[verb, "nosuch"]), 3, &format!("{verb}: nosuch: there is no such session"));
+        assert_fails(
+            &world.hopty(&[verb, "nosuch"]),
+            3,
+            &format!("{verb}: nosuch: there is no such session"),
+        );
     }
     end_all(&world);
 }

@@ -10,7 +10,10 @@ use super::{assert_fails, detached, end_all, support, text, world};
 fn another_user_is_refused_by_both_sides() {
     let world = world();
     let Some(program) = nobody::give(&world) else { return };
-    let started = nobody::command(&world, &program, &["run", "--name", "one", "--detached", "--", "sleep", "1000"]).output().unwrap();
+    let started =
+        nobody::command(&world, &program, &["run", "--name", "one", "--detached", "--", "sleep", "1000"])
+            .output()
+            .unwrap();
     assert_eq!(text(&started.stdout), "one\n", "{}", text(&started.stderr));
     // Root may open the socket, but it is not root's session.
     let mut socket = std::os::unix::net::UnixStream::connect(world.state_dir().join("run/one.sock")).unwrap();
@@ -25,8 +28,8 @@ fn another_user_is_refused_by_both_sides() {
     world.assert_nothing_left();
 }
 
-/// How a process may hang on the session: the child itself, a child of it, one whose parent is gone, one that left the
-/// session, and one that did both.
+/// How a process may hang on the session: the child itself, a child of it, one whose parent is gone, one that
+/// left the session, and one that did both.
 const WAYS: [(&str, &str); 5] = [
     ("child", "exec \"$0\" \"$@\""),
     ("grandchild", "\"$0\" \"$@\"; exit $?"),
@@ -97,11 +100,21 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
 fn a_restart_of_its_own_is_accepted() {
     let world = world();
     let out = world.project.join("out");
-    let ask = format!("if [ $HOPTY_RUN = 1 ]; then '{}' restart >'{}' 2>&1; fi", hopty().display(), out.display());
-    let mut term = world.terminal(&["run", "--", "sh", "-c", &format!("echo run $HOPTY_RUN; {ask}; exec sleep 1000")]);
+    let ask =
+        format!("if [ $HOPTY_RUN = 1 ]; then '{}' restart >'{}' 2>&1; fi", hopty().display(), out.display());
+    let mut term =
+        world.terminal(&["run", "--", "sh", "-c", &format!("echo run $HOPTY_RUN; {ask}; exec sleep 1000")]);
     term.wait_text("run 2");
-    assert_eq!(std::fs::read_to_string(&out).unwrap(), "restart of proj requested: waiting for a safe point\n");
-    assert!(world.decisions().iter().any(|d| d["kind"] == "restart.requested" && d["sentence"].as_str().unwrap().contains("inside")));
+    assert_eq!(
+        std::fs::read_to_string(&out).unwrap(),
+        "restart of proj requested: waiting for a safe point\n"
+    );
+    assert!(
+        world
+            .decisions()
+            .iter()
+            .any(|d| d["kind"] == "restart.requested" && d["sentence"].as_str().unwrap().contains("inside"))
+    );
     end_all(&world);
     term.wait_exit();
 }
@@ -110,8 +123,10 @@ fn a_restart_of_its_own_is_accepted() {
 fn nobody_attaches_a_session_inside_itself() {
     let world = world();
     let program = hopty();
-    let script =
-        format!("'{0}' attach; echo code $?; env -u HOPTY_SESSION '{0}' attach proj; echo code $?; exec cat", program.display());
+    let script = format!(
+        "'{0}' attach; echo code $?; env -u HOPTY_SESSION '{0}' attach proj; echo code $?; exec cat",
+        program.display()
+    );
     let mut term = world.terminal(&["run", "--", "sh", "-c", &script]);
     term.wait_for("both answers", |s| s.lines().iter().filter(|l| *l == "code 4").count() == 2);
     let shown = term.lines().join("\n");
@@ -128,8 +143,10 @@ fn nobody_attaches_a_session_inside_itself() {
 fn a_session_inside_a_session_is_its_own() {
     let world = world();
     let program = hopty();
-    let script =
-        format!("'{0}' run --name inner --detached -- sleep 1000; '{0}' stop inner; echo code $?; exec cat", program.display());
+    let script = format!(
+        "'{0}' run --name inner --detached -- sleep 1000; '{0}' stop inner; echo code $?; exec cat",
+        program.display()
+    );
     let mut term = world.terminal(&["run", "--name", "outer", "--", "sh", "-c", &script]);
     term.wait_text("code 0");
     end_all(&world);

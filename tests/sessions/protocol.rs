@@ -61,7 +61,11 @@ fn the_exchange_of_the_contract() {
         json!({"hopty":1,"version":version,"session":"one","run":1,"max_frame":1_048_576})
     );
     // Several requests in one write, one of them cut.
-    socket.write_all(b"{\"id\":1,\"do\":\"status\"}\n{\"id\":7,\"do\":\"status\",\"more\":[1]}\n{\"id\":9,\"do\":").unwrap();
+    socket
+        .write_all(
+            b"{\"id\":1,\"do\":\"status\"}\n{\"id\":7,\"do\":\"status\",\"more\":[1]}\n{\"id\":9,\"do\":",
+        )
+        .unwrap();
     for id in [1, 7] {
         line.clear();
         reader.read_line(&mut line).unwrap();
@@ -102,7 +106,13 @@ fn what_cannot_be_answered_is_answered_with_an_error() {
 #[test]
 fn another_protocol_and_a_line_that_is_no_greeting_are_told_and_closed() {
     let world = session();
-    for line in ["{\"hopty\":2}\n", "{\"hopty\":\"1\"}\n", "garbage\n", "\n", "{\"id\":1,\"do\":\"stop\",\"kill\":true}\n"] {
+    for line in [
+        "{\"hopty\":2}\n",
+        "{\"hopty\":\"1\"}\n",
+        "garbage\n",
+        "\n",
+        "{\"id\":1,\"do\":\"stop\",\"kill\":true}\n",
+    ] {
         let mut socket = dial(&world);
         socket.write_all(line.as_bytes()).unwrap();
         let said = all(socket, Duration::from_secs(10));
@@ -215,16 +225,27 @@ fn unknown_frames_are_skipped_and_a_huge_one_ends_the_connection_only() {
     let file = world.project.join("read");
     detached(&world, "one", &["sh", "-c", &format!("stty -echo; exec cat > '{}'", file.display())]);
     let mut socket = client(&world);
-    // Unknown ones, sizes that are none, a signal that nobody may pass, a terminal without a descriptor, then a line.
+    // Unknown ones, sizes that are none, a signal that nobody may pass, a terminal without a descriptor, then
+    // a line.
     let mut bytes = frame(0x7f, b"what is this");
-    for (tag, payload) in [(0x00, &b""[..]), (0xff, b"x"), (0x03, b"abc"), (0x03, b""), (0x07, b""), (0x07, b"\x09"), (0x01, b"")] {
+    for (tag, payload) in [
+        (0x00, &b""[..]),
+        (0xff, b"x"),
+        (0x03, b"abc"),
+        (0x03, b""),
+        (0x07, b""),
+        (0x07, b"\x09"),
+        (0x01, b""),
+    ] {
         bytes.extend(frame(tag, payload));
     }
     bytes.extend(frame(0x02, b"typed\n"));
     for byte in bytes {
         socket.write_all(&[byte]).unwrap();
     }
-    support::wait_for("what was typed", || (std::fs::read_to_string(&file).unwrap_or_default() == "typed\n").then_some(()));
+    support::wait_for("what was typed", || {
+        (std::fs::read_to_string(&file).unwrap_or_default() == "typed\n").then_some(())
+    });
     assert_eq!(list(&world)[0]["clients"][0]["via"], "relay");
     let mut huge = vec![0x02];
     huge.extend_from_slice(&u32::MAX.to_le_bytes());
@@ -236,8 +257,8 @@ fn unknown_frames_are_skipped_and_a_huge_one_ends_the_connection_only() {
     end_all(&world);
 }
 
-/// The program asked its terminal something, and the client leaves: the answer that is due is still heard, and does not
-/// end up in the person's shell.
+/// The program asked its terminal something, and the client leaves: the answer that is due is still heard,
+/// and does not end up in the person's shell.
 #[test]
 fn who_leaves_is_heard_until_the_answers_that_are_due_have_come() {
     let world = world();
@@ -260,7 +281,9 @@ fn who_leaves_is_heard_until_the_answers_that_are_due_have_come() {
     let mut rest = Vec::new();
     socket.read_to_end(&mut rest).unwrap();
     assert!(text(&rest).contains("\"why\":\"detached\""));
-    support::wait_for("the answer", || (std::fs::read(&file).unwrap_or_default() == b"\x1b[?62;22c").then_some(()));
+    support::wait_for("the answer", || {
+        (std::fs::read(&file).unwrap_or_default() == b"\x1b[?62;22c").then_some(())
+    });
     end_all(&world);
 }
 
@@ -294,8 +317,11 @@ fn no_bytes_end_a_session() {
         "[\\{\\}\\[\\]\",:a-z0-9\n]{0,200}".prop_map(String::into_bytes),
     ];
     let case = (any::<bool>(), any::<bool>(), proptest::collection::vec(line, 1..6));
-    let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     runner
         .run(&case, |(greets, attaches, parts)| {
             let mut socket = if attaches { client(&world) } else { dial(&world) };

@@ -53,11 +53,15 @@ fn wait_returns_when_the_new_conversation_has_its_prompt() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "restart of proj requested: waiting for a safe point");
     let submitted = world.wait_decision("delivery.submitted", 1);
-    let (handoff, conversation) = (submitted["handoff"].as_str().unwrap(), submitted["conversation"].as_str().unwrap());
+    let (handoff, conversation) =
+        (submitted["handoff"].as_str().unwrap(), submitted["conversation"].as_str().unwrap());
     assert_eq!(lines[1..], [format!("handed over as {handoff}; conversation {conversation}")]);
     world.wait_state("idle");
     let status = world.status();
-    assert_eq!((&status["run"], &status["restarts"], &status["conversation"]), (&2.into(), &1.into(), &conversation.into()));
+    assert_eq!(
+        (&status["run"], &status["restarts"], &status["conversation"]),
+        (&2.into(), &1.into(), &conversation.into())
+    );
     end_all(&world);
     term.wait_exit();
 }
@@ -122,9 +126,21 @@ fn what_a_run_leaves_behind_is_ended_and_told() {
     let replies = (0..3).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
     let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
     // A process that hangs on the agent and that the agent does not end.
-    let agent = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.to_str().unwrap().to_owned();
+    let agent = world
+        .env
+        .iter()
+        .find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE")
+        .unwrap()
+        .1
+        .to_str()
+        .unwrap()
+        .to_owned();
     let wrapper = world.home.join("wrapper");
-    std::fs::write(&wrapper, format!("#!/bin/sh\nsetsid sleep 1000 </dev/null >/dev/null 2>&1 &\nexec '{agent}' \"$@\"\n")).unwrap();
+    std::fs::write(
+        &wrapper,
+        format!("#!/bin/sh\nsetsid sleep 1000 </dev/null >/dev/null 2>&1 &\nexec '{agent}' \"$@\"\n"),
+    )
+    .unwrap();
     std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o700)).unwrap();
     world.set("HOPTY_PROGRAM_CLAUDE", wrapper.to_str().unwrap());
     let (world, mut term) = asked(world);
@@ -155,7 +171,10 @@ fn without_inotify_files_are_looked_at_and_that_is_said_once() {
     world.set("HOPTY_TEST_BLIND", "1");
     let (world, mut term) = asked(world);
     let said = world.wait_decision("degraded", 1);
-    assert!(said["sentence"].as_str().unwrap().contains("reads them every 250 ms, when idle every 4000 ms"), "{said}");
+    assert!(
+        said["sentence"].as_str().unwrap().contains("reads them every 250 ms, when idle every 4000 ms"),
+        "{said}"
+    );
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     let signal = world.claude_dir().join(".restart-session");
     std::fs::write(&signal, format!("{conversation}:{}\n", world.project.display())).unwrap();

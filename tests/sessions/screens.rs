@@ -34,7 +34,11 @@ fn the_screen_is_told_in_four_forms() {
     detached(
         &world,
         "one",
-        &["sh", "-c", "seq 1 30; printf '\\033[1;31mred\\033[m \\346\\274\\242 \\033]2;t\\007done'; exec sleep 1000"],
+        &[
+            "sh",
+            "-c",
+            "seq 1 30; printf '\\033[1;31mred\\033[m \\346\\274\\242 \\033]2;t\\007done'; exec sleep 1000",
+        ],
     );
     wait_text(&world, "one", "done");
     let lines = world.ask(&["screen", "one"]);
@@ -48,7 +52,10 @@ fn the_screen_is_told_in_four_forms() {
     let keys = ["cols", "rows", "cursor", "title", "alternate", "modes"].map(|key| &picture[key]);
     let cursor = json!({"col": 11, "row": 23, "visible": true, "shape": "block"});
     assert_eq!(keys, [&json!(80), &json!(24), &cursor, &json!("t"), &json!(false), &json!([])]);
-    assert_eq!(json_of(&world, &["screen", "one", "--json", "--history"])["history"].as_array().unwrap().len(), 7);
+    assert_eq!(
+        json_of(&world, &["screen", "one", "--json", "--history"])["history"].as_array().unwrap().len(),
+        7
+    );
     assert_fails(&world.hopty(&["screen", "two"]), 3, "there is no such session");
     end_all(&world);
 }
@@ -67,8 +74,11 @@ fn bytes_on_standard_input_become_a_screen() {
 
 /// What another emulator shows that is sent a session's dump: rows, cursor, and what is on.
 fn elsewhere(dump: &str) -> (Vec<String>, (u64, u64), [bool; 4]) {
-    let mut terminal =
-        Emulator::new(Config { scrolling_history: 0, kitty_keyboard: true, ..Config::default() }, &Cells(80, 24), VoidListener);
+    let mut terminal = Emulator::new(
+        Config { scrolling_history: 0, kitty_keyboard: true, ..Config::default() },
+        &Cells(80, 24),
+        VoidListener,
+    );
     let mut parser: Processor = Processor::new();
     parser.advance(&mut terminal, dump.as_bytes());
     let grid = terminal.grid();
@@ -84,7 +94,8 @@ fn elsewhere(dump: &str) -> (Vec<String>, (u64, u64), [bool; 4]) {
         text.trim_end().to_owned()
     };
     let point = grid.cursor.point;
-    let modes = [TermMode::ALT_SCREEN, TermMode::SHOW_CURSOR, TermMode::APP_CURSOR, TermMode::BRACKETED_PASTE];
+    let modes =
+        [TermMode::ALT_SCREEN, TermMode::SHOW_CURSOR, TermMode::APP_CURSOR, TermMode::BRACKETED_PASTE];
     let on = modes.map(|mode| terminal.mode().contains(mode));
     ((0..24).map(row).collect(), (point.column.0 as u64, u64::try_from(point.line.0).unwrap()), on)
 }
@@ -96,7 +107,11 @@ fn real_programs_look_the_same_elsewhere() {
     world.set("TERM", "xterm-256color");
     world.set("LANG", "C.UTF-8");
     let file = world.project.join("text");
-    std::fs::write(&file, (1..100).map(|n| format!("line {n} of the text, 漢字 and e\u{301}\n")).collect::<String>()).unwrap();
+    std::fs::write(
+        &file,
+        (1..100).map(|n| format!("line {n} of the text, 漢字 and e\u{301}\n")).collect::<String>(),
+    )
+    .unwrap();
     let file = file.to_str().unwrap();
     let programs: [(&[&str], &str); 6] = [
         (&["/usr/bin/vim", "-u", "NONE", "-N", "-n", file], "line 1 of"),
@@ -104,7 +119,18 @@ fn real_programs_look_the_same_elsewhere() {
         (&["/bin/nano", file], "line 1 of"),
         (&["/usr/bin/htop"], "Help"),
         (&["/usr/bin/mc", "-u"], "Quit"),
-        (&["/usr/bin/tmux", "-S", "tmux.sock", "-f", "/dev/null", "new-session", "echo inside; exec sleep 1000"], "inside"),
+        (
+            &[
+                "/usr/bin/tmux",
+                "-S",
+                "tmux.sock",
+                "-f",
+                "/dev/null",
+                "new-session",
+                "echo inside; exec sleep 1000",
+            ],
+            "inside",
+        ),
     ];
     let mut seen = 0;
     for (program, wanted) in programs {
@@ -122,12 +148,25 @@ fn real_programs_look_the_same_elsewhere() {
             (before == dump()).then_some((before, picture))
         });
         let (rows, cursor, on) = elsewhere(dump["dump"].as_str().unwrap());
-        let line = |runs: &Value| runs.as_array().unwrap().iter().map(|run| run["text"].as_str().unwrap()).collect::<String>();
-        let lines: Vec<String> = picture["lines"].as_array().unwrap().iter().map(|row| line(row).trim_end().to_owned()).collect();
+        let line = |runs: &Value| {
+            runs.as_array().unwrap().iter().map(|run| run["text"].as_str().unwrap()).collect::<String>()
+        };
+        let lines: Vec<String> =
+            picture["lines"].as_array().unwrap().iter().map(|row| line(row).trim_end().to_owned()).collect();
         assert_eq!(lines, rows, "{}", program[0]);
         let has = |mode: &str| picture["modes"].as_array().unwrap().contains(&mode.into());
-        let ours = [picture["alternate"].as_bool().unwrap(), picture["cursor"]["visible"].as_bool().unwrap(), has("1"), has("2004")];
-        assert_eq!((picture["cursor"]["col"].as_u64().unwrap(), picture["cursor"]["row"].as_u64().unwrap()), cursor, "{}", program[0]);
+        let ours = [
+            picture["alternate"].as_bool().unwrap(),
+            picture["cursor"]["visible"].as_bool().unwrap(),
+            has("1"),
+            has("2004"),
+        ];
+        assert_eq!(
+            (picture["cursor"]["col"].as_u64().unwrap(), picture["cursor"]["row"].as_u64().unwrap()),
+            cursor,
+            "{}",
+            program[0]
+        );
         assert_eq!(ours, on, "{}", program[0]);
         world.ask(&["stop", "one", "--kill"]);
         seen += 1;

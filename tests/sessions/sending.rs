@@ -9,7 +9,8 @@ use super::support::claude::hopty;
 use super::support::world::World;
 use super::{assert_fails, detached, end_all, list, support, text, world};
 
-/// A program that writes what it reads, byte by byte, into `read` in the project, with `mode` as its first output.
+/// A program that writes what it reads, byte by byte, into `read` in the project, with `mode` as its first
+/// output.
 fn reader(world: &World, mode: &str) {
     let script = format!("stty raw -echo; printf '{mode}ready'; exec dd bs=1 of=read status=none");
     detached(world, "one", &["sh", "-c", &script]);
@@ -19,14 +20,23 @@ fn reader(world: &World, mode: &str) {
 /// Waits until the program has read `wanted`, and nothing else before it.
 fn assert_read(world: &World, wanted: &[u8]) {
     let path = world.project.join("read");
-    let read = support::wait_for("the bytes", || std::fs::read(&path).ok().filter(|read| read.len() >= wanted.len()));
-    assert_eq!(read, wanted, "{:?} and not {:?}", String::from_utf8_lossy(&read), String::from_utf8_lossy(wanted));
+    let read = support::wait_for("the bytes", || {
+        std::fs::read(&path).ok().filter(|read| read.len() >= wanted.len())
+    });
+    assert_eq!(
+        read,
+        wanted,
+        "{:?} and not {:?}",
+        String::from_utf8_lossy(&read),
+        String::from_utf8_lossy(wanted)
+    );
 }
 
 fn with_stdin(world: &World, args: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(hopty());
     command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Whoever refuses before it reads closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
@@ -48,8 +58,16 @@ fn every_byte_comes_as_it_is() {
     assert!(with_stdin(&world, &["send", "one", "--stdin"], &long).status.success());
     wanted.extend(&long);
     assert_read(&world, &wanted);
-    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]), 2, "the text is over the limit of 512 KiB");
-    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 5_000_000]), 2, "the text is over the limit of 512 KiB");
+    assert_fails(
+        &with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]),
+        2,
+        "the text is over the limit of 512 KiB",
+    );
+    assert_fails(
+        &with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 5_000_000]),
+        2,
+        "the text is over the limit of 512 KiB",
+    );
     end_all(&world);
 }
 
@@ -60,7 +78,11 @@ fn keys_have_names_and_the_form_that_the_program_wants() {
         reader(&world, mode);
         world.ask(&["send", "one", "--keys", "up,escape,a,alt-b,enter"]);
         assert_read(&world, format!("{up}\x1ba\x1bb\r").as_bytes());
-        assert_fails(&world.hopty(&["send", "one", "--keys", "a,entre"]), 2, "no key has the name `entre`; the nearest is `enter`");
+        assert_fails(
+            &world.hopty(&["send", "one", "--keys", "a,entre"]),
+            2,
+            "no key has the name `entre`; the nearest is `enter`",
+        );
         end_all(&world);
     }
 }
@@ -129,7 +151,9 @@ fn a_program_that_does_not_read_is_not_flooded() {
     }
     // One was typed and fills the terminal, eight wait, and the rest are told so.
     let busy = support::wait_for("a refusal", || {
-        let refused = senders.iter_mut().position(|sender| sender.try_wait().unwrap().is_some_and(|status| !status.success()))?;
+        let refused = senders
+            .iter_mut()
+            .position(|sender| sender.try_wait().unwrap().is_some_and(|status| !status.success()))?;
         Some(senders.remove(refused).wait_with_output().unwrap())
     });
     assert_fails(&busy, 1, "bytes already wait to be typed");

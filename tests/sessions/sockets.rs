@@ -18,7 +18,9 @@ fn everything_is_private() {
     let world = world();
     detached(&world, "one", &["sleep", "100"]);
     let state = world.state_dir();
-    for (path, wanted) in [("", 0o700), ("run", 0o700), ("sessions", 0o700), ("sessions/one", 0o700), ("run/one.sock", 0o600)] {
+    for (path, wanted) in
+        [("", 0o700), ("run", 0o700), ("sessions", 0o700), ("sessions/one", 0o700), ("run/one.sock", 0o600)]
+    {
         assert_eq!(mode(&state.join(path)), wanted, "{path}");
     }
     for file in std::fs::read_dir(state.join("sessions/one")).unwrap() {
@@ -84,7 +86,8 @@ fn a_stale_socket_is_replaced() {
     end_all(&world);
 }
 
-/// Eight starts at once on what a dead host left: one has the name, the others are told so, and nobody takes the winner's socket away.
+/// Eight starts at once on what a dead host left: one has the name, the others are told so, and nobody takes
+/// the winner's socket away.
 #[test]
 fn one_of_many_replaces_a_stale_socket() {
     let world = world();
@@ -95,7 +98,18 @@ fn one_of_many_replaces_a_stale_socket() {
         support::wait_for("the host to be gone", || (!support::is_host(host)).then_some(()));
         assert!(world.state_dir().join("run/one.sock").exists(), "round {round}: it could not clean up");
         let codes: Vec<_> = std::thread::scope(|scope| {
-            let start = || world.hopty(&["run", "--name", "one", "--detached", "--", "sh", "-c", "echo up; exec sleep 100"]);
+            let start = || {
+                world.hopty(&[
+                    "run",
+                    "--name",
+                    "one",
+                    "--detached",
+                    "--",
+                    "sh",
+                    "-c",
+                    "echo up; exec sleep 100",
+                ])
+            };
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
@@ -120,7 +134,11 @@ fn what_is_no_socket_of_this_user_is_refused() {
     let elsewhere = world.home.join("elsewhere");
     let _listener = UnixListener::bind(&elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-    for args in [&["attach", "one"][..], &["status", "one"], &["run", "--name", "one", "--detached", "--", "sleep", "100"]] {
+    for args in [
+        &["attach", "one"][..],
+        &["status", "one"],
+        &["run", "--name", "one", "--detached", "--", "sleep", "100"],
+    ] {
         let output = world.hopty(args);
         let said = text(&output.stderr);
         assert!(!output.status.success() && said.contains("hint:"), "{args:?}: {said}");
@@ -148,7 +166,11 @@ fn unsafe_directories_are_refused_with_the_fix() {
         std::fs::set_permissions(&run, std::fs::Permissions::from_mode(bad)).unwrap();
         let output = world.hopty(&["run", "--detached", "--", "sleep", "100"]);
         assert_fails(&output, 125, &run.display().to_string());
-        assert!(text(&output.stderr).contains(&format!("chmod 700 {}", run.display())), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(&format!("chmod 700 {}", run.display())),
+            "{}",
+            text(&output.stderr)
+        );
         assert_eq!(mode(&run), bad, "refused, not repaired");
     }
     std::fs::remove_dir(&run).unwrap();
@@ -160,7 +182,11 @@ fn unsafe_directories_are_refused_with_the_fix() {
     std::fs::remove_file(&run).unwrap();
     if nobody::give(&world).is_some() {
         // The state directory is now somebody else's, and this user may write there all the same.
-        assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "belongs to another user");
+        assert_fails(
+            &world.hopty(&["run", "--detached", "--", "sleep", "100"]),
+            125,
+            "belongs to another user",
+        );
     }
     world.assert_nothing_left();
 }
@@ -173,7 +199,13 @@ fn a_long_state_path_works() {
     detached(&world, "one", &["sh", "-c", "sleep 100"]);
     assert!(state.join("hopty/run/one.sock").as_os_str().len() > 150);
     assert_eq!(list(&world).len(), 1);
-    let mut term = world.terminal(&["run", "--", "sh", "-c", &format!("'{}' status one; exit 3", support::claude::hopty().display())]);
+    let mut term = world.terminal(&[
+        "run",
+        "--",
+        "sh",
+        "-c",
+        &format!("'{}' status one; exit 3", support::claude::hopty().display()),
+    ]);
     assert_eq!(term.wait_exit(), 3);
     term.wait_text("one  unknown");
     world.ask(&["stop", "one"]);
@@ -192,7 +224,8 @@ fn a_program_that_cannot_be_started_leaves_no_socket() {
             let args = [&["run", "--name", name][..], detached, &["--", program]].concat();
             let mut term = world.terminal(&args);
             assert_eq!(term.wait_exit(), code, "{args:?}: {}", term.lines().join("\n"));
-            let left: Vec<_> = std::fs::read_dir(world.state_dir().join("run")).into_iter().flatten().flatten().collect();
+            let left: Vec<_> =
+                std::fs::read_dir(world.state_dir().join("run")).into_iter().flatten().flatten().collect();
             assert!(left.is_empty(), "{args:?}: {left:?}");
         }
     }
@@ -211,7 +244,10 @@ fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
         let value: Value = serde_json::from_str(&world.ask(args)).unwrap();
         assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
         let one = value.get(0).unwrap_or(&value);
-        assert_eq!((&one["name"], &one["state"], &one["exit"]), (&"one".into(), &"unresponsive".into(), &Value::Null));
+        assert_eq!(
+            (&one["name"], &one["state"], &one["exit"]),
+            (&"one".into(), &"unresponsive".into(), &Value::Null)
+        );
         if let Some(two) = value.get(1) {
             assert_eq!(two["state"], "unknown", "the others answer");
         }

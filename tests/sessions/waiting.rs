@@ -29,7 +29,8 @@ fn connected(world: &World, n: usize) {
     let path = path.to_str().unwrap();
     // The kernel's list: state 03 is a connection, 01 the listener.
     let is_one = |line: &str| line.ends_with(path) && line.split_whitespace().nth(5) == Some("03");
-    let open = || std::fs::read_to_string("/proc/net/unix").unwrap().lines().filter(|line| is_one(line)).count();
+    let open =
+        || std::fs::read_to_string("/proc/net/unix").unwrap().lines().filter(|line| is_one(line)).count();
     wait_for("the verbs to wait", || (open() == n).then_some(()));
 }
 
@@ -91,7 +92,8 @@ fn an_end_is_told_to_who_waits_for_something_else() {
 #[test]
 fn a_text_is_found_when_it_comes_and_where_it_stands() {
     let world = world();
-    let script = "printf 'a\\r\\n  b'; read line; printf '\\033[2J\\033[5;3Hready 42\\033[H'; exec sleep 1000";
+    let script =
+        "printf 'a\\r\\n  b'; read line; printf '\\033[2J\\033[5;3Hready 42\\033[H'; exec sleep 1000";
     detached(&world, "one", &["sh", "-c", script]);
     world.ask(&["wait", "one", "text=^a$"]);
     world.ask(&["wait", "one", "text=a\\n +b$"]);

@@ -1,7 +1,8 @@
-//! Rust source read as far as these tests need it: tokens without comments, test code cut away, and from what is left the
-//! paths that are used, the functions of each type and the variants of each enum.
+//! Rust source read as far as these tests need it: tokens without comments, test code cut away, and from what
+//! is left the paths that are used, the functions of each type and the variants of each enum.
 //!
-//! It is no Rust parser: it knows `use` trees, `mod`, `impl`, `enum` and brackets, which is enough to hold an arrow.
+//! It is no Rust parser: it knows `use` trees, `mod`, `impl`, `enum` and brackets, which is enough to hold an
+//! arrow.
 
 #![allow(dead_code, unused_imports, reason = "each test file uses its half")]
 
@@ -33,13 +34,15 @@ pub struct Source {
 /// A path that is used, resolved from the crate's root: `crate::fs::session`, `std::fs`, `serde_json::json`.
 pub type UsedPath = Vec<String>;
 
-/// The crate without its tests: `#[cfg(test)]` items are cut out of the files, and files that are such modules are left out.
+/// The crate without its tests: `#[cfg(test)]` items are cut out of the files, and files that are such
+/// modules are left out.
 pub fn sources() -> Vec<Source> {
     let mut all = Vec::new();
     let mut tests = BTreeSet::new();
     for file in files("src", ".rs") {
         let content = text(&file);
-        let mut module: Vec<String> = file.trim_start_matches("src/").trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+        let mut module: Vec<String> =
+            file.trim_start_matches("src/").trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         let dir = Path::new(&file).parent().unwrap().to_path_buf();
         let own_dir = match module.last().map(String::as_str) {
             Some("mod" | "lib" | "main") => dir.clone(),
@@ -73,7 +76,8 @@ enum Cut {
 fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<Cut>) {
     let (mut kept, mut cut, mut i) = (Vec::new(), Vec::new(), 0);
     while i < tokens.len() {
-        let attribute = sign(tokens.get(i), '#') && sign(tokens.get(i + 1), '[') && word(tokens.get(i + 2)) == "cfg";
+        let attribute =
+            sign(tokens.get(i), '#') && sign(tokens.get(i + 1), '[') && word(tokens.get(i + 2)) == "cfg";
         let end = if attribute { closing(tokens, i + 1) } else { i };
         let has = |name: &str| tokens[i..end].iter().any(|t| word(Some(t)) == name);
         if !attribute || !has("test") || has("not") {

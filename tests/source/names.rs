@@ -52,7 +52,9 @@ impl Names {
                 }
                 "fn" => {
                     let name = word(tokens.get(i + 1));
-                    self.functions.insert(module.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::"));
+                    self.functions.insert(
+                        module.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::"),
+                    );
                     i = item_end(tokens, i) - 1;
                 }
                 _ => {}
@@ -64,7 +66,10 @@ impl Names {
     /// Whether `path` (`Host::typed`, `hooks::read`) is there.
     pub fn has(&self, path: &str) -> bool {
         let Some((of, name)) = path.rsplit_once("::") else { return false };
-        let of_type = of.rsplit("::").next().is_some_and(|of| self.types.get(of).is_some_and(|known| known.contains(name)));
+        let of_type = of
+            .rsplit("::")
+            .next()
+            .is_some_and(|of| self.types.get(of).is_some_and(|known| known.contains(name)));
         of_type || self.functions.iter().any(|f| f == path || f.ends_with(&format!("::{path}")))
     }
 }

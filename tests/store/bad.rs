@@ -1,5 +1,5 @@
-//! Stores that are not as they should be: what was there is kept and told once, nothing is overwritten silently, and
-//! Claude runs all the same.
+//! Stores that are not as they should be: what was there is kept and told once, nothing is overwritten
+//! silently, and Claude runs all the same.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -16,7 +16,8 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Puts something odd where a manifest is due. The word that the refusal has; `None` where it cannot be made here.
+/// Puts something odd where a manifest is due. The word that the refusal has; `None` where it cannot be made
+/// here.
 type Odd = fn(&Path) -> Option<&'static str>;
 
 fn fifo(path: &Path) -> Option<&'static str> {
@@ -135,7 +136,11 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
                 saved += 1;
             }
             Err(error) => {
-                assert!(error.to_string().contains("No space left on device") && error.to_string().contains("handoff"), "{error}");
+                assert!(
+                    error.to_string().contains("No space left on device")
+                        && error.to_string().contains("handoff"),
+                    "{error}"
+                );
                 assert_eq!(std::fs::read(&manifest).unwrap(), before, "{pages} pages were left");
                 failed += 1;
             }
@@ -150,7 +155,8 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
     store.claim(&last.id, claim(1, at(101))).unwrap();
 }
 
-/// A session whose Claude has answered once. Asked to hand over, it either does or says why not, and answers again.
+/// A session whose Claude has answered once. Asked to hand over, it either does or says why not, and answers
+/// again.
 fn host(prepare: impl FnOnce(&World), saves: bool, word: &str) {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
@@ -168,7 +174,8 @@ fn host(prepare: impl FnOnce(&World), saves: bool, word: &str) {
         world.wait_decision("handoff.consumed", 1);
         let told: Vec<_> = world.decisions().into_iter().filter(|d| d["kind"] == "degraded").collect();
         assert!(
-            told.iter().filter(|d| d["sentence"].as_str().unwrap().contains(word)).count() == usize::from(!word.is_empty()),
+            told.iter().filter(|d| d["sentence"].as_str().unwrap().contains(word)).count()
+                == usize::from(!word.is_empty()),
             "{told:?}"
         );
     } else {
@@ -194,7 +201,13 @@ fn with_manifest(world: &World, make: impl FnOnce(&Path)) {
 #[test]
 fn a_host_hands_over_beside_a_manifest_that_it_cannot_read() {
     host(|world| with_manifest(world, |path| std::fs::write(path, "{").unwrap()), true, "it is kept as");
-    host(|world| with_manifest(world, |path| assert!(fifo(&path.with_file_name("other.manifest.json")).is_some())), true, "");
+    host(
+        |world| {
+            with_manifest(world, |path| assert!(fifo(&path.with_file_name("other.manifest.json")).is_some()))
+        },
+        true,
+        "",
+    );
     host(
         |world| {
             let elsewhere = world.home.join("elsewhere");
@@ -218,7 +231,11 @@ fn a_host_hands_over_beside_a_bad_registry_document_or_later_manifest() {
         host(|world| with_manifest(world, |path| assert!(odd(&current(path)).is_some())), true, "it is left");
     }
     for registry in ["{", "[]", "\0\0\0", r#"{"registry": 7}"#] {
-        host(|world| std::fs::write(world.claude_dir().join("channel-registry.json"), registry).unwrap(), true, "");
+        host(
+            |world| std::fs::write(world.claude_dir().join("channel-registry.json"), registry).unwrap(),
+            true,
+            "",
+        );
     }
     host(|world| assert!(fifo(&world.claude_dir().join("channel-registry.json")).is_some()), true, "");
     host(|world| assert!(directory(&world.claude_dir().join("channel-registry.json")).is_some()), true, "");
@@ -229,6 +246,10 @@ fn a_host_hands_over_beside_a_bad_registry_document_or_later_manifest() {
 fn a_host_whose_store_cannot_be_used_says_why_and_claude_goes_on() {
     host(|world| with_manifest(world, |path| assert!(fifo(path).is_some())), false, "is not a file");
     host(|world| with_manifest(world, |path| assert!(link(path).is_some())), false, "is a symbolic link");
-    host(|world| with_manifest(world, |path| set_mode(path.parent().unwrap(), 0o777)), false, "can be written by others");
+    host(
+        |world| with_manifest(world, |path| set_mode(path.parent().unwrap(), 0o777)),
+        false,
+        "can be written by others",
+    );
     host(|world| std::fs::write(world.claude_dir().join("handoff"), "a file").unwrap(), false, "handoff");
 }

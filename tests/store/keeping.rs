@@ -20,7 +20,8 @@ fn the_newest_fifty_records_and_hundred_entries_are_kept_by_default() {
     let scratch = scratch();
     let store = Store::open(&scratch.path().join("c")).unwrap();
     let waiting = store.save(capture("waits", 0), Keeping::default()).unwrap().id;
-    let ids: Vec<HandoffId> = (1..=130).map(|n| store.save(capture("a", n), Keeping::default()).unwrap().id).collect();
+    let ids: Vec<HandoffId> =
+        (1..=130).map(|n| store.save(capture("a", n), Keeping::default()).unwrap().id).collect();
     assert_eq!(records(&store, &ids), 50);
     assert_eq!(records(&store, &ids[80..]), 50, "the newest");
     assert!(store.record_dir(&waiting).is_dir(), "what still waits is kept");

@@ -1,6 +1,8 @@
-//! A writer that is killed (SIGKILL) at a random moment: what it had said is there, nothing is torn, no lock is stuck.
+//! A writer that is killed (SIGKILL) at a random moment: what it had said is there, nothing is torn, no lock
+//! is stuck.
 //!
-//! `HOPTY_TEST_KILLS=10000 cargo test --test store kills` for the long run, `HOPTY_TEST_SEED` for another one.
+//! `HOPTY_TEST_KILLS=10000 cargo test --test store kills` for the long run, `HOPTY_TEST_SEED` for another
+//! one.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -90,9 +92,14 @@ fn what_a_killed_writer_had_said_is_there_and_nothing_is_torn() {
         // The locks can be taken, and the next writer sweeps up what the killed one left.
         let store = Store::open(&dir).unwrap();
         store.save(capture("d", round as i64 * ROUND + ROUND - 1), Keeping::default()).unwrap();
-        let names: Vec<String> =
-            std::fs::read_dir(&handoff).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        assert!(!names.iter().any(|name| name.starts_with(".hopty-tmp-") || name.contains(".lock.d")), "{names:?}");
+        let names: Vec<String> = std::fs::read_dir(&handoff)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert!(
+            !names.iter().any(|name| name.starts_with(".hopty-tmp-") || name.contains(".lock.d")),
+            "{names:?}"
+        );
         assert_eq!(store.take_notices(), Vec::<String>::new());
     }
     eprintln!("{kills} kills, {words} operations had been acknowledged");
@@ -104,14 +111,21 @@ fn check(dir: &Path, last: &HashMap<HandoffId, &str>, about: &str) {
     let entries = store.list(None).unwrap();
     assert_eq!(store.take_notices(), Vec::<String>::new(), "{about}");
     for (id, word) in last {
-        let (_, entry) = entries.iter().find(|(_, entry)| entry.id == *id).unwrap_or_else(|| panic!("{id} is lost: {about}"));
+        let (_, entry) = entries
+            .iter()
+            .find(|(_, entry)| entry.id == *id)
+            .unwrap_or_else(|| panic!("{id} is lost: {about}"));
         let exactly = match *word {
             "consumed" => Some(Status::Consumed),
             "cleared" => Some(Status::Cleared),
             "expired" => Some(Status::Expired),
             _ => None,
         };
-        assert!(exactly.is_none_or(|status| status == entry.status), "{id} was {word} and is {:?}: {about}", entry.status);
+        assert!(
+            exactly.is_none_or(|status| status == entry.status),
+            "{id} was {word} and is {:?}: {about}",
+            entry.status
+        );
         assert!(*word != "claimed" || entry.claim.is_some(), "the claim of {id} is lost: {about}");
         // Its digest and its id are checked on the way.
         let shown = store.show(id).unwrap_or_else(|error| panic!("{error}: {about}"));

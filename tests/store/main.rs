@@ -1,5 +1,6 @@
-//! The store of handoffs under what it must survive: writers that are killed, consumers that race, stores that are not as
-//! they should be. What a power cut leaves is tested beside the code (`src/fs/store/power_tests.rs`).
+//! The store of handoffs under what it must survive: writers that are killed, consumers that race, stores
+//! that are not as they should be. What a power cut leaves is tested beside the code
+//! (`src/fs/store/power_tests.rs`).
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! Two that want the same handoff at the same time, in processes, threads and shell scripts: never two winners, and
-//! never none. `HOPTY_TEST_RACES=16000 cargo test --test store races` for the long run.
+//! Two that want the same handoff at the same time, in processes, threads and shell scripts: never two
+//! winners, and never none. `HOPTY_TEST_RACES=16000 cargo test --test store races` for the long run.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ fn keep() -> Keeping {
 fn play(store: &Store, order: &str) -> bool {
     let mut words = order.split_whitespace();
     let mut word = || words.next().unwrap();
-    let (part, id, second, who) = (word(), word().parse::<HandoffId>().unwrap(), word().parse::<i64>().unwrap(), word());
+    let (part, id, second, who) =
+        (word(), word().parse::<HandoffId>().unwrap(), word().parse::<i64>().unwrap(), word());
     match part {
         "consume" => {
             let claim = claim(who.parse::<u64>().unwrap() * 1_000_000 + second as u64, at(second));
@@ -103,8 +104,15 @@ fn of_two_that_want_a_handoff_exactly_one_gets_it() {
     let scratch = scratch();
     let dir = scratch.path().join("c");
     let store = Store::open(&dir).unwrap();
-    let mut players = [Player::process(&dir), Player::process(&dir), Player::thread(&dir), Player::thread(&dir)];
-    let parts = [["consume", "consume"], ["consume", "clear"], ["consume", "expire"], ["clear", "expire"], ["consume", "replace"]];
+    let mut players =
+        [Player::process(&dir), Player::process(&dir), Player::thread(&dir), Player::thread(&dir)];
+    let parts = [
+        ["consume", "consume"],
+        ["consume", "clear"],
+        ["consume", "expire"],
+        ["clear", "expire"],
+        ["consume", "replace"],
+    ];
     let mut firsts = 0;
     for race in 0..races {
         let second = race as i64 * 3;
@@ -128,7 +136,8 @@ fn of_two_that_want_a_handoff_exactly_one_gets_it() {
             "expire" => Status::Expired,
             _ => Status::Cleared,
         };
-        let winners: Vec<usize> = (0..2).filter(|n| won[*n] && (pair[*n] != "replace" || status == Status::Cleared)).collect();
+        let winners: Vec<usize> =
+            (0..2).filter(|n| won[*n] && (pair[*n] != "replace" || status == Status::Cleared)).collect();
         assert_eq!(winners.len(), 1, "{}", about());
         assert_eq!(status, expected(winners[0]), "{}", about());
         firsts += usize::from(winners[0] == 0);
@@ -138,7 +147,8 @@ fn of_two_that_want_a_handoff_exactly_one_gets_it() {
     eprintln!("{races} races, {firsts} won by the one who was told first");
 }
 
-/// What a script does that knows of no `flock` and of no claims: the lock of the first source document, and the status.
+/// What a script does that knows of no `flock` and of no claims: the lock of the first source document, and
+/// the status.
 const SCRIPT: &str = r#"
 dir=$1 id=$2
 until mkdir "$dir/global.lock.d" 2>/dev/null; do sleep 0.01; done
@@ -199,11 +209,16 @@ fn while_a_script_holds_its_lock_nothing_is_changed() {
     let mut racer = Player::process(&dir);
     racer.order(&format!("clear {id} 0 1"));
     // It waits for the lock as soon as it has `flock`ed the other one.
-    super::support::wait_for("the lock to be waited for", || match hopty::fs::lock::FileLock::try_take(&dir.join("handoff/.lock")) {
-        Ok(None) => Some(()),
-        _ => None,
+    super::support::wait_for("the lock to be waited for", || {
+        match hopty::fs::lock::FileLock::try_take(&dir.join("handoff/.lock")) {
+            Ok(None) => Some(()),
+            _ => None,
+        }
     });
-    assert!(store.pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0)).unwrap().is_some(), "reading needs no lock");
+    assert!(
+        store.pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0)).unwrap().is_some(),
+        "reading needs no lock"
+    );
     assert_eq!(std::fs::read(&manifest).unwrap(), before);
     drop(holder.stdin.take());
     holder.wait().unwrap();

@@ -1,5 +1,6 @@
-//! A store without room: a directory that cannot be written, a full disk. Claude runs, a person is told once with what helps,
-//! no hand-over throws a conversation away, nothing is half written, and with room again the work is handed over.
+//! A store without room: a directory that cannot be written, a full disk. Claude runs, a person is told once
+//! with what helps, no hand-over throws a conversation away, nothing is half written, and with room again the
+//! work is handed over.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -14,7 +15,8 @@ use super::support::term::Term;
 use super::support::world::World;
 use super::support::{nobody, wait_for};
 
-/// A world in which the first prompt fills the window over the level at which hopty hands over at the end of a turn.
+/// A world in which the first prompt fills the window over the level at which hopty hands over at the end of
+/// a turn.
 fn world(kind: Kind) -> Option<World> {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
@@ -52,7 +54,10 @@ fn unfinished(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
-        if name.starts_with(".hopty-tmp-") || name.ends_with(".lock.d") || entry.metadata().unwrap().len() == 0 && name != ".lock" {
+        if name.starts_with(".hopty-tmp-")
+            || name.ends_with(".lock.d")
+            || entry.metadata().unwrap().len() == 0 && name != ".lock"
+        {
             found.push(entry.path().display().to_string());
         }
         if entry.path().is_dir() {
@@ -85,7 +90,11 @@ fn a_store_that_cannot_be_written_is_told_once_and_the_work_goes_on() {
     say(&term, "and on", "Answer 1.");
     assert_held(&world, 2, "Permission denied");
     let check = ask(&["check"]);
-    assert!(text(&check).contains("bad   handoffs        ") && text(&check).contains("handoff cannot be written"), "{}", text(&check));
+    assert!(
+        text(&check).contains("bad   handoffs        ") && text(&check).contains("handoff cannot be written"),
+        "{}",
+        text(&check)
+    );
     assert_eq!((check.status.code(), notices(&term)), (Some(1), 1));
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
     // With the permission again, the next end of a turn hands over.
@@ -112,7 +121,10 @@ fn full(kind: Kind) {
     assert_held(&world, 2, "No space left on device");
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
     let hint = "hint: fix this before the context window is full; `hopty check` checks it again";
-    assert!(said.contains(&format!("the disk of {} is full: 0 KB left", dir.display())) && said.contains(hint), "{said}");
+    assert!(
+        said.contains(&format!("the disk of {} is full: 0 KB left", dir.display())) && said.contains(hint),
+        "{said}"
+    );
     assert_eq!(notices(&term), 1);
     let check = world.hopty(&["check"]);
     assert_eq!(check.status.code(), Some(1));
@@ -154,7 +166,11 @@ fn a_full_disk_of_sessions_ends_no_session_and_keeps_nobody_from_claude() {
     term.wait_exit();
     term.drained();
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
-    assert_eq!(said.matches("The journal failed and is switched off; the session goes on without it.").count(), 1, "{said}");
+    assert_eq!(
+        said.matches("The journal failed and is switched off; the session goes on without it.").count(),
+        1,
+        "{said}"
+    );
     world.assert_nothing_left();
     // And a start finds no place there: a session of its own, which hands over all the same.
     let mut term = world.start(&[]);

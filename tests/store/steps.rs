@@ -36,7 +36,13 @@ pub fn capture(session: &str, second: i64) -> Capture {
 pub fn claim(conversation: u64, now: WallTime) -> Claim {
     let by_pid = std::process::id();
     let session_id = format!("00000000-0000-4000-8000-{conversation:012}").parse().unwrap();
-    Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now, other: Default::default() }
+    Claim {
+        by_pid,
+        by_start: process::start_ticks(by_pid).unwrap(),
+        session_id,
+        at: now,
+        other: Default::default(),
+    }
 }
 
 /// A place for a store: memory where there is some. What is tested here does not depend on the disk.
@@ -68,7 +74,10 @@ impl Dice {
 pub fn part(function: &str, variable: &str, value: &str) -> std::process::Command {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args([function, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(variable, value);
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null());
     command
 }
 

@@ -30,8 +30,8 @@ pub fn stand_in(dir: &Path) -> PathBuf {
     path
 }
 
-/// The real Claude: `HOPTY_TEST_CLAUDE`, or the newest from the npm registry, installed once below `target/`. Where there is
-/// none, the calling test is reported as skipped.
+/// The real Claude: `HOPTY_TEST_CLAUDE`, or the newest from the npm registry, installed once below `target/`.
+/// Where there is none, the calling test is reported as skipped.
 #[track_caller]
 pub fn real() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
@@ -55,13 +55,14 @@ fn find_real() -> Option<PathBuf> {
     found
 }
 
-/// A certain version of the real Claude. `HOPTY_TEST_CLAUDE_VERSIONS` says which there are: `2.1.197=/path/to/claude,2.1.240`,
-/// where one without a path is installed from the npm registry. Unset: the oldest that must work in full, [`OLDEST`]. Any
-/// other is reported as skipped.
+/// A certain version of the real Claude. `HOPTY_TEST_CLAUDE_VERSIONS` says which there are:
+/// `2.1.197=/path/to/claude,2.1.240`, where one without a path is installed from the npm registry. Unset: the
+/// oldest that must work in full, [`OLDEST`]. Any other is reported as skipped.
 #[track_caller]
 pub fn version(wanted: &str) -> Option<PathBuf> {
     let listed = std::env::var("HOPTY_TEST_CLAUDE_VERSIONS").unwrap_or_else(|_| OLDEST.to_owned());
-    let mut entries = listed.split(',').map(|entry| entry.trim().split_once('=').unwrap_or((entry.trim(), "")));
+    let mut entries =
+        listed.split(',').map(|entry| entry.trim().split_once('=').unwrap_or((entry.trim(), "")));
     let found = match entries.find(|(version, _)| *version == wanted) {
         None => None,
         Some((_, "")) => installed(wanted),
@@ -71,7 +72,9 @@ pub fn version(wanted: &str) -> Option<PathBuf> {
         }
     };
     if found.is_none() {
-        skip::skip(format!("HOPTY_TEST_CLAUDE_VERSIONS={wanted} installs Claude Code {wanted}, {wanted}=PATH uses yours"));
+        skip::skip(format!(
+            "HOPTY_TEST_CLAUDE_VERSIONS={wanted} installs Claude Code {wanted}, {wanted}=PATH uses yours"
+        ));
     }
     found
 }

@@ -1,7 +1,8 @@
-//! What tests are made of: a world of their own (home, project, API), a terminal to look at, and Claude, real or stand-in.
+//! What tests are made of: a world of their own (home, project, API), a terminal to look at, and Claude, real
+//! or stand-in.
 //!
-//! Nothing here sleeps to be on the safe side: tests wait for a screen, a file, a request or a journal line, and give up
-//! after a limit with everything printed that is known.
+//! Nothing here sleeps to be on the safe side: tests wait for a screen, a file, a request or a journal line,
+//! and give up after a limit with everything printed that is known.
 
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used, reason = "a test may")]
@@ -35,7 +36,8 @@ pub(crate) use both;
 
 /// Whether a process is a session's host, by the name that it gives itself.
 pub fn is_host(pid: i32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| ["hopty-host", "hopty-plain"].contains(&name.trim_end()))
+    std::fs::read_to_string(format!("/proc/{pid}/comm"))
+        .is_ok_and(|name| ["hopty-host", "hopty-plain"].contains(&name.trim_end()))
 }
 
 /// Ticks of processor time (10 ms) that a process has used so far; `None` when it is gone.
@@ -49,5 +51,10 @@ pub fn ticks(pid: i32) -> Option<u64> {
 pub fn kill(pid: i32, signal: i32) {
     assert!(pid > 1);
     // SAFETY: kill takes two numbers.
-    assert_eq!(unsafe { nix::libc::kill(pid, signal) }, 0, "kill {signal} {pid}: {}", std::io::Error::last_os_error());
+    assert_eq!(
+        unsafe { nix::libc::kill(pid, signal) },
+        0,
+        "kill {signal} {pid}: {}",
+        std::io::Error::last_os_error()
+    );
 }

@@ -9,8 +9,8 @@ use super::world::World;
 
 const ID: &str = "65534";
 
-/// Gives the world to user `nobody`, with a hopty that nobody can reach. `None` where this is not possible (only root can);
-/// then the test is reported as skipped.
+/// Gives the world to user `nobody`, with a hopty that nobody can reach. `None` where this is not possible
+/// (only root can); then the test is reported as skipped.
 pub fn give(world: &World) -> Option<PathBuf> {
     if !nix::unistd::geteuid().is_root() {
         super::skip("only root can run hopty as another user");
@@ -19,7 +19,8 @@ pub fn give(world: &World) -> Option<PathBuf> {
     super::needs("setpriv")?;
     let hopty = world.root.path().join("hopty");
     std::fs::copy(claude::hopty(), &hopty).unwrap();
-    let done = Command::new("chown").arg("-R").arg(format!("{ID}:{ID}")).arg(world.root.path()).status().unwrap();
+    let done =
+        Command::new("chown").arg("-R").arg(format!("{ID}:{ID}")).arg(world.root.path()).status().unwrap();
     assert!(done.success());
     Some(hopty)
 }
@@ -27,7 +28,12 @@ pub fn give(world: &World) -> Option<PathBuf> {
 /// A command that runs `program` as nobody.
 pub fn command(world: &World, program: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
-    command.args(words(program)).args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    command
+        .args(words(program))
+        .args(args)
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(&world.project);
     command
 }
 
@@ -40,5 +46,11 @@ pub fn terminal(world: &World, program: &Path, args: &[&str]) -> Term {
 
 fn words(program: &Path) -> Vec<String> {
     let program = program.to_str().unwrap().to_owned();
-    vec![format!("--reuid={ID}"), format!("--regid={ID}"), "--clear-groups".to_owned(), "--".to_owned(), program]
+    vec![
+        format!("--reuid={ID}"),
+        format!("--regid={ID}"),
+        "--clear-groups".to_owned(),
+        "--".to_owned(),
+        program,
+    ]
 }

@@ -1,8 +1,9 @@
 //! Tests that cannot run here, reported by name.
 //!
-//! [`skip`] says at once which test is skipped and why, past the capture of output, and notes it in a file. `cargo test`
-//! runs `tests/zz_skipped.rs` last, which lists the notes of this run. A run is known by the process that started the test
-//! binary (cargo, or a shell); `HOPTY_TEST_SKIPPED=FILE` collects the notes in that file instead.
+//! [`skip`] says at once which test is skipped and why, past the capture of output, and notes it in a file.
+//! `cargo test` runs `tests/zz_skipped.rs` last, which lists the notes of this run. A run is known by the
+//! process that started the test binary (cargo, or a shell); `HOPTY_TEST_SKIPPED=FILE` collects the notes in
+//! that file instead.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -11,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Reports the calling test as skipped. Return from the test afterwards.
 ///
-/// For what a machine or user does not allow: not root, no mounts, a kernel without a feature. For a program that can be
-/// installed, use [`needs`].
+/// For what a machine or user does not allow: not root, no mounts, a kernel without a feature. For a program
+/// that can be installed, use [`needs`].
 #[track_caller]
 pub fn skip(reason: impl Display) {
     let (test, reason) = (test_name(), reason.to_string());
@@ -21,8 +22,8 @@ pub fn skip(reason: impl Display) {
     note(&notes(), &test, &reason);
 }
 
-/// Finds a program in `PATH` or `/usr/sbin`. Where it is missing the calling test is reported as skipped, or fails if
-/// `HOPTY_TEST_PROGRAMS=required`, as in CI.
+/// Finds a program in `PATH` or `/usr/sbin`. Where it is missing the calling test is reported as skipped, or
+/// fails if `HOPTY_TEST_PROGRAMS=required`, as in CI.
 #[track_caller]
 pub fn needs(program: &str) -> Option<&str> {
     if is_installed(program) {
@@ -45,7 +46,8 @@ pub fn missing(what: &str) {
     skip(format!("{what} is not installed"));
 }
 
-/// Every note of this run, one `NAME: reason` a line, sorted, each once. Notes of runs that are over are deleted.
+/// Every note of this run, one `NAME: reason` a line, sorted, each once. Notes of runs that are over are
+/// deleted.
 pub fn skipped() -> Vec<String> {
     if std::env::var_os("HOPTY_TEST_SKIPPED").is_none() {
         delete_old(&dir());
@@ -59,7 +61,9 @@ pub fn note(file: &Path, test: &str, reason: &str) {
     let _ = file.parent().map(std::fs::create_dir_all);
     // One write in append mode, because tests and test binaries run at the same time.
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    opened.and_then(|mut file| file.write_all(line.as_bytes())).expect("the note of a skipped test can be written");
+    opened
+        .and_then(|mut file| file.write_all(line.as_bytes()))
+        .expect("the note of a skipped test can be written");
 }
 
 /// The notes in a file; none if there is no file.
@@ -68,13 +72,16 @@ pub fn listed(file: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// `BINARY TEST`, as in `cargo test --test BINARY TEST`. On a thread that a test started itself, the line that asks.
+/// `BINARY TEST`, as in `cargo test --test BINARY TEST`. On a thread that a test started itself, the line
+/// that asks.
 #[track_caller]
 pub fn test_name() -> String {
-    let binary = std::env::current_exe().ok().and_then(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
+    let binary =
+        std::env::current_exe().ok().and_then(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
     let binary = binary.unwrap_or_default();
     let binary = binary.rsplit_once('-').map_or(binary.as_str(), |(name, _)| name).to_owned();
-    // The test runner names a test's thread after it. Alone, a test may run on the main thread: then it was asked for.
+    // The test runner names a test's thread after it. Alone, a test may run on the main thread: then it was
+    // asked for.
     let named = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
     let asked = || std::env::args().skip(1).find(|arg| !arg.starts_with('-') && arg.contains("::"));
     format!("{binary} {}", named.or_else(asked).unwrap_or_else(|| std::panic::Location::caller().to_string()))

@@ -39,14 +39,26 @@ pub struct Term {
 
 impl Term {
     /// Starts `program` in a new terminal, as the leader of its session, like a shell in a window.
-    pub fn start(program: &Path, args: &[&str], env: &[(OsString, OsString)], dir: &Path, size: (u16, u16)) -> Term {
+    pub fn start(
+        program: &Path,
+        args: &[&str],
+        env: &[(OsString, OsString)],
+        dir: &Path,
+        size: (u16, u16),
+    ) -> Term {
         let pty = Arc::new(Pty::open(Size::cells(size.0, size.1)).unwrap());
         let slave = pty.open_slave().unwrap();
         let before = modes::read(&slave).unwrap();
         let mut command = Command::new(program);
         command.args(args).env_clear().envs(env.iter().cloned()).current_dir(dir);
         let child = spawn_leader(&slave, command).unwrap();
-        let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true, stalled: false, parked: false };
+        let seen = Seen {
+            screen: Screen::new(size.0, size.1),
+            bytes: Vec::new(),
+            open: true,
+            stalled: false,
+            parked: false,
+        };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = {
             let (seen, pty) = (Arc::clone(&seen), Arc::clone(&pty));
@@ -62,7 +74,8 @@ impl Term {
             let n = hopty::sys::fd::write_some(&*self.pty, rest).unwrap();
             rest = &rest[n..];
             if n == 0 {
-                hopty::sys::poll::wait_for(&self.pty.as_fd(), hopty::sys::poll::Interest::Write, 1000).unwrap();
+                hopty::sys::poll::wait_for(&self.pty.as_fd(), hopty::sys::poll::Interest::Write, 1000)
+                    .unwrap();
             }
         }
     }
@@ -81,7 +94,11 @@ impl Term {
         while taken < most && refused < 20 {
             let n = hopty::sys::fd::write_some(&*self.pty, &[b'x'; 1000]).unwrap();
             taken += n;
-            refused = if n == 0 && !wait_for(&self.pty.as_fd(), Interest::Write, 20).unwrap() { refused + 1 } else { 0 };
+            refused = if n == 0 && !wait_for(&self.pty.as_fd(), Interest::Write, 20).unwrap() {
+                refused + 1
+            } else {
+                0
+            };
         }
         taken
     }
@@ -113,23 +130,34 @@ impl Term {
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         while !wanted(&seen.screen) {
             let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "waited in vain for {what}; the screen shows:\n{}", seen.screen.lines().join("\n"));
-            seen = changed.wait_timeout(seen, left.min(Duration::from_millis(500))).unwrap_or_else(PoisonError::into_inner).0;
+            assert!(
+                !left.is_zero(),
+                "waited in vain for {what}; the screen shows:\n{}",
+                seen.screen.lines().join("\n")
+            );
+            seen = changed
+                .wait_timeout(seen, left.min(Duration::from_millis(500)))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 
     /// Waits until a row contains `text`.
     pub fn wait_text(&self, text: &str) {
-        self.wait_for(&format!("the text {text:?}"), |screen| screen.lines().iter().any(|line| line.contains(text)));
+        self.wait_for(&format!("the text {text:?}"), |screen| {
+            screen.lines().iter().any(|line| line.contains(text))
+        });
     }
 
     /// Waits until Claude's prompt box is drawn.
     pub fn wait_box(&self) {
-        self.wait_for("the prompt box", |screen| screen.lines().iter().any(|line| line.starts_with("❯\u{a0}")));
+        self.wait_for("the prompt box", |screen| {
+            screen.lines().iter().any(|line| line.starts_with("❯\u{a0}"))
+        });
     }
 
-    /// Answers Claude's trust question with yes, as a person does who looks before each key: Claude draws the question anew in its
-    /// first second, takes no Enter then, and forgets what was chosen.
+    /// Answers Claude's trust question with yes, as a person does who looks before each key: Claude draws the
+    /// question anew in its first second, takes no Enter then, and forgets what was chosen.
     pub fn accept_trust(&self) {
         const QUESTION: &str = "Yes, I trust this folder";
         self.wait_text(QUESTION);
@@ -205,8 +233,8 @@ impl Term {
         })
     }
 
-    /// Stops reading what is written to the terminal, or goes on. From then on nothing more is read: one read, of whatever has
-    /// come by then, may be more than a test leaves to chance.
+    /// Stops reading what is written to the terminal, or goes on. From then on nothing more is read: one
+    /// read, of whatever has come by then, may be more than a test leaves to chance.
     pub fn stall(&self, stalled: bool) {
         let mut seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.stalled = stalled;
@@ -237,14 +265,19 @@ impl Term {
 fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
     let mut file = std::fs::File::from(pty.as_fd().try_clone_to_owned().unwrap());
     let mut buf = [0; 65536];
-    // What is written by the time a window is closed is still seen, and no more: a program may write without end.
+    // What is written by the time a window is closed is still seen, and no more: a program may write without
+    // end.
     let mut left = 16;
     while left > 0 {
         let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
         while now.stalled && now.open {
             now.parked = true;
             seen.1.notify_all();
-            now = seen.1.wait_timeout(now, Duration::from_millis(100)).unwrap_or_else(PoisonError::into_inner).0;
+            now = seen
+                .1
+                .wait_timeout(now, Duration::from_millis(100))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         now.parked = false;
         left -= u32::from(!now.open);
@@ -265,7 +298,8 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
         now.screen.feed(&buf[..n]);
         now.bytes.extend_from_slice(&buf[..n]);
         // A terminal answers what it is asked.
-        let answers: Vec<u8> = now.screen.take_queries().iter().flat_map(|q| reply(q, &TerminalIdentity::new("test"))).collect();
+        let answers: Vec<u8> =
+            now.screen.take_queries().iter().flat_map(|q| reply(q, &TerminalIdentity::new("test"))).collect();
         drop(now);
         let _ = hopty::sys::fd::write_some(&file, &answers);
         seen.1.notify_all();

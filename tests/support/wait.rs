@@ -1,4 +1,5 @@
-//! Waiting: for a condition, for a process's end, for a file to change. Each wait has a limit, and ends as soon as it can.
+//! Waiting: for a condition, for a process's end, for a file to change. Each wait has a limit, and ends as
+//! soon as it can.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -20,8 +21,8 @@ pub fn wait_for<T>(what: &str, done: impl FnMut() -> Option<T>) -> T {
     wait_within(LIMIT, done).unwrap_or_else(|| panic!("waited {LIMIT:?} in vain for {what}"))
 }
 
-/// The same with a limit of its own; `None` when it has passed. For what only a look can tell: a terminal's modes, what
-/// `/proc` says, another program's answer.
+/// The same with a limit of its own; `None` when it has passed. For what only a look can tell: a terminal's
+/// modes, what `/proc` says, another program's answer.
 pub fn wait_within<T>(limit: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + limit;
     loop {

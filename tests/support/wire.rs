@@ -21,7 +21,8 @@ pub struct Wire {
 impl Wire {
     /// Connects and says nothing.
     pub fn connect(world: &World, session: &str) -> Wire {
-        let socket = UnixStream::connect(world.state_dir().join("run").join(format!("{session}.sock"))).unwrap();
+        let socket =
+            UnixStream::connect(world.state_dir().join("run").join(format!("{session}.sock"))).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let reader = BufReader::new(socket.try_clone().unwrap());
         Wire { socket, reader }
@@ -60,7 +61,11 @@ impl Wire {
     pub fn line(&mut self) -> Value {
         let mut line = String::new();
         let n = self.reader.read_line(&mut line).unwrap();
-        if n == 0 { Value::Null } else { serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}")) }
+        if n == 0 {
+            Value::Null
+        } else {
+            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"))
+        }
     }
 
     /// One request, and its answer.

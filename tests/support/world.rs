@@ -1,4 +1,5 @@
-//! A world of its own for every test: home, state, project, API. Nothing of it is left behind, and no process.
+//! A world of its own for every test: home, state, project, API. Nothing of it is left behind, and no
+//! process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,8 +51,10 @@ impl World {
         home::seed(&home, &project, KEY).unwrap();
         let program = program.unwrap_or_else(|| claude::stand_in(&base));
         let api = Api::start(script).unwrap();
-        let mut env: Vec<(OsString, OsString)> =
-            home::environment(&home, &api.url(), KEY).into_iter().map(|(n, v)| (n.into(), v.into())).collect();
+        let mut env: Vec<(OsString, OsString)> = home::environment(&home, &api.url(), KEY)
+            .into_iter()
+            .map(|(n, v)| (n.into(), v.into()))
+            .collect();
         for (name, value) in [
             ("TERM", "xterm-256color"),
             ("LANG", "C.UTF-8"),
@@ -65,11 +68,13 @@ impl World {
             env.push((name.into(), value.into()));
         }
         env.push(("PATH".into(), std::env::var_os("PATH").unwrap_or_default()));
-        let args = ["--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"].map(str::to_owned).to_vec();
+        let args =
+            ["--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"].map(str::to_owned).to_vec();
         World { kind, root, home, project, api, env, args, _turn: turn }
     }
 
-    /// Empties home and project and seeds them again under the same names, for a run that another is compared with.
+    /// Empties home and project and seeds them again under the same names, for a run that another is compared
+    /// with.
     pub fn renew(&self) {
         for dir in [&self.home, &self.project] {
             let _ = std::fs::remove_dir_all(dir);
@@ -135,7 +140,11 @@ impl World {
     pub fn decisions(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.session_dir().join("journal.jsonl")).unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        whole.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).filter_map(|v| v.get("decision").cloned()).collect()
+        whole
+            .lines()
+            .filter_map(|l| serde_json::from_str::<Value>(l).ok())
+            .filter_map(|v| v.get("decision").cloned())
+            .collect()
     }
 
     /// Waits for the `n`-th decision of a kind, from 1.
@@ -154,7 +163,11 @@ impl World {
                 return decision;
             }
             let left = until.saturating_duration_since(std::time::Instant::now());
-            assert!(!left.is_zero(), "waited in vain for decision {kind} number {n}; the journal:\n{}", self.story());
+            assert!(
+                !left.is_zero(),
+                "waited in vain for decision {kind} number {n}; the journal:\n{}",
+                self.story()
+            );
             wait::changed_within(&self.session_dir(), &mut watcher, left);
         }
     }
@@ -168,8 +181,11 @@ impl World {
     pub fn story(&self) -> String {
         let journal = self.journal();
         let log = std::fs::read_to_string(self.session_dir().join("host.log")).unwrap_or_default();
-        let tail: Vec<&str> =
-            journal.lines().rev().take(if std::env::var_os("HOPTY_TEST_LONG").is_some() { 4000 } else { 60 }).collect();
+        let tail: Vec<&str> = journal
+            .lines()
+            .rev()
+            .take(if std::env::var_os("HOPTY_TEST_LONG").is_some() { 4000 } else { 60 })
+            .collect();
         let tail: Vec<&str> = tail.into_iter().rev().collect();
         format!("{}\n{log}", tail.join("\n"))
     }
@@ -182,7 +198,8 @@ impl World {
     /// Waits until the session says `state`.
     pub fn wait_state(&self, state: &str) {
         wait_for(&format!("state {state}"), || {
-            (self.hopty(&["status", "proj"]).status.success() && self.status()["state"] == state).then_some(())
+            (self.hopty(&["status", "proj"]).status.success() && self.status()["state"] == state)
+                .then_some(())
         });
     }
 
@@ -213,11 +230,13 @@ impl World {
         let mark = format!("HOME={}", self.home.display());
         let Ok(dir) = std::fs::read_dir("/proc") else { return Vec::new() };
         let sessions = std::fs::read_dir(self.state_dir().join("sessions")).into_iter().flatten().flatten();
-        let hosts: Vec<i32> = sessions.filter_map(|session| hopty::fs::session::host_of(&session.path())).collect();
+        let hosts: Vec<i32> =
+            sessions.filter_map(|session| hopty::fs::session::host_of(&session.path())).collect();
         dir.flatten()
             .filter_map(|entry| {
                 let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-                // Hosts and clients are closed to other processes of the same user, root excepted; a host is known by its lock.
+                // Hosts and clients are closed to other processes of the same user, root excepted; a host is
+                // known by its lock.
                 let of_ours = match std::fs::read(entry.path().join("environ")) {
                     Ok(env) => env.split(|b| *b == 0).any(|var| var == mark.as_bytes()),
                     Err(_) => hosts.contains(&pid),
@@ -236,7 +255,11 @@ impl World {
         // One that ends may have started another.
         while let Some((pid, line)) = self.processes().into_iter().next() {
             let left = until.saturating_duration_since(std::time::Instant::now());
-            assert!(wait::ends_within(pid, left), "processes are left: {line:?} among {:?}", self.processes());
+            assert!(
+                wait::ends_within(pid, left),
+                "processes are left: {line:?} among {:?}",
+                self.processes()
+            );
         }
         let sockets = std::fs::read_dir(self.state_dir().join("run")).map(|dir| dir.count()).unwrap_or(0);
         assert_eq!(sockets, 0, "sockets are left");
@@ -246,7 +269,8 @@ impl World {
     pub fn transcript(&self, conversation: &str) -> Vec<Value> {
         let projects = self.claude_dir().join("projects");
         let Ok(dirs) = std::fs::read_dir(projects) else { return Vec::new() };
-        let file = dirs.flatten().map(|d| d.path().join(format!("{conversation}.jsonl"))).find(|p| p.is_file());
+        let file =
+            dirs.flatten().map(|d| d.path().join(format!("{conversation}.jsonl"))).find(|p| p.is_file());
         let Some(text) = file.and_then(|path| std::fs::read_to_string(path).ok()) else { return Vec::new() };
         text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
     }

@@ -1,4 +1,5 @@
-//! A disk that hangs: every write to it waits, as on a network file system whose server is gone. A frozen file system does that.
+//! A disk that hangs: every write to it waits, as on a network file system whose server is gone. A frozen
+//! file system does that.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,14 @@ impl Disk {
 
     fn freeze(&mut self) {
         let line = format!("sleep {}; fsfreeze --unfreeze '{}'", Self::LONGEST, self.dir.display());
-        self.watchdog = Some(Command::new("sh").args(["-c", &line]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        self.watchdog = Some(
+            Command::new("sh")
+                .args(["-c", &line])
+                .stdin(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
         assert!(Command::new("fsfreeze").arg("--freeze").arg(&self.dir).status().unwrap().success());
     }
 
@@ -66,18 +74,17 @@ impl Drop for Disk {
 /// A world whose answers tell how many came before, and that hands over at "fill it".
 fn counting() -> World {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) if request.assistant_messages() == 0 => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        _ => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(if request.contains("fill it") {
-            170_000
-        } else {
-            2000
-        }),
+        Some(id) if request.assistant_messages() == 0 => {
+            Reply::text(format!("Continuing from handoff {id}.")).filling(2000)
+        }
+        _ => Reply::text(format!("Answer {}.", request.assistant_messages()))
+            .filling(if request.contains("fill it") { 170_000 } else { 2000 }),
     });
     World::new(Kind::StandIn, script).unwrap()
 }
 
-/// Keys, answers and a whole hand-over while the disk of the session's journal, state and log hangs; afterwards all of it is
-/// written.
+/// Keys, answers and a whole hand-over while the disk of the session's journal, state and log hangs;
+/// afterwards all of it is written.
 #[test]
 fn a_disk_of_sessions_that_hangs_stops_nothing() {
     let world = counting();
@@ -86,20 +93,32 @@ fn a_disk_of_sessions_that_hangs_stops_nothing() {
     term.wait_box();
     let began = Instant::now();
     disk.freeze();
-    for (prompt, answer) in
-        [("one", "Answer 0."), ("two", "Answer 1."), ("fill it", "Continuing from handoff"), ("three", "Answer 1.")]
-    {
+    for (prompt, answer) in [
+        ("one", "Answer 0."),
+        ("two", "Answer 1."),
+        ("fill it", "Continuing from handoff"),
+        ("three", "Answer 1."),
+    ] {
         term.wait_box();
         term.submit(prompt);
         term.wait_text(answer);
     }
-    assert!(began.elapsed() < Duration::from_secs(u64::from(Disk::LONGEST)), "the watchdog let it go on: {:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(u64::from(Disk::LONGEST)),
+        "the watchdog let it go on: {:?}",
+        began.elapsed()
+    );
     let written = world.journal();
     assert!(!written.contains("restart.requested"), "nothing was to be written");
     disk.go_on();
     // Everything that was held is written, in order.
     world.wait_decision("handoff.consumed", 1);
-    assert_eq!(world.decisions().iter().filter(|decision| decision["kind"] == "degraded").count(), 0, "{}", world.story());
+    assert_eq!(
+        world.decisions().iter().filter(|decision| decision["kind"] == "degraded").count(),
+        0,
+        "{}",
+        world.story()
+    );
     world.leave(term);
 }
 
@@ -120,7 +139,8 @@ fn a_session_ends_while_its_disk_hangs() {
     world.assert_nothing_left();
 }
 
-/// Claude's own directory hangs, as a home on a network does. Claude waits for it, too; hopty's terminal and verbs do not.
+/// Claude's own directory hangs, as a home on a network does. Claude waits for it, too; hopty's terminal and
+/// verbs do not.
 #[test]
 fn a_home_that_hangs_does_not_stop_the_terminal() {
     let world = counting();
@@ -137,7 +157,9 @@ fn a_home_that_hangs_does_not_stop_the_terminal() {
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     // A hand-over is begun, which cannot be saved.
     assert!(world.hopty(&["restart", "proj", "--now"]).status.success());
-    for verb in [&["status", "proj"][..], &["context", "proj"], &["ls"], &["screen", "proj"], &["why", "proj"]] {
+    for verb in
+        [&["status", "proj"][..], &["context", "proj"], &["ls"], &["screen", "proj"], &["why", "proj"]]
+    {
         let asked = Instant::now();
         let answer = world.hopty(verb);
         assert!(answer.status.success(), "{verb:?}: {answer:?}");
@@ -156,13 +178,18 @@ fn a_home_that_hangs_does_not_stop_the_terminal() {
 fn call(world: &World, event: &str, payload: &serde_json::Value) -> String {
     let socket = world.state_dir().join("run/proj.sock");
     let mut command = Command::new(hopty());
-    command.args(["hook", event, "5000"]).env_clear().envs(world.env.iter().cloned()).env("HOPTY_SOCKET", socket);
+    command
+        .args(["hook", event, "5000"])
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .env("HOPTY_SOCKET", socket);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
-/// Reads that hang, too: every file that the host looks at, also its own. A file says how long (debug builds only).
+/// Reads that hang, too: every file that the host looks at, also its own. A file says how long (debug builds
+/// only).
 #[cfg(debug_assertions)]
 #[test]
 fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
@@ -176,7 +203,8 @@ fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
     term.wait_text("Answer 0.");
     world.wait_state("idle");
     let status = world.status();
-    let (of, host) = (status["conversation"].clone(), i32::try_from(status["host_pid"].as_i64().unwrap()).unwrap());
+    let (of, host) =
+        (status["conversation"].clone(), i32::try_from(status["host_pid"].as_i64().unwrap()).unwrap());
     let payload = |more: serde_json::Value| {
         let mut payload = serde_json::json!({"session_id": of, "transcript_path": status["transcript"], "cwd": world.project});
         payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -192,7 +220,9 @@ fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
             term.send(format!("[{what}]"));
             term.wait_text(&format!("[{what}]"));
         });
-        in_time(&format!("status after {what}"), &|| assert!(world.hopty(&["status", "proj"]).status.success()));
+        in_time(&format!("status after {what}"), &|| {
+            assert!(world.hopty(&["status", "proj"]).status.success())
+        });
     };
     std::fs::write(&hangs, "").unwrap();
     typed(&term, "hanging");

@@ -1,5 +1,5 @@
-//! What becomes poor in the middle of a session: Claude goes on, what does not happen is said once, and with what was missing
-//! back again everything works again.
+//! What becomes poor in the middle of a session: Claude goes on, what does not happen is said once, and with
+//! what was missing back again everything works again.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,7 +13,9 @@ use super::support::{self, wait_for};
 /// Every prompt with `fill it` fills the window over the level at which hopty hands over.
 fn world() -> World {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) if request.assistant_messages() == 0 => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        Some(id) if request.assistant_messages() == 0 => {
+            Reply::text(format!("Continuing from handoff {id}.")).filling(2000)
+        }
         _ => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(170_000),
     });
     World::new(Kind::StandIn, script).unwrap()
@@ -36,7 +38,10 @@ fn limit_files(pid: i32, bytes: u64) {
     unsafe {
         assert_eq!(nix::libc::prlimit(pid, nix::libc::RLIMIT_FSIZE, std::ptr::null(), &raw mut limit), 0);
         limit.rlim_cur = bytes.min(limit.rlim_max);
-        assert_eq!(nix::libc::prlimit(pid, nix::libc::RLIMIT_FSIZE, &raw const limit, std::ptr::null_mut()), 0);
+        assert_eq!(
+            nix::libc::prlimit(pid, nix::libc::RLIMIT_FSIZE, &raw const limit, std::ptr::null_mut()),
+            0
+        );
     }
 }
 

@@ -1,5 +1,5 @@
-//! Limits: as few descriptors, processes and bytes of address space as the agent alone can run with are enough for hopty, or
-//! the agent runs without it.
+//! Limits: as few descriptors, processes and bytes of address space as the agent alone can run with are
+//! enough for hopty, or the agent runs without it.
 
 use std::time::Duration;
 
@@ -44,7 +44,13 @@ fn runs_under_hopty(poor: &Poor, before: &str) -> Vec<String> {
 }
 
 /// From the least with which the agent alone runs, and `spare` for hopty, `steps` times more.
-fn up_from_least(poor: &Poor, name: &str, limits: &[u64], (spare, steps): (usize, usize), before: impl Fn(u64) -> String) {
+fn up_from_least(
+    poor: &Poor,
+    name: &str,
+    limits: &[u64],
+    (spare, steps): (usize, usize),
+    before: impl Fn(u64) -> String,
+) {
     let least = limits.iter().position(|limit| runs_alone(poor, &before(*limit)));
     let least = least.unwrap_or_else(|| panic!("{name}: the agent alone runs with none of {limits:?}"));
     let mut said = Vec::new();
@@ -61,8 +67,8 @@ fn few_descriptors() {
     up_from_least(&poor, "descriptors", &limits, (0, 24), |n| format!("ulimit -n {n}"));
 }
 
-/// Of hopty alone: the agent lifts the limit again. The C library reserves up to 128 MB for each of its threads where it can get
-/// them, so whether its next thread finds room would be chance.
+/// Of hopty alone: the agent lifts the limit again. The C library reserves up to 128 MB for each of its
+/// threads where it can get them, so whether its next thread finds room would be chance.
 #[test]
 fn little_address_space() {
     let poor = Poor::new(As::Anybody, "").unwrap();
@@ -70,7 +76,8 @@ fn little_address_space() {
     // Below that the program itself cannot be loaded.
     let loads = |kb: &u64| poor.verb(&before(*kb), "--version").status.success();
     let least = (1..100).map(|n| n * 5_000).find(loads).unwrap();
-    let said: Vec<Vec<String>> = (0..20).map(|n| runs_under_hopty(&poor, &before(least + n * 10_000))).collect();
+    let said: Vec<Vec<String>> =
+        (0..20).map(|n| runs_under_hopty(&poor, &before(least + n * 10_000))).collect();
     assert!(said.last().unwrap().is_empty(), "with enough of it nothing is missing: {said:#?}");
 }
 
@@ -84,5 +91,7 @@ fn few_processes() {
         return;
     };
     let limits: Vec<u64> = (1..60).collect();
-    up_from_least(&poor, "processes", &limits, (HOPTYS, 12), |n| format!("ulimit -p {n} 2>/dev/null || ulimit -u {n}"));
+    up_from_least(&poor, "processes", &limits, (HOPTYS, 12), |n| {
+        format!("ulimit -p {n} 2>/dev/null || ulimit -u {n}")
+    });
 }

@@ -53,7 +53,11 @@ const ROWS: &[Row] = &[
     row("HOME relative", "HOME=home", NO_HOME),
     row("HOME missing", "HOME=\"$ROOT/none\"", Says::Private("none does not exist")),
     row("HOME is a file", "rm -r \"$HOME\"; : >\"$HOME\"", Says::Private("home is no directory")),
-    row("HOME is a dangling link", "rm -r \"$HOME\"; ln -s nowhere \"$HOME\"", Says::Private("home does not exist")),
+    row(
+        "HOME is a dangling link",
+        "rm -r \"$HOME\"; ln -s nowhere \"$HOME\"",
+        Says::Private("home does not exist"),
+    ),
     ordinary("HOME read-only", "chmod 500 \"$HOME\"", DENIED),
     ordinary("HOME not searchable", "chmod 600 \"$HOME\"", DENIED),
     ordinary("HOME closed", "chmod 0 \"$HOME\"", DENIED),
@@ -68,7 +72,11 @@ const ROWS: &[Row] = &[
         Says::Private("Read-only file system"),
     ),
     row("~/.local is a file", ": >\"$HOME/.local\"", Says::Private("Not a directory")),
-    row("~/.local/state is a file", "mkdir \"$HOME/.local\"; : >\"$HOME/.local/state\"", Says::Private("Not a directory")),
+    row(
+        "~/.local/state is a file",
+        "mkdir \"$HOME/.local\"; : >\"$HOME/.local/state\"",
+        Says::Private("Not a directory"),
+    ),
     row(
         "the state directory is a file",
         "mkdir -p \"$HOME/.local/state\"; : >\"$HOME/.local/state/hopty\"",
@@ -86,10 +94,22 @@ const ROWS: &[Row] = &[
     ),
     ordinary("~/.claude read-only", "chmod 500 \"$HOME/.claude\"", Says::Words("cannot save handoffs: ")),
     row("no TMPDIR and no XDG_RUNTIME_DIR", "unset TMPDIR XDG_RUNTIME_DIR", Says::Nothing),
-    row("no HOME, TMPDIR missing, no XDG_RUNTIME_DIR", "unset HOME XDG_RUNTIME_DIR; TMPDIR=\"$ROOT/none\"", NO_HOME),
+    row(
+        "no HOME, TMPDIR missing, no XDG_RUNTIME_DIR",
+        "unset HOME XDG_RUNTIME_DIR; TMPDIR=\"$ROOT/none\"",
+        NO_HOME,
+    ),
     row("no HOME, XDG_RUNTIME_DIR missing", "unset HOME; XDG_RUNTIME_DIR=\"$ROOT/none\"", NO_HOME),
-    ordinary("no HOME, TMPDIR and XDG_RUNTIME_DIR read-only", "unset HOME; chmod 500 \"$TMPDIR\" \"$XDG_RUNTIME_DIR\"", NO_HOME),
-    row("no HOME, TMPDIR and XDG_RUNTIME_DIR are files", "unset HOME; TMPDIR=/dev/null; XDG_RUNTIME_DIR=/dev/null", NO_HOME),
+    ordinary(
+        "no HOME, TMPDIR and XDG_RUNTIME_DIR read-only",
+        "unset HOME; chmod 500 \"$TMPDIR\" \"$XDG_RUNTIME_DIR\"",
+        NO_HOME,
+    ),
+    row(
+        "no HOME, TMPDIR and XDG_RUNTIME_DIR are files",
+        "unset HOME; TMPDIR=/dev/null; XDG_RUNTIME_DIR=/dev/null",
+        NO_HOME,
+    ),
     row("no HOME, TMPDIR and XDG_RUNTIME_DIR relative", "unset HOME; TMPDIR=tmp; XDG_RUNTIME_DIR=.", NO_HOME),
     row(
         "no HOME, TMPDIR with a long path",
@@ -101,7 +121,11 @@ const ROWS: &[Row] = &[
         "mount --bind /tmp /tmp; mount -o remount,ro,bind /tmp; mount -t tmpfs none /run; mount -o remount,ro /run",
         Says::Alone("Read-only file system"),
     ),
-    row("XDG_STATE_HOME with a long path", "XDG_STATE_HOME=$ROOT/$(printf %0150d 0); export XDG_STATE_HOME", Says::Nothing),
+    row(
+        "XDG_STATE_HOME with a long path",
+        "XDG_STATE_HOME=$ROOT/$(printf %0150d 0); export XDG_STATE_HOME",
+        Says::Nothing,
+    ),
     row(
         "XDG variables relative",
         "XDG_STATE_HOME=state XDG_CONFIG_HOME=config XDG_RUNTIME_DIR=run; export XDG_STATE_HOME XDG_CONFIG_HOME",
@@ -113,9 +137,17 @@ const ROWS: &[Row] = &[
         Says::Nothing,
     ),
     row("XDG_CONFIG_HOME is a device", "XDG_CONFIG_HOME=/dev/null; export XDG_CONFIG_HOME", Says::Nothing),
-    row("XDG_STATE_HOME is a device", "XDG_STATE_HOME=/dev/null; export XDG_STATE_HOME", Says::Private("Not a directory")),
+    row(
+        "XDG_STATE_HOME is a device",
+        "XDG_STATE_HOME=/dev/null; export XDG_STATE_HOME",
+        Says::Private("Not a directory"),
+    ),
     row("the working directory is deleted", "mkdir gone; cd gone; rmdir ../gone", Says::Nothing),
-    ordinary("the working directory is closed", "mkdir shut; cd shut; chmod 0 .", Says::Words(".hopty.toml: the file cannot be read")),
+    ordinary(
+        "the working directory is closed",
+        "mkdir shut; cd shut; chmod 0 .",
+        Says::Words(".hopty.toml: the file cannot be read"),
+    ),
     ordinary(
         "a directory above the working directory is closed",
         "mkdir -p shut/in; cd shut/in; chmod 0 ..",
@@ -172,7 +204,11 @@ const ROWS: &[Row] = &[
     row("PATH unset", "unset PATH", Says::Nothing),
     row("standard error closed", "exec 2>&-", Says::Nothing),
     row("standard error is a full disk", "exec 2>/dev/full; unset HOME", Says::Nothing),
-    row("every signal ignored", "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM CHLD TSTP TTIN TTOU WINCH XFSZ", Says::Nothing),
+    row(
+        "every signal ignored",
+        "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM CHLD TSTP TTIN TTOU WINCH XFSZ",
+        Says::Nothing,
+    ),
     row(
         "signals blocked",
         "exec env --block-signal=HUP,INT,TERM,CHLD,WINCH,USR1,TSTP,CONT \"$ROOT/hopty\" --model claude-sonnet-4-5",
@@ -183,7 +219,8 @@ const ROWS: &[Row] = &[
 #[test]
 fn where_claude_runs_hopty_runs() {
     let only = std::env::var("HOPTY_TEST_ROW").ok();
-    let rows: Vec<&Row> = ROWS.iter().filter(|row| only.as_deref().is_none_or(|only| row.name.contains(only))).collect();
+    let rows: Vec<&Row> =
+        ROWS.iter().filter(|row| only.as_deref().is_none_or(|only| row.name.contains(only))).collect();
     let failed = std::sync::Mutex::new(Vec::new());
     let next = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -241,7 +278,8 @@ fn play(row: &Row) {
         let last = said.pop().unwrap_or_default();
         let path = last.split("Your unsent input is in ").nth(1).and_then(|path| path.strip_suffix('.'));
         let path = PathBuf::from(path.unwrap_or_else(|| panic!("{}: no file is named: {last}", row.name)));
-        let kept = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {}: {e}", row.name, path.display()));
+        let kept = std::fs::read_to_string(&path)
+            .unwrap_or_else(|e| panic!("{}: {}: {e}", row.name, path.display()));
         let mode = std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777;
         assert_eq!((kept.as_str(), mode), (DRAFT, 0o600), "{}: {}", row.name, path.display());
         std::fs::remove_file(&path).unwrap();
@@ -249,7 +287,10 @@ fn play(row: &Row) {
     let wanted: Vec<String> = match row.says {
         Says::Nothing => Vec::new(),
         Says::Private(why) => {
-            vec![why.to_owned(), ": this session keeps no journal, and no other terminal can attach to it".to_owned()]
+            vec![
+                why.to_owned(),
+                ": this session keeps no journal, and no other terminal can attach to it".to_owned(),
+            ]
         }
         Says::Alone(why) => vec![why.to_owned(), "; running Claude without hopty".to_owned()],
         Says::Words(words) => vec![words.to_owned()],

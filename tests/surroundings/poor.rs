@@ -61,7 +61,8 @@ impl Poor {
     /// `None` where this needs root, a namespace or another user, which are not to be had.
     pub fn new(who: As, prepare: &str) -> Option<Poor> {
         let needs_root = matches!(who, As::Root | As::OrdinaryByRoot | As::Lonely);
-        if needs_root && !(is_root() && can_unshare()) || who == As::Ordinary && is_root() && !has("setpriv") {
+        if needs_root && !(is_root() && can_unshare()) || who == As::Ordinary && is_root() && !has("setpriv")
+        {
             return None;
         }
         let script = Script::each(|request, _| match request.continued_handoff() {
@@ -76,7 +77,8 @@ impl Poor {
             std::fs::create_dir(&dir).unwrap();
             world.set(variable, dir.to_str().unwrap());
         }
-        // Where another user can reach it. By a process of its own: a file that this one writes is busy in all that it forks.
+        // Where another user can reach it. By a process of its own: a file that this one writes is busy in
+        // all that it forks.
         let hopty = root.join("hopty");
         assert!(Command::new("cp").arg(claude::hopty()).arg(&hopty).status().unwrap().success());
         let lift = "[ -z \"$HOPTY_TEST_LIFT\" ] || ulimit -S -v unlimited";
@@ -88,7 +90,8 @@ impl Poor {
         let poor = Poor { world, root, hopty, mark, who, prepare: prepare.to_owned() };
         if poor.is_another_user() {
             let id = poor.id();
-            let done = Command::new("chown").arg("-R").arg(format!("{id}:{id}")).arg(&poor.root).status().unwrap();
+            let done =
+                Command::new("chown").arg("-R").arg(format!("{id}:{id}")).arg(&poor.root).status().unwrap();
             assert!(done.success());
         }
         Some(poor)
@@ -107,7 +110,19 @@ impl Poor {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
         let mut user = words(&["/bin/sh", "-c", line]);
         if self.is_another_user() {
-            user = [words(&["/usr/bin/setpriv", "--reuid", self.id(), "--regid", self.id(), "--clear-groups", "--"]), user].concat();
+            user = [
+                words(&[
+                    "/usr/bin/setpriv",
+                    "--reuid",
+                    self.id(),
+                    "--regid",
+                    self.id(),
+                    "--clear-groups",
+                    "--",
+                ]),
+                user,
+            ]
+            .concat();
         }
         if matches!(self.who, As::Root | As::OrdinaryByRoot) {
             let all = format!("{}\nexec \"$@\"", self.prepare);
@@ -151,7 +166,8 @@ impl Poor {
         let of_ours = dir.flatten().filter_map(|entry| {
             let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
             let env = std::fs::read(entry.path().join("environ")).ok()?;
-            let env: Vec<OsString> = env.split(|b| *b == 0).map(|var| OsString::from_vec(var.to_vec())).collect();
+            let env: Vec<OsString> =
+                env.split(|b| *b == 0).map(|var| OsString::from_vec(var.to_vec())).collect();
             let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
             let dead = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'));
             (!dead && env.iter().any(|var| *var == *self.mark)).then_some((pid, env))
@@ -159,18 +175,20 @@ impl Poor {
         of_ours.collect()
     }
 
-    /// The state directory that the session at hand uses, by the environment of its program; `None` without hopty.
+    /// The state directory that the session at hand uses, by the environment of its program; `None` without
+    /// hopty.
     pub fn state_in_use(&self) -> Option<PathBuf> {
-        let socket = self
-            .processes()
-            .into_iter()
-            .find_map(|(_, env)| env.iter().find_map(|var| var.to_str()?.strip_prefix("HOPTY_SOCKET=").map(PathBuf::from)))?;
+        let socket = self.processes().into_iter().find_map(|(_, env)| {
+            env.iter().find_map(|var| var.to_str()?.strip_prefix("HOPTY_SOCKET=").map(PathBuf::from))
+        })?;
         Some(socket.parent()?.parent()?.to_owned())
     }
 
     /// The agent that hopty runs.
     pub fn agent(&self) -> i32 {
-        let of_hopty = |env: &[OsString]| env.iter().any(|var| var.to_str().is_some_and(|var| var.starts_with("HOPTY_SOCKET=")));
+        let of_hopty = |env: &[OsString]| {
+            env.iter().any(|var| var.to_str().is_some_and(|var| var.starts_with("HOPTY_SOCKET=")))
+        };
         let agents = || {
             self.processes().into_iter().find_map(|(pid, env)| {
                 let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -183,12 +201,20 @@ impl Poor {
 
     /// No process is left, and no directory that went with a session.
     pub fn assert_nothing_left(&self, about: &str) {
-        wait_for(&format!("{about}: the end of {:?}", self.processes().iter().map(|(pid, _)| *pid).collect::<Vec<_>>()), || {
-            self.processes().is_empty().then_some(())
-        });
+        wait_for(
+            &format!(
+                "{about}: the end of {:?}",
+                self.processes().iter().map(|(pid, _)| *pid).collect::<Vec<_>>()
+            ),
+            || self.processes().is_empty().then_some(()),
+        );
         for dir in ["tmp", "run"] {
-            let names: Vec<_> =
-                std::fs::read_dir(self.root.join(dir)).into_iter().flatten().flatten().map(|e| e.file_name()).collect();
+            let names: Vec<_> = std::fs::read_dir(self.root.join(dir))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|e| e.file_name())
+                .collect();
             assert!(names.is_empty(), "{about}: left in {dir}: {names:?}");
         }
     }
@@ -223,7 +249,10 @@ fn can_unshare() -> bool {
 /// A prompt is answered: the trust question of a home that knows nothing first.
 pub fn answers(term: &Term) {
     term.wait_for("the prompt box or the trust question", |screen| {
-        screen.lines().iter().any(|line| line.starts_with("❯\u{a0}") || line.contains("Yes, I trust this folder"))
+        screen
+            .lines()
+            .iter()
+            .any(|line| line.starts_with("❯\u{a0}") || line.contains("Yes, I trust this folder"))
     });
     if term.lines().iter().any(|line| line.contains("Yes, I trust this folder")) {
         term.accept_trust();

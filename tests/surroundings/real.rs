@@ -9,7 +9,8 @@ use super::support::claude::{self, Kind};
 use super::support::term::Term;
 use super::support::world::World;
 
-/// What a shell does that becomes Claude, or hopty. Every one of them leaves the home alone: it is this test's own.
+/// What a shell does that becomes Claude, or hopty. Every one of them leaves the home alone: it is this
+/// test's own.
 const SURROUNDINGS: &[(&str, &str)] = &[
     ("the state directory is a file", "mkdir -p \"$HOME/.local/state\"; : >\"$HOME/.local/state/hopty\""),
     ("the state directory is open to others", "mkdir -m 777 -p \"$HOME/.local/state/hopty\""),
@@ -24,12 +25,14 @@ const SURROUNDINGS: &[(&str, &str)] = &[
 fn where_the_real_claude_runs_hopty_runs() {
     let hopty = claude::hopty();
     for (name, before) in SURROUNDINGS {
-        let script = Script::each(|request, _| Reply::text(format!("Answer {}.", request.assistant_messages())));
+        let script =
+            Script::each(|request, _| Reply::text(format!("Answer {}.", request.assistant_messages())));
         let Some(world) = World::new(Kind::Real, script) else { return };
         for program in ["\"$HOPTY_PROGRAM_CLAUDE\"", hopty.to_str().unwrap()] {
             eprintln!("{name}: {program}");
             let line = format!("{before}\nexec {program} --model claude-sonnet-4-5");
-            let mut term = Term::start(Path::new("/bin/sh"), &["-c", &line], &world.env, &world.project, (120, 40));
+            let mut term =
+                Term::start(Path::new("/bin/sh"), &["-c", &line], &world.env, &world.project, (120, 40));
             answers(&term);
             term.submit("/exit");
             assert_eq!(term.wait_exit(), 0, "{name}: {program}");

@@ -1,4 +1,5 @@
-//! hopty's verbs where something is missing: each answers, with a line that says what is missing where it cannot do its work.
+//! hopty's verbs where something is missing: each answers, with a line that says what is missing where it
+//! cannot do its work.
 
 use super::poor::{As, Poor};
 use super::support::skip;
@@ -53,7 +54,10 @@ fn every_verb_answers() {
             }
             if code == Some(0) && *verb != "run -- true" {
                 assert!(
-                    !output.stdout.is_empty() || told.contains("hopty: ") || verb.starts_with("ls") || *verb == "handoff list",
+                    !output.stdout.is_empty()
+                        || told.contains("hopty: ")
+                        || verb.starts_with("ls")
+                        || *verb == "handoff list",
                     "{about}"
                 );
             }
@@ -78,9 +82,13 @@ fn check_names_what_is_missing() {
         };
         let output = poor.verb(before, "check");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = text.lines().find(|line| line.starts_with("bad   sessions")).unwrap_or_else(|| panic!("{before}: {text}"));
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("bad   sessions"))
+            .unwrap_or_else(|| panic!("{before}: {text}"));
         assert!(
-            output.status.code() == Some(1) && text.replace("\n", " ").contains(words.split(' ').next().unwrap()),
+            output.status.code() == Some(1)
+                && text.replace("\n", " ").contains(words.split(' ').next().unwrap()),
             "{line}: {text}"
         );
     }

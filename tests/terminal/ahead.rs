@@ -5,14 +5,18 @@ use super::support::term::Term;
 use super::support::world::World;
 use super::{support, world};
 
-/// What a shell's terminal shows where `typed`, shown as `echo`, was typed ahead of `program`, and `later` as soon as that says `read`. With
-/// hopty or without it.
+/// What a shell's terminal shows where `typed`, shown as `echo`, was typed ahead of `program`, and `later` as
+/// soon as that says `read`. With hopty or without it.
 fn shown(with: bool, typed: &str, echo: &str, program: &str, read: &str, later: &str) -> String {
     let mut world = world();
     world.set("PS1", "$ ");
     std::fs::write(world.project.join("program"), program).unwrap();
     nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let called = if with { format!("{} run -- sh ./program", support::claude::hopty().display()) } else { "sh ./program".to_owned() };
+    let called = if with {
+        format!("{} run -- sh ./program", support::claude::hopty().display())
+    } else {
+        "sh ./program".to_owned()
+    };
     // A name of one length, so that both look alike.
     std::fs::write(world.project.join("start"), format!("read x <go; exec {called}")).unwrap();
     let mut term = Term::start("/bin/sh".as_ref(), &["-i"], &world.env, &world.project, (80, 24));
@@ -35,11 +39,14 @@ fn shown(with: bool, typed: &str, echo: &str, program: &str, read: &str, later: 
     String::from_utf8_lossy(&term.bytes()).into_owned()
 }
 
-/// Until the shell's job reads from the fifo: what is typed by then is typed into a terminal that edits lines.
+/// Until the shell's job reads from the fifo: what is typed by then is typed into a terminal that edits
+/// lines.
 fn waits(world: &World) {
     support::wait_for("the job", || {
         let job = world.processes().into_iter().find(|(_, line)| line.contains("./start"))?;
-        std::fs::read_to_string(format!("/proc/{}/wchan", job.0)).ok().filter(|place| place.contains("fifo") || place.contains("wait"))
+        std::fs::read_to_string(format!("/proc/{}/wchan", job.0))
+            .ok()
+            .filter(|place| place.contains("fifo") || place.contains("wait"))
     });
 }
 

@@ -10,7 +10,8 @@ fn all_256_values_go_both_ways_alone_and_in_bulk() {
     let mut term = run(&world, RAW);
     term.wait_text("ready");
     let begin = term.bytes().len();
-    let wait_len = |len: usize| support::wait_for("the echo", || (term.bytes().len() >= begin + len).then_some(()));
+    let wait_len =
+        |len: usize| support::wait_for("the echo", || (term.bytes().len() >= begin + len).then_some(()));
     let mut sent: Vec<u8> = Vec::new();
     for byte in 0..=255u8 {
         term.send([byte]);
@@ -18,7 +19,8 @@ fn all_256_values_go_both_ways_alone_and_in_bulk() {
         wait_len(sent.len());
     }
     assert_eq!(&term.bytes()[begin..], sent);
-    let bulk: Vec<u8> = (0..400u32).flat_map(|n| (0..=255u8).map(move |b| b.wrapping_add(n.to_le_bytes()[0]))).collect();
+    let bulk: Vec<u8> =
+        (0..400u32).flat_map(|n| (0..=255u8).map(move |b| b.wrapping_add(n.to_le_bytes()[0]))).collect();
     term.send(&bulk);
     sent.extend_from_slice(&bulk);
     wait_len(sent.len());
@@ -50,7 +52,8 @@ fn sequences_cut_over_reads_and_broken_utf8_pass() {
     let mut term = run(&world, RAW);
     term.wait_text("ready");
     let begin = term.bytes().len();
-    let text = "\u{1b}[200~paste \u{1b}[201~\u{1b}OA\u{1b}[99;5u漢\u{1b}[<0;10;10M\u{1b}]11;rgb:0/0/0\u{7}".as_bytes();
+    let text = "\u{1b}[200~paste \u{1b}[201~\u{1b}OA\u{1b}[99;5u漢\u{1b}[<0;10;10M\u{1b}]11;rgb:0/0/0\u{7}"
+        .as_bytes();
     let mut sent = Vec::new();
     for byte in text.iter().chain(b"\xff\xfe\xc3\x28\xe6\xbc") {
         term.send([*byte]);

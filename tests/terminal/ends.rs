@@ -7,8 +7,14 @@ use super::{child, client, output, run, support, world};
 #[test]
 fn codes_and_signals_are_the_program_s_own() {
     let world = world();
-    let table =
-        [("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -INT $$", 130)];
+    let table = [
+        ("exit 0", 0),
+        ("exit 7", 7),
+        ("exit 255", 255),
+        ("kill -TERM $$", 143),
+        ("kill -KILL $$", 137),
+        ("kill -INT $$", 130),
+    ];
     for (script, code) in table {
         let mut term = run(&world, script);
         assert_eq!(term.wait_exit(), code, "{script}");
@@ -50,7 +56,8 @@ fn a_child_that_is_killed_from_outside_gives_its_signal() {
 fn a_program_that_ends_at_once_is_heard_to_its_last_byte() {
     let world = world();
     for n in 0..10 {
-        let mut term = world.terminal(&["run", "--", "sh", "-c", &format!("echo first {n}; echo last {n}; exit 3")]);
+        let mut term =
+            world.terminal(&["run", "--", "sh", "-c", &format!("echo first {n}; echo last {n}; exit 3")]);
         assert_eq!(output(&mut term), format!("first {n}\nlast {n}\n"));
         assert_eq!(term.wait_exit(), 3);
     }
@@ -69,8 +76,9 @@ fn a_megabyte_before_the_exit_arrives_whole_and_in_order() {
     world.assert_nothing_left();
 }
 
-/// As with any program, who does not read delays the end and loses nothing. The bytes are more than a terminal holds
-/// (some 12 KiB on Linux), and less than it and the program's own together, so that the program has ended.
+/// As with any program, who does not read delays the end and loses nothing. The bytes are more than a
+/// terminal holds (some 12 KiB on Linux), and less than it and the program's own together, so that the
+/// program has ended.
 #[test]
 fn a_reader_that_stalls_gets_the_last_byte_too() {
     let world = world();
@@ -81,7 +89,10 @@ fn a_reader_that_stalls_gets_the_last_byte_too() {
     world.wait_decision("run.ended", 1);
     // The host stays for nobody else as long as this (2 s).
     let longer = std::time::Duration::from_millis(2600);
-    assert!(!support::wait::ends_within(client(&world), longer), "the client leaves before it has seen everything");
+    assert!(
+        !support::wait::ends_within(client(&world), longer),
+        "the client leaves before it has seen everything"
+    );
     term.stall(false);
     let got = output(&mut term);
     let wanted: String = (1..=4200).map(|n| format!("{n}\n")).collect();
@@ -93,7 +104,9 @@ fn a_reader_that_stalls_gets_the_last_byte_too() {
 #[test]
 fn whoever_keeps_the_terminal_open_does_not_delay_the_exit() {
     let world = world();
-    for (script, left) in [("trap '' HUP; sleep 60 & echo up; exit 4", "sleep"), ("echo up; trap '' HUP; yes & exit 4", "yes")] {
+    for (script, left) in
+        [("trap '' HUP; sleep 60 & echo up; exit 4", "sleep"), ("echo up; trap '' HUP; yes & exit 4", "yes")]
+    {
         let begun = Instant::now();
         let mut term = run(&world, script);
         assert_eq!(term.wait_exit(), 4);
@@ -131,12 +144,19 @@ fn exec_errors_say_what_is_wrong() {
         let mut term = world.terminal(&["run", "--", &program]);
         let text = output(&mut term);
         assert_eq!(term.wait_exit(), code, "{text}");
-        assert!(text.starts_with("hopty: ") && text.contains(words) && text.contains("\nhint: "), "{program}: {text}");
+        assert!(
+            text.starts_with("hopty: ") && text.contains(words) && text.contains("\nhint: "),
+            "{program}: {text}"
+        );
         term.assert_whole();
     }
     let gone = world.project.join("gone");
     std::fs::create_dir(&gone).unwrap();
-    let inside = format!("cd '{}' && rmdir ../gone && exec '{}' run -- true", gone.display(), support::claude::hopty().display());
+    let inside = format!(
+        "cd '{}' && rmdir ../gone && exec '{}' run -- true",
+        gone.display(),
+        support::claude::hopty().display()
+    );
     let mut term = super::bare(&world, &inside);
     let text = output(&mut term);
     assert_eq!((text.as_str(), term.wait_exit()), ("", 0), "a directory that was deleted stops no program");
@@ -163,7 +183,8 @@ fn a_program_without_permission_is_126() {
 #[test]
 fn a_daemon_outlives_the_program() {
     let world = world();
-    let mut term = run(&world, "(setsid sleep 1234 </dev/null >/dev/null 2>&1 &) ; sleep 0; echo u$((1))p; exit 3");
+    let mut term =
+        run(&world, "(setsid sleep 1234 </dev/null >/dev/null 2>&1 &) ; sleep 0; echo u$((1))p; exit 3");
     let text = output(&mut term);
     assert_eq!((text.as_str(), term.wait_exit()), ("u1p\n", 3));
     let left = support::wait_for("the host's end", || Some(world.processes()).filter(|left| left.len() < 2));
@@ -177,7 +198,10 @@ fn a_daemon_outlives_the_program() {
 #[test]
 fn what_stays_in_the_terminal_is_hung_up() {
     let world = world();
-    let mut term = run(&world, "sleep 1234 & (trap '' HUP; : >up; exec sleep 4321) & until [ -e up ]; do sleep 0.01; done; exit 3");
+    let mut term = run(
+        &world,
+        "sleep 1234 & (trap '' HUP; : >up; exec sleep 4321) & until [ -e up ]; do sleep 0.01; done; exit 3",
+    );
     assert_eq!(term.wait_exit(), 3);
     let left = support::wait_for("the end of one", || Some(world.processes()).filter(|left| left.len() == 1));
     assert!(left[0].1.starts_with("sleep 4321"), "{left:?}");
@@ -209,7 +233,8 @@ fn a_program_that_ends_with_input_queued_for_it_ends_at_once() {
         let world = world();
         nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let script = "stty raw -echo; echo u$((1))p; read x <go; exit 7";
-        let mut term = if way == "fd" { run(&world, script) } else { super::relay::through_dev_tty(&world, script) };
+        let mut term =
+            if way == "fd" { run(&world, script) } else { super::relay::through_dev_tty(&world, script) };
         term.wait_text("u1p");
         assert!(term.fill(8 << 20) < 8 << 20, "the keyboard waits");
         std::fs::write(world.project.join("go"), "\n").unwrap();

@@ -1,6 +1,6 @@
-//! Too much at once: both directions full, a program or a terminal that does not read. Nobody waits for ever, nothing is
-//! lost, nothing grows, and the keyboard is heard over any output. The same for a terminal in the host's hands and through
-//! the relay.
+//! Too much at once: both directions full, a program or a terminal that does not read. Nobody waits for ever,
+//! nothing is lost, nothing grows, and the keyboard is heard over any output. The same for a terminal in the
+//! host's hands and through the relay.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,7 +25,14 @@ fn host(world: &World) -> i32 {
 /// The most memory that a process ever had, in KiB.
 fn peak(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap().trim().trim_end_matches(" kB").parse().unwrap()
+    status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:"))
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap()
 }
 
 fn assert_small(world: &World, way: &str) {
@@ -79,7 +86,10 @@ fn a_program_that_does_not_read_holds_up_the_keyboard_and_loses_nothing() {
         let world = world();
         nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let sent = letters(10 << 20);
-        let script = format!("stty raw -echo; echo u$((1))p; read x <go; head -c {} >got; printf \"all\\r\\n\"; exec cat", sent.len());
+        let script = format!(
+            "stty raw -echo; echo u$((1))p; read x <go; head -c {} >got; printf \"all\\r\\n\"; exec cat",
+            sent.len()
+        );
         let mut term = start(&world, way, &script);
         let typed = AtomicUsize::new(0);
         std::thread::scope(|scope| {
@@ -107,7 +117,11 @@ fn a_program_that_does_not_read_holds_up_the_keyboard_and_loses_nothing() {
 fn ctrl_c_is_heard_while_the_terminal_takes_nothing() {
     for way in WAYS {
         let world = world();
-        let mut term = start(&world, way, "trap \"exit 5\" INT; echo u$((1))p; read x; while :; do echo 0123456789; done");
+        let mut term = start(
+            &world,
+            way,
+            "trap \"exit 5\" INT; echo u$((1))p; read x; while :; do echo 0123456789; done",
+        );
         term.stall(true);
         term.send("\r");
         let pid = child(&world);
@@ -127,7 +141,11 @@ fn ctrl_c_is_heard_while_the_terminal_takes_nothing() {
 fn a_client_is_heard_although_the_program_does_not_read() {
     for way in WAYS {
         let world = world();
-        let mut term = start(&world, way, "stty raw -echo; trap \"exit 9\" TERM; echo u$((1))p; while :; do sleep 0.05; done");
+        let mut term = start(
+            &world,
+            way,
+            "stty raw -echo; trap \"exit 9\" TERM; echo u$((1))p; while :; do sleep 0.05; done",
+        );
         // More than host, socket and client would hold if a relay passed on all of it.
         let typed = term.fill(4 << 20);
         assert!(typed > 1 << 18, "{way}: {typed} bytes");

@@ -24,9 +24,12 @@ struct Peer {
 
 impl Peer {
     fn attach(world: &World, found: Option<&Modes>, raw: Option<&Modes>) -> Peer {
-        let mut stream = FrameStream::new(UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap()).unwrap();
+        let mut stream =
+            FrameStream::new(UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap()).unwrap();
         let attach = json!({"id": 1, "do": "attach", "cols": 80, "rows": 24, "xpixel": 0, "ypixel": 0, "termios": found, "raw": raw});
-        stream.send(format!("{}\n{attach}\n", json!({"hopty": 1, "version": "0", "role": "client"})).as_bytes());
+        stream.send(
+            format!("{}\n{attach}\n", json!({"hopty": 1, "version": "0", "role": "client"})).as_bytes(),
+        );
         let mut peer = Peer { stream };
         peer.line();
         let answer = peer.line();
@@ -91,8 +94,13 @@ fn assert_usable(world: &World) {
     let mut term = world.terminal(&["attach"]);
     support::wait_for("the terminal", || (world.status()["clients"][0]["via"] == "fd").then_some(()));
     term.send("word\r");
-    support::wait_for("the echo", || (term.lines().iter().filter(|line| *line == "word").count() >= 2).then_some(()));
-    support::kill(world.processes().into_iter().find(|(_, line)| line.contains(" attach")).unwrap().0, nix::libc::SIGHUP);
+    support::wait_for("the echo", || {
+        (term.lines().iter().filter(|line| *line == "word").count() >= 2).then_some(())
+    });
+    support::kill(
+        world.processes().into_iter().find(|(_, line)| line.contains(" attach")).unwrap().0,
+        nix::libc::SIGHUP,
+    );
     assert_eq!(term.wait_exit(), 0);
     term.assert_whole();
 }
@@ -126,10 +134,15 @@ fn only_a_terminal_is_taken() {
         // A second one changes nothing.
         peer.hand(&slave(&pty));
         peer.send(tag::INPUT, b"typed\n");
-        support::wait_for("the echo", || peer.frame(&[tag::OUTPUT]).payload.ends_with(b"typed\r\n").then_some(()));
+        support::wait_for("the echo", || {
+            peer.frame(&[tag::OUTPUT]).payload.ends_with(b"typed\r\n").then_some(())
+        });
     }
     // Half of one will do: the host opens its own.
-    for half in [File::options().read(true).open(pty.slave()).unwrap(), File::options().write(true).open(pty.slave()).unwrap()] {
+    for half in [
+        File::options().read(true).open(pty.slave()).unwrap(),
+        File::options().write(true).open(pty.slave()).unwrap(),
+    ] {
         let mut peer = Peer::attach(&world, None, None);
         peer.hand(&half);
         assert_eq!(peer.frame(&[tag::TAKEN, tag::RELAY]).tag, tag::TAKEN);
@@ -219,13 +232,16 @@ fn a_client_that_dies_in_the_middle_leaves_the_modes_to_whoever_has_them() {
     }
 }
 
-/// Standard input may be open for reading or writing only, and the shell's description never becomes non-blocking.
+/// Standard input may be open for reading or writing only, and the shell's description never becomes
+/// non-blocking.
 #[test]
 fn half_a_terminal_is_enough_and_the_shell_s_description_is_left_alone() {
     for redirected in ["<\"$T\"", "<\"$T\" 2>/dev/null", "</dev/tty >/dev/tty"] {
         let world = world();
-        let words =
-            format!("T=$(tty); exec '{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exit 4' {redirected}", hopty().display());
+        let words = format!(
+            "T=$(tty); exec '{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exit 4' {redirected}",
+            hopty().display()
+        );
         let mut term = bare(&world, &words);
         term.wait_text("u1p");
         support::wait_for("the terminal", || (world.status()["clients"][0]["via"] != "none").then_some(()));
@@ -248,9 +264,19 @@ fn half_a_terminal_is_enough_and_the_shell_s_description_is_left_alone() {
 #[test]
 fn two_terminals_are_used_as_they_were_given() {
     let world = world();
-    let other = Term::start("/bin/sh".as_ref(), &["-c", "tty; exec sleep 1000"], &world.env, &world.project, (90, 20));
-    let name = support::wait_for("its name", || other.lines().into_iter().find(|line| line.starts_with("/dev/")));
-    let words = format!("exec '{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exit 4' >{name}", hopty().display());
+    let other = Term::start(
+        "/bin/sh".as_ref(),
+        &["-c", "tty; exec sleep 1000"],
+        &world.env,
+        &world.project,
+        (90, 20),
+    );
+    let name =
+        support::wait_for("its name", || other.lines().into_iter().find(|line| line.starts_with("/dev/")));
+    let words = format!(
+        "exec '{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exit 4' >{name}",
+        hopty().display()
+    );
     let mut term = bare(&world, &words);
     other.wait_text("u1p");
     term.send("it\r");
@@ -286,7 +312,10 @@ fn a_terminal_that_cannot_be_opened_again_is_relayed() {
 fn a_terminal_that_is_held_when_hopty_starts_shows_everything_when_it_goes_on() {
     let world = world();
     for held in ["key", "call"] {
-        let words = format!("echo re$((1))ady; read go; exec '{}' run -- sh -c 'seq 1 20; : >ran; exit 3'", hopty().display());
+        let words = format!(
+            "echo re$((1))ady; read go; exec '{}' run -- sh -c 'seq 1 20; : >ran; exit 3'",
+            hopty().display()
+        );
         let mut term = bare(&world, &words);
         term.wait_text("re1ady");
         let device = slave(&term.pty);
@@ -318,7 +347,8 @@ fn a_terminal_that_is_held_when_hopty_starts_shows_everything_when_it_goes_on() 
 #[test]
 fn ctrl_s_holds_the_output_and_not_the_keys() {
     let world = world();
-    let mut term = run(&world, "echo u$((1))p; while read x; do echo \"$x\" >>read; echo sh$((1))own $x; done");
+    let mut term =
+        run(&world, "echo u$((1))p; while read x; do echo \"$x\" >>read; echo sh$((1))own $x; done");
     term.wait_text("u1p");
     let read = || std::fs::read_to_string(world.project.join("read")).unwrap_or_default();
     term.send("one\r");

@@ -7,13 +7,21 @@ use super::{child, run, support, world};
 
 /// Ticks of processor time (10 ms) that hopty's own processes have used so far.
 fn ticks(world: &World) -> u64 {
-    let own = |line: &str| line.split(' ').next().is_some_and(|p| p.ends_with("hopty")) && !line.contains(" status ");
-    world.processes().into_iter().filter(|(_, line)| own(line)).filter_map(|(pid, _)| support::ticks(pid)).sum()
+    let own = |line: &str| {
+        line.split(' ').next().is_some_and(|p| p.ends_with("hopty")) && !line.contains(" status ")
+    };
+    world
+        .processes()
+        .into_iter()
+        .filter(|(_, line)| own(line))
+        .filter_map(|(pid, _)| support::ticks(pid))
+        .sum()
 }
 
 /// That a second passes in which they use next to nothing. Two seconds of quiet may come first.
 fn assert_idle(world: &World, when: &str) {
-    let host = world.processes().into_iter().map(|(pid, _)| pid).find(|pid| support::is_host(*pid)).expect("a host");
+    let host =
+        world.processes().into_iter().map(|(pid, _)| pid).find(|pid| support::is_host(*pid)).expect("a host");
     let mut used = 0;
     for _ in 0..3 {
         let before = ticks(world);
@@ -65,11 +73,16 @@ fn after_a_hang_up() {
 #[test]
 fn after_a_hang_up_that_the_client_ignores() {
     let world = world();
-    let words = format!("trap '' HUP; '{}' run -- sh -c 'echo u$((1))p; exec sleep 1000'; true", support::claude::hopty().display());
+    let words = format!(
+        "trap '' HUP; '{}' run -- sh -c 'echo u$((1))p; exec sleep 1000'; true",
+        support::claude::hopty().display()
+    );
     let mut term = super::bare(&world, &words);
     term.wait_text("u1p");
     term.hang_up();
-    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    support::wait_for("the client to be gone", || {
+        (world.status()["clients"] == serde_json::json!([])).then_some(())
+    });
     assert_idle(&world, "after an ignored hang-up");
     end(&world);
 }
@@ -131,14 +144,19 @@ fn while_the_terminal_takes_nothing() {
 #[test]
 fn after_a_flood_whose_memory_is_given_back() {
     let world = world();
-    let term = run(&world, "echo u$((1))p; for n in 1 2; do read x; seq 1 500000; echo d$((n))ne; done; exec sleep 1000");
+    let term = run(
+        &world,
+        "echo u$((1))p; for n in 1 2; do read x; seq 1 500000; echo d$((n))ne; done; exec sleep 1000",
+    );
     term.wait_text("u1p");
     let before = host_memory(&world, "RssAnon:");
     for done in ["d1ne", "d2ne"] {
         term.send("\r");
         term.wait_text(done);
         // Its history is larger now; the least that waited for the screen model is a large page.
-        support::wait_for("the memory to be given back", || (host_memory(&world, "RssAnon:") < before + 2000).then_some(()));
+        support::wait_for("the memory to be given back", || {
+            (host_memory(&world, "RssAnon:") < before + 2000).then_some(())
+        });
         assert_idle(&world, "after a flood");
     }
     let peak = host_memory(&world, "VmHWM:");
@@ -163,7 +181,8 @@ fn while_the_program_has_closed_its_terminal() {
 #[test]
 fn without_a_client_the_program_goes_on() {
     let world = world();
-    let name = world.ask(&["run", "--detached", "--", "sh", "-c", "seq 1 300000; echo done; exec sleep 1000"]);
+    let name =
+        world.ask(&["run", "--detached", "--", "sh", "-c", "seq 1 300000; echo done; exec sleep 1000"]);
     assert_eq!(name, "proj\n");
     let mut term = world.terminal(&["attach", "proj"]);
     term.wait_text("done");
@@ -183,7 +202,8 @@ fn while_nobody_can_be_let_in() {
     let fds = || std::fs::read_dir(format!("/proc/{host}/fd")).unwrap().count() as u64;
     for allowed in [fds(), 3] {
         let before = limit_descriptors(host, allowed);
-        let caller = std::os::unix::net::UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap();
+        let caller =
+            std::os::unix::net::UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap();
         assert_idle(&world, &format!("with {allowed} descriptors"));
         limit_descriptors(host, before);
         let hello = "{\"hopty\":1,\"version\":\"0\",\"role\":\"control\"}\n";
@@ -203,7 +223,10 @@ fn limit_descriptors(pid: i32, allowed: u64) -> u64 {
     unsafe {
         assert_eq!(nix::libc::prlimit(pid, nix::libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut old), 0);
         let new = nix::libc::rlimit { rlim_cur: allowed, ..old };
-        assert_eq!(nix::libc::prlimit(pid, nix::libc::RLIMIT_NOFILE, &raw const new, std::ptr::null_mut()), 0);
+        assert_eq!(
+            nix::libc::prlimit(pid, nix::libc::RLIMIT_NOFILE, &raw const new, std::ptr::null_mut()),
+            0
+        );
     }
     old.rlim_cur
 }
@@ -218,7 +241,9 @@ fn after_the_end_of_a_relay_whose_input_is_stuck() {
     assert!(term.fill(8 << 20) < 8 << 20, "the keyboard waits");
     support::kill(super::client(&world), nix::libc::SIGKILL);
     term.wait_exit();
-    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    support::wait_for("the client to be gone", || {
+        (world.status()["clients"] == serde_json::json!([])).then_some(())
+    });
     assert_idle(&world, "after the relay's end");
     end(&world);
 }

@@ -23,7 +23,8 @@ fn what_the_shell_left_open_is_open_in_every_run_and_nothing_else_is() {
     std::fs::write(&file, "0123456789").unwrap();
     // The same open file in every run: each reads on where the one before it stopped.
     let script = "read -r -N 3 x <&7; echo got $x; read -r";
-    let around = |hopty: &str| format!("exec 7<'{}' 9>/dev/null; exec {hopty} bash -c '{script}'", file.display());
+    let around =
+        |hopty: &str| format!("exec 7<'{}' 9>/dev/null; exec {hopty} bash -c '{script}'", file.display());
     let mut wanted = {
         let term = bare(&world, &around(""));
         term.wait_text("got 012");
@@ -66,7 +67,9 @@ fn errors_go_where_they_were_sent() {
     let world = world();
     let errors = world.project.join("errors");
     let inside = "tty <&2; echo out; echo err >&2; : >&3";
-    for to in [format!("2>>'{}'", errors.display()), "2>/dev/tty".to_owned(), "2>&-".to_owned(), String::new()] {
+    for to in
+        [format!("2>>'{}'", errors.display()), "2>/dev/tty".to_owned(), "2>&-".to_owned(), String::new()]
+    {
         let run = |hopty: &str| {
             let _ = std::fs::remove_file(&errors);
             let shown = output(&mut bare(&world, &format!("{hopty} sh -c '{inside}' {to}")));
@@ -75,7 +78,13 @@ fn errors_go_where_they_were_sent() {
         let (wanted, got) = (run(""), run(&hopty_run()));
         let without_names = |(shown, file): (String, String)| {
             let is_name = |line: &str| line.starts_with("/dev/");
-            (shown.lines().map(|line| if is_name(line) { "a terminal" } else { line }.to_owned()).collect::<Vec<_>>(), file)
+            (
+                shown
+                    .lines()
+                    .map(|line| if is_name(line) { "a terminal" } else { line }.to_owned())
+                    .collect::<Vec<_>>(),
+                file,
+            )
         };
         assert_eq!(without_names(got), without_names(wanted), "{to}");
     }
@@ -115,7 +124,8 @@ fn umask_limits_and_directory_are_the_person_s() {
     let world = world();
     let inside = "umask; pwd; pwd -P; ulimit -a; cat /proc/self/oom_score_adj; nice";
     let hopty = super::support::claude::hopty();
-    let around = |what: &str| format!("umask 027; ulimit -n 123; ulimit -c 0; cd '{}'; {what}", world.home.display());
+    let around =
+        |what: &str| format!("umask 027; ulimit -n 123; ulimit -c 0; cd '{}'; {what}", world.home.display());
     let wanted = output(&mut bare(&world, &around(inside)));
     let got = output(&mut bare(&world, &around(&format!("'{}' run -- sh -c '{inside}'", hopty.display()))));
     assert_eq!(got, wanted);
@@ -151,7 +161,8 @@ fn the_environment_is_the_person_s_less_an_outer_claude_s_plus_what_is_documente
     world.set("EMPTY", "");
     world.set("LINES_IN_IT", "a\nb\u{e9}=c");
     let sorted = |text: String| {
-        let mut all: Vec<String> = text.split('\0').map(str::to_owned).filter(|var| !var.is_empty()).collect();
+        let mut all: Vec<String> =
+            text.split('\0').map(str::to_owned).filter(|var| !var.is_empty()).collect();
         all.sort();
         all
     };
@@ -165,7 +176,9 @@ fn the_environment_is_the_person_s_less_an_outer_claude_s_plus_what_is_documente
     let mut wanted = read("", false);
     wanted.retain(|var| !removed.iter().any(|name| var.split('=').next() == Some(name)));
     let socket = world.state_dir().join("run/proj.sock");
-    for (name, value) in [("SESSION", "proj"), ("RUN", "1"), ("DEPTH", "1"), ("SOCKET", socket.to_str().unwrap())] {
+    for (name, value) in
+        [("SESSION", "proj"), ("RUN", "1"), ("DEPTH", "1"), ("SOCKET", socket.to_str().unwrap())]
+    {
         wanted.push(format!("HOPTY_{name}={value}"));
     }
     wanted.sort();
@@ -176,11 +189,15 @@ fn the_environment_is_the_person_s_less_an_outer_claude_s_plus_what_is_documente
 #[test]
 fn the_host_leads_the_session_and_the_child_its_own_group_in_the_foreground() {
     let world = world();
-    let mut term = run(&world, "echo $$ $(tr ')' ' ' </proc/$$/stat | cut -d' ' -f5-9); tty; read x </dev/tty; echo got $x");
+    let mut term = run(
+        &world,
+        "echo $$ $(tr ')' ' ' </proc/$$/stat | cut -d' ' -f5-9); tty; read x </dev/tty; echo got $x",
+    );
     term.wait_for("the numbers", |screen| screen.lines().iter().any(|line| line.starts_with("/dev/pts/")));
     let host = world.status()["host_pid"].as_i64().unwrap();
     let text = String::from_utf8(term.bytes()).unwrap();
-    let numbers: Vec<i64> = text.lines().next().unwrap().split_whitespace().map(|n| n.parse().unwrap()).collect();
+    let numbers: Vec<i64> =
+        text.lines().next().unwrap().split_whitespace().map(|n| n.parse().unwrap()).collect();
     let [pid, parent, group, session, tty, foreground] = numbers[..] else { panic!("{text}") };
     assert_eq!((parent, group, session, foreground), (host, pid, host, pid), "{text}");
     assert!(tty > 0);
@@ -193,7 +210,8 @@ fn the_host_leads_the_session_and_the_child_its_own_group_in_the_foreground() {
 #[test]
 fn the_terminal_modes_that_the_program_finds_are_those_of_the_outer_terminal() {
     let world = world();
-    for setup in ["", "stty -echo ixany -onlcr intr ^G;", "stty raw;", "stty cols 90 rows 33 iutf8 erase ^H;"] {
+    for setup in ["", "stty -echo ixany -onlcr intr ^G;", "stty raw;", "stty cols 90 rows 33 iutf8 erase ^H;"]
+    {
         let wanted = output(&mut bare(&world, &format!("{setup} stty -g")));
         let hopty = super::support::claude::hopty();
         let got = output(&mut bare(&world, &format!("{setup} exec '{}' run -- stty -g", hopty.display())));

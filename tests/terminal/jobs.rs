@@ -1,4 +1,5 @@
-//! Job control: Ctrl+Z gives the shell back, `fg` goes on; what is sent to the client from outside; who has the keys.
+//! Job control: Ctrl+Z gives the shell back, `fg` goes on; what is sent to the client from outside; who has
+//! the keys.
 
 use hopty::standin::script::Script;
 
@@ -23,7 +24,9 @@ pub(super) fn shell(world: &mut World) -> Term {
 
 /// Waits until the shell has the terminal again.
 pub(super) fn wait_prompt(term: &Term) {
-    term.wait_for("the prompt", |s| !s.alternate() && s.lines().iter().rfind(|l| !l.is_empty()).is_some_and(|l| l == "$"));
+    term.wait_for("the prompt", |s| {
+        !s.alternate() && s.lines().iter().rfind(|l| !l.is_empty()).is_some_and(|l| l == "$")
+    });
 }
 
 /// Waits until the host has the terminal: what is typed before that the terminal has shown itself.
@@ -56,7 +59,9 @@ fn ctrl_z_gives_the_shell_back_and_fg_goes_on_several_times() {
     for n in 0..3 {
         // The terminal echoes it, and cat says it again.
         term.send(format!("line-{n}\r"));
-        term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == format!("line-{n}")).count() >= 2);
+        term.wait_for("the echo of cat", |s| {
+            s.lines().iter().filter(|l| **l == format!("line-{n}")).count() >= 2
+        });
         term.send("\x1a");
         term.wait_text("Stopped");
         ask(&term, n);
@@ -86,7 +91,16 @@ fn a_program_that_stops_at_once_gives_the_shell_back() {
     wait_prompt(&term);
     leave(&mut term, &world, 0);
     // Without a terminal there is no shell to return to: attaching continues the program.
-    world.ask(&["run", "--name", "proj", "--detached", "--", "sh", "-c", "kill -TSTP $$; echo went-on; exec cat"]);
+    world.ask(&[
+        "run",
+        "--name",
+        "proj",
+        "--detached",
+        "--",
+        "sh",
+        "-c",
+        "kill -TSTP $$; echo went-on; exec cat",
+    ]);
     world.wait_state("stopped");
     let mut term = world.terminal(&["attach", "proj"]);
     term.wait_text("went-on");
@@ -127,8 +141,7 @@ fn a_simple_shell_finds_its_modes_bit_for_bit() {
         let mut world = world();
         world.set("PS1", "$ ");
         world.set("H", hopty().to_str().unwrap());
-        let script =
-            "printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l'; stty raw -echo; echo u$((1))p; cat; kill -STOP $$; exec cat";
+        let script = "printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l'; stty raw -echo; echo u$((1))p; cat; kill -STOP $$; exec cat";
         std::fs::write(world.project.join("script"), script.replace("\\\\", "\\")).unwrap();
         let mut term = Term::start("/bin/dash".as_ref(), &["-i"], &world.env, &world.project, (120, 40));
         term.wait_for("the prompt", |s| s.lines()[0] == "$");
@@ -189,7 +202,9 @@ fn a_shell_inside_keeps_its_own_stopped_jobs() {
     term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "two").count() >= 2);
     term.send("\x04");
     term.send("exit 3\r");
-    term.wait_for("the prompt", |s| s.lines().iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with('$')));
+    term.wait_for("the prompt", |s| {
+        s.lines().iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with('$'))
+    });
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     leave(&mut term, &world, 3);
 }
@@ -261,7 +276,9 @@ fn a_child_that_is_stopped_from_outside_leaves_a_whole_terminal_and_its_picture_
     ask(&term, 1);
     term.send("fg\r");
     term.wait_for("the picture", |s| {
-        s.alternate() && s.lines()[2] == "    picturered" && ["1000", "2004"].iter().all(|m| s.modes().contains(&(*m).to_owned()))
+        s.alternate()
+            && s.lines()[2] == "    picturered"
+            && ["1000", "2004"].iter().all(|m| s.modes().contains(&(*m).to_owned()))
     });
     term.send("\x04");
     wait_prompt(&term);
@@ -274,13 +291,17 @@ fn a_client_that_is_stopped_from_outside_leaves_the_keys_to_the_shell() {
         let mut world = world();
         let mut term = shell(&mut world);
         let file = world.project.join("read");
-        term.send(format!("$H run -- sh -c 'stty -echo; : >{0}; echo u$((1))p; exec cat >>{0}'\r", file.display()));
+        term.send(format!(
+            "$H run -- sh -c 'stty -echo; : >{0}; echo u$((1))p; exec cat >>{0}'\r",
+            file.display()
+        ));
         term.wait_text("u1p");
         for n in 0..2 {
             let pid = client(&world);
             support::kill(pid, signal);
             // The word may still stand there from the last time.
-            let stopped = || hopty::sys::process::Stat::of(pid).is_some_and(|stat| stat.is_stopped()).then_some(());
+            let stopped =
+                || hopty::sys::process::Stat::of(pid).is_some_and(|stat| stat.is_stopped()).then_some(());
             support::wait_for("the client's stop", stopped);
             wait_prompt(&term);
             for k in 0..5 {
@@ -288,7 +309,11 @@ fn a_client_that_is_stopped_from_outside_leaves_the_keys_to_the_shell() {
             }
             term.send("clear; bg\r");
             ask(&term, 10 * n + 6);
-            assert_eq!(std::fs::read_to_string(&file).unwrap(), "seen\n".repeat(n as usize), "the shell's keys are the shell's");
+            assert_eq!(
+                std::fs::read_to_string(&file).unwrap(),
+                "seen\n".repeat(n as usize),
+                "the shell's keys are the shell's"
+            );
             term.send("clear; fg\r");
             term.wait_text("run --");
             term.send("seen\r");
@@ -366,7 +391,9 @@ fn an_orphaned_group_goes_on_at_once() {
     super::child(&world);
     for n in 0..3 {
         term.send(format!("line-{n}\r"));
-        term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| l.ends_with(&format!("line-{n}"))).count() >= 2);
+        term.wait_for("the echo of cat", |s| {
+            s.lines().iter().filter(|l| l.ends_with(&format!("line-{n}"))).count() >= 2
+        });
         term.send("\x1a");
         term.wait_for("Ctrl+Z", |s| s.lines().iter().any(|l| l.contains("^Z")));
     }

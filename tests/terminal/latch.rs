@@ -1,8 +1,8 @@
-//! Everything that a program can leave on in a terminal, against every way in which a run, a client or a host can end: what
-//! reaches the terminal afterwards is exactly the undo, and then hopty's own words.
+//! Everything that a program can leave on in a terminal, against every way in which a run, a client or a host
+//! can end: what reaches the terminal afterwards is exactly the undo, and then hopty's own words.
 //!
-//! The table is the code's own (`hopty::screen::UNDO_STEPS`); each entry is tried alone where the program dies, and all of them
-//! at once at every other end, because the same undo is sent there.
+//! The table is the code's own (`hopty::screen::UNDO_STEPS`); each entry is tried alone where the program
+//! dies, and all of them at once at every other end, because the same undo is sent there.
 
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -63,9 +63,13 @@ fn after(term: &Term, bytes: &str) -> Vec<u8> {
 
 #[test]
 fn each_thing_alone_is_undone_by_its_own_sequence_when_the_program_dies() {
-    let cut = ["\x1b]0;ti", "\x1b[?1049", "\x1bPq", "\x1b_Ga=T;", "cut\x1b", "\u{1b}(", "\x1b[?2004h\x1b]8;;ht"];
+    let cut =
+        ["\x1b]0;ti", "\x1b[?1049", "\x1bPq", "\x1b_Ga=T;", "cut\x1b", "\u{1b}(", "\x1b[?2004h\x1b]8;;ht"];
     let cut = cut.map(|bytes| (bytes, undo_of(bytes)));
-    let table = UNDO_STEPS.iter().flat_map(|step| step.examples).map(|(bytes, undo)| (*bytes, undo.as_bytes().to_vec()));
+    let table = UNDO_STEPS
+        .iter()
+        .flat_map(|step| step.examples)
+        .map(|(bytes, undo)| (*bytes, undo.as_bytes().to_vec()));
     let cases: Vec<(&str, Vec<u8>)> = table.chain(cut).collect();
     let work = std::sync::Mutex::new(cases.into_iter());
     std::thread::scope(|scope| {
@@ -73,7 +77,8 @@ fn each_thing_alone_is_undone_by_its_own_sequence_when_the_program_dies() {
             scope.spawn(|| {
                 let world = world();
                 while let Some((bytes, undo)) = { work.lock().unwrap().next() } {
-                    // Tab stops are put back over the whole width, so what the model of this size says counts.
+                    // Tab stops are put back over the whole width, so what the model of this size says
+                    // counts.
                     let undo = if bytes.contains("\x1b[g") { undo_of(bytes) } else { undo };
                     let file = world.project.join("bytes");
                     std::fs::write(&file, bytes).unwrap();
@@ -82,7 +87,11 @@ fn each_thing_alone_is_undone_by_its_own_sequence_when_the_program_dies() {
                     let left = after(&term, bytes);
                     let text = String::from_utf8_lossy(&left).into_owned();
                     let rest = left.strip_prefix(&undo[..]);
-                    assert!(rest.is_some_and(is_plain), "{bytes:?}: {text:?}, not {:?}", String::from_utf8_lossy(&undo));
+                    assert!(
+                        rest.is_some_and(is_plain),
+                        "{bytes:?}: {text:?}, not {:?}",
+                        String::from_utf8_lossy(&undo)
+                    );
                     term.assert_whole();
                 }
                 world.assert_nothing_left();
@@ -153,21 +162,30 @@ fn every_end_undoes_all(relayed: bool) {
         end(&world, &mut term, how);
         if how == End::ProgramSuspended {
             // Its group is orphaned, so it goes on at once, and the picture is drawn again behind the undo.
-            support::wait_for(&format!("the undo of {how:?}"), || after_some(&term, &bytes).starts_with(&undo).then_some(()));
+            support::wait_for(&format!("the undo of {how:?}"), || {
+                after_some(&term, &bytes).starts_with(&undo).then_some(())
+            });
             support::kill(child(&world), nix::libc::SIGKILL);
             term.wait_exit();
         } else {
-            support::wait_for(&format!("the undo after {how:?}"), || (after_some(&term, &bytes).len() >= undo.len()).then_some(()));
+            support::wait_for(&format!("the undo after {how:?}"), || {
+                (after_some(&term, &bytes).len() >= undo.len()).then_some(())
+            });
             let left = after(&term, &bytes);
             // Who cannot know whether something was cut says so twice.
-            let rest = left.strip_prefix(&undo[..]).or_else(|| left.strip_prefix(&[b"\x18\x1b\\", &undo[..]].concat()[..]));
+            let rest = left
+                .strip_prefix(&undo[..])
+                .or_else(|| left.strip_prefix(&[b"\x18\x1b\\", &undo[..]].concat()[..]));
             let text = String::from_utf8_lossy(&left).into_owned();
-            let rest = rest.unwrap_or_else(|| panic!("{how:?}: {text:?}, not {:?}", String::from_utf8_lossy(bare_undo)));
+            let rest = rest
+                .unwrap_or_else(|| panic!("{how:?}: {text:?}, not {:?}", String::from_utf8_lossy(bare_undo)));
             assert!(is_plain(rest), "{how:?}: {text:?}");
         }
         term.assert_whole();
         if [End::ClientKilled, End::ClientHungUp].contains(&how) {
-            support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+            support::wait_for("the client to be gone", || {
+                (world.status()["clients"] == serde_json::json!([])).then_some(())
+            });
             assert!(world.hopty(&["stop", "proj"]).status.success());
         }
         world.assert_nothing_left();
@@ -190,7 +208,8 @@ fn every_end_undoes_all_where_the_client_relays() {
     every_end_undoes_all(true);
 }
 
-/// Speeds that have no name (`BOTHER`), the line discipline, every flag: the program finds them, and they come back.
+/// Speeds that have no name (`BOTHER`), the line discipline, every flag: the program finds them, and they
+/// come back.
 #[test]
 fn every_bit_of_the_terminal_s_modes_comes_back() {
     for (relayed, redirect) in [(false, ""), (true, "</dev/tty >/dev/tty")] {
@@ -211,7 +230,8 @@ fn every_bit_of_the_terminal_s_modes_comes_back() {
         term.send("go\r");
         term.wait_text("/dev/pts/");
         let inner = term.lines().into_iter().rfind(|line| line.starts_with("/dev/pts/")).unwrap();
-        let inner = std::fs::File::options().read(true).custom_flags(nix::libc::O_NOCTTY).open(inner).unwrap();
+        let inner =
+            std::fs::File::options().read(true).custom_flags(nix::libc::O_NOCTTY).open(inner).unwrap();
         assert_eq!(hopty::tty::modes::read(&inner).unwrap(), odd, "relayed: {relayed}");
         drop(inner);
         term.send("on\r");
@@ -224,14 +244,17 @@ fn every_bit_of_the_terminal_s_modes_comes_back() {
         term.before = odd;
         term.assert_whole();
         if relayed {
-            support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+            support::wait_for("the client to be gone", || {
+                (world.status()["clients"] == serde_json::json!([])).then_some(())
+            });
             assert!(world.hopty(&["stop", "proj"]).status.success());
         }
         world.assert_nothing_left();
     }
 }
 
-/// Paste, cursor keys and a keyboard stack were on before, wrapping was off. The program asks, changes all of it and dies.
+/// Paste, cursor keys and a keyboard stack were on before, wrapping was off. The program asks, changes all of
+/// it and dies.
 #[test]
 fn a_terminal_that_was_asked_is_found_again_as_it_was() {
     for redirect in ["", "</dev/tty >/dev/tty"] {
@@ -240,8 +263,9 @@ fn a_terminal_that_was_asked_is_found_again_as_it_was() {
         std::fs::write(world.project.join("ask"), "\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?u").unwrap();
         std::fs::write(world.project.join("change"), "\x1b[?2004l\x1b[?1h\x1b[?7h\x1b[=1u\x1b[>9u").unwrap();
         std::fs::write(world.project.join("before"), "\x1b[?2004h\x1b[?1h\x1b[?7l\x1b[>5u").unwrap();
-        let script =
-            format!("stty raw -echo; cat ask; dd bs=1 count={answers} of=got 2>/dev/null; cat change; echo changed; exec sleep 100");
+        let script = format!(
+            "stty raw -echo; cat ask; dd bs=1 count={answers} of=got 2>/dev/null; cat change; echo changed; exec sleep 100"
+        );
         let words = format!("cat before; exec '{}' run -- sh -c '{script}' {redirect}", hopty().display());
         let mut term = bare(&world, &words);
         term.wait_text("changed");

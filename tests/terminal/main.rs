@@ -1,5 +1,6 @@
-//! `hopty run -- PROGRAM` in a terminal: what the program finds, what the person sees, and what is left afterwards is
-//! what it would be without hopty. Every case runs the real binary in a pseudo-terminal of its own.
+//! `hopty run -- PROGRAM` in a terminal: what the program finds, what the person sees, and what is left
+//! afterwards is what it would be without hopty. Every case runs the real binary in a pseudo-terminal of its
+//! own.
 
 #![allow(clippy::unwrap_used)]
 
@@ -65,7 +66,8 @@ fn client(world: &World) -> i32 {
     support::wait_for("the client", || {
         // A host looks like its client in all but its name, and does not have that from the first moment on.
         let has_host = world.processes().into_iter().any(|(pid, _)| support::is_host(pid));
-        let found = world.processes().into_iter().find(|(pid, line)| runs_hopty(line) && !support::is_host(*pid));
+        let found =
+            world.processes().into_iter().find(|(pid, line)| runs_hopty(line) && !support::is_host(*pid));
         found.filter(|_| has_host).map(|(pid, _)| pid)
     })
 }

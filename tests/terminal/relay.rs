@@ -1,5 +1,5 @@
-//! A terminal that the host cannot reopen is reached through frames; everything else is the same. And places where a
-//! terminal is not quite what one thinks.
+//! A terminal that the host cannot reopen is reached through frames; everything else is the same. And places
+//! where a terminal is not quite what one thinks.
 
 use super::support::claude::hopty;
 use super::support::term::Term;
@@ -69,7 +69,10 @@ fn the_terminal_is_whole_after_every_end() {
                 137
             }
             "host" => {
-                support::kill(i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+                support::kill(
+                    i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(),
+                    nix::libc::SIGKILL,
+                );
                 125
             }
             "hup" => {
@@ -99,7 +102,9 @@ fn ctrl_z_and_fg_work_there_too() {
     assert!(is_relayed_soon(&world));
     for n in 0..2 {
         term.send(format!("line-{n}\r"));
-        term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == format!("line-{n}")).count() >= 2);
+        term.wait_for("the echo of cat", |s| {
+            s.lines().iter().filter(|l| **l == format!("line-{n}")).count() >= 2
+        });
         term.send("\x1a");
         term.wait_text("Stopped");
         super::jobs::ask(&term, n);
@@ -124,7 +129,9 @@ fn a_closed_window_detaches_there_too() {
     assert!(is_relayed(&world));
     term.hang_up();
     assert_eq!(term.wait_exit(), 0);
-    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    support::wait_for("the client to be gone", || {
+        (world.status()["clients"] == serde_json::json!([])).then_some(())
+    });
     assert!(world.hopty(&["stop", "proj"]).status.success());
     world.assert_nothing_left();
 }
@@ -134,8 +141,11 @@ fn a_closed_window_detaches_there_too() {
 fn a_terminal_of_another_user_is_relayed() {
     let world = world();
     let Some(program) = support::nobody::give(&world) else { return };
-    let mut term =
-        support::nobody::terminal(&world, &program, &["run", "--", "sh", "-c", "echo u$((1))p; read x; echo got $x; exit 8"]);
+    let mut term = support::nobody::terminal(
+        &world,
+        &program,
+        &["run", "--", "sh", "-c", "echo u$((1))p; read x; echo got $x; exit 8"],
+    );
     term.wait_text("u1p");
     let status = support::nobody::command(&world, &program, &["status", "--json"]).output().unwrap();
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
@@ -156,7 +166,10 @@ fn terminals_of_every_kind() {
             world.env.retain(|(n, _)| n != "TERM");
         }
         let mut term = super::run(&world, "echo term=$TERM; exit 3");
-        assert!(output(&mut term).starts_with(&format!("term={}", if name.is_empty() { "dumb" } else { name })) || name.is_empty());
+        assert!(
+            output(&mut term).starts_with(&format!("term={}", if name.is_empty() { "dumb" } else { name }))
+                || name.is_empty()
+        );
         assert_eq!(term.wait_exit(), 3);
         term.assert_whole();
         world.assert_nothing_left();
@@ -166,7 +179,10 @@ fn terminals_of_every_kind() {
 #[test]
 fn without_a_controlling_terminal() {
     let world = world();
-    let words = format!("exec setsid -w '{}' run -- sh -c 'tty; echo u$((1))p; read x; echo got $x; exit 4'", hopty().display());
+    let words = format!(
+        "exec setsid -w '{}' run -- sh -c 'tty; echo u$((1))p; read x; echo got $x; exit 4'",
+        hopty().display()
+    );
     let mut term = bare(&world, &words);
     term.wait_text("u1p");
     term.send("it\r");
@@ -197,7 +213,8 @@ fn inside_tmux() {
     let Some(_) = support::needs("tmux") else { return };
     let world = world();
     let socket = world.root.path().join("tmux.sock");
-    let inner = format!("'{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exec cat'", hopty().display());
+    let inner =
+        format!("'{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exec cat'", hopty().display());
     let args = ["-S", socket.to_str().unwrap(), "-f", "/dev/null", "new-session", &inner];
     let mut term = Term::start("/usr/bin/tmux".as_ref(), &args, &world.env, &world.project, (120, 40));
     term.wait_text("u1p");

@@ -6,7 +6,9 @@ const TELL: &str = "trap 'stty size' WINCH; stty size; while :; do sleep 0.05; d
 
 fn wait_size(term: &support::term::Term, cols: u16, rows: u16) {
     let wanted = format!("{rows} {cols}\r\n");
-    support::wait_for(&format!("size {wanted:?}"), || term.bytes().ends_with(wanted.as_bytes()).then_some(()));
+    support::wait_for(&format!("size {wanted:?}"), || {
+        term.bytes().ends_with(wanted.as_bytes()).then_some(())
+    });
 }
 
 #[test]
@@ -20,7 +22,8 @@ fn at_the_start_and_at_every_change() {
     }
     assert_eq!(world.status()["size"], serde_json::json!({"cols": 121, "rows": 41}));
     term.resize(0, 0);
-    // A terminal that does not say: the program hears just that, and only what hopty draws is drawn for 80x24.
+    // A terminal that does not say: the program hears just that, and only what hopty draws is drawn for
+    // 80x24.
     wait_size(&term, 0, 0);
     term.resize(90, 30);
     wait_size(&term, 90, 30);
@@ -55,8 +58,11 @@ fn pixels_are_passed_on() {
         let tty = std::fs::File::open(format!("/proc/{pid}/fd/0")).unwrap();
         // SAFETY: a winsize of zeros is valid, and TIOCGWINSZ writes one.
         let mut found: nix::libc::winsize = unsafe { std::mem::zeroed() };
-        unsafe { nix::libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&tty), nix::libc::TIOCGWINSZ, &raw mut found) };
-        ((found.ws_col, found.ws_row, found.ws_xpixel, found.ws_ypixel) == (100, 50, 1000, 1500)).then_some(())
+        unsafe {
+            nix::libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&tty), nix::libc::TIOCGWINSZ, &raw mut found)
+        };
+        ((found.ws_col, found.ws_row, found.ws_xpixel, found.ws_ypixel) == (100, 50, 1000, 1500))
+            .then_some(())
     });
     support::kill(pid, nix::libc::SIGKILL);
     drop(term);

@@ -1,5 +1,5 @@
-//! Stopped and continued by others: the program, its client, the host, in every order, with the terminal in the host's hands
-//! and through the relay. The shell's keys stay the shell's, and one `fg` is enough.
+//! Stopped and continued by others: the program, its client, the host, in every order, with the terminal in
+//! the host's hands and through the relay. The shell's keys stay the shell's, and one `fg` is enough.
 
 use hopty::standin::script::Script;
 
@@ -45,7 +45,8 @@ fn talk(term: &Term, word: &str) {
 fn a_program_that_stops_itself_gives_the_shell_back() {
     for way in WAYS {
         let mut world = world();
-        let mut term = begin(&mut world, way, "echo u$((1))p; read x; kill -STOP $$; echo on$((1)); exec cat");
+        let mut term =
+            begin(&mut world, way, "echo u$((1))p; read x; kill -STOP $$; echo on$((1)); exec cat");
         term.send("\r");
         term.wait_text("Stopped");
         ask(&term, 1);
@@ -71,7 +72,9 @@ fn a_program_that_others_continue_runs_on_unseen_until_fg() {
         support::kill(pid, nix::libc::SIGCONT);
         wait_state(pid, false);
         std::fs::write(world.project.join("go"), "\n").unwrap();
-        support::wait_for("cat", || world.processes().into_iter().find(|(pid_, line)| *pid_ == pid && line.trim() == "cat"));
+        support::wait_for("cat", || {
+            world.processes().into_iter().find(|(pid_, line)| *pid_ == pid && line.trim() == "cat")
+        });
         ask(&term, 2);
         assert!(!term.lines().iter().any(|line| line.contains("la1te")), "the terminal is the shell's");
         term.send("clear; fg\r");
@@ -127,13 +130,15 @@ fn a_job_in_the_background_ends_when_it_is_told_to() {
     }
 }
 
-/// A host that is stopped cannot end the session, and keeps nobody from leaving. When it goes on it hears what it was told.
+/// A host that is stopped cannot end the session, and keeps nobody from leaving. When it goes on it hears
+/// what it was told.
 #[test]
 fn a_client_of_a_stopped_host_ends_when_it_is_told_to() {
     for (way, place) in [(WAYS[0], "front"), (WAYS[1], "front"), (WAYS[0], "back"), (WAYS[1], "back")] {
         let mut world = world();
         let mut term = begin(&mut world, way, "printf '\\033[?2004h'; echo u$((1))p; exec cat");
-        let (host, client) = (i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), client(&world));
+        let (host, client) =
+            (i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), client(&world));
         if place == "back" {
             term.send("\x1a");
             term.wait_text("Stopped");
@@ -170,12 +175,13 @@ fn a_client_that_is_stopped_in_a_flood_leaves_the_shell_alone() {
                 let pid = client(&world);
                 support::kill(pid, signal);
                 wait_state(pid, true);
-                // What the host had written by then may come behind the shell's word; from the next prompt on nothing does.
+                // What the host had written by then may come behind the shell's word; from the next prompt on
+                // nothing does.
                 term.send("clear\r");
                 ask(&term, n);
                 assert_eq!(lines(&term, "y"), 0, "{way:?} {signal}:\n{}", term.lines().join("\n"));
-                // In the background nothing is shown either; but a relay that was stopped right before a write still does that
-                // one, like any program.
+                // In the background nothing is shown either; but a relay that was stopped right before a
+                // write still does that one, like any program.
                 if way.0 == "fd" || signal == nix::libc::SIGTSTP {
                     term.send("clear; bg\r");
                     ask(&term, n + 10);
@@ -186,7 +192,9 @@ fn a_client_that_is_stopped_in_a_flood_leaves_the_shell_alone() {
             }
             term.wait_for("the flood", |s| s.lines().iter().filter(|line| *line == "y").count() > 30);
             term.send("\x03");
-            term.wait_for("the prompt", |s| s.lines().iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with('$')));
+            term.wait_for("the prompt", |s| {
+                s.lines().iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with('$'))
+            });
             leave(&mut term, &world, 130);
         }
     }
@@ -198,7 +206,8 @@ fn a_storm_of_stops_and_continues_ends_where_it_began() {
     for (way, words) in WAYS {
         let world = world();
         let script = "echo u$((1))p; exec cat";
-        let mut term = if way == "fd" { run(&world, script) } else { super::relay::through_dev_tty(&world, script) };
+        let mut term =
+            if way == "fd" { run(&world, script) } else { super::relay::through_dev_tty(&world, script) };
         term.wait_text("u1p");
         assert!(words.is_empty() || way == "relay");
         let (pid, client) = (child(&world), client(&world));
@@ -216,7 +225,8 @@ fn a_storm_of_stops_and_continues_ends_where_it_began() {
             }
         }
         support::wait_for("raw mode and a program that runs", || {
-            (term.modes() == raw && !stat(pid).is_stopped() && world.status()["clients"][0]["via"] == way).then_some(())
+            (term.modes() == raw && !stat(pid).is_stopped() && world.status()["clients"][0]["via"] == way)
+                .then_some(())
         });
         talk(&term, "word");
         term.send("\x04");
@@ -293,7 +303,8 @@ fn in_the_background_it_waits_for_fg() {
     }
 }
 
-/// Started in the background: the program begins in the foreground, with the modes that the shell gives its jobs.
+/// Started in the background: the program begins in the foreground, with the modes that the shell gives its
+/// jobs.
 #[test]
 fn a_start_in_the_background_waits_for_fg() {
     for way in WAYS {
@@ -303,7 +314,8 @@ fn a_start_in_the_background_waits_for_fg() {
         term.send("stty -a >wanted\r");
         ask(&term, 1);
         let waits = |(pid, line): &(i32, String)| {
-            line.contains("/hopty run") && hopty::sys::process::Stat::of(*pid).is_some_and(|stat| stat.is_stopped())
+            line.contains("/hopty run")
+                && hopty::sys::process::Stat::of(*pid).is_some_and(|stat| stat.is_stopped())
         };
         support::wait_for("the job to wait", || world.processes().iter().any(waits).then_some(()));
         assert!(!world.project.join("modes").exists(), "nothing runs yet");
@@ -351,7 +363,9 @@ fn comes_back(term: &Term, world: &World, shown: impl Fn(&Term)) {
             term.send("\x0c");
         }
         // Nothing of the shell's is left on the picture.
-        term.wait_for("the picture", |s| !s.lines().iter().any(|line| line.contains("shell-") || line.contains("Stopped")));
+        term.wait_for("the picture", |s| {
+            !s.lines().iter().any(|line| line.contains("shell-") || line.contains("Stopped"))
+        });
     }
     shown(term);
 }
@@ -359,9 +373,10 @@ fn comes_back(term: &Term, world: &World, shown: impl Fn(&Term)) {
 #[test]
 fn full_screen_programs_come_back_whoever_stopped_them() {
     for way in WAYS {
-        for (program, sign, quit) in
-            [("vim -u NONE -N --cmd 'set t_RV= t_RB= t_RF= t_RC= t_RS= t_u7='", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")]
-        {
+        for (program, sign, quit) in [
+            ("vim -u NONE -N --cmd 'set t_RV= t_RB= t_RF= t_RC= t_RS= t_u7='", "~", ":q!\r"),
+            ("less /etc/passwd", "root:", "q"),
+        ] {
             if support::needs(program.split(' ').next().unwrap()).is_none() {
                 continue;
             }
@@ -369,7 +384,9 @@ fn full_screen_programs_come_back_whoever_stopped_them() {
             let mut term = shell(&mut world);
             term.send(format!("clear; $H run -- {program}{}\r", way.1));
             let shown = |term: &Term| {
-                term.wait_for("the program", |s| s.alternate() && s.lines().iter().any(|line| line.starts_with(sign)));
+                term.wait_for("the program", |s| {
+                    s.alternate() && s.lines().iter().any(|line| line.starts_with(sign))
+                });
             };
             shown(&term);
             comes_back(&term, &world, shown);
@@ -389,11 +406,14 @@ fn the_agent_comes_back(kind: Kind) {
     world.wait_state("idle");
     comes_back(&term, &world, |term| {
         term.wait_box();
-        // It asks its terminal when it begins and when it goes on; what is answered to a client that is stopped from outside is the shell's.
+        // It asks its terminal when it begins and when it goes on; what is answered to a client that is
+        // stopped from outside is the shell's.
         term.send("x");
         term.wait_text("❯\u{a0}x");
         term.send("\x7f");
-        term.wait_for("an empty box", |screen| !screen.lines().iter().any(|line| line.starts_with("❯\u{a0}x")));
+        term.wait_for("an empty box", |screen| {
+            !screen.lines().iter().any(|line| line.starts_with("❯\u{a0}x"))
+        });
         support::wait_for("the agent", || (!stat(child(&world)).is_stopped()).then_some(()));
     });
     term.submit("/exit");

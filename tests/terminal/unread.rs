@@ -6,7 +6,8 @@ use super::{child, support, world};
 
 /// Whether the kernel lets a program put keys back into its terminal.
 fn can_be_given_back() -> bool {
-    let refused = std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").is_ok_and(|word| word.trim() == "0");
+    let refused =
+        std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").is_ok_and(|word| word.trim() == "0");
     let may = !refused || nix::unistd::geteuid().is_root();
     if !may {
         support::skip("the kernel lets only root put keys back into a terminal (dev.tty.legacy_tiocsti)");
@@ -21,8 +22,8 @@ fn rows(term: &Term, from: &str) -> Vec<String> {
     lines[at..].to_vec()
 }
 
-/// What a shell shows after `script` was run, with hopty or without it, where `typed` was typed before the fifo let it go
-/// on, and the rest behind what that says, until `last` is a line.
+/// What a shell shows after `script` was run, with hopty or without it, where `typed` was typed before the
+/// fifo let it go on, and the rest behind what that says, until `last` is a line.
 fn after(with: bool, script: &str, ready: &str, (typed, later): (&str, &str), last: &str) -> Vec<String> {
     let mut world = world();
     let mut term = shell(&mut world);
@@ -112,7 +113,9 @@ fn a_start_that_fails_takes_nothing_from_the_keyboard() {
     if !can_be_given_back() {
         return;
     }
-    for (program, typed) in [("./none", "echo got=$((6*7))\r"), ("./plain", "echo got=1\recho got"), ("./none", "")] {
+    for (program, typed) in
+        [("./none", "echo got=$((6*7))\r"), ("./plain", "echo got=1\recho got"), ("./none", "")]
+    {
         let mut world = world();
         let mut term = shell(&mut world);
         std::fs::write(world.project.join("plain"), "no program").unwrap();

@@ -1,4 +1,5 @@
-//! The terminal is whole afterwards, whatever ended it: termios bit for bit, every mode off, the primary screen.
+//! The terminal is whole afterwards, whatever ended it: termios bit for bit, every mode off, the primary
+//! screen.
 
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,7 +19,9 @@ fn dirty(world: &World, then: &str) -> Term {
 }
 
 fn wait_dirty(term: &Term) {
-    term.wait_for("the modes", |s| s.alternate() && !s.cursor().visible && s.keyboard_flags() != 0 && s.modes().len() >= 6);
+    term.wait_for("the modes", |s| {
+        s.alternate() && !s.cursor().visible && s.keyboard_flags() != 0 && s.modes().len() >= 6
+    });
 }
 
 fn host(world: &World) -> i32 {
@@ -51,7 +54,9 @@ fn after_the_host_was_killed() {
     term.wait_text("hopty: run: proj: the session's host died");
     term.wait_text("hint: ");
     // The program ends with its terminal.
-    support::wait_for("the program's end", || (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
+    support::wait_for("the program's end", || {
+        (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
+    });
     let ended: serde_json::Value = serde_json::from_str(&world.ask(&["ls", "--all", "--json"])).unwrap();
     assert_eq!((&ended[0]["state"], &ended[0]["exit"]["cause"]), (&"ended".into(), &"host_lost".into()));
     assert_eq!(world.ask(&["why", "proj"]), "The host died without a word, and the program with it.\n");
@@ -68,13 +73,20 @@ fn after_the_client_was_killed_and_the_session_goes_on() {
     support::kill(client(&world), nix::libc::SIGKILL);
     assert_eq!(term.wait_exit(), 137);
     term.assert_whole();
-    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    support::wait_for("the client to be gone", || {
+        (world.status()["clients"] == serde_json::json!([])).then_some(())
+    });
     stop(&world);
 }
 
 #[test]
 fn signals_to_the_client_are_the_program_s() {
-    for (signal, code) in [(nix::libc::SIGTERM, 143), (nix::libc::SIGINT, 130), (nix::libc::SIGQUIT, 131), (nix::libc::SIGUSR1, 138)] {
+    for (signal, code) in [
+        (nix::libc::SIGTERM, 143),
+        (nix::libc::SIGINT, 130),
+        (nix::libc::SIGQUIT, 131),
+        (nix::libc::SIGUSR1, 138),
+    ] {
         let world = world();
         let mut term = dirty(&world, "exec sleep 100");
         support::kill(client(&world), signal);
@@ -87,7 +99,8 @@ fn signals_to_the_client_are_the_program_s() {
 #[test]
 fn a_program_that_catches_the_signal_decides_itself() {
     let world = world();
-    let mut term = run(&world, "trap 'echo caught; exit 3' TERM; echo u$((1))p; while :; do sleep 0.05; done");
+    let mut term =
+        run(&world, "trap 'echo caught; exit 3' TERM; echo u$((1))p; while :; do sleep 0.05; done");
     term.wait_text("u1p");
     support::kill(client(&world), nix::libc::SIGTERM);
     assert_eq!(term.wait_exit(), 3);
@@ -103,7 +116,9 @@ fn a_window_that_is_closed_leaves_the_session_running() {
     let pid = child(&world);
     term.hang_up();
     assert_eq!(term.wait_exit(), 0, "SIGHUP detaches");
-    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    support::wait_for("the client to be gone", || {
+        (world.status()["clients"] == serde_json::json!([])).then_some(())
+    });
     assert_eq!(child(&world), pid);
     // Attached again from another terminal, the picture is the same.
     let mut again = world.terminal(&["attach"]);
@@ -166,7 +181,9 @@ fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
     let world = world();
     for _ in 0..5 {
         let mut term = run(&world, "exec sleep 100");
-        support::wait_for("the host", || world.processes().into_iter().find(|(pid, _)| support::is_host(*pid)));
+        support::wait_for("the host", || {
+            world.processes().into_iter().find(|(pid, _)| support::is_host(*pid))
+        });
         let _ = term.child.kill();
         term.wait_exit();
         support::wait_for("the end, or a client", || {
@@ -183,13 +200,15 @@ fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
 /// Never the same line twice: where only the picture is sent, one that stays the same would fill no terminal.
 const COUNTS: &str = "exec seq 100000 999999999";
 
-/// The terminal's modes come back, and the client ends, although nothing can be written: nobody is left who could hear the signal.
+/// The terminal's modes come back, and the client ends, although nothing can be written: nobody is left who
+/// could hear the signal.
 #[test]
 fn a_client_without_its_host_ends_by_a_signal_whose_terminal_takes_nothing() {
     for relayed in [true, false] {
         for first in ["host", "client"] {
             let world = world();
-            let mut term = if relayed { super::relay::through_dev_tty(&world, COUNTS) } else { run(&world, COUNTS) };
+            let mut term =
+                if relayed { super::relay::through_dev_tty(&world, COUNTS) } else { run(&world, COUNTS) };
             term.wait_text("1000");
             let (host, client) = (host(&world), client(&world));
             term.stall(true);
@@ -220,8 +239,8 @@ fn a_client_without_its_host_ends_by_a_signal_whose_terminal_takes_nothing() {
     }
 }
 
-/// Whether not one byte more goes into the terminal. Linux moves what was written to the reader's side by and by, and does not
-/// wake up a writer for the room behind it: that is filled up here.
+/// Whether not one byte more goes into the terminal. Linux moves what was written to the reader's side by and
+/// by, and does not wake up a writer for the room behind it: that is filled up here.
 fn is_full(term: &Term) -> bool {
     /// What a reader finds at most, of all that waits (`N_TTY_BUF_SIZE` less one).
     const READER: nix::libc::c_int = 4095;
@@ -239,7 +258,10 @@ fn is_full(term: &Term) -> bool {
 fn what_is_said_next_stands_below_what_the_program_drew() {
     for killed in ["host", "client"] {
         let world = world();
-        let mut term = run(&world, "stty raw -echo; printf 'top\\r\\n> box\\r\\nrule\\r\\nfoot\\033[2A\\r\\033[2C'; exec sleep 100");
+        let mut term = run(
+            &world,
+            "stty raw -echo; printf 'top\\r\\n> box\\r\\nrule\\r\\nfoot\\033[2A\\r\\033[2C'; exec sleep 100",
+        );
         term.wait_text("foot");
         // The host tells its client of a picture that has not changed for a while, by its own clock.
         world.ask(&["wait", "text=foot"]);
@@ -271,7 +293,10 @@ fn a_session_begins_whose_errors_cannot_be_written() {
     for dir in [world.state_dir(), world.state_dir().join("sessions"), world.session_dir()] {
         std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     }
-    let script = format!("exec '{}' run -- sh -c 'echo u$((1))p; exec cat' 2>/dev/full", support::claude::hopty().display());
+    let script = format!(
+        "exec '{}' run -- sh -c 'echo u$((1))p; exec cat' 2>/dev/full",
+        support::claude::hopty().display()
+    );
     let mut term = Term::start("/bin/sh".as_ref(), &["-c", &script], &world.env, &world.project, (120, 40));
     term.wait_text("u1p");
     term.send("\x04");

@@ -57,7 +57,10 @@ fn item_119_the_tree_has_copies_marker_list_and_log_and_nothing_else_is_touched(
     assert_eq!(copy.parent().unwrap(), memory(&world, "raw"));
     let name = copy.file_name().unwrap().to_str().unwrap();
     let (stamp, reason) = name.split_at(15);
-    assert!(stamp.bytes().enumerate().all(|(n, b)| if n == 8 { b == b'_' } else { b.is_ascii_digit() }), "{name}");
+    assert!(
+        stamp.bytes().enumerate().all(|(n, b)| if n == 8 { b == b'_' } else { b.is_ascii_digit() }),
+        "{name}"
+    );
     assert_eq!(reason, "_handoff.jsonl");
     assert_eq!(text(&world, ".pending-backups"), format!("{}\n", copy.display()));
     assert!(text(&world, ".backup-log").contains(&format!("] handoff: {} (", copy.display())));
@@ -67,12 +70,18 @@ fn item_119_the_tree_has_copies_marker_list_and_log_and_nothing_else_is_touched(
     world.leave(term);
     // All that the two of them left: the person's files as they were, and these.
     assert_persons(&world);
-    let persons = |dir: &str| PERSONS.iter().filter_map(|(name, _)| name.strip_prefix(dir).map(str::to_owned)).collect::<Vec<_>>();
-    let hoptys = [".backup-log", ".pending-backup", ".pending-backups", "active-context.md", "raw"].map(str::to_owned);
+    let persons = |dir: &str| {
+        PERSONS.iter().filter_map(|(name, _)| name.strip_prefix(dir).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let hoptys =
+        [".backup-log", ".pending-backup", ".pending-backups", "active-context.md", "raw"].map(str::to_owned);
     let mut all: Vec<String> = persons("memory/").into_iter().chain(hoptys).collect();
     all.sort();
     assert_eq!(names(&memory(&world, "")), all);
-    assert_eq!(names(&below(&world, ".claude")), ["CLAUDE.md", "commands", "hooks", "memory", "scripts", "settings.json"]);
+    assert_eq!(
+        names(&below(&world, ".claude")),
+        ["CLAUDE.md", "commands", "hooks", "memory", "scripts", "settings.json"]
+    );
     let copies: Vec<String> = raw(&world).iter().map(|name| name[15..].to_owned()).collect();
     assert_eq!(copies.len(), 2, "one of the handoff and one of the end: {copies:?}");
 }
@@ -115,11 +124,15 @@ fn item_120_what_is_loaded_by_at_has_the_time_of_the_end_and_the_rest_is_the_per
         world.leave(term);
         assert_persons(&world);
         let context = text(&world, "active-context.md");
-        let ended = context.strip_prefix("# Active\nNext: paint\n\nLast session ended: ").unwrap_or_else(|| panic!("{context}"));
+        let ended = context
+            .strip_prefix("# Active\nNext: paint\n\nLast session ended: ")
+            .unwrap_or_else(|| panic!("{context}"));
         if kind == Kind::Real {
             let term = world.start(&[]);
             let request = first_request(&world, &term);
-            for part in ["Stone is hard.", "Next: paint", &format!("Last session ended: {}", ended.trim_end())] {
+            for part in
+                ["Stone is hard.", "Next: paint", &format!("Last session ended: {}", ended.trim_end())]
+            {
                 assert!(request.contains(part), "{part:?} is not in {request}");
             }
             world.leave(term);
@@ -139,9 +152,14 @@ fn item_122_the_end_of_a_session_leaves_copy_marker_time_and_line() {
     let (term, _) = talk(&world);
     world.leave(term);
     assert_eq!(raw(&world).len(), 1);
-    let reason = marked(&world).file_name().unwrap().to_str().unwrap()[16..].trim_end_matches(".jsonl").to_owned();
+    let reason =
+        marked(&world).file_name().unwrap().to_str().unwrap()[16..].trim_end_matches(".jsonl").to_owned();
     assert!(!reason.is_empty());
-    assert!(text(&world, "active-context.md").contains(&format!(" ({reason})\n")), "{}", text(&world, "active-context.md"));
+    assert!(
+        text(&world, "active-context.md").contains(&format!(" ({reason})\n")),
+        "{}",
+        text(&world, "active-context.md")
+    );
     assert_eq!(text(&world, ".backup-log").lines().count(), 1);
 }
 
@@ -152,7 +170,10 @@ fn item_123_before_a_compaction_the_transcript_is_copied() {
     term.submit("/compact");
     wait_for("the copy", || memory(&world, ".backup-log").exists().then_some(()));
     let all = raw(&world);
-    assert!(all.len() == 1 && all[0].ends_with("_precompact.jsonl"), "the reason is always there (K23): {all:?}");
+    assert!(
+        all.len() == 1 && all[0].ends_with("_precompact.jsonl"),
+        "the reason is always there (K23): {all:?}"
+    );
     assert!(!memory(&world, "active-context.md").exists(), "nothing ended");
     world.leave(term);
 }
@@ -164,10 +185,14 @@ fn item_131_what_was_copied_before_a_compaction_is_told_after_it() {
     term.submit("/compact");
     wait_for("the copy", || memory(&world, ".backup-log").exists().then_some(()));
     let copy = std::fs::read_to_string(marked(&world)).unwrap();
-    assert!(copy.contains("Say hello to me.") && copy.contains(&conversation), "what the summary leaves out is in it");
+    assert!(
+        copy.contains("Say hello to me.") && copy.contains(&conversation),
+        "what the summary leaves out is in it"
+    );
     world.wait_state("idle");
     // The compacted conversation itself is told where the rest lies, and so is the next session.
-    let named = format!("SESSION_BACKUP_PENDING: A previous session backup exists at {}\n", marked(&world).display());
+    let named =
+        format!("SESSION_BACKUP_PENDING: A previous session backup exists at {}\n", marked(&world).display());
     assert!(request_with(&world, &term, "After the compaction.").contains(&named));
     world.wait_state("idle");
     world.leave(term);
@@ -202,26 +227,40 @@ fn item_121_the_next_conversation_is_told_of_a_backup_in_two_lines() {
 #[test]
 fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
     for kind in [Kind::StandIn, Kind::Real] {
-        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000))) else { return };
+        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000)))
+        else {
+            return;
+        };
         world.set("HOPTY_HANDOFF_VIEWS", "memory");
         let (term, _) = talk(&world);
         world.leave(term);
         let term = world.start(&[]);
-        assert!(request_with(&world, &term, "After the start.").contains("SESSION_BACKUP_PENDING"), "{kind:?}");
+        assert!(
+            request_with(&world, &term, "After the start.").contains("SESSION_BACKUP_PENDING"),
+            "{kind:?}"
+        );
         world.wait_state("idle");
         let before = world.status()["conversation"].clone();
         term.submit("/clear");
         wait_for("another conversation", || {
             Some(world.status()["conversation"].clone()).filter(|now| *now != before && now.is_string())
         });
-        assert!(request_with(&world, &term, "After the clear.").contains("SESSION_BACKUP_PENDING"), "{kind:?}");
+        assert!(
+            request_with(&world, &term, "After the clear.").contains("SESSION_BACKUP_PENDING"),
+            "{kind:?}"
+        );
         world.wait_state("idle");
         let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
         term.submit("/compact");
         let compacted = |line: &serde_json::Value| line["subtype"] == "compact_boundary";
         wait_for("a compaction", || world.transcript(&conversation).iter().any(compacted).then_some(()));
-        wait_for("its copy", || raw(&world).iter().any(|name| name.ends_with("_precompact.jsonl")).then_some(()));
-        assert!(request_with(&world, &term, "After the compaction.").contains("_precompact.jsonl"), "{kind:?}");
+        wait_for("its copy", || {
+            raw(&world).iter().any(|name| name.ends_with("_precompact.jsonl")).then_some(())
+        });
+        assert!(
+            request_with(&world, &term, "After the compaction.").contains("_precompact.jsonl"),
+            "{kind:?}"
+        );
         world.wait_state("idle");
         world.leave(term);
         let newest = marked(&world).display().to_string();
@@ -235,17 +274,23 @@ fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
 #[test]
 fn item_121_a_cleared_conversation_s_copy_is_told_at_once() {
     for kind in [Kind::StandIn, Kind::Real] {
-        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000))) else { return };
+        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000)))
+        else {
+            return;
+        };
         world.set("HOPTY_HANDOFF_VIEWS", "memory");
         let (term, conversation) = talk(&world);
         let projects = world.claude_dir().join("projects");
         let transcript = projects.join(&names(&projects)[0]).join(format!("{conversation}.jsonl"));
         let mut file = std::fs::OpenOptions::new().append(true).open(&transcript).unwrap();
         std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), 48 << 20), &mut file).unwrap();
-        wait_for("all of it to be read", || (world.status()["context"]["bytes"].as_u64()? >= 48 << 20).then_some(()));
+        wait_for("all of it to be read", || {
+            (world.status()["context"]["bytes"].as_u64()? >= 48 << 20).then_some(())
+        });
         term.submit("/clear");
         wait_for("another conversation", || {
-            Some(world.status()["conversation"].clone()).filter(|now| now.as_str().is_some_and(|now| now != conversation))
+            Some(world.status()["conversation"].clone())
+                .filter(|now| now.as_str().is_some_and(|now| now != conversation))
         });
         assert!(request_with(&world, &term, "After the clear.").contains("_clear.jsonl"), "{kind:?}");
         wait_for("the copy", || marked_there(&world).then_some(()));
@@ -287,7 +332,11 @@ fn item_122_what_was_never_written_is_not_copied() {
     world.wait_state("idle");
     world.leave(term);
     assert!(!memory(&world, "").exists());
-    assert!(!world.decisions().iter().any(|decision| decision["kind"] == "degraded"), "{:?}", world.decisions());
+    assert!(
+        !world.decisions().iter().any(|decision| decision["kind"] == "degraded"),
+        "{:?}",
+        world.decisions()
+    );
 }
 
 /// A hand-over's own copy is settled with it; what waited before waits on.
@@ -314,7 +363,10 @@ fn item_132_each_exit_leaves_a_copy_and_none_is_forgotten() {
         world.leave(term);
         assert_eq!((raw(&world).len(), text(&world, ".pending-backups").lines().count()), (round, round));
     }
-    assert!(text(&world, ".pending-backups").ends_with(&text(&world, ".pending-backup")), "the marker holds the newest (K24)");
+    assert!(
+        text(&world, ".pending-backups").ends_with(&text(&world, ".pending-backup")),
+        "the marker holds the newest (K24)"
+    );
     assert_eq!(text(&world, "active-context.md").matches("Last session ended: ").count(), 1);
 }
 
@@ -330,7 +382,8 @@ fn item_133_nothing_of_a_backup_is_loaded_by_itself() {
     let copy = marked(&world);
     let whole = std::fs::read_to_string(&copy).unwrap();
     assert!(whole.contains("saffron"), "what could be loaded is there");
-    // A start, a cleared and a compacted conversation are told that there is one, and nothing of what is in it.
+    // A start, a cleared and a compacted conversation are told that there is one, and nothing of what is in
+    // it.
     let term = world.start(&[]);
     let mut told = vec![first_request(&world, &term)];
     world.wait_state("idle");
@@ -351,7 +404,10 @@ fn item_133_nothing_of_a_backup_is_loaded_by_itself() {
     }
     assert!(!sent(&term).contains("saffron"), "nor is the person shown any of it");
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), whole, "the copy is as it was");
-    assert!(text(&world, ".pending-backups").contains(&format!("{}\n", copy.display())), "and waits for the person");
+    assert!(
+        text(&world, ".pending-backups").contains(&format!("{}\n", copy.display())),
+        "and waits for the person"
+    );
     world.leave(term);
 }
 
@@ -375,7 +431,8 @@ fn item_135_a_copy_is_the_transcript_byte_for_byte() {
     let projects = names(&world.claude_dir().join("projects"));
     let source = world.claude_dir().join("projects").join(&projects[0]).join(format!("{conversation}.jsonl"));
     // Claude goes on writing lines of its own.
-    let (copy, source) = (std::fs::read_to_string(marked(&world)).unwrap(), std::fs::read_to_string(source).unwrap());
+    let (copy, source) =
+        (std::fs::read_to_string(marked(&world)).unwrap(), std::fs::read_to_string(source).unwrap());
     assert!(source.starts_with(&copy) && copy.contains("\"Hello.\""), "{copy}");
     world.leave(term);
 }
@@ -416,7 +473,9 @@ fn a_handoff_that_is_consumed_settles_its_own_copy() {
     let world = world("memory");
     let (term, _) = talk(&world);
     hand_over(&world, 1);
-    wait_for("the marker to go", || (!raw(&world).is_empty() && !memory(&world, ".pending-backup").exists()).then_some(()));
+    wait_for("the marker to go", || {
+        (!raw(&world).is_empty() && !memory(&world, ".pending-backup").exists()).then_some(())
+    });
     assert_eq!(raw(&world).len(), 1, "the end that hopty itself made is no second copy: {:?}", raw(&world));
     world.leave(term);
 }
@@ -430,10 +489,13 @@ fn item_132_a_closed_terminal_ends_nothing_and_the_copy_comes_with_the_end() {
     assert_eq!(world.status()["state"], "idle", "the conversation goes on without a terminal");
     assert!(!memory(&world, ".pending-backup").exists());
     world.ask(&["stop", "proj"]);
-    wait_for("the copy", || (raw(&world).len() == 1 && memory(&world, ".pending-backup").exists()).then_some(()));
+    wait_for("the copy", || {
+        (raw(&world).len() == 1 && memory(&world, ".pending-backup").exists()).then_some(())
+    });
     assert!(marked(&world).is_file());
     world.assert_nothing_left();
-    // Who wants a closed terminal to be the end has the copy then, the time of the end, and is told at the next start.
+    // Who wants a closed terminal to be the end has the copy then, the time of the end, and is told at the
+    // next start.
     let mut world = self::world("memory");
     world.set("HOPTY_TERMINAL_ON_HANGUP", "end");
     let (mut term, _) = talk(&world);

@@ -32,7 +32,11 @@ fn item_083_an_external_orchestrator_asks_for_a_handoff() {
     consumed(&world, 1);
     let signal = below(&world, ".claude/auto-execution/.handoff-requested");
     wait_for("the signals to be gone", || (!signal.exists()).then_some(()));
-    assert!(!kinds(&world).iter().any(|kind| kind == "restart.ignored"), "hopty's own is not even looked at: {}", world.story());
+    assert!(
+        !kinds(&world).iter().any(|kind| kind == "restart.ignored"),
+        "hopty's own is not even looked at: {}",
+        world.story()
+    );
     world.leave(term);
 }
 
@@ -43,8 +47,14 @@ fn hostile_foreign_and_stale_signals_are_left_alone() {
     of_before(&below(&world, ".claude/auto-execution/.handoff-requested"));
     let (term, _) = talk(&world);
     world.wait_decision("restart.ignored", 1);
-    let cases =
-        ["", "{}", "chk-20250126-143000", "[1]", "{\"checkpoint_id\": \"chk-20250126-143000\"}", &SIGNAL.replace("chk-2", "../2")];
+    let cases = [
+        "",
+        "{}",
+        "chk-20250126-143000",
+        "[1]",
+        "{\"checkpoint_id\": \"chk-20250126-143000\"}",
+        &SIGNAL.replace("chk-2", "../2"),
+    ];
     for (n, case) in cases.iter().enumerate() {
         put(&world, ".handoff-requested", case);
         world.wait_decision("restart.ignored", n + 2);
@@ -95,7 +105,11 @@ fn item_098_completed_ends_the_loop() {
     term.submit("/exit");
     assert_eq!(term.wait_exit(), 0, "{}", world.story());
     term.wait_text("Task completed!");
-    assert!(!kinds(&world).iter().any(|kind| kind == "handoff.saved"), "no further hand-over: {}", world.story());
+    assert!(
+        !kinds(&world).iter().any(|kind| kind == "handoff.saved"),
+        "no further hand-over: {}",
+        world.story()
+    );
     world.assert_replays();
     world.assert_nothing_left();
 }
@@ -124,8 +138,16 @@ fn item_084_monitor_detect_finish_checkpoint_signal_exit() {
     term.submit("Say hello to me.");
     consumed(&world, 1);
     let told = kinds(&world);
-    let at = |kind: &str| told.iter().position(|k| k == kind).unwrap_or_else(|| panic!("no {kind} in {told:?}"));
-    let steps = ["level.crossed", "restart.requested", "safe_point.reached", "handoff.saved", "stop.sent", "run.ended"];
+    let at =
+        |kind: &str| told.iter().position(|k| k == kind).unwrap_or_else(|| panic!("no {kind} in {told:?}"));
+    let steps = [
+        "level.crossed",
+        "restart.requested",
+        "safe_point.reached",
+        "handoff.saved",
+        "stop.sent",
+        "run.ended",
+    ];
     let order: Vec<usize> = steps.iter().map(|kind| at(kind)).collect();
     assert!(order.windows(2).all(|two| two[0] < two[1]), "{told:?}");
     // What was printed between the two runs, in this order.
@@ -156,9 +178,11 @@ fn item_097_who_begins_from_a_handoff_sees_the_box() {
     let term = world.start(&["--handoff"]);
     assert_eq!(consumed(&world, 1), id);
     let text = sent(&term);
-    let (above, below) = text.split_once("RESUMING FROM HANDOFF").unwrap_or_else(|| panic!("no box in {text}"));
+    let (above, below) =
+        text.split_once("RESUMING FROM HANDOFF").unwrap_or_else(|| panic!("no box in {text}"));
     assert!(!above.contains("SESSION HANDOFF"));
-    for line in ["Checkpoint: chk-", "Task: Say hello to me.", "Progress: no list of phases", "Continuing..."] {
+    for line in ["Checkpoint: chk-", "Task: Say hello to me.", "Progress: no list of phases", "Continuing..."]
+    {
         assert!(below.contains(line), "no {line:?} in {below}");
     }
     world.leave(term);
@@ -170,7 +194,9 @@ fn the_orchestrator_is_heard_where_the_other_signal_files_are_off() {
     world.set("HOPTY_COMPAT_SIGNAL_FILES", "false");
     let (term, _) = talk(&world);
     put(&world, "state.yaml", "status: completed\n");
-    wait_for("the task to be completed", || kinds(&world).iter().any(|kind| kind == "task.completed").then_some(()));
+    wait_for("the task to be completed", || {
+        kinds(&world).iter().any(|kind| kind == "task.completed").then_some(())
+    });
     world.leave(term);
 }
 
@@ -181,7 +207,11 @@ fn the_profile_alone_prints_the_boxes_and_writes_no_file() {
     let before = names(&below(&world, ".claude"));
     let (term, _) = talk(&world);
     hand_over(&world, 1);
-    assert!(sent(&term).contains("SESSION HANDOFF") && sent(&term).contains("! Handoff requested"), "{}", sent(&term));
+    assert!(
+        sent(&term).contains("SESSION HANDOFF") && sent(&term).contains("! Handoff requested"),
+        "{}",
+        sent(&term)
+    );
     assert_eq!(names(&below(&world, ".claude")), before);
     world.leave(term);
 }
@@ -205,7 +235,8 @@ fn item_085_the_thresholds_are_those_of_the_profile_and_the_window_can_be_set() 
     world.leave(term);
 }
 
-/// The records of two handoffs of the same talk: by default, and with every number of `config.yaml` set to another.
+/// The records of two handoffs of the same talk: by default, and with every number of `config.yaml` set to
+/// another.
 #[test]
 fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
     let mut world = world("");
@@ -213,7 +244,8 @@ fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
     std::fs::write(below(&world, "pier.txt"), "stone\n").unwrap();
     git(&world, &["add", "pier.txt"]);
     let path = below(&world, "c74cc080-94b9-4841-b82f-a62cfb8efdc0.jsonl");
-    let mut lines = vec![json!({"type": "user", "message": {"content": "Build the bridge."}, "cwd": world.project})];
+    let mut lines =
+        vec![json!({"type": "user", "message": {"content": "Build the bridge."}, "cwd": world.project})];
     let mut call = |id: String, name: &str, input: Value, text: &str, error: bool, detail: Value| {
         lines.push(json!({"type": "assistant", "message": {"id": id, "model": "m", "content":
             [{"type": "tool_use", "id": id, "name": name, "input": input}]}}));
@@ -223,7 +255,14 @@ fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
     for n in 0..14 {
         let question = format!("Which stone for pier {n}?");
         let detail = json!({"questions": [], "answers": {&question: "granite"}});
-        call(format!("q{n}"), "AskUserQuestion", json!({"questions": [{"question": question}]}), "ok", false, detail);
+        call(
+            format!("q{n}"),
+            "AskUserQuestion",
+            json!({"questions": [{"question": question}]}),
+            "ok",
+            false,
+            detail,
+        );
     }
     for n in 0..14 {
         let text = format!("way {} is closed", n % 7);
@@ -255,7 +294,8 @@ fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
 fn the_configuration_of_another_program_counts_for_who_chose_its_profile() {
     let config = Config::default();
     let s2 = Profile::S2.levels();
-    // threshold, warning_threshold, orchestrator.auto_continue; max_tokens is what the model has unless it is set.
+    // threshold, warning_threshold, orchestrator.auto_continue; max_tokens is what the model has unless it is
+    // set.
     assert_eq!((s2.handoff.percent, s2.warn.percent), (Some(80.0), Some(70.0)));
     assert_eq!((config.restart.mode.word(), config.context.window), ("auto", 0));
     for (profile, crossed) in [("default", false), ("s2", true)] {
@@ -270,7 +310,12 @@ fn the_configuration_of_another_program_counts_for_who_chose_its_profile() {
 }
 
 fn git(world: &World, args: &[&str]) {
-    let done = Command::new("git").args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).status();
+    let done = Command::new("git")
+        .args(args)
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .current_dir(&world.project)
+        .status();
     assert!(done.unwrap().success(), "git {args:?}");
 }
 

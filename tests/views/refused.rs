@@ -20,6 +20,9 @@ fn a_view_that_cannot_be_written_costs_a_line_of_the_journal_and_nothing_else() 
         assert!(sentence.starts_with("Layout ") && sentence.contains("could not be written: "), "{sentence}");
     }
     assert_eq!(names(&elsewhere), [""; 0]);
-    assert_eq!(std::fs::read_to_string(below(&world, ".claude/auto-execution/state.yaml")).unwrap(), "{status: running}\n");
+    assert_eq!(
+        std::fs::read_to_string(below(&world, ".claude/auto-execution/state.yaml")).unwrap(),
+        "{status: running}\n"
+    );
     world.leave(term);
 }

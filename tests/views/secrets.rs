@@ -1,5 +1,5 @@
-//! Every way out of a hand-over, with secrets planted in all that goes into it: none is left in a file that is shown, in a
-//! request to the model, or in what a verb prints. Raw copies keep their bytes.
+//! Every way out of a hand-over, with secrets planted in all that goes into it: none is left in a file that
+//! is shown, in a request to the model, or in what a verb prints. Raw copies keep their bytes.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,11 +16,18 @@ fn key(place: &str) -> String {
     format!("gh{}{}{}", "p_", place, "x7Qk2Vb9Rt4Wm6Zc8Lp3Ns5")
 }
 
-const PLACES: [&str; 11] = ["goal", "todo", "file", "error", "decision", "words", "branch", "commit", "name", "staged", "diff"];
+const PLACES: [&str; 11] =
+    ["goal", "todo", "file", "error", "decision", "words", "branch", "commit", "name", "staged", "diff"];
 
 fn git(dir: &Path, args: &[&str]) {
     let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
-    let done = Command::new("git").current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(args).output().unwrap();
+    let done = Command::new("git")
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .args(who)
+        .args(args)
+        .output()
+        .unwrap();
     assert!(done.status.success(), "{done:?}");
 }
 
@@ -42,13 +49,21 @@ fn shown_files(dir: &Path, into: &mut Vec<(String, String)>) {
 
 #[test]
 fn no_way_out_of_a_hand_over_shows_a_secret() {
-    let script = Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        (None, 0) => Reply::tool("TaskCreate", json!({"subject": format!("Rotate {}", key("todo")), "description": "d"}))
+    let script =
+        Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+            (None, 0) => Reply::tool(
+                "TaskCreate",
+                json!({"subject": format!("Rotate {}", key("todo")), "description": "d"}),
+            )
             .and_tool("Write", json!({"file_path": format!("{}.txt", key("file")), "content": "x"})),
-        (None, 1) => Reply::tool("Bash", json!({"command": format!("echo {} >&2; exit 3", key("error"))})),
-        (None, _) => Reply::text(format!("I decided to keep {} and go on.", key("decision"))).filling(3000),
-    });
+            (None, 1) => {
+                Reply::tool("Bash", json!({"command": format!("echo {} >&2; exit 3", key("error"))}))
+            }
+            (None, _) => {
+                Reply::text(format!("I decided to keep {} and go on.", key("decision"))).filling(3000)
+            }
+        });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_HANDOFF_VIEWS", "acm,orchestrator,pid,memory");
     world.set("HOPTY_COMPAT_SESSION_LOG", "true");
@@ -81,7 +96,15 @@ fn no_way_out_of_a_hand_over_shows_a_secret() {
     shown_files(&project.join(".claude"), &mut outs);
     shown_files(&world.session_dir(), &mut outs);
     let named = |part: &str| outs.iter().any(|(path, _)| path.contains(part));
-    for part in ["handoff.md", "CURRENT.md", "state.json", "handoff-state.json", "state.yaml", "auto-session.log", "manifest.json"] {
+    for part in [
+        "handoff.md",
+        "CURRENT.md",
+        "state.json",
+        "handoff-state.json",
+        "state.yaml",
+        "auto-session.log",
+        "manifest.json",
+    ] {
         assert!(named(part), "{part} is not among {:?}", outs.iter().map(|out| &out.0).collect::<Vec<_>>());
     }
     for request in world.api.requests().iter().filter(|request| request.session_id() != Some(old.as_str())) {
@@ -112,13 +135,20 @@ fn no_way_out_of_a_hand_over_shows_a_secret() {
     }
     // What is not known is repeated, with what was asked for.
     let output = world.hopty(&["handoff", "show", &key("asked")]);
-    outs.push(("an error".to_owned(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()));
+    outs.push((
+        "an error".to_owned(),
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned(),
+    ));
     world.leave(term);
 
     let leaks: Vec<String> = outs
         .iter()
         .flat_map(|(out, text)| {
-            PLACES.iter().chain(&["asked"]).filter(|place| text.contains(&key(place))).map(move |place| format!("{place} in {out}"))
+            PLACES
+                .iter()
+                .chain(&["asked"])
+                .filter(|place| text.contains(&key(place)))
+                .map(move |place| format!("{place} in {out}"))
         })
         .collect();
     assert!(leaks.is_empty(), "{leaks:#?}");

@@ -49,7 +49,8 @@ pub fn consumed(world: &World, n: usize) -> String {
 }
 
 pub fn json(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).unwrap()
+    serde_json::from_slice(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+        .unwrap()
 }
 
 /// The kinds of decisions so far.
@@ -59,13 +60,18 @@ pub fn kinds(world: &World) -> Vec<String> {
 
 /// The files directly below a directory.
 pub fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
-/// A file of a while ago: file times are as coarse as the kernel's tick, so one of this very moment counts as new.
+/// A file of a while ago: file times are as coarse as the kernel's tick, so one of this very moment counts as
+/// new.
 pub fn of_before(path: &Path) {
     let then = std::time::SystemTime::now() - std::time::Duration::from_secs(2);
     std::fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();

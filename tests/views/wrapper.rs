@@ -52,10 +52,15 @@ fn item_035_a_host_that_dies_takes_claude_with_it_and_stands_in_nobodys_way() {
     let world = world("");
     let (term, _) = talk(&world);
     let pid = claude(&world);
-    assert!(!world.claude_dir().join(".wrapper-pid").exists(), "no file has to say who watches: nothing can be stale");
+    assert!(
+        !world.claude_dir().join(".wrapper-pid").exists(),
+        "no file has to say who watches: nothing can be stale"
+    );
     kill(parent(pid), libc::SIGKILL);
     drop(term);
-    wait_for("Claude to end with its terminal", || (!Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
+    wait_for("Claude to end with its terminal", || {
+        (!Path::new(&format!("/proc/{pid}")).exists()).then_some(())
+    });
     let (term, _) = talk(&world);
     world.leave(term);
 }
@@ -67,9 +72,14 @@ fn item_037_the_stop_is_written_down_before_the_signal_and_no_kill_follows_a_goo
     hand_over(&world, 1);
     let journal = world.journal();
     let lines: Vec<&str> = journal.lines().collect();
-    let find =
-        |what: &str| lines.iter().position(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what}: {}", world.story()));
-    let (saved, term_at, ended) = (find("\"handoff.saved\""), find("{\"kind\":\"signal\",\"signal\":15"), find("\"run.ended\""));
+    let find = |what: &str| {
+        lines
+            .iter()
+            .position(|line| line.contains(what))
+            .unwrap_or_else(|| panic!("no {what}: {}", world.story()))
+    };
+    let (saved, term_at, ended) =
+        (find("\"handoff.saved\""), find("{\"kind\":\"signal\",\"signal\":15"), find("\"run.ended\""));
     assert!(saved < term_at && term_at < ended, "{saved} {term_at} {ended}");
     assert!(!journal.contains("\"stop.killed\""), "it ended within its grace");
     assert!(!world.claude_dir().join(".killed-by-monitor").exists());
@@ -77,12 +87,22 @@ fn item_037_the_stop_is_written_down_before_the_signal_and_no_kill_follows_a_goo
     // A program that reads the journal the moment the signal reaches it finds the reason there.
     let world = self::world("");
     let (journal, copy) = (world.session_dir().join("journal.jsonl"), world.root.path().join("copy"));
-    let trap = format!("trap 'cp {} {}; exit 0' TERM; touch ready; while :; do sleep 0.05; done", journal.display(), copy.display());
+    let trap = format!(
+        "trap 'cp {} {}; exit 0' TERM; touch ready; while :; do sleep 0.05; done",
+        journal.display(),
+        copy.display()
+    );
     world.ask(&["run", "--detached", "--name", "proj", "--", "sh", "-c", &trap]);
     wait_for("the trap", || world.project.join("ready").exists().then_some(()));
     world.ask(&["restart", "proj"]);
-    let found = wait_for("what the program found", || std::fs::read_to_string(&copy).ok().filter(|text| text.ends_with('\n')));
-    for line in ["\"kind\":\"restart.requested\"", "\"kind\":\"safe_point.reached\"", "{\"kind\":\"signal\",\"signal\":15"] {
+    let found = wait_for("what the program found", || {
+        std::fs::read_to_string(&copy).ok().filter(|text| text.ends_with('\n'))
+    });
+    for line in [
+        "\"kind\":\"restart.requested\"",
+        "\"kind\":\"safe_point.reached\"",
+        "{\"kind\":\"signal\",\"signal\":15",
+    ] {
         assert!(found.contains(line), "{line} was not written yet: {found}");
     }
     world.ask(&["stop", "--kill", "proj"]);
@@ -109,7 +129,8 @@ fn item_039_the_directory_of_a_signal_is_taken_only_if_it_is_there() {
     std::fs::write(&signal, format!("{conversation}:{}/gone\n", world.project.display())).unwrap();
     consumed(&world, 1);
     assert_eq!(world.status()["dir"], world.project.to_str().unwrap(), "one that is missing changes nothing");
-    let (strange, trusted) = (world.root.path().join("strange"), world.root.path().canonicalize().unwrap().join("trusted"));
+    let (strange, trusted) =
+        (world.root.path().join("strange"), world.root.path().canonicalize().unwrap().join("trusted"));
     for dir in [&strange, &trusted] {
         std::fs::create_dir(dir).unwrap();
     }
@@ -174,7 +195,10 @@ fn item_045_no_permission_is_skipped_that_the_person_did_not_skip() {
         String::from_utf8(line).unwrap().split('\0').map(str::to_owned).collect::<Vec<_>>()
     };
     let said = words(&world);
-    assert!(!said.iter().any(|word| word.contains("dangerously") || word.contains("bypass")), "never added (K18): {said:?}");
+    assert!(
+        !said.iter().any(|word| word.contains("dangerously") || word.contains("bypass")),
+        "never added (K18): {said:?}"
+    );
     if let Some(at) = said.iter().position(|word| word == "--permission-mode") {
         assert_eq!(said[at + 1], "default", "nothing wider than the person had");
     }
@@ -212,12 +236,15 @@ fn item_046_resume_flags_load_no_handoff_and_a_restart_always_does() {
     let (term, conversation) = talk(&world);
     world.leave(term);
     let made = world.ask(&["handoff", "create"]).trim().to_owned();
-    for flags in [&["--resume", conversation.as_str()][..], &["-r", &conversation], &["-c"], &["--continue"]] {
+    for flags in [&["--resume", conversation.as_str()][..], &["-r", &conversation], &["-c"], &["--continue"]]
+    {
         let before = world.api.requests_of(&conversation).len();
         let term = world.start(flags);
         term.wait_box();
         term.submit("Say hello again.");
-        let request = wait_for("the whole conversation", || world.api.requests_of(&conversation).into_iter().nth(before));
+        let request = wait_for("the whole conversation", || {
+            world.api.requests_of(&conversation).into_iter().nth(before)
+        });
         assert!(request.contains("Say hello to me.") && !request.contains("HANDOFF LOADED"), "{flags:?}");
         world.wait_state("idle");
         assert_eq!(world.ask(&["handoff", "id"]).trim(), made, "{flags:?}: nothing was loaded");
@@ -237,7 +264,11 @@ fn item_057_no_cooperation_of_claude_is_needed() {
     std::fs::write(below(&world, "CLAUDE.md"), "Build bridges.\n").unwrap();
     let (term, _) = talk(&world);
     hand_over(&world, 1);
-    assert_eq!(std::fs::read_to_string(below(&world, "CLAUDE.md")).unwrap(), "Build bridges.\n", "its protocol is not asked for");
+    assert_eq!(
+        std::fs::read_to_string(below(&world, "CLAUDE.md")).unwrap(),
+        "Build bridges.\n",
+        "its protocol is not asked for"
+    );
     world.leave(term);
 }
 
@@ -301,10 +332,15 @@ fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
     ] {
         rest = rest.split_once(line).unwrap_or_else(|| panic!("no {line:?} in {rest:?} of\n{log}")).1;
     }
-    let stamped = |line: &str| line.len() > 22 && line.starts_with('[') && line.as_bytes()[20] == b']' && line.as_bytes()[11] == b' ';
+    let stamped = |line: &str| {
+        line.len() > 22 && line.starts_with('[') && line.as_bytes()[20] == b']' && line.as_bytes()[11] == b' '
+    };
     assert!(log.lines().all(stamped), "{log}");
     let times: Vec<&str> = log.lines().map(|line| &line[1..20]).collect();
-    assert!(times.is_sorted() && before.as_str() <= times[0] && times[times.len() - 1] <= now().as_str(), "local time: {times:?}");
+    assert!(
+        times.is_sorted() && before.as_str() <= times[0] && times[times.len() - 1] <= now().as_str(),
+        "local time: {times:?}"
+    );
 }
 
 #[test]

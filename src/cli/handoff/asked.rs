@@ -1,4 +1,5 @@
-//! `hopty handoff snooze` and `dismiss`: what a person says who is asked before a hand-over, or who wants none yet.
+//! `hopty handoff snooze` and `dismiss`: what a person says who is asked before a hand-over, or who wants
+//! none yet.
 
 use serde_json::json;
 
@@ -17,7 +18,8 @@ pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Res
         (true, _) => say(format_args!("{done}"))?,
         (false, AskAnswer::Dismiss) => say(format_args!("{name} does not ask again in this conversation"))?,
         (false, _) => {
-            let snooze = done["snooze"].as_str().and_then(|span| span.parse::<Span>().ok()).unwrap_or_default();
+            let snooze =
+                done["snooze"].as_str().and_then(|span| span.parse::<Span>().ok()).unwrap_or_default();
             say(format_args!("{name} does not hand over automatically for {}", snooze.words()))?;
         }
     }

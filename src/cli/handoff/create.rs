@@ -43,8 +43,14 @@ struct HandoffSource {
 
 impl HandoffSource {
     fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, Failed> {
-        let mut source =
-            HandoffSource { transcript: None, conversation: None, dir: None, moved_to: None, session: None, facts: Facts::new() };
+        let mut source = HandoffSource {
+            transcript: None,
+            conversation: None,
+            dir: None,
+            moved_to: None,
+            session: None,
+            facts: Facts::new(),
+        };
         match given.map(Path::to_owned) {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
             None => match meant(&place.paths, None, Rule::Careful)? {
@@ -59,7 +65,8 @@ impl HandoffSource {
         }
         if let Some(path) = &source.transcript {
             let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-            let mut at = place::Place { conversation: source.conversation.or(stem), dir: source.dir, now: None };
+            let mut at =
+                place::Place { conversation: source.conversation.or(stem), dir: source.dir, now: None };
             let facts = &mut source.facts;
             let read = transcript::lines(path, |line| {
                 facts.feed(line);
@@ -78,12 +85,14 @@ impl HandoffSource {
 }
 
 pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, Failed> {
-    let kind = Kind::from_word(&options.kind)
-        .ok_or_else(|| Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash"))?;
+    let kind = Kind::from_word(&options.kind).ok_or_else(|| {
+        Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
+    })?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
     let source = HandoffSource::find(place, options.transcript.as_deref())?;
     let conversation = source.conversation.ok_or_else(|| {
-        Failed::new(1, "hopty cannot tell which conversation this is").hint("name its transcript with `--transcript PATH`")
+        Failed::new(1, "hopty cannot tell which conversation this is")
+            .hint("name its transcript with `--transcript PATH`")
     })?;
     let here = std::env::current_dir().unwrap_or_default();
     let dir = source.dir.map_or(here, PathBuf::from);
@@ -107,7 +116,11 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     capture.situation.window = status.map(|status| status.context.window).filter(|window| *window > 0);
     capture.situation.moved_to = source.moved_to;
     capture.summary = summary;
-    capture.git = crate::git::state::of_work(&dir, capture.situation.moved_to.as_deref(), Limits::of(&place.config.handoff));
+    capture.git = crate::git::state::of_work(
+        &dir,
+        capture.situation.moved_to.as_deref(),
+        Limits::of(&place.config.handoff),
+    );
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let channel = capture.origin.channel.clone();
@@ -118,8 +131,11 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
         pid: status.and_then(|status| u32::try_from(status.pid?).ok()).unwrap_or(capture.origin.pid),
         transcript: Some(PathBuf::from(&capture.origin.transcript)).filter(|path| path.is_absolute()),
     };
-    let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
-    for failed in layouts::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall()) {
+    let saved =
+        place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
+    for failed in
+        layouts::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall())
+    {
         note(format_args!("hopty: {failed}"));
     }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());
@@ -129,7 +145,8 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
             note(format_args!("hopty: the transcript could not be copied: {error}"));
         }
     }
-    let kept = status.and_then(limit).map(|until| place.store.postpone_expiry(&channel, Clock::wall(), until));
+    let kept =
+        status.and_then(limit).map(|until| place.store.postpone_expiry(&channel, Clock::wall(), until));
     if let Some(Err(error)) = &kept {
         note(format_args!("hopty: the handoff may expire during the usage limit: {error}"));
     }
@@ -144,7 +161,9 @@ fn limit(status: &SessionStatus) -> Option<WallTime> {
 
 /// The transcript that a record names.
 fn transcript_of(record: &Path) -> Option<PathBuf> {
-    let state: Value = serde_json::from_slice(&safe_file::read(&record.join("state.json"), FileRule::own(STATE_CAP)).ok()??).ok()?;
+    let state: Value =
+        serde_json::from_slice(&safe_file::read(&record.join("state.json"), FileRule::own(STATE_CAP)).ok()??)
+            .ok()?;
     let path = state["transcript_path"].as_str().filter(|path| !path.is_empty())?;
     Some(PathBuf::from(path))
 }
@@ -166,8 +185,11 @@ fn summary(from: &Path) -> Result<String, Failed> {
             .about(from.display())
             .hint("keep the summary short; put long text into files and name them"));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Failed::new(2, "the summary is not UTF-8").about(from.display()).hint("convert it to UTF-8, or leave it out"))
+    String::from_utf8(bytes).map_err(|_| {
+        Failed::new(2, "the summary is not UTF-8")
+            .about(from.display())
+            .hint("convert it to UTF-8, or leave it out")
+    })
 }
 
 /// The id that a handoff made now would have.
@@ -177,7 +199,8 @@ pub(super) fn new_id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
         Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),
     };
     let conversation: ConversationId = conversation.ok_or_else(|| {
-        Failed::new(1, "hopty cannot tell which conversation this is").hint("run this in a session or in its directory")
+        Failed::new(1, "hopty cannot tell which conversation this is")
+            .hint("run this in a session or in its directory")
     })?;
     let id = HandoffId::new(Clock::wall(), &conversation);
     answer(at.json, &json!({"id": id, "session_id": conversation}), id.as_str())

@@ -1,4 +1,5 @@
-//! What belongs to a handoff's source: which conversation this is, its file for scripts, and what was said last.
+//! What belongs to a handoff's source: which conversation this is, its file for scripts, and what was said
+//! last.
 
 use std::path::{Path, PathBuf};
 
@@ -26,17 +27,20 @@ struct Current {
 fn current(place: &HandoffPlace, which: Option<&str>) -> Result<Current, Failed> {
     let (id, path) = match meant(&place.paths, which, Rule::Careful) {
         Ok(Meant::Session(_, status)) => (status.conversation, status.transcript.map(PathBuf::from)),
-        Ok(Meant::Transcript(found)) => (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path)),
+        Ok(Meant::Transcript(found)) => {
+            (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path))
+        }
         Err(failed) if which.is_some() => return Err(failed),
         Err(failed) => return on_file(place).ok_or(failed),
     };
-    id.zip(path)
-        .map(|(id, transcript)| Current { id, transcript })
-        .ok_or_else(|| Failed::new(1, "its conversation has no transcript yet").hint("Claude writes it with the first prompt"))
+    id.zip(path).map(|(id, transcript)| Current { id, transcript }).ok_or_else(|| {
+        Failed::new(1, "its conversation has no transcript yet")
+            .hint("Claude writes it with the first prompt")
+    })
 }
 
-/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of another project
-/// does not count for this directory.
+/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of
+/// another project does not count for this directory.
 fn on_file(place: &HandoffPlace) -> Option<Current> {
     let bytes = atomic::read_own(&place.paths.current_session(), signals::MAX_BYTES as u64, 0o022).ok()??;
     let text = String::from_utf8(bytes).ok()?;
@@ -48,7 +52,8 @@ fn on_file(place: &HandoffPlace) -> Option<Current> {
 
 /// Whether Claude keeps the transcript for a directory that is neither this one nor above it.
 fn is_elsewhere(place: &HandoffPlace, transcript: &Path) -> bool {
-    let project = transcript.parent().filter(|dir| dir.parent() == Some(&place.paths.claude.join("projects")));
+    let project =
+        transcript.parent().filter(|dir| dir.parent() == Some(&place.paths.claude.join("projects")));
     let Some(project) = project.and_then(Path::file_name) else { return false };
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
     !here.ancestors().any(|dir| *project == *project_dir_name(&dir.to_string_lossy()))
@@ -58,14 +63,17 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     let file = place.paths.current_session();
     if options.clear {
         return match std::fs::remove_file(&file) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failed::new(125, e.to_string()).about(file.display())),
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Failed::new(125, e.to_string()).about(file.display()))
+            }
             _ => Ok(0),
         };
     }
     let found = current(place, options.which.as_deref())?;
     let line = current_session(&found.id, &found.transcript.display().to_string());
     if options.write {
-        atomic::write(&file, line.as_bytes()).map_err(|e| Failed::new(125, e.to_string()).hint("nothing was changed"))?;
+        atomic::write(&file, line.as_bytes())
+            .map_err(|e| Failed::new(125, e.to_string()).hint("nothing was changed"))?;
     }
     let path = found.transcript.to_string_lossy();
     let shown = match (options.id, options.transcript) {

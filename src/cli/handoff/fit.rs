@@ -16,11 +16,18 @@ pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, Fail
     if options.json {
         let needed = u128::from(options.tokens) * 12 / 10;
         let needed = u64::try_from(needed).unwrap_or(u64::MAX);
-        say(format_args!("{}", json!({"fits": fits, "remaining": remaining, "estimated": options.tokens, "needed": needed})))?;
+        say(format_args!(
+            "{}",
+            json!({"fits": fits, "remaining": remaining, "estimated": options.tokens, "needed": needed})
+        ))?;
     } else if let Some(phase) = &options.phase {
         let phase = visible(phase);
         say(format_args!("Checking if Phase {phase} fits..."))?;
-        say(format_args!("Estimated: {} tokens, Available: {}", thousands(options.tokens), thousands(remaining)))?;
+        say(format_args!(
+            "Estimated: {} tokens, Available: {}",
+            thousands(options.tokens),
+            thousands(remaining)
+        ))?;
         say(format_args!("{}", if fits { "Continuing..." } else { "It does not fit: hand over first." }))?;
     } else {
         say(format_args!("{}", if fits { "fits" } else { "does not fit" }))?;

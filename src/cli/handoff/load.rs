@@ -18,21 +18,29 @@ use crate::sys::process::{self, Stat};
 /// How many processes above this one are looked at.
 const GENERATIONS: usize = 16;
 
-/// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes. The handoff is
-/// consumed only when the conversation has answered, which its host notices.
+/// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes.
+/// The handoff is consumed only when the conversation has answered, which its host notices.
 pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Failed> {
     let id = place.find(&options.which)?;
     super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
-    let started = process::start_ticks(holder)
-        .ok_or_else(|| Failed::new(2, "no such process").about(holder).hint("`--pid` takes the process that holds the claim"))?;
-    let conversation = match (&options.session, std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())) {
-        (Some(id), _) => id.clone(),
-        (None, Some(id)) => id,
-        (None, None) => new_conversation()?,
+    let started = process::start_ticks(holder).ok_or_else(|| {
+        Failed::new(2, "no such process").about(holder).hint("`--pid` takes the process that holds the claim")
+    })?;
+    let conversation =
+        match (&options.session, std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok()))
+        {
+            (Some(id), _) => id.clone(),
+            (None, Some(id)) => id,
+            (None, None) => new_conversation()?,
+        };
+    let claim = Claim {
+        by_pid: holder,
+        by_start: started,
+        session_id: conversation.clone(),
+        at: Clock::wall(),
+        other: Default::default(),
     };
-    let claim =
-        Claim { by_pid: holder, by_start: started, session_id: conversation.clone(), at: Clock::wall(), other: Default::default() };
     let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
     place.tell_foreign(&loaded.entry);
     let dir = std::env::current_dir().unwrap_or_default();
@@ -43,21 +51,26 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
         return Err(Failed::new(4, said.join(" ")).about(&id).hint(hint));
     }
     if !said.is_empty() {
-        said.iter().map(String::as_str).chain([ADVICE]).for_each(|line| note(format_args!("hopty: {}", visible(line))));
+        said.iter()
+            .map(String::as_str)
+            .chain([ADVICE])
+            .for_each(|line| note(format_args!("hopty: {}", visible(line))));
     }
     let (text, _) = loaded.brief(&said, place.budget());
-    let value =
-        json!({"id": id, "channel": loaded.channel, "session_id": conversation, "document": loaded.document_path, "frame": text});
+    let value = json!({"id": id, "channel": loaded.channel, "session_id": conversation, "document": loaded.document_path, "frame": text});
     answer(options.which.at.json, &value, text.trim_end_matches('\n'))
 }
 
-/// Who holds the claim when nobody is named: the session's host or the Claude that this command runs below, which outlive
-/// the command and its shell, else who called it.
+/// Who holds the claim when nobody is named: the session's host or the Claude that this command runs below,
+/// which outlive the command and its shell, else who called it.
 fn holder(place: &HandoffPlace) -> u32 {
     let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
     let caller = nix::unistd::getppid().as_raw();
     let mut above = std::iter::successors(Some(caller), |pid| parent(*pid)).take(GENERATIONS);
-    let claude = || above.find(|pid| place.paths.claude_session(*pid).is_file() || comm(*pid).as_deref() == Some("claude"));
+    let claude = || {
+        above
+            .find(|pid| place.paths.claude_session(*pid).is_file() || comm(*pid).as_deref() == Some("claude"))
+    };
     u32::try_from(host.or_else(claude).unwrap_or(caller)).unwrap_or(0)
 }
 
@@ -70,7 +83,10 @@ fn comm(pid: i32) -> Option<String> {
 }
 
 fn new_conversation() -> Result<ConversationId, Failed> {
-    uuid::Uuid::new_v4().to_string().parse().map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
+    uuid::Uuid::new_v4()
+        .to_string()
+        .parse()
+        .map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
 }
 
 /// Puts a handoff aside. One that somebody is loading is left to them.
@@ -85,5 +101,9 @@ pub(super) fn clear(place: &HandoffPlace, which: &Which) -> Result<u8, Failed> {
     }
     place.store.clear(&id).map_err(store_failed)?;
     let cleared = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
-    answer(which.at.json, &cleared.map(|(_, entry)| object(&entry)).unwrap_or_default(), &format!("discarded {id}"))
+    answer(
+        which.at.json,
+        &cleared.map(|(_, entry)| object(&entry)).unwrap_or_default(),
+        &format!("discarded {id}"),
+    )
 }

@@ -1,6 +1,7 @@
 //! `hopty handoff`: the store of handoffs for people, scripts, hooks and Claude's own Bash tool.
 //!
-//! It works on the files alone; a session is asked only for what it knows better: its conversation, its channel.
+//! It works on the files alone; a session is asked only for what it knows better: its conversation, its
+//! channel.
 
 pub(super) mod args;
 mod asked;
@@ -74,7 +75,8 @@ impl HandoffPlace {
         Ok(HandoffPlace { paths, config, session, store })
     }
 
-    /// The channel that is meant: the one that is named, else that of the session, else that of this directory.
+    /// The channel that is meant: the one that is named, else that of the session, else that of this
+    /// directory.
     fn channel(&self, at: &Where) -> Channel {
         at.channel.clone().unwrap_or_else(|| channel_of(&self.paths, &self.dir()))
     }
@@ -98,7 +100,9 @@ impl HandoffPlace {
         let Some(word) = &which.id else { return self.waiting(&which.at).map(|entry| entry.id) };
         let known = self.store.list(which.at.channel.as_ref()).map_err(store_failed)?;
         pick(word, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
-            NotPicked::BadId(bad) => Failed::new(2, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080"),
+            NotPicked::BadId(bad) => {
+                Failed::new(2, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080")
+            }
             NotPicked::Unknown(_) => not_there(why.to_string()),
             NotPicked::Several(ref ids) => {
                 let names: Vec<&str> = ids.iter().map(HandoffId::as_str).collect();
@@ -112,14 +116,21 @@ impl HandoffPlace {
         let channel = self.channel(at);
         settle(&self.paths, &self.store, Some(&channel));
         let (dir, now) = (self.dir(), Clock::wall());
-        let pending = self.store.pending(&channel, self.session.as_ref(), scope(at), &dir, now).map_err(store_failed)?;
+        let pending = self
+            .store
+            .pending(&channel, self.session.as_ref(), scope(at), &dir, now)
+            .map_err(store_failed)?;
         pending.ok_or_else(|| not_there(self.store.none_waits(&channel, &dir, now)))
     }
 
     /// Tells whose a handoff is that belongs to another project than this.
     fn tell_foreign(&self, entry: &Entry) {
         if *entry.project() != *project_of(&self.dir()).to_string_lossy() {
-            note(format_args!("hopty: {} belongs to another project: {}", entry.id, visible(entry.project())));
+            note(format_args!(
+                "hopty: {} belongs to another project: {}",
+                entry.id,
+                visible(entry.project())
+            ));
         }
     }
 
@@ -133,10 +144,15 @@ impl HandoffPlace {
 
 /// A channel that was named stands for all of its projects, but for the one that unrelated directories share.
 fn scope(at: &Where) -> Scope {
-    if at.channel.as_ref().is_some_and(|channel| *channel != Channel::global()) { Scope::Channel } else { Scope::Project }
+    if at.channel.as_ref().is_some_and(|channel| *channel != Channel::global()) {
+        Scope::Channel
+    } else {
+        Scope::Project
+    }
 }
 
-/// The channel of a directory, by the person's registry; `global` where that cannot be used, as the host has it.
+/// The channel of a directory, by the person's registry; `global` where that cannot be used, as the host has
+/// it.
 pub(super) fn channel_of(paths: &Paths, dir: &Path) -> Channel {
     registry::channel_of(&paths.claude, dir).unwrap_or_else(|error| {
         note(format_args!("hopty: {}; using channel global", visible(&error.to_string())));
@@ -168,8 +184,8 @@ fn store_failed(error: StoreError) -> Failed {
     }
 }
 
-/// An entry in the form of `docs/HANDOFF.md` with its present status: one that was not loaded in time is expired even before
-/// the manifest says so.
+/// An entry in the form of `docs/HANDOFF.md` with its present status: one that was not loaded in time is
+/// expired even before the manifest says so.
 fn object(entry: &Entry) -> Value {
     let mut entry = entry.clone();
     if entry.status == Status::Active && !entry.is_pending(Clock::wall()) {

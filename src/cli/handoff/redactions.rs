@@ -1,5 +1,5 @@
-//! `hopty handoff show --redactions`: what was hidden in a handoff's document, and what looks like a secret in its raw
-//! copies and is hidden wherever their text is shown. The secrets themselves are not printed.
+//! `hopty handoff show --redactions`: what was hidden in a handoff's document, and what looks like a secret
+//! in its raw copies and is hidden wherever their text is shown. The secrets themselves are not printed.
 
 use std::io::Read;
 
@@ -35,7 +35,8 @@ pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) ->
         if file.ends_with(".gz") { each_line(copy, file, &mut all) } else { whole(copy, file, &mut all) }
     }
     if as_json {
-        let list = all.iter().map(|h| json!({"file": h.file, "line": h.line, "kind": h.kind, "around": h.around}));
+        let list =
+            all.iter().map(|h| json!({"file": h.file, "line": h.line, "kind": h.kind, "around": h.around}));
         say(format_args!("{}", Value::Array(list.collect())))?;
         return Ok(0);
     }
@@ -84,9 +85,18 @@ fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<Hidden>) {
     let redacted = redact(text);
     let lines: Vec<&str> = redacted.split('\n').collect();
     for place in places.into_iter().take(LISTED.saturating_sub(all.len())) {
-        let (before, after) = lines.get(place.line - 1).and_then(|line| line.split_at_checked(place.column - 1)).unwrap_or_default();
-        let before: String = before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
+        let (before, after) = lines
+            .get(place.line - 1)
+            .and_then(|line| line.split_at_checked(place.column - 1))
+            .unwrap_or_default();
+        let before: String =
+            before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
         let after: String = after.chars().take(2 * AROUND).collect();
-        all.push(Hidden { file, line: above + place.line, kind: place.kind.word(), around: safe_line(&(before + &after)) });
+        all.push(Hidden {
+            file,
+            line: above + place.line,
+            kind: place.kind.word(),
+            around: safe_line(&(before + &after)),
+        });
     }
 }

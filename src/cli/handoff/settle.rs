@@ -1,5 +1,5 @@
-//! Settles handoffs that a script loaded. Nobody watches their conversations, so the next read of the store looks for an answer
-//! of the conversation that holds the claim, and marks the handoff consumed.
+//! Settles handoffs that a script loaded. Nobody watches their conversations, so the next read of the store
+//! looks for an answer of the conversation that holds the claim, and marks the handoff consumed.
 
 use std::path::Path;
 
@@ -15,11 +15,14 @@ use crate::sys::clock::Clock;
 /// How much of the end of a transcript is looked at, in bytes.
 const LOOKED_AT: u64 = 8 << 20;
 
-/// Marks what was consumed meanwhile in a channel, or in all. A session's host does that for its own conversations.
+/// Marks what was consumed meanwhile in a channel, or in all. A session's host does that for its own
+/// conversations.
 pub(in crate::cli) fn settle(paths: &Paths, store: &Store, channel: Option<&Channel>) {
     let now = Clock::wall();
     let Ok(known) = store.list(channel) else { return };
-    let loaded = known.into_iter().filter_map(|(_, entry)| Some((entry.claim.clone().filter(|_| entry.is_pending(now))?, entry)));
+    let loaded = known
+        .into_iter()
+        .filter_map(|(_, entry)| Some((entry.claim.clone().filter(|_| entry.is_pending(now))?, entry)));
     let mut hosts: Option<Vec<u32>> = None;
     for (claim, entry) in loaded {
         let hosts = hosts.get_or_insert_with(|| hosts_of(paths));
@@ -35,10 +38,14 @@ fn hosts_of(paths: &Paths) -> Vec<u32> {
     all.filter_map(|(name, _)| u32::try_from(session::host_of(&paths.session(&name))?).ok()).collect()
 }
 
-/// Whether the conversation of a claim has an answer that is younger than the claim. A claim that a host took for itself
-/// and did not use is no loading.
+/// Whether the conversation of a claim has an answer that is younger than the claim. A claim that a host took
+/// for itself and did not use is no loading.
 fn has_answered(paths: &Paths, claim: &Claim, entry: &Entry) -> bool {
-    let Some(path) = paths.find_transcript(&claim.session_id).filter(|_| claim.by_pid != entry.created_by_pid) else { return false };
+    let Some(path) =
+        paths.find_transcript(&claim.session_id).filter(|_| claim.by_pid != entry.created_by_pid)
+    else {
+        return false;
+    };
     answer_since(&path, claim.at)
 }
 

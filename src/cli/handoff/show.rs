@@ -14,7 +14,8 @@ use crate::fs::project::project_of;
 use crate::fs::store::Scope;
 use crate::sys::clock::Clock;
 
-/// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is over.
+/// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is
+/// over.
 fn meant(place: &HandoffPlace, which: &Which) -> Result<HandoffId, Failed> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),
@@ -30,7 +31,8 @@ fn meant(place: &HandoffPlace, which: &Which) -> Result<HandoffId, Failed> {
 /// Whether an entry of the channel is meant where none is named.
 fn is_meant(entry: &Entry, at: &Where, dir: &Path) -> bool {
     // What is over has no project in files of older versions.
-    let project = entry.project.clone().map_or_else(|| project_of(Path::new(&entry.working_dir)), PathBuf::from);
+    let project =
+        entry.project.clone().map_or_else(|| project_of(Path::new(&entry.working_dir)), PathBuf::from);
     scope(at) == Scope::Channel || project == project_of(dir)
 }
 
@@ -64,19 +66,24 @@ pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Fa
         match channel {
             Some(channel) if !all => {
                 let none = visible(&place.store.none_waits(&channel, &dir, now));
-                note(format_args!("{none}; `hopty handoff list --all` includes finished ones and other channels and projects"));
+                note(format_args!(
+                    "{none}; `hopty handoff list --all` includes finished ones and other channels and projects"
+                ));
             }
             Some(channel) => note(format_args!("there is no handoff in channel {channel}")),
             None => note(format_args!("there is no handoff")),
         }
         return Ok(0);
     }
-    let mut rows =
-        vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }].map(str::to_owned)];
+    let mut rows = vec![
+        ["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }]
+            .map(str::to_owned),
+    ];
     for (channel, entry) in &found {
         let object = object(entry);
         let held = entry.held(now, crate::sys::process::is_alive).is_some() && entry.is_pending(now);
-        let status = if held { "loading".to_owned() } else { visible(object["status"].as_str().unwrap_or_default()) };
+        let status =
+            if held { "loading".to_owned() } else { visible(object["status"].as_str().unwrap_or_default()) };
         rows.push([
             entry.id.to_string(),
             status,
@@ -113,7 +120,11 @@ pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<
     let dir = place.store.record_dir(&id);
     let document = dir.join("handoff.md");
     let shown = if record { &dir } else { &document };
-    answer(which.at.json, &json!({"id": id, "record": dir, "document": document}), &visible(&shown.to_string_lossy()))
+    answer(
+        which.at.json,
+        &json!({"id": id, "record": dir, "document": document}),
+        &visible(&shown.to_string_lossy()),
+    )
 }
 
 pub(super) fn id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {

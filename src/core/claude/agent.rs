@@ -1,9 +1,10 @@
 //! What of an agent's file may run code: the front matter, where it may bring hooks or servers.
 //!
-//! It is not parsed. What cannot hold either of the two keys, however it is written, is passed over; everything else counts whole.
+//! It is not parsed. What cannot hold either of the two keys, however it is written, is passed over;
+//! everything else counts whole.
 
-/// The front matter of an agent's file: up to a line of three dashes alone, or all of it where there is no such line. Claude may
-/// see the end earlier. `None` where the file begins with something else.
+/// The front matter of an agent's file: up to a line of three dashes alone, or all of it where there is no
+/// such line. Claude may see the end earlier. `None` where the file begins with something else.
 #[must_use]
 pub fn front_matter(text: &str) -> Option<&str> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -18,11 +19,13 @@ pub fn front_matter(text: &str) -> Option<&str> {
     Some(inner)
 }
 
-/// Whether front matter may have hooks or servers: it has the key, or a character by which YAML writes or repeats one in another way.
+/// Whether front matter may have hooks or servers: it has the key, or a character by which YAML writes or
+/// repeats one in another way.
 #[must_use]
 pub fn may_run_code(front: &str) -> bool {
     let lower = front.to_ascii_lowercase();
-    ["hooks", "mcpservers"].iter().any(|key| lower.contains(key)) || front.contains(['\\', '{', '&', '*', '!', '?'])
+    ["hooks", "mcpservers"].iter().any(|key| lower.contains(key))
+        || front.contains(['\\', '{', '&', '*', '!', '?'])
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! A prompt that a person submits in an old conversation and that begins a fresh one: whether, and how, the fresh one can be given
-//! exactly what was submitted.
+//! A prompt that a person submits in an old conversation and that begins a fresh one: whether, and how, the
+//! fresh one can be given exactly what was submitted.
 //!
-//! Claude puts `<pasted_content>` round a paste of more than 800 characters or three lines, as if the person had copied it from
-//! somewhere. The first prompt as an argument is not wrapped, whatever its length (exact up to 108,000 bytes with 6,000 lines,
-//! behind `--` also with a dash in front; measured on 2.1.331). What came as a paste cannot be given again: in an argument Claude
-//! escapes the tags of `<pasted_content>` (measured). Pictures are not in the text at all.
+//! Claude puts `<pasted_content>` round a paste of more than 800 characters or three lines, as if the person
+//! had copied it from somewhere. The first prompt as an argument is not wrapped, whatever its length (exact
+//! up to 108,000 bytes with 6,000 lines, behind `--` also with a dash in front; measured on 2.1.331). What
+//! came as a paste cannot be given again: in an argument Claude escapes the tags of `<pasted_content>`
+//! (measured). Pictures are not in the text at all.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,8 @@ pub enum Way {
     Argument,
 }
 
-/// How `prompt`, as a UserPromptSubmit hook tells it, is given to a fresh conversation; `None` when that would not be exact, or
-/// when it is a slash command, which belongs to the conversation it was typed in.
+/// How `prompt`, as a UserPromptSubmit hook tells it, is given to a fresh conversation; `None` when that
+/// would not be exact, or when it is a slash command, which belongs to the conversation it was typed in.
 #[must_use]
 pub fn way(prompt: &str) -> Option<Way> {
     if prompt.trim().is_empty() || NOT_TEXT.iter().any(|mark| prompt.contains(mark)) || is_command(prompt) {
@@ -133,6 +134,8 @@ mod tests {
     #[test]
     fn it_is_known_again() {
         let carried = Carried::new("  make it\n green ");
-        assert!(carried.is("make it\n green") && !carried.is("make it") && carried.text() == "  make it\n green ");
+        assert!(
+            carried.is("make it\n green") && !carried.is("make it") && carried.text() == "  make it\n green "
+        );
     }
 }

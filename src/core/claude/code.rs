@@ -1,10 +1,10 @@
 //! Which parts of Claude's settings run code, and what of that changed between two moments.
 //!
-//! What it does: makes a [`CodeDigest`] of the parts that run code, so that each changed key can be named (else a tool could
-//! plant a hook and have a restart run it); gives the texts in which scripts may be named.
+//! What it does: makes a [`CodeDigest`] of the parts that run code, so that each changed key can be named
+//! (else a tool could plant a hook and have a restart run it); gives the texts in which scripts may be named.
 //!
-//! What it does not do: it reads no file, follows no path, and runs nothing. Rules of permission are not part of the digest, since
-//! each "always allow" adds one; the mode that Claude begins in is.
+//! What it does not do: it reads no file, follows no path, and runs nothing. Rules of permission are not part
+//! of the digest, since each "always allow" adds one; the mode that Claude begins in is.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,13 @@ const MAX_KEY: usize = 80;
 pub enum Role<'a> {
     /// `settings.json` or `settings.local.json` of any scope, or a `--settings` text.
     Settings,
-    /// `.mcp.json`, or an `--mcp-config`: all of it starts servers. So does a file of a plugin, or hooks of one.
+    /// `.mcp.json`, or an `--mcp-config`: all of it starts servers. So does a file of a plugin, or hooks of
+    /// one.
     Mcp,
     /// `.claude.json`, Claude's own state: its servers, or those of a project.
     State {
-        /// The directories whose records count for the project, its own first, as the file writes them; none for what counts everywhere.
+        /// The directories whose records count for the project, its own first, as the file writes them; none
+        /// for what counts everywhere.
         projects: &'a [String],
     },
 }
@@ -44,8 +46,8 @@ pub struct SettingsFile<'a> {
     pub text: &'a str,
 }
 
-/// The state of everything in the settings that runs code: for each key a SHA-256, never the value (it may be a secret), or nothing
-/// where it is not known.
+/// The state of everything in the settings that runs code: for each key a SHA-256, never the value (it may be
+/// a secret), or nothing where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CodeDigest(BTreeMap<String, String>);
@@ -79,7 +81,8 @@ impl CodeDigest {
     pub fn of(files: &[SettingsFile<'_>]) -> Self {
         let mut keys = BTreeMap::new();
         for file in files {
-            let mut add = |key: &str, value: &str| keys.insert(format!("{}: {}", file.name, shown(key)), sha(value));
+            let mut add =
+                |key: &str, value: &str| keys.insert(format!("{}: {}", file.name, shown(key)), sha(value));
             let Some(value) = parse(file.text) else {
                 if !file.text.trim().is_empty() {
                     add("(not valid JSON)", file.text);
@@ -91,7 +94,11 @@ impl CodeDigest {
                     for (key, value) in parts.iter().filter(|(key, value)| runs_code(key) && !empty(value)) {
                         add(key, &canonical(value));
                     }
-                    if let Some(mode) = parts.get("permissions").and_then(|of| of.get("defaultMode")).filter(|mode| !empty(mode)) {
+                    if let Some(mode) = parts
+                        .get("permissions")
+                        .and_then(|of| of.get("defaultMode"))
+                        .filter(|mode| !empty(mode))
+                    {
                         add("permissions.defaultMode", &canonical(mode));
                     }
                 }
@@ -114,7 +121,8 @@ impl CodeDigest {
         CodeDigest(keys)
     }
 
-    /// Adds a file that is compared as a whole: a script, or one that cannot be read and is known by its `content` alone.
+    /// Adds a file that is compared as a whole: a script, or one that cannot be read and is known by its
+    /// `content` alone.
     pub fn add(&mut self, name: &str, content: &[u8]) {
         self.0.insert(shown(name), sha_of(content));
     }
@@ -142,7 +150,8 @@ impl CodeDigest {
         sha(&lines)
     }
 
-    /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that runs code changed.
+    /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that
+    /// runs code changed.
     #[must_use]
     pub fn changes(&self, later: &CodeDigest) -> Vec<(String, Change)> {
         let mut changes = Vec::new();
@@ -160,14 +169,19 @@ impl CodeDigest {
     }
 }
 
-/// A key as it is shown to people. One that a file made long or unprintable is cut and told apart by its digest.
+/// A key as it is shown to people. One that a file made long or unprintable is cut and told apart by its
+/// digest.
 fn shown(key: &str) -> String {
     let plain = safe_line(key);
-    if plain == key && key.len() <= MAX_KEY { plain } else { format!("{} ({})", cut_chars(&plain, MAX_KEY), &sha(key)[..8]) }
+    if plain == key && key.len() <= MAX_KEY {
+        plain
+    } else {
+        format!("{} ({})", cut_chars(&plain, MAX_KEY), &sha(key)[..8])
+    }
 }
 
-/// Whether a settings key makes Claude run something or changes what is run. Named keys first; then whole families by
-/// their name, so that a key of a newer Claude is seen too.
+/// Whether a settings key makes Claude run something or changes what is run. Named keys first; then whole
+/// families by their name, so that a key of a newer Claude is seen too.
 fn runs_code(key: &str) -> bool {
     const NAMED: [&str; 7] = [
         "env",
@@ -179,8 +193,19 @@ fn runs_code(key: &str) -> bool {
         "agent",
         "additionalDirectoryConfigRoots",
     ];
-    const FAMILIES: [&str; 11] =
-        ["hook", "statusline", "helper", "mcp", "plugin", "marketplace", "command", "lspserver", "wrapper", "sandbox", "shell"];
+    const FAMILIES: [&str; 11] = [
+        "hook",
+        "statusline",
+        "helper",
+        "mcp",
+        "plugin",
+        "marketplace",
+        "command",
+        "lspserver",
+        "wrapper",
+        "sandbox",
+        "shell",
+    ];
     let lower = key.to_ascii_lowercase();
     NAMED.contains(&key) || FAMILIES.iter().any(|family| lower.contains(family))
 }
@@ -205,8 +230,10 @@ fn canonical(value: &Value) -> String {
     match value {
         Value::Object(parts) => {
             let sorted: BTreeMap<&String, &Value> = parts.iter().collect();
-            let pairs: Vec<String> =
-                sorted.into_iter().map(|(k, v)| format!("{}:{}", Value::from(k.as_str()), canonical(v))).collect();
+            let pairs: Vec<String> = sorted
+                .into_iter()
+                .map(|(k, v)| format!("{}:{}", Value::from(k.as_str()), canonical(v)))
+                .collect();
             format!("{{{}}}", pairs.join(","))
         }
         Value::Array(list) => format!("[{}]", list.iter().map(canonical).collect::<Vec<_>>().join(",")),
@@ -222,8 +249,8 @@ fn sha_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What counts in Claude's own state, where Claude writes notes about plugins and costs at every start: servers, those that were
-/// approved, and variables.
+/// What counts in Claude's own state, where Claude writes notes about plugins and costs at every start:
+/// servers, those that were approved, and variables.
 fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)> {
     const HERE: [&str; 6] = [
         "mcpServers",
@@ -238,7 +265,9 @@ fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)>
     let top = everywhere.iter().filter_map(|key| Some(((*key).to_owned(), value.get(*key)?)));
     let of_projects = projects.iter().enumerate().flat_map(|(number, project)| {
         let record = value.get("projects").and_then(|all| all.get(project));
-        let named = move |key: &str| if number == 0 { format!("project {key}") } else { format!("{key} of {project}") };
+        let named = move |key: &str| {
+            if number == 0 { format!("project {key}") } else { format!("{key} of {project}") }
+        };
         HERE.into_iter().filter_map(move |key| Some((named(key), record?.get(key)?)))
     });
     top.chain(of_projects).filter(|(_, value)| !empty(value)).collect()
@@ -252,7 +281,9 @@ pub fn code_texts(role: Role<'_>, text: &str) -> Vec<String> {
         (Role::Settings, Some(Value::Object(parts))) => {
             parts.iter().filter(|(key, _)| runs_code(key)).for_each(|(_, value)| collect(value, &mut texts));
         }
-        (Role::State { .. }, Some(value)) => state_parts(role, &value).iter().for_each(|(_, value)| collect(value, &mut texts)),
+        (Role::State { .. }, Some(value)) => {
+            state_parts(role, &value).iter().for_each(|(_, value)| collect(value, &mut texts))
+        }
         (Role::Mcp, Some(value)) => collect(&value, &mut texts),
         _ => {}
     }
@@ -280,7 +311,11 @@ mod tests {
     }
 
     fn changes(before: &str, after: &str) -> Vec<String> {
-        settings(before).changes(&settings(after)).into_iter().map(|(key, what)| format!("{key} {}", what.word())).collect()
+        settings(before)
+            .changes(&settings(after))
+            .into_iter()
+            .map(|(key, what)| format!("{key} {}", what.word()))
+            .collect()
     }
 
     #[test]
@@ -328,7 +363,9 @@ mod tests {
 
     #[test]
     fn an_empty_value_is_as_good_as_none() {
-        assert!(changes("{}", r#"{"hooks":{},"env":{},"mcpServers":null,"enabledMcpjsonServers":[]}"#).is_empty());
+        assert!(
+            changes("{}", r#"{"hooks":{},"env":{},"mcpServers":null,"enabledMcpjsonServers":[]}"#).is_empty()
+        );
         assert!(changes("", "{}").is_empty());
     }
 
@@ -349,11 +386,22 @@ mod tests {
             )
         };
         let of = |text: &str| {
-            CodeDigest::of(&[SettingsFile { name: ".claude.json", role: Role::State { projects: &["/w".to_owned()] }, text }])
+            CodeDigest::of(&[SettingsFile {
+                name: ".claude.json",
+                role: Role::State { projects: &["/w".to_owned()] },
+                text,
+            }])
         };
-        assert_eq!(of(&state("{}", 1)), of(&state("{}", 2)), "counters and other projects do not hold a restart");
+        assert_eq!(
+            of(&state("{}", 1)),
+            of(&state("{}", 2)),
+            "counters and other projects do not hold a restart"
+        );
         let later = of(&state(r#"{"x":{"command":"sh"}}"#, 1));
-        assert_eq!(of(&state("{}", 1)).changes(&later), [(".claude.json: project mcpServers".to_owned(), Change::Added)]);
+        assert_eq!(
+            of(&state("{}", 1)).changes(&later),
+            [(".claude.json: project mcpServers".to_owned(), Change::Added)]
+        );
         let mcp = |text: &str| CodeDigest::of(&[SettingsFile { name: ".mcp.json", role: Role::Mcp, text }]);
         assert_eq!(mcp("{}").changes(&mcp(r#"{"mcpServers":{"x":{}}}"#)).len(), 1);
     }
@@ -361,10 +409,19 @@ mod tests {
     #[test]
     fn a_refusal_of_a_server_that_is_taken_back_is_seen() {
         let of = |refused: &str| {
-            let text = format!(r#"{{"projects":{{"/w":{{"enableAllProjectMcpServers":true,"disabledMcpjsonServers":{refused}}}}}}}"#);
-            CodeDigest::of(&[SettingsFile { name: "s", role: Role::State { projects: &["/w".to_owned()] }, text: &text }])
+            let text = format!(
+                r#"{{"projects":{{"/w":{{"enableAllProjectMcpServers":true,"disabledMcpjsonServers":{refused}}}}}}}"#
+            );
+            CodeDigest::of(&[SettingsFile {
+                name: "s",
+                role: Role::State { projects: &["/w".to_owned()] },
+                text: &text,
+            }])
         };
-        assert_eq!(of(r#"["x"]"#).changes(&of("[]")), [("s: project disabledMcpjsonServers".to_owned(), Change::Removed)]);
+        assert_eq!(
+            of(r#"["x"]"#).changes(&of("[]")),
+            [("s: project disabledMcpjsonServers".to_owned(), Change::Removed)]
+        );
         assert_eq!(of("[]"), of("null"), "Claude writes an empty list by itself");
     }
 

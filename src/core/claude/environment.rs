@@ -3,8 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// What a Claude sets for its children and what would change the behaviour of a Claude that inherits it; with the second
-/// one inherited, no transcript is written.
+/// What a Claude sets for its children and what would change the behaviour of a Claude that inherits it; with
+/// the second one inherited, no transcript is written.
 pub const REMOVED: [&str; 16] = [
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -43,9 +43,14 @@ pub struct Additions {
 
 /// The child's environment, from the host's own.
 #[must_use]
-pub fn of_child(own: impl IntoIterator<Item = (OsString, OsString)>, add: &Additions) -> Vec<(OsString, OsString)> {
-    let mut env: Vec<(OsString, OsString)> =
-        own.into_iter().filter(|(name, _)| !REMOVED.iter().any(|removed| name == OsStr::new(removed))).collect();
+pub fn of_child(
+    own: impl IntoIterator<Item = (OsString, OsString)>,
+    add: &Additions,
+) -> Vec<(OsString, OsString)> {
+    let mut env: Vec<(OsString, OsString)> = own
+        .into_iter()
+        .filter(|(name, _)| !REMOVED.iter().any(|removed| name == OsStr::new(removed)))
+        .collect();
     let mut set = |name: &str, value: OsString, keep: bool| {
         let at = env.iter().position(|(n, _)| n == OsStr::new(name));
         match at {
@@ -78,11 +83,25 @@ mod tests {
 
     #[test]
     fn exactly_the_named_variables_are_removed_and_the_rest_is_the_persons() {
-        let mut before =
-            own(&[("PATH", "/bin"), ("CLAUDE_CONFIG_DIR", "/c"), ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "5"), ("HOPTY_RUN", "9")]);
+        let mut before = own(&[
+            ("PATH", "/bin"),
+            ("CLAUDE_CONFIG_DIR", "/c"),
+            ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "5"),
+            ("HOPTY_RUN", "9"),
+        ]);
         before.extend(own(&REMOVED.map(|name| (name, "x"))));
-        let add = Additions { session: "s".into(), socket: "/x".into(), run: 1, depth: 1, claude: true, ..Additions::default() };
-        let names: Vec<String> = of_child(before, &add).into_iter().map(|(n, v)| format!("{}={}", n.display(), v.display())).collect();
+        let add = Additions {
+            session: "s".into(),
+            socket: "/x".into(),
+            run: 1,
+            depth: 1,
+            claude: true,
+            ..Additions::default()
+        };
+        let names: Vec<String> = of_child(before, &add)
+            .into_iter()
+            .map(|(n, v)| format!("{}={}", n.display(), v.display()))
+            .collect();
         assert_eq!(
             names,
             [

@@ -1,8 +1,9 @@
-//! What a transcript adds up to: the fill of the window, and everything that a handoff says without asking a model.
+//! What a transcript adds up to: the fill of the window, and everything that a handoff says without asking a
+//! model.
 //!
-//! [`Facts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds, and a line costs no
-//! more than reading it (`reduce` says how a line changes it). It decides nothing: levels, safe points and texts are
-//! made elsewhere from what is said here.
+//! [`Facts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds, and a line
+//! costs no more than reading it (`reduce` says how a line changes it). It decides nothing: levels, safe
+//! points and texts are made elsewhere from what is said here.
 
 use super::memory::{Last, Recent, Touched};
 use super::prompts::Prompts;
@@ -341,9 +342,9 @@ mod tests {
     }
 
     const ASK: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","stop_reason":"tool_use","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#;
-    const ANSWER: &str = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
-    const END: &str =
-        r#"{"type":"assistant","message":{"id":"m2","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"done"}]}}"#;
+    const ANSWER: &str =
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
+    const END: &str = r#"{"type":"assistant","message":{"id":"m2","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"done"}]}}"#;
 
     #[test]
     fn a_turn_ends_with_its_last_message_and_its_last_tool() {
@@ -371,7 +372,9 @@ mod tests {
     fn the_last_answer_is_known_whole_and_by_its_last_block() {
         let more = END.replace("done", "and more");
         let facts = of(&[END, &more]);
-        for (text, same) in [("done\nand more", true), (" and more\n", true), ("done", false), ("more", false)] {
+        for (text, same) in
+            [("done\nand more", true), (" and more\n", true), ("done", false), ("more", false)]
+        {
             assert_eq!(facts.last_text_is(text), same, "{text:?}");
         }
     }

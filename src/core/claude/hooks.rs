@@ -38,9 +38,15 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
     let text = |key: &str| payload.get(key).and_then(Value::as_str);
     let event: HookEvent = serde_json::from_value(Value::from(event)).unwrap_or(HookEvent::Other);
     let calls = payload.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let tool_uses: Vec<String> =
-        calls.iter().filter_map(|call| call.get("tool_use_id")?.as_str()).map(str::to_owned).take(1000).collect();
-    let last_message = text("last_assistant_message").filter(|m| !m.is_empty() && event == HookEvent::Stop).map(str::to_owned);
+    let tool_uses: Vec<String> = calls
+        .iter()
+        .filter_map(|call| call.get("tool_use_id")?.as_str())
+        .map(str::to_owned)
+        .take(1000)
+        .collect();
+    let last_message = text("last_assistant_message")
+        .filter(|m| !m.is_empty() && event == HookEvent::Stop)
+        .map(str::to_owned);
     let listed = |key: &str| payload.get(key).and_then(Value::as_array).map_or(0, Vec::len);
     let hook = Hook {
         event,
@@ -51,16 +57,20 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         prompt: text("prompt").map(|prompt| whose(prompt, expected)),
         carries: text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).and_then(carried::way),
         background: u32::try_from(listed("background_tasks")).unwrap_or(u32::MAX),
-        started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count()).unwrap_or(u32::MAX),
+        started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count())
+            .unwrap_or(u32::MAX),
         lines: !tool_uses.is_empty() || last_message.is_some(),
         mode: text("permission_mode").map(|mode| mode.chars().take(40).collect()),
         asks: (event == HookEvent::PermissionRequest).then(|| asked_by(text("tool_name")).to_owned()),
-        answered: (event == HookEvent::PostToolBatch).then(|| calls.iter().find_map(question::answer)).flatten(),
+        answered: (event == HookEvent::PostToolBatch)
+            .then(|| calls.iter().find_map(question::answer))
+            .flatten(),
         auto: event == HookEvent::PreCompact && text("trigger") == Some("auto"),
         compaction: None,
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
-    let reason = text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
+    let reason =
+        text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
     let prompt = text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).map(str::to_owned);
     Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason, prompt }
 }
@@ -81,7 +91,9 @@ fn asked_by(tool: Option<&str>) -> &'static str {
 }
 
 fn starts_background(call: &Value) -> bool {
-    let in_background = call.get("tool_input").and_then(|i| i.get("run_in_background")).and_then(Value::as_bool) == Some(true);
+    let in_background =
+        call.get("tool_input").and_then(|i| i.get("run_in_background")).and_then(Value::as_bool)
+            == Some(true);
     let answer = call.get("tool_response").and_then(Value::as_str).unwrap_or_default();
     in_background || answer.starts_with(ASYNC_AGENT)
 }
@@ -107,7 +119,9 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
         HookAnswer::Tell { what: HookInstruction::Note } => tell(note::QUESTION),
         HookAnswer::Tell { what: HookInstruction::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
-        HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => tell(&question::order(*percent, *snooze)),
+        HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => {
+            tell(&question::order(*percent, *snooze))
+        }
     }
 }
 
@@ -131,7 +145,9 @@ mod tests {
     fn prompts_are_told_apart() {
         let id: HandoffId = "HO-20261120-142950-c74cc080".parse().unwrap();
         let ours = crate::core::handoff::continuation::Continuation::with_frame(&id);
-        let whose = |prompt: &str| read("UserPromptSubmit", &json!({"prompt": prompt}), Some(&id)).hook.prompt.unwrap();
+        let whose = |prompt: &str| {
+            read("UserPromptSubmit", &json!({"prompt": prompt}), Some(&id)).hook.prompt.unwrap()
+        };
         assert_eq!(whose(ours.text()), PromptOf::Ours);
         assert_eq!(whose("<task-notification>\n<task-id>x"), PromptOf::Claude);
         assert_eq!(whose("Continue from handoff"), PromptOf::Person);
@@ -139,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_question_is_no_permission() {
-        let asks = |tool: &str| read("PermissionRequest", &json!({"tool_name": tool}), None).hook.asks.unwrap();
+        let asks =
+            |tool: &str| read("PermissionRequest", &json!({"tool_name": tool}), None).hook.asks.unwrap();
         assert_eq!((asks("AskUserQuestion").as_str(), asks("Bash").as_str()), ("question", "permission"));
         assert_eq!(read("Stop", &json!({"tool_name": "Bash"}), None).hook.asks, None);
     }
@@ -147,24 +164,31 @@ mod tests {
     /// A warning that only the terminal shows asks Claude nothing.
     #[test]
     fn item_101_what_claude_is_to_do_goes_to_claude_and_not_to_the_terminal() {
-        let asked = HookAnswer::Tell { what: HookInstruction::Ask { percent: 61, snooze: Span::from_secs(300) } };
+        let asked =
+            HookAnswer::Tell { what: HookInstruction::Ask { percent: 61, snooze: Span::from_secs(300) } };
         let said: Value = serde_json::from_str(&stdout(HookEvent::UserPromptSubmit, &asked, None)).unwrap();
         assert_eq!(said["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
-        assert!(said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("'Context at 61%."));
+        assert!(
+            said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("'Context at 61%.")
+        );
         assert_eq!(said.as_object().unwrap().len(), 1, "no message for the terminal, and nothing is held up");
     }
 
     #[test]
     fn a_word_for_the_person_moves_no_cursor() {
-        let said = stdout(HookEvent::Stop, &HookAnswer::Message { text: "hopty: \u{1b}[2Jheld".to_owned() }, None);
+        let said =
+            stdout(HookEvent::Stop, &HookAnswer::Message { text: "hopty: \u{1b}[2Jheld".to_owned() }, None);
         assert_eq!(said, r#"{"systemMessage":"hopty: [2Jheld"}"#);
     }
 
     #[test]
     fn hostile_payloads_are_only_facts() {
-        for payload in
-            [json!(null), json!([]), json!({"session_id": 4, "tool_calls": "x", "agent_id": "a"}), json!({"session_id": "../../x"})]
-        {
+        for payload in [
+            json!(null),
+            json!([]),
+            json!({"session_id": 4, "tool_calls": "x", "agent_id": "a"}),
+            json!({"session_id": "../../x"}),
+        ] {
             let call = read("Nope", &payload, None);
             assert_eq!((call.hook.event, call.hook.conversation), (HookEvent::Other, None));
         }

@@ -1,5 +1,5 @@
-//! Transcripts that are damaged, strange, or made to harm: what can be read is read, the rest is counted, and memory is
-//! bounded.
+//! Transcripts that are damaged, strange, or made to harm: what can be read is read, the rest is counted, and
+//! memory is bounded.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -51,11 +51,23 @@ fn whatever_stands_before_it_the_next_line_is_found() {
     }
 }
 
-/// What no version of Claude writes, one a line: known fields of every wrong type, numbers that fit nowhere, keys twice, half
-/// an emoji.
+/// What no version of Claude writes, one a line: known fields of every wrong type, numbers that fit nowhere,
+/// keys twice, half an emoji.
 #[test]
 fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
-    let wrong = ["null", "true", "-1", "1.5", "1e400", "18446744073709551616", "\"x\"", "[]", "[[1]]", "{}", "{\"a\":{\"b\":[]}}"];
+    let wrong = [
+        "null",
+        "true",
+        "-1",
+        "1.5",
+        "1e400",
+        "18446744073709551616",
+        "\"x\"",
+        "[]",
+        "[[1]]",
+        "{}",
+        "{\"a\":{\"b\":[]}}",
+    ];
     let lines = [
         r#"{"type":@}"#,
         r#"{"type":"user","message":@}"#,
@@ -82,13 +94,22 @@ fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
             assert_eq!(facts.recent().next_back().map(|said| said.text.as_str()), Some("the goal"), "{line}");
         }
     }
-    let twice = r#"{"type":"user","type":"user","message":{"content":"a","content":"b"},"message":{"content":"c"}}"#;
-    let deep =
-        format!("{{\"type\":\"user\",\"toolUseResult\":{}{}}}", "{\"a\":".repeat(100_000), "1".to_owned() + &"}".repeat(100_000));
+    let twice =
+        r#"{"type":"user","type":"user","message":{"content":"a","content":"b"},"message":{"content":"c"}}"#;
+    let deep = format!(
+        "{{\"type\":\"user\",\"toolUseResult\":{}{}}}",
+        "{\"a\":".repeat(100_000),
+        "1".to_owned() + &"}".repeat(100_000)
+    );
     for line in [twice, &deep, r#"{"type":"user","message":{"content":"\ud83d\ud83d x \udc00"}}"#] {
         for end in ["\n", "\r\n", ""] {
             let facts = read(format!("{line}{end}{GOOD}\n").as_bytes(), 4096);
-            assert_eq!(facts.recent().next_back().map(|said| said.text.as_str()), Some("the goal"), "{}", &line[..80.min(line.len())]);
+            assert_eq!(
+                facts.recent().next_back().map(|said| said.text.as_str()),
+                Some("the goal"),
+                "{}",
+                &line[..80.min(line.len())]
+            );
         }
     }
 }
@@ -97,7 +118,10 @@ fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
 fn two_records_on_one_line_are_both_read() {
     let second = GOOD.replace("the goal", "more");
     let facts = read(format!("{GOOD}{second}\n").as_bytes(), 7);
-    assert_eq!(facts.recent().map(|exchange| exchange.text.as_str()).collect::<Vec<_>>(), ["the goal", "more"]);
+    assert_eq!(
+        facts.recent().map(|exchange| exchange.text.as_str()).collect::<Vec<_>>(),
+        ["the goal", "more"]
+    );
     let irrelevant = r#"{"type":"mode","mode":"normal"}"#;
     assert_eq!(first_prompt(&read(format!("{irrelevant}{GOOD}\n").as_bytes(), 7)), Some("the goal"));
 }
@@ -142,7 +166,11 @@ fn a_flood_is_kept_in_bounds() {
         };
         lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
     }
-    assert!(facts.open_tools().len() <= 512 && facts.work().running().len() <= 64 && facts.work().checks().count() <= 20);
+    assert!(
+        facts.open_tools().len() <= 512
+            && facts.work().running().len() <= 64
+            && facts.work().checks().count() <= 20
+    );
     assert!(facts.queued_prompts().count() <= 256 && facts.errors().count() <= 20);
     assert!(facts.files().newest_first().len() <= 2000);
 }

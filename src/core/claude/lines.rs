@@ -1,8 +1,8 @@
 //! Bytes of a growing file, cut into lines.
 //!
-//! A transcript is read as it grows, so a read can end in the middle of a line. [`LineSplitter`] keeps that tail until
-//! the rest comes, and holds no more than [`LINE_CAP`] bytes of it: a longer line is skipped with constant memory. It
-//! does not look into a line.
+//! A transcript is read as it grows, so a read can end in the middle of a line. [`LineSplitter`] keeps that
+//! tail until the rest comes, and holds no more than [`LINE_CAP`] bytes of it: a longer line is skipped with
+//! constant memory. It does not look into a line.
 
 /// The longest line that is kept, in bytes (64 MiB; reliability row 22).
 pub const LINE_CAP: usize = 64 << 20;
@@ -29,8 +29,8 @@ impl LineSplitter {
         Self { cap: Some(cap), ..Self::default() }
     }
 
-    /// Takes the next bytes of the file and gives every line that they complete to `line`, without its newline.
-    /// Empty lines are given too.
+    /// Takes the next bytes of the file and gives every line that they complete to `line`, without its
+    /// newline. Empty lines are given too.
     pub fn feed(&mut self, mut bytes: &[u8], mut line: impl FnMut(&[u8])) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (head, rest) = (&bytes[..end], &bytes[end + 1..]);

@@ -1,8 +1,9 @@
 //! JSON values that are read without trust in their kind.
 //!
-//! Claude's files change between releases, and a field that was a string can become an object. Each type here accepts
-//! whatever stands in its place, keeps the value when it is of the expected kind, and is empty otherwise, so that one
-//! odd field never costs the whole line. Sizes are capped while reading. Nothing here knows what a field means.
+//! Claude's files change between releases, and a field that was a string can become an object. Each type here
+//! accepts whatever stands in its place, keeps the value when it is of the expected kind, and is empty
+//! otherwise, so that one odd field never costs the whole line. Sizes are capped while reading. Nothing here
+//! knows what a field means.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -47,8 +48,8 @@ fn cut(text: &str, cap: usize) -> &str {
     if cap >= 256 { cut_words(text, cap) } else { cut_bytes(text, cap) }
 }
 
-/// The first `head` bytes of a text and its last `tail`, with [`GAP`] on a line of its own where something is left out between
-/// them. The end begins with a line where it can, else with a word.
+/// The first `head` bytes of a text and its last `tail`, with [`GAP`] on a line of its own where something is
+/// left out between them. The end begins with a line where it can, else with a word.
 pub(crate) fn ends(text: &str, head: usize, tail: usize) -> String {
     if tail == 0 || text.len() <= head + tail {
         return cut(text, head + tail).to_owned();
@@ -63,8 +64,8 @@ pub(crate) fn ends(text: &str, head: usize, tail: usize) -> String {
     format!("{}\n{GAP}\n{}", cut_words(text, head), last[start..].trim_start_matches(['\n', ' ']))
 }
 
-/// A string of at most `CAP` bytes, cut at a character, and the last `TAIL` of it ([`ends`]); a number is taken as its digits,
-/// anything else as nothing.
+/// A string of at most `CAP` bytes, cut at a character, and the last `TAIL` of it ([`ends`]); a number is
+/// taken as its digits, anything else as nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<const CAP: usize, const TAIL: usize = 0>(pub(crate) Option<String>);
 
@@ -204,7 +205,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrText<T> {
     }
 }
 
-/// A list of at most `CAP` objects; the rest and what is no object is read over. `None` when it is no list at all.
+/// A list of at most `CAP` objects; the rest and what is no object is read over. `None` when it is no list at
+/// all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List<T, const CAP: usize>(pub(crate) Option<Vec<T>>);
 
@@ -231,7 +233,9 @@ impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for List<T, CA
     }
 }
 
-fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(mut list: A) -> Result<Vec<T>, A::Error> {
+fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(
+    mut list: A,
+) -> Result<Vec<T>, A::Error> {
     let mut items = Vec::new();
     while items.len() < CAP {
         match list.next_element::<Object<T>>()? {
@@ -256,7 +260,9 @@ pub(crate) enum Content<T, const CAP: usize, const TAIL: usize = 0> {
     Blocks(Vec<T>),
 }
 
-impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<'de> for Content<T, CAP, TAIL> {
+impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<'de>
+    for Content<T, CAP, TAIL>
+{
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Seen<T, const CAP: usize, const TAIL: usize>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Visitor<'de> for Seen<T, CAP, TAIL> {
@@ -323,7 +329,8 @@ mod tests {
     #[test]
     fn sizes_are_capped() {
         assert_eq!(serde_json::from_str::<Text<4>>("\"ab\u{e9}\u{e9}\"").unwrap().0.unwrap(), "ab\u{e9}");
-        let both = |text: &str| serde_json::from_str::<Text<300, 20>>(&format!("{text:?}")).unwrap().0.unwrap();
+        let both =
+            |text: &str| serde_json::from_str::<Text<300, 20>>(&format!("{text:?}")).unwrap().0.unwrap();
         let text = format!("{}\nlast words\n5 passed", "word ".repeat(100));
         assert_eq!(both(&text), format!("{}\n{GAP}\nlast words\n5 passed", "word ".repeat(60)));
         assert_eq!(both(&text[..320]), text[..320], "nothing is left out");

@@ -110,7 +110,8 @@ impl Touched {
     /// The paths, the last touched first, at most [`FILE_CAP`].
     #[must_use]
     pub fn newest_first(&self) -> Vec<String> {
-        let mut all: Vec<(&String, u64)> = self.last.iter().map(|(path, (touch, _))| (path, *touch)).collect();
+        let mut all: Vec<(&String, u64)> =
+            self.last.iter().map(|(path, (touch, _))| (path, *touch)).collect();
         all.sort_unstable_by_key(|(_, touch)| std::cmp::Reverse(*touch));
         all.into_iter().take(FILE_CAP).map(|(path, _)| path.clone()).collect()
     }

@@ -1,7 +1,8 @@
 //! Which model a session runs, by everything that names one.
 //!
-//! SessionStart names the one that a run begins with. `/model` changes it in the middle, and then Claude's status line says so,
-//! without the `[1m]` that tells a window of a million tokens (measured on 2.1.330): its window tells.
+//! SessionStart names the one that a run begins with. `/model` changes it in the middle, and then Claude's
+//! status line says so, without the `[1m]` that tells a window of a million tokens (measured on 2.1.330): its
+//! window tells.
 
 use crate::core::context::window_of_model;
 
@@ -9,7 +10,8 @@ use crate::core::context::window_of_model;
 const LARGE_WINDOW: u64 = 1_000_000;
 /// What stands behind a model's name where it has the larger window by a person's choice.
 const LARGE: &str = "[1m]";
-/// A name that stands for two models, of which the permission mode chooses: a change is no choice of the person's.
+/// A name that stands for two models, of which the permission mode chooses: a change is no choice of the
+/// person's.
 const BY_MODE: &str = "opusplan";
 
 /// What is known of a session's model.
@@ -47,8 +49,8 @@ impl Model {
         self.started.as_deref()
     }
 
-    /// The model that a person changed to, where they did: `own` is that of the command line, `answered` that of the last
-    /// answer, which counts where no status line names one.
+    /// The model that a person changed to, where they did: `own` is that of the command line, `answered` that
+    /// of the last answer, which counts where no status line names one.
     #[must_use]
     pub fn switched<'a>(&'a self, own: Option<&str>, answered: Option<&'a str>) -> Option<&'a str> {
         if own == Some(BY_MODE) {
@@ -57,12 +59,17 @@ impl Model {
         // Names of other providers and short ones are not those that answers have.
         let full = |name: &str| name.starts_with("claude-");
         let started = self.started().filter(|name| self.told.is_none() && full(name));
-        let by_answer = answered.filter(|answered| full(answered) && started.is_some_and(|name| !same(name, answered)));
+        let by_answer =
+            answered.filter(|answered| full(answered) && started.is_some_and(|name| !same(name, answered)));
         self.switched.as_deref().or(by_answer)
     }
 
     /// Every name of it, the best first: they may lack the `[1m]` that tells the window.
-    pub fn names<'a>(&'a self, own: Option<&'a str>, answered: Option<&'a str>) -> impl Iterator<Item = &'a str> {
+    pub fn names<'a>(
+        &'a self,
+        own: Option<&'a str>,
+        answered: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a str> {
         [self.switched(own, answered), self.started(), answered, own].into_iter().flatten()
     }
 }
@@ -71,7 +78,8 @@ impl Model {
 fn same(one: &str, other: &str) -> bool {
     let bare = |name: &str| name.trim_end_matches(LARGE).to_owned();
     let (one, other) = (bare(one), bare(other));
-    let dated = |name: &str, long: &str| long.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_date(rest));
+    let dated =
+        |name: &str, long: &str| long.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_date(rest));
     dated(&one, &other) || dated(&other, &one)
 }
 
@@ -98,7 +106,10 @@ mod tests {
         model.tell("claude-sonnet-5", Some(1_000_000));
         assert_eq!(model.switched(None, None), Some("claude-sonnet-5"), "it has no smaller window");
         model.tell("claude-opus-4-8", Some(200_000));
-        assert_eq!(model.names(Some("opus"), None).collect::<Vec<_>>(), ["claude-opus-4-8", "claude-sonnet-4-5", "opus"]);
+        assert_eq!(
+            model.names(Some("opus"), None).collect::<Vec<_>>(),
+            ["claude-opus-4-8", "claude-sonnet-4-5", "opus"]
+        );
         assert_eq!(model.switched(Some("opusplan"), None), None);
     }
 

@@ -1,16 +1,17 @@
-//! What a version of Claude Code offers a supervisor: which hooks it may be given for one launch, and what a person is
-//! told when that is less than all. From [`FULL`] on everything works.
+//! What a version of Claude Code offers a supervisor: which hooks it may be given for one launch, and what a
+//! person is told when that is less than all. From [`FULL`] on everything works.
 //!
 //! It reads no settings; whether hooks are switched off is given in.
 
 use serde::{Deserialize, Serialize};
 
-/// The first version on which everything was measured to work: PostToolBatch, the sessions file, messages in Stop.
+/// The first version on which everything was measured to work: PostToolBatch, the sessions file, messages in
+/// Stop.
 pub const FULL: [u32; 3] = [2, 1, 197];
 /// The first version that was measured to take a plugin directory. 1.0.128 refuses the option and ends.
 pub const PLUGINS: [u32; 3] = [2, 0, 76];
-/// The first version that was measured to take no Enter in a dialog's first second; 2.1.300 takes one for its answer before it has
-/// drawn the dialog.
+/// The first version that was measured to take no Enter in a dialog's first second; 2.1.300 takes one for its
+/// answer before it has drawn the dialog.
 pub const PATIENT: [u32; 3] = [2, 1, 329];
 
 /// Which hooks Claude is given.
@@ -22,8 +23,8 @@ pub enum HookSet {
     /// All that hopty uses.
     #[default]
     Full,
-    /// What 2.0.76 knows. One event that it does not know silences all hooks of a plugin there (measured), so there is
-    /// PostToolUse instead of PostToolBatch.
+    /// What 2.0.76 knows. One event that it does not know silences all hooks of a plugin there (measured), so
+    /// there is PostToolUse instead of PostToolBatch.
     Old,
 }
 
@@ -45,10 +46,11 @@ pub enum Off {
 pub struct Offers {
     /// The hooks that are given.
     pub hooks: HookSet,
-    /// They are not counted on: something switches hooks off. They are given all the same where only settings say so,
-    /// because a person may switch them on again in the running Claude.
+    /// They are not counted on: something switches hooks off. They are given all the same where only settings
+    /// say so, because a person may switch them on again in the running Claude.
     pub off: bool,
-    /// A prompt is submitted only while Claude is idle: an Enter while it works may be taken for the answer to a dialog.
+    /// A prompt is submitted only while Claude is idle: an Enter while it works may be taken for the answer
+    /// to a dialog.
     #[serde(default)]
     pub submit_when_idle: bool,
     /// What a person is told; `None` when nothing is missing.
@@ -78,9 +80,9 @@ pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
         (Some(why), _) => Some(format!(
             "{why}: hopty follows Claude by its files; a hand-over waits for the end of a turn, and the new conversation reads the handoff itself"
         )),
-        (None, HookSet::Old) => {
-            Some(format!("Claude Code {named} has no PostToolBatch hook and no sessions file: a hand-over takes a few seconds longer"))
-        }
+        (None, HookSet::Old) => Some(format!(
+            "Claude Code {named} has no PostToolBatch hook and no sessions file: a hand-over takes a few seconds longer"
+        )),
         (None, _) => None,
     };
     Offers { hooks, off: off.is_some(), submit_when_idle: number < PATIENT, limited }

@@ -21,7 +21,8 @@ pub enum PermissionMode {
 }
 
 impl PermissionMode {
-    /// The value of `--permission-mode`. Claude Code 2.1.330 lists `manual` and takes `default`, which 2.1.197 wants.
+    /// The value of `--permission-mode`. Claude Code 2.1.330 lists `manual` and takes `default`, which
+    /// 2.1.197 wants.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -34,7 +35,8 @@ impl PermissionMode {
         }
     }
 
-    /// Whether hopty may name it to a run: the two widest come from a person's own arguments and settings only.
+    /// Whether hopty may name it to a run: the two widest come from a person's own arguments and settings
+    /// only.
     #[must_use]
     pub fn may_be_passed(self) -> bool {
         self <= PermissionMode::AcceptEdits

@@ -1,4 +1,5 @@
-//! Where a conversation belongs: the directory and the id that its lines name, and the directory of its transcripts.
+//! Where a conversation belongs: the directory and the id that its lines name, and the directory of its
+//! transcripts.
 
 use serde::Deserialize;
 
@@ -39,7 +40,10 @@ impl Place {
     /// The same, and where the conversation works now.
     pub fn follow(&mut self, line: &[u8]) {
         self.learn(line);
-        let named = serde_json::from_slice::<Raw>(line).ok().and_then(|raw| raw.cwd.0).filter(|dir| dir.starts_with('/'));
+        let named = serde_json::from_slice::<Raw>(line)
+            .ok()
+            .and_then(|raw| raw.cwd.0)
+            .filter(|dir| dir.starts_with('/'));
         self.now = named.or_else(|| self.now.take());
     }
 
@@ -50,8 +54,9 @@ impl Place {
     }
 }
 
-/// The name of the directory below `C/projects` that holds a project's transcripts: everything but ASCII letters and
-/// digits is a `-` (measured on 2.1.329). Claude cuts long ones, so a name that is not there proves nothing.
+/// The name of the directory below `C/projects` that holds a project's transcripts: everything but ASCII
+/// letters and digits is a `-` (measured on 2.1.329). Claude cuts long ones, so a name that is not there
+/// proves nothing.
 #[must_use]
 pub fn project_dir_name(dir: &str) -> String {
     dir.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
@@ -64,7 +69,11 @@ mod tests {
     #[test]
     fn lines_say_where_they_belong() {
         let mut place = Place::default();
-        assert!(!place.learn(b"{\"type\":\"mode\"}") && !place.learn(b"torn") && !place.learn(b"{\"cwd\":7,\"sessionId\":[]}"));
+        assert!(
+            !place.learn(b"{\"type\":\"mode\"}")
+                && !place.learn(b"torn")
+                && !place.learn(b"{\"cwd\":7,\"sessionId\":[]}")
+        );
         assert!(!place.learn(b"{\"cwd\":\"relative\"}") && !place.learn(b"{\"cwd\":\"/home/u/proj\"}"));
         assert!(place.learn(b"{\"cwd\":\"/else\",\"sessionId\":\"c74cc080-94b9-4841-b82f-a62cfb8efdc0\"}"));
         assert_eq!(place.dir.as_deref(), Some("/home/u/proj"));

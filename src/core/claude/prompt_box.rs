@@ -1,8 +1,8 @@
 //! The prompt box: the draft that stands in it, and whether that is a given prompt.
 //!
-//! A screen shows a draft wrapped, so blanks and line ends at a row's end are lost: the text is put together again as well
-//! as possible for a person's draft, and compared without white space for a prompt of ours. How the box is found on a
-//! screen is in [`super::view`].
+//! A screen shows a draft wrapped, so blanks and line ends at a row's end are lost: the text is put together
+//! again as well as possible for a person's draft, and compared without white space for a prompt of ours. How
+//! the box is found on a screen is in [`super::view`].
 
 use std::ops::Range;
 
@@ -20,7 +20,8 @@ pub enum BoxMode {
 /// The live prompt box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptBox {
-    /// The draft: wrapped rows joined again as well as the screen allows, placeholder and suggestion left out.
+    /// The draft: wrapped rows joined again as well as the screen allows, placeholder and suggestion left
+    /// out.
     pub text: String,
     /// A fold sign (`[Pasted text #1 +11 lines]`) stands in the draft: `text` is not all of it.
     pub folded: bool,
@@ -28,8 +29,8 @@ pub struct PromptBox {
     pub rows: Range<usize>,
     /// What Enter would do.
     pub mode: BoxMode,
-    /// Rows of the draft that are scrolled away above and below, as the edges tell (2.1.329, fullscreen; 2.1.300 cuts a
-    /// long draft there without a word).
+    /// Rows of the draft that are scrolled away above and below, as the edges tell (2.1.329, fullscreen;
+    /// 2.1.300 cuts a long draft there without a word).
     pub hidden: (usize, usize),
     /// When the whole text is one fold sign: the line ends in what was folded.
     pub(super) fold: Option<usize>,
@@ -40,8 +41,8 @@ pub struct PromptBox {
 impl PromptBox {
     /// Whether the box holds exactly `prompt`, or the fold sign that a paste of it would leave.
     ///
-    /// White space is not compared, because wrapping hides where it was. Of a draft that is taller than the box the visible
-    /// end is compared, and the hidden rows must be as many as the rest of `prompt` fills.
+    /// White space is not compared, because wrapping hides where it was. Of a draft that is taller than the
+    /// box the visible end is compared, and the hidden rows must be as many as the rest of `prompt` fills.
     #[must_use]
     pub fn holds(&self, prompt: &str) -> bool {
         if self.mode != BoxMode::Prompt || self.hidden.1 > 0 {
@@ -53,7 +54,11 @@ impl PromptBox {
         let (want, have) = (squeeze(prompt), squeeze(&self.text));
         match self.hidden.0 {
             0 => !want.is_empty() && want == have,
-            above => !have.is_empty() && want.ends_with(&have) && wrapped_rows(prompt, self.width) == above + self.rows.len(),
+            above => {
+                !have.is_empty()
+                    && want.ends_with(&have)
+                    && wrapped_rows(prompt, self.width) == above + self.rows.len()
+            }
         }
     }
 }
@@ -108,7 +113,15 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> PromptBox {
-        PromptBox { text: text.into(), folded: false, rows: 0..1, mode: BoxMode::Prompt, hidden: (0, 0), fold: None, width: 20 }
+        PromptBox {
+            text: text.into(),
+            folded: false,
+            rows: 0..1,
+            mode: BoxMode::Prompt,
+            hidden: (0, 0),
+            fold: None,
+            width: 20,
+        }
     }
 
     #[test]
@@ -133,7 +146,9 @@ mod tests {
         let folded = PromptBox { folded: true, fold: Some(2), ..shown("[Pasted text #1 +2 lines]") };
         assert!(folded.holds("a\nb\nc"));
         assert!(!folded.holds("a\nb"));
-        assert!(!PromptBox { folded: true, fold: None, ..shown("x [Pasted text #1 +2 lines]") }.holds("a\nb\nc"));
+        assert!(
+            !PromptBox { folded: true, fold: None, ..shown("x [Pasted text #1 +2 lines]") }.holds("a\nb\nc")
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Everything that the person said in a conversation, in full and in order.
 //!
-//! The transcript grows without bound, this does not: at most [`PROMPT_CAP`] prompts and [`BYTES_CAP`] bytes are kept. When a
-//! limit is reached, long prompts of long ago keep their beginning and end, and then the oldest are dropped. The first prompt
-//! and the newest ones stay whole.
+//! The transcript grows without bound, this does not: at most [`PROMPT_CAP`] prompts and [`BYTES_CAP`] bytes
+//! are kept. When a limit is reached, long prompts of long ago keep their beginning and end, and then the
+//! oldest are dropped. The first prompt and the newest ones stay whole.
 
 use std::collections::VecDeque;
 
@@ -63,7 +63,8 @@ impl Prompts {
     /// Adds the newest. `last_said` is what Claude had said before it.
     pub(super) fn put(&mut self, mut prompt: Prompt, last_said: &str) {
         if prompt.text.len() <= ANSWER_CAP && !last_said.trim().is_empty() {
-            prompt.asked = Some(end_words(last_said.trim(), ASKED_CAP).to_owned()).filter(|asked| !asked.is_empty());
+            prompt.asked =
+                Some(end_words(last_said.trim(), ASKED_CAP).to_owned()).filter(|asked| !asked.is_empty());
         }
         self.bytes += size(&prompt);
         self.kept.push_back(prompt);
@@ -118,8 +119,8 @@ fn size(prompt: &Prompt) -> usize {
     prompt.text.len() + prompt.asked.as_ref().map_or(0, String::len) + std::mem::size_of::<Prompt>()
 }
 
-/// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of sub-agents, messages of other
-/// sessions and of channels (2.1.331).
+/// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of
+/// sub-agents, messages of other sessions and of channels (2.1.331).
 const FOREIGN: [&str; 8] = [
     "<task-notification",
     "<teammate-message",
@@ -138,7 +139,8 @@ pub(crate) fn is_foreign(prompt: &str) -> bool {
     FOREIGN.iter().any(|tag| prompt.starts_with(tag))
 }
 
-/// The end of `text`, at most `cap` bytes, from a line's or a word's beginning on: the end of a secret is not known for one.
+/// The end of `text`, at most `cap` bytes, from a line's or a word's beginning on: the end of a secret is not
+/// known for one.
 fn end_words(text: &str, cap: usize) -> &str {
     let end = end_of(text, cap);
     if end.len() == text.len() {
@@ -176,7 +178,8 @@ pub(crate) fn mark_pastes(prompt: &str) -> String {
     let mut left = PASTES;
     while let Some((before, after)) = rest.split_once(OPEN).filter(|_| left > 0) {
         left -= 1;
-        let parts = paste_id(after).and_then(|(id, inner)| inner.split_once(format!("\n</pasted_content id=\"{id}\">").as_str()));
+        let parts = paste_id(after)
+            .and_then(|(id, inner)| inner.split_once(format!("\n</pasted_content id=\"{id}\">").as_str()));
         let Some((inside, behind)) = parts else {
             out.push_str(before);
             out.push_str(OPEN);
@@ -227,7 +230,9 @@ mod tests {
         }
         let all: Vec<_> = prompts.iter().collect();
         assert_eq!(all.len(), 201, "shortened rather than dropped");
-        assert!(all[0].text.len() > 300_000 && all[200].text.len() > 300_000 && all[200].text.starts_with("199 "));
+        assert!(
+            all[0].text.len() > 300_000 && all[200].text.len() > 300_000 && all[200].text.starts_with("199 ")
+        );
         assert!(all[1].text.contains("bytes left out") && all[1].text.starts_with("0 "));
         assert!(prompts.bytes <= BYTES_CAP, "{}", prompts.bytes);
         let real: usize = prompts.iter().map(size).sum();
@@ -275,7 +280,10 @@ mod tests {
     fn pasted_parts_are_marked() {
         let paste = "\n\n<pasted_content id=\"58a0\">\na\nb\n</pasted_content id=\"58a0\">\n";
         assert_eq!(mark_pastes(paste), "[pasted]\na\nb\n[end of paste]");
-        assert_eq!(mark_pastes(&format!("Fix this:{paste}and test")), "Fix this:\n[pasted]\na\nb\n[end of paste]\nand test");
+        assert_eq!(
+            mark_pastes(&format!("Fix this:{paste}and test")),
+            "Fix this:\n[pasted]\na\nb\n[end of paste]\nand test"
+        );
         assert_eq!(mark_pastes("<pasted_content id=\"1\">\nopen"), "<pasted_content id=\"1\">\nopen");
     }
 }

@@ -1,7 +1,7 @@
 //! The question of mode `ask`: how Claude is told to put it, and the answer in what its tool gives back.
 //!
-//! Claude puts it with its own tool, AskUserQuestion, so a person sees it where they look anyway. What is asked is fixed;
-//! only the percentage is filled in.
+//! Claude puts it with its own tool, AskUserQuestion, so a person sees it where they look anyway. What is
+//! asked is fixed; only the percentage is filled in.
 
 use serde_json::Value;
 
@@ -45,15 +45,16 @@ pub fn order(percent: u8, snooze: Span) -> String {
     )
 }
 
-/// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but "yes" and "dismiss"
-/// counts as "not now".
+/// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but "yes"
+/// and "dismiss" counts as "not now".
 #[must_use]
 pub fn answer(call: &Value) -> Option<AskAnswer> {
     if call.get("tool_name")?.as_str()? != TOOL {
         return None;
     }
     let asked = call.get("tool_input")?.get("questions")?.as_array()?;
-    let ours = asked.iter().filter_map(|one| one.get("question")?.as_str()).find(|text| text.ends_with(ENDS))?;
+    let ours =
+        asked.iter().filter_map(|one| one.get("question")?.as_str()).find(|text| text.ends_with(ENDS))?;
     let response = call.get("tool_response")?;
     let given = match response.get("answers").and_then(|answers| answers.get(ours)).and_then(Value::as_str) {
         Some(given) => given.to_owned(),
@@ -106,10 +107,14 @@ mod tests {
         let ours = question(62);
         let [yes, snooze, dismiss] = options(Span::from_secs(300));
         let later = "Ask me later, I am busy".to_owned();
-        for (label, wanted) in
-            [(yes, AskAnswer::Yes), (snooze, AskAnswer::Snooze), (dismiss, AskAnswer::Dismiss), (later, AskAnswer::Snooze)]
-        {
-            let text = format!("User has answered your questions: \"{ours}\"=\"{label}\". You can now continue.");
+        for (label, wanted) in [
+            (yes, AskAnswer::Yes),
+            (snooze, AskAnswer::Snooze),
+            (dismiss, AskAnswer::Dismiss),
+            (later, AskAnswer::Snooze),
+        ] {
+            let text =
+                format!("User has answered your questions: \"{ours}\"=\"{label}\". You can now continue.");
             for response in [
                 json!({"questions": [{"question": ours}], "answers": {&ours: label}}),
                 json!(text),
@@ -121,7 +126,11 @@ mod tests {
         }
         assert_eq!(answer(&call("Which colour?", json!({"answers": {"Which colour?": "Dismiss"}}))), None);
         assert_eq!(answer(&call(&ours, json!("The user declined to answer."))), None);
-        for hostile in [json!(null), json!({"tool_name": TOOL}), json!({"tool_name": TOOL, "tool_input": {"questions": 4}})] {
+        for hostile in [
+            json!(null),
+            json!({"tool_name": TOOL}),
+            json!({"tool_name": TOOL, "tool_input": {"questions": 4}}),
+        ] {
             assert_eq!(answer(&hostile), None);
         }
     }

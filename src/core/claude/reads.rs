@@ -31,7 +31,8 @@ impl FilesRead {
             file.ranges.clear();
         } else if !again || !file.ranges.is_empty() {
             let first = offset.unwrap_or(1).max(1);
-            let range = (first, limit.map_or(u64::MAX, |count| first.saturating_add(count.saturating_sub(1))));
+            let range =
+                (first, limit.map_or(u64::MAX, |count| first.saturating_add(count.saturating_sub(1))));
             file.ranges.retain(|known| *known != range);
             file.ranges.push(range);
             if file.ranges.len() > RANGE_CAP {
@@ -61,7 +62,10 @@ mod tests {
         reads.put("/b", (None, None));
         reads.put("/a", (Some(100), None));
         let all: Vec<_> = reads.newest_first().cloned().collect();
-        assert_eq!((all[0].path.as_str(), all[0].ranges.as_slice()), ("/a", &[(30, 60), (100, u64::MAX)][..]));
+        assert_eq!(
+            (all[0].path.as_str(), all[0].ranges.as_slice()),
+            ("/a", &[(30, 60), (100, u64::MAX)][..])
+        );
         assert_eq!((all[1].path.as_str(), all[1].ranges.len()), ("/b", 0));
         reads.put("/b", (Some(1), Some(2)));
         assert_eq!(reads.newest_first().next().unwrap().ranges, [], "the whole file was read before");

@@ -1,14 +1,15 @@
 //! The JSON form of a transcript line, and what becomes of it.
 //!
-//! The structs list the fields that hopty uses and no other. The forms are those of 1.0.128 to 2.1.329 (measured).
+//! The structs list the fields that hopty uses and no other. The forms are those of 1.0.128 to 2.1.329
+//! (measured).
 
 use serde::Deserialize;
 
 use super::loose::{Content, Flag, List, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::prompts::is_foreign;
 use super::transcript::{
-    Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult,
-    ToolUse, Usage, User, UserKind,
+    Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP,
+    TaskRow, ToolInput, ToolResult, ToolUse, Usage, User, UserKind,
 };
 use crate::core::handoff::text::cut_words;
 
@@ -42,12 +43,16 @@ impl Raw {
         match self.r#type.0.as_deref() {
             Some("assistant") => Line::Assistant(Box::new(self.into_assistant())),
             Some("user") => Line::User(Box::new(self.into_user())),
-            Some("queue-operation") => {
-                Line::Queue { operation: self.operation.0.unwrap_or_default(), content: self.content.0, timestamp: self.timestamp.0 }
-            }
+            Some("queue-operation") => Line::Queue {
+                operation: self.operation.0.unwrap_or_default(),
+                content: self.content.0,
+                timestamp: self.timestamp.0,
+            },
             Some("permission-mode") => Line::PermissionMode(self.permission_mode.0.unwrap_or_default()),
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
-                Line::CompactBoundary { post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0) }
+                Line::CompactBoundary {
+                    post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0),
+                }
             }
             _ => Line::Other,
         }
@@ -100,7 +105,8 @@ impl Raw {
         let noted = self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0;
         let origin = self.origin.0.and_then(|origin| origin.kind.0);
         let source = self.prompt_source.0;
-        let person = origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
+        let person =
+            origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
         let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
         match self.message.0.unwrap_or_default().content {
             Content::Plain(plain) => prompt = plain,
@@ -123,7 +129,8 @@ impl Raw {
         }
         let kind = if !results.is_empty() {
             let refused = self.tool_use_result.text.as_deref() == Some(REFUSED);
-            let detail = ResultDetail { refused, ..self.tool_use_result.object.unwrap_or_default().into_detail() };
+            let detail =
+                ResultDetail { refused, ..self.tool_use_result.object.unwrap_or_default().into_detail() };
             UserKind::ToolResults { results, detail: Box::new(detail) }
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
@@ -171,10 +178,13 @@ impl RawBlock {
                 subject: input.subject.0,
                 task_id: input.task_id.0,
                 status: input.status.0,
-                about: (input.description.0.or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned())))
-                    .or(input.pattern.0)
-                    .or(input.query.0)
-                    .or(input.url.0),
+                about: (input
+                    .description
+                    .0
+                    .or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned())))
+                .or(input.pattern.0)
+                .or(input.query.0)
+                .or(input.url.0),
                 todos: input.todos.0.map(rows),
                 options: questions
                     .iter()

@@ -1,7 +1,7 @@
 //! How each line of a transcript changes what is known.
 //!
-//! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts when its
-//! answer came, so that a refused edit is no touched file and a refused list no list of tasks.
+//! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
+//! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::facts::{Answer, Decision, EXCHANGE_CAP, Exchange, Facts, Fill, Speaker, ToolError};
 use super::memory::Change;
@@ -9,7 +9,9 @@ use super::prompts::{Prompt, PromptKind, is_foreign, mark_pastes};
 use super::sent::Taken;
 use super::stated;
 use super::steps::{Step, about, error_line};
-use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
+use super::transcript::{
+    Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind,
+};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
 use crate::core::supervisor::limits::ResumeAfter;
@@ -40,7 +42,8 @@ impl Facts {
             }
             Line::PermissionMode(mode) => self.permission_mode = Some(mode),
             Line::CompactBoundary { post_tokens } => {
-                // Claude writes the preserved tail again after the boundary: those lines carry the old figure.
+                // Claude writes the preserved tail again after the boundary: those lines carry the old
+                // figure.
                 self.before_compaction = std::mem::take(&mut self.messages);
                 self.fill = post_tokens.map(|tokens| Fill { tokens, ..Fill::default() });
             }
@@ -49,7 +52,8 @@ impl Facts {
     }
 
     fn assistant(&mut self, line: Assistant) {
-        self.turn_over = line.synthetic || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
+        self.turn_over = line.synthetic
+            || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
         self.note_text(&line);
         if line.synthetic {
             self.failure = line.failure;
@@ -122,7 +126,8 @@ impl Facts {
         match line.kind {
             UserKind::Prompt(prompt) => {
                 self.look_for_sent(Some(&prompt), line.timestamp.as_deref(), Taken::Prompt);
-                // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true order.
+                // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true
+                // order.
                 let answered = !self.begun && self.fill.as_ref().is_some_and(|fill| fill.at > line.timestamp);
                 if !answered {
                     self.begin_turn();
@@ -184,10 +189,18 @@ impl Facts {
     /// The person refused a tool call, and may have said why: Claude quotes it behind words of its own.
     fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult) {
         let Some((_, why)) = result.text.split_once("the user said:\n") else { return };
-        let what = call.map(|call| [Some(call.name.as_str()), call.input.path.as_deref().or(call.input.command.as_deref())]);
-        let what = what.map(|parts| cut_words(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "), 300).to_owned());
-        let asked = what.map(|what| format!("(a tool call that the person refused: {what})")).unwrap_or_default();
-        self.prompts.put(Prompt { text: why.trim().to_owned(), kind: PromptKind::Refusal, ..Prompt::default() }, &asked);
+        let what = call.map(|call| {
+            [Some(call.name.as_str()), call.input.path.as_deref().or(call.input.command.as_deref())]
+        });
+        let what = what.map(|parts| {
+            cut_words(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "), 300).to_owned()
+        });
+        let asked =
+            what.map(|what| format!("(a tool call that the person refused: {what})")).unwrap_or_default();
+        self.prompts.put(
+            Prompt { text: why.trim().to_owned(), kind: PromptKind::Refusal, ..Prompt::default() },
+            &asked,
+        );
         self.answers[0].replied = true;
     }
 
@@ -213,7 +226,10 @@ impl Facts {
             // What the person refused is an answer; a call that Claude got wrong is an error like any other.
             let turned_down = refused || result.text.contains("user doesn't want to");
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
-                self.decisions.put(Decision { question: asked_by(&tool), answer: format!("refused: {}", error_line(&result.text)) });
+                self.decisions.put(Decision {
+                    question: asked_by(&tool),
+                    answer: format!("refused: {}", error_line(&result.text)),
+                });
             } else if !refused {
                 self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
             }
@@ -275,7 +291,11 @@ impl Facts {
                     let prompt = self.queue.remove(at);
                     if is_typed(&prompt) {
                         self.say(Speaker::Person, &prompt);
-                        let said = Prompt { text: mark_pastes(&prompt), kind: PromptKind::Steering, ..Prompt::default() };
+                        let said = Prompt {
+                            text: mark_pastes(&prompt),
+                            kind: PromptKind::Steering,
+                            ..Prompt::default()
+                        };
                         self.prompts.put(said, "");
                         self.answers[0].replied = true;
                     }
@@ -296,10 +316,15 @@ pub(super) fn is_typed(prompt: &str) -> bool {
 
 /// What a tool asks a person that has no question of its own.
 fn asked_by(tool: &str) -> String {
-    if tool == "ExitPlanMode" { "Is this plan approved?".to_owned() } else { "A question of Claude".to_owned() }
+    if tool == "ExitPlanMode" {
+        "Is this plan approved?".to_owned()
+    } else {
+        "A question of Claude".to_owned()
+    }
 }
 
-/// Whether a file was made or changed. Write says so in its structured answer, else in its words (1.x to 2.1).
+/// Whether a file was made or changed. Write says so in its structured answer, else in its words (1.x to
+/// 2.1).
 fn change(tool: &str, result: &ToolResult, detail: Option<&ResultDetail>) -> Change {
     let said = detail.and_then(|detail| detail.wrote.as_deref());
     let created = match said {
@@ -331,19 +356,22 @@ mod tests {
     }
 
     fn answer(id: &str, model: &str, fill: u64) -> String {
-        let usage = serde_json::json!({"input_tokens": 1, "cache_read_input_tokens": fill - 1, "output_tokens": 9});
+        let usage =
+            serde_json::json!({"input_tokens": 1, "cache_read_input_tokens": fill - 1, "output_tokens": 9});
         let message = serde_json::json!({"id": id, "model": model, "usage": usage, "content": [], "stop_reason": "end_turn"});
         serde_json::json!({"type": "assistant", "message": message}).to_string()
     }
 
     fn tool(id: &str, name: &str, input: serde_json::Value) -> String {
         let call = serde_json::json!({"type": "tool_use", "id": id, "name": name, "input": input});
-        serde_json::json!({"type": "assistant", "message": {"id": "m", "model": "m", "content": [call]}}).to_string()
+        serde_json::json!({"type": "assistant", "message": {"id": "m", "model": "m", "content": [call]}})
+            .to_string()
     }
 
     fn result(id: &str, text: &str, is_error: bool, detail: serde_json::Value) -> String {
         let block = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
-        serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail}).to_string()
+        serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail})
+            .to_string()
     }
 
     #[test]
@@ -356,7 +384,9 @@ mod tests {
 
     #[test]
     fn a_compaction_drops_the_fill_and_the_repeated_tail_does_not_bring_it_back() {
-        let boundary = r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"postTokens":800}}"#.to_owned();
+        let boundary =
+            r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"postTokens":800}}"#
+                .to_owned();
         let mut lines = vec![answer("m1", "m", 900), boundary.clone(), answer("m1", "m", 900)];
         assert_eq!(of(&lines).fill().unwrap().tokens, 800);
         lines.push(answer("m2", "m", 950));
@@ -366,7 +396,11 @@ mod tests {
 
     #[test]
     fn hoptys_own_prompt_to_go_on_is_nobodys_word() {
-        let facts = of(&[prompt(ResumeAfter::Error.prompt()), prompt("build it"), prompt(ResumeAfter::Limit.prompt())]);
+        let facts = of(&[
+            prompt(ResumeAfter::Error.prompt()),
+            prompt("build it"),
+            prompt(ResumeAfter::Limit.prompt()),
+        ]);
         assert_eq!(said(&facts), ["build it"]);
         assert_eq!(facts.recent().count(), 1);
         assert!(!facts.turn_ended(), "and it is a prompt all the same");
@@ -377,7 +411,8 @@ mod tests {
         let noise = [
             r#"{"type":"user","isMeta":true,"message":{"content":"caveat"}}"#.to_owned(),
             r#"{"type":"user","isCompactSummary":true,"message":{"content":"summary"}}"#.to_owned(),
-            r#"{"type":"user","origin":{"kind":"auto-continuation"},"message":{"content":"go on"}}"#.to_owned(),
+            r#"{"type":"user","origin":{"kind":"auto-continuation"},"message":{"content":"go on"}}"#
+                .to_owned(),
             prompt("<command-name>/model</command-name>"),
             prompt("<task-notification>\n<task-id>1</task-id>"),
             prompt(
@@ -408,12 +443,18 @@ mod tests {
     fn an_answer_that_stands_before_its_prompt_still_answers_it() {
         let id = "HO-20261120-142950-c74cc080".parse().unwrap();
         let text = crate::core::handoff::continuation::Continuation::with_frame(&id);
-        let at = |line: String, at: &str| line.replacen('{', &format!("{{\"timestamp\":\"2026-11-20T14:29:{at}Z\","), 1);
+        let at = |line: String, at: &str| {
+            line.replacen('{', &format!("{{\"timestamp\":\"2026-11-20T14:29:{at}Z\","), 1)
+        };
         let swapped = of(&[at(answer("m1", "m", 5), "52.100"), at(prompt(text.text()), "52.000")]);
         assert!(swapped.answered(&id) && swapped.turn_ended());
         let later = of(&[at(answer("m1", "m", 5), "52.100"), at(prompt(text.text()), "53.000")]);
         assert!(!later.answered(&id) && !later.turn_ended());
-        let second = [at(prompt("a"), "50.000"), at(answer("m1", "m", 5), "52.100"), at(prompt(text.text()), "52.000")];
+        let second = [
+            at(prompt("a"), "50.000"),
+            at(answer("m1", "m", 5), "52.100"),
+            at(prompt(text.text()), "52.000"),
+        ];
         assert!(!of(&second).answered(&id), "only the first lines of a file are written out of order");
     }
 
@@ -440,11 +481,15 @@ mod tests {
     #[test]
     fn decisions_come_from_the_structured_answer_or_the_text() {
         let ask = serde_json::json!({"questions": [{"question": "Which?", "options": []}]});
-        let lines = |detail| of(&[tool("1", "AskUserQuestion", ask.clone()), result("1", "chose B", false, detail)]);
+        let lines =
+            |detail| of(&[tool("1", "AskUserQuestion", ask.clone()), result("1", "chose B", false, detail)]);
         let structured = lines(serde_json::json!({"answers": {"Which?": "A"}}));
         assert_eq!(structured.decisions().next().unwrap().answer, "A");
         let plain = lines(serde_json::Value::Null);
-        assert_eq!(*plain.decisions().next().unwrap(), Decision { question: "Which?".into(), answer: "chose B".into() });
+        assert_eq!(
+            *plain.decisions().next().unwrap(),
+            Decision { question: "Which?".into(), answer: "chose B".into() }
+        );
     }
 
     #[test]
@@ -453,7 +498,12 @@ mod tests {
         for n in 1..=600 {
             let id = n.to_string();
             lines.push(tool(&id, "TaskCreate", serde_json::json!({"subject": format!("task {n}")})));
-            lines.push(result(&id, "", false, serde_json::json!({"task": {"id": id, "subject": format!("task {n}")}})));
+            lines.push(result(
+                &id,
+                "",
+                false,
+                serde_json::json!({"task": {"id": id, "subject": format!("task {n}")}}),
+            ));
         }
         let facts = of(&lines);
         assert_eq!(facts.tasks().all().len(), 600);
@@ -463,9 +513,14 @@ mod tests {
     #[test]
     fn the_queue_is_followed() {
         let queue = |operation: &str, content: Option<&str>| {
-            serde_json::json!({"type": "queue-operation", "operation": operation, "content": content}).to_string()
+            serde_json::json!({"type": "queue-operation", "operation": operation, "content": content})
+                .to_string()
         };
-        let mut lines = vec![queue("enqueue", Some("a")), queue("enqueue", Some("<task-notification>x")), queue("enqueue", Some("b"))];
+        let mut lines = vec![
+            queue("enqueue", Some("a")),
+            queue("enqueue", Some("<task-notification>x")),
+            queue("enqueue", Some("b")),
+        ];
         assert_eq!(of(&lines).queued_prompts().collect::<Vec<_>>(), ["a", "b"]);
         lines.push(queue("remove", Some("b")));
         let facts = of(&lines);
@@ -478,10 +533,10 @@ mod tests {
     #[test]
     fn steering_refusals_and_interrupts_are_the_persons_words() {
         let queue = |operation: &str, text: &str| {
-            serde_json::json!({"type": "queue-operation", "operation": operation, "content": text}).to_string()
+            serde_json::json!({"type": "queue-operation", "operation": operation, "content": text})
+                .to_string()
         };
-        let refused =
-            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot in vendor/";
+        let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot in vendor/";
         let stop = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         let facts = of(&[
             prompt("paint the fence"),
@@ -514,7 +569,8 @@ mod tests {
     fn the_last_two_answers_reads_and_decisions_are_known() {
         let say = |id: &str, text: &str| {
             let block = serde_json::json!({"type": "text", "text": text});
-            serde_json::json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}}).to_string()
+            serde_json::json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}})
+                .to_string()
         };
         let image = r#"{"type":"user","message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}}"#;
         let facts = of(&[
@@ -526,7 +582,10 @@ mod tests {
             image.to_owned(),
         ]);
         let [last, before] = facts.last_answers();
-        assert_eq!((last.text.as_str(), before.text.as_str()), ("I'll use one loop because it is shorter.\nAnd go on.", "first"));
+        assert_eq!(
+            (last.text.as_str(), before.text.as_str()),
+            ("I'll use one loop because it is shorter.\nAnd go on.", "first")
+        );
         assert!(last.replied && !before.replied);
         assert_eq!(facts.files_read().newest_first().next().unwrap().ranges, [(3, 4)]);
         assert_eq!(facts.stated().count(), 1);

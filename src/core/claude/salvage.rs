@@ -1,5 +1,5 @@
-//! What can be read of a damaged line: text that is no UTF-8, records that were glued together, and a record after a torn
-//! one.
+//! What can be read of a damaged line: text that is no UTF-8, records that were glued together, and a record
+//! after a torn one.
 
 use super::record::Raw;
 use super::transcript::{Line, Tally, trim};
@@ -32,8 +32,8 @@ pub(super) fn repair(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Reads what can be read of a line that is not one record. The number of attempts is bounded, since each may read to
-/// the end of the line.
+/// Reads what can be read of a line that is not one record. The number of attempts is bounded, since each may
+/// read to the end of the line.
 pub(super) fn salvage(bytes: &[u8], each: &mut impl FnMut(Line)) -> Tally {
     let mut tally = Tally::default();
     let mut at = 0;
@@ -44,7 +44,8 @@ pub(super) fn salvage(bytes: &[u8], each: &mut impl FnMut(Line)) -> Tally {
         let mut stream = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter::<Raw>();
         let read = if bytes[at] == b'{' { stream.next().and_then(Result::ok) } else { None };
         let end = at + stream.byte_offset();
-        // After a torn record an inner object could be taken for a line: a line is followed by nothing, or by the next.
+        // After a torn record an inner object could be taken for a line: a line is followed by nothing, or by
+        // the next.
         let alone = trim(&bytes[end.min(bytes.len())..]).first().is_none_or(|b| *b == b'{');
         match read {
             Some(raw) if alone || !resynced => {

@@ -1,7 +1,7 @@
 //! The forms of Claude's screens, from a data file: words, glyphs and marks, no mechanism.
 //!
-//! What may change between Claude releases lies in `screens.toml`, with a recorded screen for each form. The reading itself
-//! is in [`super::view`].
+//! What may change between Claude releases lies in `screens.toml`, with a recorded screen for each form. The
+//! reading itself is in [`super::view`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -148,9 +148,20 @@ mod tests {
     #[test]
     fn the_data_file_parses_and_never_answers_a_permission() {
         let rules = Rules::builtin().unwrap();
-        let answered: Vec<_> = rules.dialogs.iter().filter(|rule| rule.accept.is_some()).map(|rule| rule.name.as_str()).collect();
-        assert!(!answered.iter().any(|name| ["permission", "question", "unknown"].contains(name)), "{answered:?}");
-        assert!(rules.dialogs.iter().all(|rule| !rule.all.is_empty()), "an entry without words would match every screen");
+        let answered: Vec<_> = rules
+            .dialogs
+            .iter()
+            .filter(|rule| rule.accept.is_some())
+            .map(|rule| rule.name.as_str())
+            .collect();
+        assert!(
+            !answered.iter().any(|name| ["permission", "question", "unknown"].contains(name)),
+            "{answered:?}"
+        );
+        assert!(
+            rules.dialogs.iter().all(|rule| !rule.all.is_empty()),
+            "an entry without words would match every screen"
+        );
         assert!(rules.dialogs.iter().all(|rule| rule.accept.is_none() || rule.select && rule.head.is_some()));
     }
 
@@ -166,7 +177,10 @@ mod tests {
         assert_eq!(lines.find("ab [Pasted text #2 +11 lines]"), Some((3..29, 11)));
         assert_eq!(lines.find("[Pasted text #2]"), None);
         assert_eq!(lines.find("[Pasted text # +1 lines]"), None);
-        assert_eq!(lines.find("[Pasted text #x [Pasted text #1 +2 lines]").map(|(_, number)| number), Some(2));
+        assert_eq!(
+            lines.find("[Pasted text #x [Pasted text #1 +2 lines]").map(|(_, number)| number),
+            Some(2)
+        );
         assert_eq!(lines.find("[Pasted text #99999999999999999999999 +1 lines]"), None);
         assert_eq!(Pattern("no number".into()).find("no number"), None);
     }

@@ -1,8 +1,9 @@
 //! Which files a command names: what a hook runs may be rewritten without a word of the settings changing.
 //!
-//! It splits a command roughly as a shell does and gives every word that may be a path; which of them are scripts, the file system
-//! says. It does not follow what a script runs in its turn, nor find a bare name in `PATH`, nor know what a variable holds besides the
-//! few that Claude sets; `docs/HOOKS.md` says what that leaves out.
+//! It splits a command roughly as a shell does and gives every word that may be a path; which of them are
+//! scripts, the file system says. It does not follow what a script runs in its turn, nor find a bare name in
+//! `PATH`, nor know what a variable holds besides the few that Claude sets; `docs/HOOKS.md` says what that
+//! leaves out.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -10,9 +11,12 @@ use std::path::{Component, Path, PathBuf};
 /// How deep a command within a command is taken apart: `sh -c 'exec "$DIR/x"'`.
 const DEPTH: usize = 3;
 /// Endings of files that an interpreter runs.
-const ENDINGS: [&str; 18] =
-    ["bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb", "sh", "ts", "zsh"];
-/// Words of one command that are looked at, and directories that it may be in: with more, nothing can be said of it.
+const ENDINGS: [&str; 18] = [
+    "bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb",
+    "sh", "ts", "zsh",
+];
+/// Words of one command that are looked at, and directories that it may be in: with more, nothing can be said
+/// of it.
 const MAX_WORDS: usize = 8192;
 const MAX_BASES: usize = 32;
 /// Words after which another directory counts as well.
@@ -87,8 +91,8 @@ pub fn is_script(path: &Path, begins: &[u8], mode: u32) -> bool {
     mode & 0o111 != 0 || begins.starts_with(b"#!") || ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }
 
-/// The paths that a word may be: by the variables that are known, as it stands below each of `bases`, and what follows something that
-/// only a shell can tell (`$(...)/`, `${...}/`).
+/// The paths that a word may be: by the variables that are known, as it stands below each of `bases`, and
+/// what follows something that only a shell can tell (`$(...)/`, `${...}/`).
 fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
     if word.is_empty() || word.contains('\0') {
         return Vec::new();
@@ -141,8 +145,11 @@ fn of(path: PathBuf, is_pattern: bool) -> Named {
     let depth = components.count();
     let last = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let ending = last.rsplit_once('.').map(|(_, ending)| ending);
-    let ending = ending.filter(|ending| !ending.is_empty() && !is_wild(ending) && !is_unknown(ending)).map(str::to_owned);
-    // A directory that only a shell knows may be any, and a bare `$FILE` any file: there is nothing to compare.
+    let ending = ending
+        .filter(|ending| !ending.is_empty() && !is_wild(ending) && !is_unknown(ending))
+        .map(str::to_owned);
+    // A directory that only a shell knows may be any, and a bare `$FILE` any file: there is nothing to
+    // compare.
     if !is_wild(&open) && (depth > 0 || open.starts_with(['$', '`']) && ending.is_none()) {
         return Named::File(path);
     }
@@ -166,7 +173,8 @@ struct Begun {
 
 fn split(command: &str, depth: usize, words: &mut Vec<Word>) {
     let (mut word, mut quote, mut written) = (Begun::default(), None, false);
-    // Parentheses that are open, and whether a `[[` is: what stands there is compared with a pattern, and no file.
+    // Parentheses that are open, and whether a `[[` is: what stands there is compared with a pattern, and no
+    // file.
     let (mut open, mut test, mut before) = (0_usize, false, ' ');
     let mut chars = command.chars().chain(['\n']);
     while let Some(c) = chars.next() {

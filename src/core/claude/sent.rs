@@ -1,4 +1,5 @@
-//! A prompt that `hopty send --submit` types: made fit for a paste, and known again where Claude says that it has it.
+//! A prompt that `hopty send --submit` types: made fit for a paste, and known again where Claude says that it
+//! has it.
 
 use crate::core::handoff::continuation::unwrap_pasted;
 
@@ -25,7 +26,8 @@ pub enum Taken {
 pub struct Sent {
     text: String,
     squeezed: String,
-    /// Written before this moment (RFC 3339 UTC), a line of the transcript is about an earlier prompt of the same words.
+    /// Written before this moment (RFC 3339 UTC), a line of the transcript is about an earlier prompt of the
+    /// same words.
     since: Option<String>,
 }
 
@@ -129,7 +131,9 @@ mod tests {
     fn it_is_known_again_and_an_earlier_one_of_the_same_words_is_not() {
         let mut sent = Sent::new("one\n two\tthree").unwrap();
         assert!(sent.is("one two three") && sent.is("one\n  two    three\n") && !sent.is("one two"));
-        assert!(sent.is("\n\n<pasted_content id=\"ab12\">\none\n two\tthree\n</pasted_content id=\"ab12\">\n"));
+        assert!(
+            sent.is("\n\n<pasted_content id=\"ab12\">\none\n two\tthree\n</pasted_content id=\"ab12\">\n")
+        );
         assert!(!sent.is_line("one two three", Some("2026-11-20T14:00:00.000Z")), "before Enter");
         sent.entered("2026-11-20T14:00:00.500Z".to_owned());
         assert!(!sent.is_line("one two three", Some("2026-11-20T14:00:00.499Z")));

@@ -7,7 +7,8 @@ use super::code::Role;
 /// The name of the memory-keeper server, as its own page adds it, and of its package.
 const MEMORY_KEEPER: &str = "memory-keeper";
 
-/// Whether one of `files`, each with its role and text, configures the memory-keeper server, and none switches it off.
+/// Whether one of `files`, each with its role and text, configures the memory-keeper server, and none
+/// switches it off.
 #[must_use]
 pub fn has_memory_keeper(files: &[(Role<'_>, &str)]) -> bool {
     let mut servers = Vec::new();
@@ -19,7 +20,8 @@ pub fn has_memory_keeper(files: &[(Role<'_>, &str)]) -> bool {
             Role::Settings => off.extend(list(&parts, "disabledMcpjsonServers")),
             Role::State { projects } => {
                 servers.extend(named(&parts));
-                let records = projects.iter().filter_map(|project| parts.get("projects")?.get(project)?.as_object());
+                let records =
+                    projects.iter().filter_map(|project| parts.get("projects")?.get(project)?.as_object());
                 for here in records {
                     servers.extend(named(here));
                     off.extend(list(here, "disabledMcpServers"));
@@ -36,13 +38,25 @@ fn named(parts: &Map<String, Value>) -> Vec<String> {
     let servers = parts.get("mcpServers").and_then(Value::as_object);
     let is_it = |name: &str, server: &Value| {
         let started = server["args"].as_array().into_iter().flatten().chain([&server["command"]]);
-        name == MEMORY_KEEPER || started.filter_map(Value::as_str).any(|word| word.contains("mcp-memory-keeper"))
+        name == MEMORY_KEEPER
+            || started.filter_map(Value::as_str).any(|word| word.contains("mcp-memory-keeper"))
     };
-    servers.into_iter().flatten().filter(|(name, server)| is_it(name, server)).map(|(name, _)| name.clone()).collect()
+    servers
+        .into_iter()
+        .flatten()
+        .filter(|(name, server)| is_it(name, server))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 fn list(parts: &Map<String, Value>, key: &str) -> Vec<String> {
-    parts.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+    parts
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect()
 }
 
 #[cfg(test)]

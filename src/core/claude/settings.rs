@@ -1,6 +1,8 @@
-//! Claude's settings, as far as a supervisor writes or obeys them: one `--settings` out of two, and `disableAllHooks`.
+//! Claude's settings, as far as a supervisor writes or obeys them: one `--settings` out of two, and
+//! `disableAllHooks`.
 //!
-//! Only the last `--settings` counts, so a person's is merged with hopty's. It reads no file and runs nothing.
+//! Only the last `--settings` counts, so a person's is merged with hopty's. It reads no file and runs
+//! nothing.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -28,8 +30,9 @@ pub fn given(value: &str) -> Given {
 #[error("the text of --settings is not a JSON object")]
 pub struct NotAnObject;
 
-/// One `--settings` out of the person's own text and hopty's additions. The person's keys win. `env` and `hooks` are
-/// joined inside: a variable of the person's stays, hooks of both run. With nothing to add the own text comes back unchanged.
+/// One `--settings` out of the person's own text and hopty's additions. The person's keys win. `env` and
+/// `hooks` are joined inside: a variable of the person's stays, hooks of both run. With nothing to add the
+/// own text comes back unchanged.
 ///
 /// # Errors
 /// [`NotAnObject`] when `own` is no JSON object.
@@ -70,8 +73,9 @@ fn join_hooks(own: &mut Map<String, Value>, ours: &Map<String, Value>) {
     }
 }
 
-/// Whether `disableAllHooks` is in force. `texts` from the weakest to the strongest: user, project, local, `--settings`;
-/// the last one that says anything counts (measured: `--settings {"disableAllHooks":false}` brings all hooks back).
+/// Whether `disableAllHooks` is in force. `texts` from the weakest to the strongest: user, project, local,
+/// `--settings`; the last one that says anything counts (measured: `--settings {"disableAllHooks":false}`
+/// brings all hooks back).
 #[must_use]
 pub fn hooks_disabled<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let said = texts.into_iter().filter_map(|text| parse(text)?.get("disableAllHooks")?.as_bool());
@@ -96,7 +100,8 @@ mod tests {
 
     #[test]
     fn the_persons_settings_win() {
-        let own = r#"{"model":"opus","env":{"A":"own"},"statusLine":{"command":"mine"},"hooks":{"Stop":[9]}}"#;
+        let own =
+            r#"{"model":"opus","env":{"A":"own"},"statusLine":{"command":"mine"},"hooks":{"Stop":[9]}}"#;
         let all = merged(own);
         assert_eq!(all["model"], "opus");
         assert_eq!(all["env"], json!({ "A": "own", "B": "ours" }));

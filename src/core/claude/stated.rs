@@ -1,4 +1,5 @@
-//! Decisions that Claude stated while it worked: sentences that give a choice and its reason. They are quoted, never believed.
+//! Decisions that Claude stated while it worked: sentences that give a choice and its reason. They are
+//! quoted, never believed.
 
 use super::memory::Last;
 
@@ -55,8 +56,9 @@ pub(super) fn read(text: &str, stated: &mut Stated) {
             let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
             let lower = format!(" {}", sentence.to_lowercase());
             // A question decides nothing.
-            let states =
-                LENGTHS.contains(&sentence.len()) && !sentence.ends_with('?') && REASONS.iter().any(|words| lower.contains(words));
+            let states = LENGTHS.contains(&sentence.len())
+                && !sentence.ends_with('?')
+                && REASONS.iter().any(|words| lower.contains(words));
             if states && !stated.iter().any(|known| known == sentence) {
                 stated.put(sentence.to_owned());
             }
@@ -71,7 +73,10 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let end = rest.char_indices().zip(rest.chars().skip(1)).find(|((_, c), next)| matches!(c, '.' | '!' | '?') && *next == ' ');
+        let end = rest
+            .char_indices()
+            .zip(rest.chars().skip(1))
+            .find(|((_, c), next)| matches!(c, '.' | '!' | '?') && *next == ' ');
         let (sentence, behind) = rest.split_at(end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8()));
         rest = behind;
         Some(sentence)

@@ -13,8 +13,8 @@ const MAX_MODEL: usize = 200;
 pub struct StatusLine {
     /// The conversation.
     pub conversation: ConversationId,
-    /// Tokens of the last main-chain answer: input, cache read and cache creation. `None` before the first answer and after
-    /// `/clear`; 0 right after a compaction.
+    /// Tokens of the last main-chain answer: input, cache read and cache creation. `None` before the first
+    /// answer and after `/clear`; 0 right after a compaction.
     pub tokens: Option<u64>,
     /// The window in tokens.
     pub window: Option<u64>,
@@ -50,15 +50,22 @@ impl StatusLine {
             conversation: payload["session_id"].as_str()?.parse().ok()?,
             tokens,
             window: window["context_window_size"].as_u64().filter(|window| *window > 0),
-            model: payload["model"]["id"].as_str().filter(|id| !id.is_empty() && id.len() <= MAX_MODEL).map(str::to_owned),
+            model: payload["model"]["id"]
+                .as_str()
+                .filter(|id| !id.is_empty() && id.len() <= MAX_MODEL)
+                .map(str::to_owned),
             limits: limits(&payload["rate_limits"]),
         })
     }
 
-    /// Takes over what an earlier payload said of limits that this one does not name and that are not reset at `now`, in seconds
-    /// since 1970: a process names none before its first answer, and an older Claude's refusal has no reset in it.
+    /// Takes over what an earlier payload said of limits that this one does not name and that are not reset
+    /// at `now`, in seconds since 1970: a process names none before its first answer, and an older Claude's
+    /// refusal has no reset in it.
     pub fn keep_limits(&mut self, earlier: &StatusLine, now: u64) {
-        let kept = earlier.limits.iter().filter(|old| old.resets > now && self.limits.iter().all(|new| new.kind != old.kind));
+        let kept = earlier
+            .limits
+            .iter()
+            .filter(|old| old.resets > now && self.limits.iter().all(|new| new.kind != old.kind));
         let kept: Vec<Used> = kept.copied().collect();
         self.limits.extend(kept);
     }
@@ -69,7 +76,10 @@ fn limits(told: &Value) -> Vec<Used> {
         let percent = told[name]["used_percentage"].as_f64()?.clamp(0.0, 1000.0);
         Some(Used { kind, percent: percent.round() as u64, resets: told[name]["resets_at"].as_u64()? })
     };
-    [("five_hour", LimitKind::FiveHour), ("seven_day", LimitKind::SevenDay)].into_iter().filter_map(used).collect()
+    [("five_hour", LimitKind::FiveHour), ("seven_day", LimitKind::SevenDay)]
+        .into_iter()
+        .filter_map(used)
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,15 +92,21 @@ mod tests {
     #[test]
     fn item_104_the_status_line_says_the_figure_by_claude_s_own_formula() {
         let usage = json!({"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 1000});
-        let of = |window: Value| StatusLine::read(&json!({"session_id": ID, "context_window": window})).unwrap();
+        let of =
+            |window: Value| StatusLine::read(&json!({"session_id": ID, "context_window": window})).unwrap();
         let read = of(json!({"context_window_size": 200_000, "current_usage": usage, "used_percentage": 1}));
         assert_eq!((read.tokens, read.window), (Some(1017), Some(200_000)));
-        let named = |id: Value| StatusLine::read(&json!({"session_id": ID, "model": {"id": id}})).unwrap().model;
+        let named =
+            |id: Value| StatusLine::read(&json!({"session_id": ID, "model": {"id": id}})).unwrap().model;
         assert_eq!(named(json!("claude-opus-4-8")).as_deref(), Some("claude-opus-4-8"));
         assert_eq!([named(json!("")), named(json!(7)), named(json!("x".repeat(201)))], [None, None, None]);
         let read = of(json!({"context_window_size": 0, "current_usage": null}));
         assert_eq!((read.tokens, read.window), (None, None));
-        for odd in [json!(null), json!([]), json!({"context_window_size": "x", "current_usage": {"input_tokens": -1}})] {
+        for odd in [
+            json!(null),
+            json!([]),
+            json!({"context_window_size": "x", "current_usage": {"input_tokens": -1}}),
+        ] {
             assert_eq!(of(odd).window, None);
         }
         assert_eq!(StatusLine::read(&json!({"session_id": "../x"})), None);
@@ -113,11 +129,15 @@ mod tests {
 
     #[test]
     fn the_limits_of_a_subscription() {
-        let of = |limits: Value| StatusLine::read(&json!({"session_id": ID, "rate_limits": limits})).unwrap().limits;
-        let told =
-            of(json!({"five_hour": {"used_percentage": 31.4, "resets_at": 1_795_204_344u64}, "seven_day": {"used_percentage": 42}}));
+        let of = |limits: Value| {
+            StatusLine::read(&json!({"session_id": ID, "rate_limits": limits})).unwrap().limits
+        };
+        let told = of(
+            json!({"five_hour": {"used_percentage": 31.4, "resets_at": 1_795_204_344u64}, "seven_day": {"used_percentage": 42}}),
+        );
         assert_eq!(told, [Used { kind: LimitKind::FiveHour, percent: 31, resets: 1_795_204_344 }]);
-        for odd in [json!(null), json!([1]), json!({"five_hour": {"used_percentage": "x", "resets_at": -1}})] {
+        for odd in [json!(null), json!([1]), json!({"five_hour": {"used_percentage": "x", "resets_at": -1}})]
+        {
             assert_eq!(of(odd), []);
         }
     }

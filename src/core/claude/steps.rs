@@ -1,5 +1,5 @@
-//! The last tool calls that were answered, each with what came of it: what a new conversation reads to see where the work
-//! stopped, and not only what was said about it.
+//! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
+//! where the work stopped, and not only what was said about it.
 
 use super::transcript::{ToolResult, ToolUse};
 use super::work::Outcome;
@@ -19,7 +19,8 @@ pub struct Step {
     pub about: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where there is nothing.
+    /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
+    /// there is nothing.
     pub line: String,
     /// How many prompts and answers had been said before it, in the whole conversation.
     pub after: u64,
@@ -39,8 +40,15 @@ impl Step {
 /// What a tool was called for, one line.
 pub(super) fn about(call: &ToolUse) -> String {
     let input = &call.input;
-    let task = input.task_id.as_ref().map(|id| format!("#{id} {}", input.status.as_deref().unwrap_or_default()));
-    let about = input.path.as_ref().or(input.command.as_ref()).or(input.subject.as_ref()).or(task.as_ref()).or(input.about.as_ref());
+    let task =
+        input.task_id.as_ref().map(|id| format!("#{id} {}", input.status.as_deref().unwrap_or_default()));
+    let about = input
+        .path
+        .as_ref()
+        .or(input.command.as_ref())
+        .or(input.subject.as_ref())
+        .or(task.as_ref())
+        .or(input.about.as_ref());
     about.map(|about| one_line(about)).unwrap_or_default()
 }
 
@@ -84,11 +92,16 @@ mod tests {
 
     #[test]
     fn of_a_trace_the_error_is_told_and_not_its_first_line() {
-        let trace =
-            "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nModuleNotFoundError: No module named 'x'\n";
-        assert_eq!(error_line(&format!("Exit code 1\n{trace}")), "Exit code 1: ModuleNotFoundError: No module named 'x'");
+        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nModuleNotFoundError: No module named 'x'\n";
+        assert_eq!(
+            error_line(&format!("Exit code 1\n{trace}")),
+            "Exit code 1: ModuleNotFoundError: No module named 'x'"
+        );
         assert_eq!(error_line(trace), "ModuleNotFoundError: No module named 'x'");
-        assert_eq!(error_line("Exit code 1\nTraceback (most recent call last):"), "Exit code 1: Traceback (most recent call last):");
+        assert_eq!(
+            error_line("Exit code 1\nTraceback (most recent call last):"),
+            "Exit code 1: Traceback (most recent call last):"
+        );
         assert_eq!(error_line("Exit code 2\nusage: x"), "Exit code 2: usage: x");
     }
 }

@@ -1,7 +1,7 @@
 //! Claude's own list of what is to be done, as its tools leave it.
 //!
-//! Two families write it: TaskCreate, TaskUpdate and TaskList (2.1), and TodoWrite (before), which replaces the whole
-//! list. The list is bounded; what is finished goes first.
+//! Two families write it: TaskCreate, TaskUpdate and TaskList (2.1), and TodoWrite (before), which replaces
+//! the whole list. The list is bounded; what is finished goes first.
 
 use super::transcript::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
 use crate::core::handoff::text::cut_words;
@@ -69,7 +69,13 @@ impl Tasks {
     }
 
     /// Takes the answer of the tool `name` that was called with `input`. Failed calls must not be given.
-    pub fn apply(&mut self, name: &str, input: &ToolInput, result: &ToolResult, detail: Option<&ResultDetail>) {
+    pub fn apply(
+        &mut self,
+        name: &str,
+        input: &ToolInput,
+        result: &ToolResult,
+        detail: Option<&ResultDetail>,
+    ) {
         match name {
             "TaskCreate" => self.create(input, result, detail),
             "TaskUpdate" => self.update(input, detail),
@@ -90,7 +96,8 @@ impl Tasks {
     fn create(&mut self, input: &ToolInput, result: &ToolResult, detail: Option<&ResultDetail>) {
         let made = detail.and_then(|detail| detail.created.as_ref());
         let id = made.and_then(|row| row.id.clone()).or_else(|| number_in(&result.text));
-        let subject = made.map(|row| row.subject.as_str()).filter(|s| !s.is_empty()).or(input.subject.as_deref());
+        let subject =
+            made.map(|row| row.subject.as_str()).filter(|s| !s.is_empty()).or(input.subject.as_deref());
         let (Some(id), Some(subject)) = (id, subject) else { return };
         self.put(&id, subject, TaskStatus::Pending);
     }
@@ -103,7 +110,8 @@ impl Tasks {
             return;
         }
         let Some(task) = self.all.iter_mut().rev().find(|task| task.id == id) else {
-            // Made in an earlier conversation that shares this list: TaskList will name it, until then its number does.
+            // Made in an earlier conversation that shares this list: TaskList will name it, until then its
+            // number does.
             let subject = input.subject.clone().unwrap_or_else(|| format!("task {}", cut_words(id, 20)));
             self.put(id, &subject, TaskStatus::from_word(status.unwrap_or_default()));
             return;
@@ -155,12 +163,14 @@ mod tests {
 
     fn create(tasks: &mut Tasks, id: usize) {
         let input = ToolInput { subject: Some(format!("task number {id}")), ..ToolInput::default() };
-        let result = ToolResult { text: format!("Task #{id} created successfully: x"), ..ToolResult::default() };
+        let result =
+            ToolResult { text: format!("Task #{id} created successfully: x"), ..ToolResult::default() };
         tasks.apply("TaskCreate", &input, &result, None);
     }
 
     fn update(tasks: &mut Tasks, id: &str, status: &str) {
-        let input = ToolInput { task_id: Some(id.into()), status: Some(status.into()), ..ToolInput::default() };
+        let input =
+            ToolInput { task_id: Some(id.into()), status: Some(status.into()), ..ToolInput::default() };
         tasks.apply("TaskUpdate", &input, &ToolResult::default(), None);
     }
 
@@ -180,7 +190,8 @@ mod tests {
     fn a_list_replaces_what_was_known() {
         let mut tasks = Tasks::default();
         create(&mut tasks, 1);
-        let detail = ResultDetail { tasks: Some(vec![row("4", "four", "completed")]), ..ResultDetail::default() };
+        let detail =
+            ResultDetail { tasks: Some(vec![row("4", "four", "completed")]), ..ResultDetail::default() };
         tasks.apply("TaskList", &ToolInput::default(), &ToolResult::default(), Some(&detail));
         assert_eq!(tasks.all().len(), 1);
         assert_eq!(tasks.all()[0].subject, "four");

@@ -1,10 +1,10 @@
 //! One line of Claude's transcript, read with tolerance.
 //!
-//! A line is known by its top-level `type` alone: since 2.1.300 a transcript also repeats whole requests, so that the
-//! text of a tool result stands in it twice (measured on 2.1.329; `api-request*`, `prompt_snapshot`, `tools-used`).
-//! Unknown types, unknown fields and fields of another kind cost nothing but themselves. A broken line is skipped and
-//! counted; records that were glued onto one line or follow a torn one are found again. What the lines add up to is
-//! said by `facts`.
+//! A line is known by its top-level `type` alone: since 2.1.300 a transcript also repeats whole requests, so
+//! that the text of a tool result stands in it twice (measured on 2.1.329; `api-request*`, `prompt_snapshot`,
+//! `tools-used`). Unknown types, unknown fields and fields of another kind cost nothing but themselves. A
+//! broken line is skipped and counted; records that were glued onto one line or follow a torn one are found
+//! again. What the lines add up to is said by `facts`.
 
 use memchr::memmem;
 
@@ -29,7 +29,8 @@ const KNOWN: [&[u8]; 5] = [b"assistant", b"user", b"system", b"queue-operation",
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A block of an answer. Claude writes one line per block, all with the same message id and the same final usage.
+    /// A block of an answer. Claude writes one line per block, all with the same message id and the same
+    /// final usage.
     Assistant(Box<Assistant>),
     /// A prompt, tool results, or something that Claude notes in the person's name.
     User(Box<User>),
@@ -107,7 +108,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What the message filled of the window: input, cache read and cache creation (the status line's own formula).
+    /// What the message filled of the window: input, cache read and cache creation (the status line's own
+    /// formula).
     #[must_use]
     pub fn fill(self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_creation)
@@ -215,7 +217,8 @@ pub struct ToolResult {
     pub id: String,
     /// Whether it failed.
     pub is_error: bool,
-    /// The start and the end of its text, at most [`RESULT_CAP`] bytes, with [`GAP`] between them where it is longer.
+    /// The start and the end of its text, at most [`RESULT_CAP`] bytes, with [`GAP`] between them where it is
+    /// longer.
     pub text: String,
 }
 
@@ -262,7 +265,8 @@ impl Line {
         first
     }
 
-    /// Reads every record of a line, in order: more than one when records were glued together or follow a torn one.
+    /// Reads every record of a line, in order: more than one when records were glued together or follow a
+    /// torn one.
     pub fn parse_each(bytes: &[u8], mut each: impl FnMut(Line)) -> Tally {
         let bytes = trim(bytes);
         if bytes.is_empty() {
@@ -292,13 +296,15 @@ pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[from..to]
 }
 
-/// Whether the line begins with a type that says nothing here: these are the big ones, and reading them would be most
-/// of the work. A quote inside a JSON string is escaped, so `}{"` can only be two records on one line, and the beginning of
-/// a record that matters can only be one that follows a torn one.
+/// Whether the line begins with a type that says nothing here: these are the big ones, and reading them would
+/// be most of the work. A quote inside a JSON string is escaped, so `}{"` can only be two records on one
+/// line, and the beginning of a record that matters can only be one that follows a torn one.
 fn is_irrelevant(bytes: &[u8]) -> bool {
     let Some(rest) = bytes.strip_prefix(b"{\"type\":\"") else { return false };
     let Some(end) = rest.iter().take(64).position(|b| *b == b'"') else { return false };
-    let matters = |word: &[u8]| KNOWN.iter().any(|known| word.strip_prefix(*known).is_some_and(|rest| rest.first() == Some(&b'"')));
+    let matters = |word: &[u8]| {
+        KNOWN.iter().any(|known| word.strip_prefix(*known).is_some_and(|rest| rest.first() == Some(&b'"')))
+    };
     let has = |what: &[u8]| memmem::find(&bytes[1..], what).is_some();
     !KNOWN.contains(&&rest[..end])
         && bytes.ends_with(b"}")
@@ -334,7 +340,9 @@ mod tests {
 
     #[test]
     fn dirt_round_a_record_is_tolerated() {
-        for line in [format!("\u{feff}{HI}\r"), format!("\0\0\0{HI}"), format!("{HI}\0\0"), format!("  {HI}  ")] {
+        for line in
+            [format!("\u{feff}{HI}\r"), format!("\0\0\0{HI}"), format!("{HI}\0\0"), format!("  {HI}  ")]
+        {
             assert_eq!(prompt(&line).as_deref(), Some("hi"), "{line:?}");
         }
         for line in ["", "\0\0", "   ", "nonsense", "[1]", "7", "{", "{\"type\":\"user\""] {
@@ -382,7 +390,11 @@ mod tests {
     fn depth_and_numbers_without_bound_are_skipped() {
         let deep = format!(r#"{{"type":"user","message":{{"content":{}"#, "[".repeat(100_000));
         assert_eq!(Line::parse(deep.as_bytes()), None);
-        let ignored = format!(r#"{{"type":"user","x":{}{},"message":{{"content":"hi"}}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        let ignored = format!(
+            r#"{{"type":"user","x":{}{},"message":{{"content":"hi"}}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
         assert_eq!(prompt(&ignored).as_deref(), Some("hi"));
         let number = br#"{"type":"assistant","message":{"usage":{"input_tokens":-1,"output_tokens":1e300}}}"#;
         let Some(Line::Assistant(line)) = Line::parse(number) else { panic!() };

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-/// Whether the record of one of `places` says that its trust dialog was accepted. `state` is the text of `.claude.json`; one
-/// that is no JSON accepts nothing.
+/// Whether the record of one of `places` says that its trust dialog was accepted. `state` is the text of
+/// `.claude.json`; one that is no JSON accepts nothing.
 #[must_use]
 pub fn is_accepted(state: &[u8], places: &[String]) -> bool {
     let Ok(state) = serde_json::from_slice::<Value>(state) else { return false };
-    let accepted = |place: &String| state.get("projects")?.get(place)?.get("hasTrustDialogAccepted")?.as_bool();
+    let accepted =
+        |place: &String| state.get("projects")?.get(place)?.get("hasTrustDialogAccepted")?.as_bool();
     places.iter().any(|place| accepted(place) == Some(true))
 }
 
@@ -20,7 +21,10 @@ mod tests {
         let places = ["/w/p".to_owned(), "/w".to_owned()];
         for (state, expected) in [
             (r#"{"projects":{"/w/p":{"hasTrustDialogAccepted":true}}}"#, true),
-            (r#"{"projects":{"/w":{"hasTrustDialogAccepted":true},"/w/p":{"hasTrustDialogAccepted":false}}}"#, true),
+            (
+                r#"{"projects":{"/w":{"hasTrustDialogAccepted":true},"/w/p":{"hasTrustDialogAccepted":false}}}"#,
+                true,
+            ),
             (r#"{"projects":{"/w/p":{"hasTrustDialogAccepted":false}}}"#, false),
             (r#"{"projects":{"/w/p":{"hasTrustDialogAccepted":"true"}}}"#, false),
             (r#"{"projects":{"/w/p":{}}}"#, false),

@@ -1,11 +1,13 @@
 //! What a screen of Claude Code shows: the prompt box and the draft in it, a dialog, and signs of work.
 //!
-//! Every Enter of a delivery must be justified by what is on the live screen, because a spare one approves
-//! a permission prompt. So this page reads strictly: the box counts only where the cursor vouches for it, which no text
-//! that a model prints can forge, and what is not recognised is "no box" or "unknown dialog". Words, glyphs and forms are
-//! data ([`super::screens`]); only the mechanism is here. Nothing is remembered between screens, and nothing is decided.
+//! Every Enter of a delivery must be justified by what is on the live screen, because a spare one approves a
+//! permission prompt. So this page reads strictly: the box counts only where the cursor vouches for it, which
+//! no text that a model prints can forge, and what is not recognised is "no box" or "unknown dialog". Words,
+//! glyphs and forms are data ([`super::screens`]); only the mechanism is here. Nothing is remembered between
+//! screens, and nothing is decided.
 //!
-//! It cannot tell vim's normal mode from no vim at all (the screen shows no difference), and sees only what fits on the screen.
+//! It cannot tell vim's normal mode from no vim at all (the screen shows no difference), and sees only what
+//! fits on the screen.
 
 use std::ops::Range;
 
@@ -22,7 +24,8 @@ pub use super::screens::{Rules, RulesError};
 pub struct ScreenText {
     /// Width of the screen in columns.
     pub cols: usize,
-    /// The rows from the top. A wide character is one `char`; blanks at a row's end may be left out, no-break spaces not.
+    /// The rows from the top. A wide character is one `char`; blanks at a row's end may be left out, no-break
+    /// spaces not.
     pub rows: Vec<String>,
     /// For each row the half-open column ranges that are dim (SGR 2); rows without an entry have none.
     pub dim: Vec<Vec<(usize, usize)>>,
@@ -47,7 +50,8 @@ pub struct View {
     pub mode: Option<PermissionMode>,
 }
 
-/// The prefix of the window title. Claude shows the idle one also while it waits for a person (measured on 2.1.329).
+/// The prefix of the window title. Claude shows the idle one also while it waits for a person (measured on
+/// 2.1.329).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TitleState {
     /// Idle, or waiting for a person.
@@ -68,8 +72,8 @@ pub struct Dialog {
     pub known: bool,
     /// The line on which the selector stands, without selector and number.
     pub selected: Option<String>,
-    /// The one key that brings the dialog nearer to the answer in the data file; read the screen again after it.
-    /// `None` for everything that only a person may answer, permissions first.
+    /// The one key that brings the dialog nearer to the answer in the data file; read the screen again after
+    /// it. `None` for everything that only a person may answer, permissions first.
     pub press: Option<Press>,
 }
 
@@ -119,7 +123,9 @@ impl Rules {
         let above = screen.rows.get(..rows.start.saturating_sub(1)).unwrap_or_default();
         let mut near = above.iter().rev().take(self.busy.reach);
         any_in(&self.busy.footer, screen.below(rows.end))
-            || near.find(|row| begins_with_any(&self.busy.glyphs, row)).is_some_and(|row| contains_any(&self.busy.text, row))
+            || near
+                .find(|row| begins_with_any(&self.busy.glyphs, row))
+                .is_some_and(|row| contains_any(&self.busy.text, row))
     }
 
     fn mode(&self, footer: &[String]) -> Option<PermissionMode> {
@@ -138,7 +144,9 @@ impl Rules {
         let is_edge = |row: &usize| self.is_edge(screen, *row);
         let lower = match form.cursor {
             CursorRule::Inside => (cursor..height).find(is_edge).filter(|row| *row > cursor)?,
-            CursorRule::Below => (cursor.saturating_sub(form.footer)..cursor.min(height)).rev().find(is_edge)?,
+            CursorRule::Below => {
+                (cursor.saturating_sub(form.footer)..cursor.min(height)).rev().find(is_edge)?
+            }
         };
         let upper = (0..cursor.min(lower)).rev().find(is_edge)?;
         let rows = upper + 1..lower;
@@ -178,7 +186,8 @@ impl Rules {
     /// What is there where no box is: the part of the screen from the last edge above the cursor.
     fn find_dialog(&self, screen: &ScreenText) -> Option<Dialog> {
         let cursor = screen.cursor.1.min(screen.rows.len().checked_sub(1)?);
-        let is_top = |row: &usize| screen.full_row(*row).is_some_and(|text| begins_with_any(&self.edges, text));
+        let is_top =
+            |row: &usize| screen.full_row(*row).is_some_and(|text| begins_with_any(&self.edges, text));
         let edge = (0..=cursor).rev().find(is_top);
         let dialog = self.dialog_from(screen, edge);
         let is_asked = any_in(&self.asking, screen.below(edge.unwrap_or(0)));
@@ -190,15 +199,19 @@ impl Rules {
         let top = edge.map_or(0, |row| row + 1);
         let rows = screen.below(top);
         let cursor = screen.cursor.1.saturating_sub(top).min(rows.len());
-        let has_selector = |row: &usize| rows.get(*row).is_some_and(|text| self.inner(text).starts_with(&self.selector));
-        // The cursor stands on the chosen line. 2.0.76 parks it under the dialog: good enough to name it, not to answer it.
+        let has_selector =
+            |row: &usize| rows.get(*row).is_some_and(|text| self.inner(text).starts_with(&self.selector));
+        // The cursor stands on the chosen line. 2.0.76 parks it under the dialog: good enough to name it, not
+        // to answer it.
         let held = Some(cursor).filter(has_selector);
         let chosen = held.or_else(|| (0..cursor).rev().find(has_selector));
         let mut lines = rows.iter().map(|row| self.inner(row)).filter(|line| !line.is_empty());
         let words = lines.clone().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
         let head = lines.next().unwrap_or_default();
-        // Without an edge the dialog's beginning may have been scrolled away, and what is on top may be a model's.
-        let may_answer = edge.is_some() && lines.next_back().is_some_and(|foot| foot.starts_with(&self.answer_foot));
+        // Without an edge the dialog's beginning may have been scrolled away, and what is on top may be a
+        // model's.
+        let may_answer =
+            edge.is_some() && lines.next_back().is_some_and(|foot| foot.starts_with(&self.answer_foot));
         let rule = self.dialogs.iter().find(|rule| {
             rule.head.as_ref().is_none_or(|with| head.starts_with(with.as_str()))
                 && (!rule.select || chosen.is_some())
@@ -249,8 +262,9 @@ impl ScreenText {
         (text.width() == self.cols).then_some(text)
     }
 
-    /// The typed part of a row of the box. Dim text is a placeholder or a suggestion; its first character is drawn as the
-    /// cursor and is not dim itself (measured on 2.0.76 to 2.1.329), so the one at `lifted` goes when what follows is dim.
+    /// The typed part of a row of the box. Dim text is a placeholder or a suggestion; its first character is
+    /// drawn as the cursor and is not dim itself (measured on 2.0.76 to 2.1.329), so the one at `lifted` goes
+    /// when what follows is dim.
     fn typed(&self, row: usize, indent: usize, lifted: (usize, usize)) -> String {
         let dim = self.dim.get(row).map_or(&[][..], Vec::as_slice);
         let is_dim = |col: usize| dim.iter().any(|(from, to)| (*from..*to).contains(&col));
@@ -328,7 +342,9 @@ mod tests {
 
     #[test]
     fn work_is_told_by_the_footer_or_by_the_line_above() {
-        let busy = |above: &str, below: &str| read(&screen(&[above, "----", "❯\u{a0}", "----", below], (2, 2))).busy_hint;
+        let busy = |above: &str, below: &str| {
+            read(&screen(&[above, "----", "❯\u{a0}", "----", below], (2, 2))).busy_hint
+        };
         assert_eq!(busy("✻ Worked for 9s", "manual mode on"), Some(false));
         assert_eq!(busy("✽ Thinking… (2s)", "manual mode on"), Some(true));
         assert_eq!(busy("", "esc to interrupt"), Some(true));

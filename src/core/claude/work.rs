@@ -1,7 +1,8 @@
-//! What tools did in a conversation beyond writing files: what was verified, what still runs, and what was used last.
+//! What tools did in a conversation beyond writing files: what was verified, what still runs, and what was
+//! used last.
 //!
-//! A command counts as a check when its words are those of a test, a build or a linter; what it came to is told by
-//! [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
+//! A command counts as a check when its words are those of a test, a build or a linter; what it came to is
+//! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
 use super::checks::{Verdict, judge};
 use super::memory::Last;
@@ -88,7 +89,8 @@ impl Work {
     /// A tool answered.
     pub(super) fn answered(&mut self, call: &ToolUse, result: &ToolResult, detail: Option<&ResultDetail>) {
         self.last = Some(call.clone());
-        let started = detail.and_then(|detail| detail.running.clone()).or_else(|| background_id(call, result));
+        let started =
+            detail.and_then(|detail| detail.running.clone()).or_else(|| background_id(call, result));
         if let Some(id) = started.filter(|_| !result.is_error) {
             self.running.retain(|running| running.id != id);
             if self.running.len() >= RUNNING_CAP {
@@ -125,7 +127,11 @@ impl Work {
 
     /// Claude was told something in the person's place: an agent or a shell may have ended.
     pub(super) fn told(&mut self, text: &str) {
-        let Some((_, rest)) = text.split_once("<task-id>").filter(|_| text.starts_with("<task-notification>")) else { return };
+        let Some((_, rest)) =
+            text.split_once("<task-id>").filter(|_| text.starts_with("<task-notification>"))
+        else {
+            return;
+        };
         if let Some((id, rest)) = rest.split_once("</task-id>") {
             let running = rest.contains("<status>running</status>");
             self.running.retain(|one| running || one.id != id.trim());
@@ -136,7 +142,8 @@ impl Work {
 /// `Command running in background with ID: X.`, where there is no structured answer.
 fn background_id(call: &ToolUse, result: &ToolResult) -> Option<String> {
     let (_, rest) = result.text.split_once("in background with ID: ").filter(|_| call.name == "Bash")?;
-    let id: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(64).collect();
+    let id: String =
+        rest.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(64).collect();
     (!id.is_empty()).then_some(id)
 }
 
@@ -166,7 +173,8 @@ mod tests {
         bash(&mut work, "cargo test", "Exit code 101\nerror: x", true);
         bash(&mut work, "ls", "", false);
         bash(&mut work, "pytest | tail -1", "3 passed in 0.1s", false);
-        let seen: Vec<_> = work.checks().map(|check| (check.command.as_str(), check.verdict.outcome)).collect();
+        let seen: Vec<_> =
+            work.checks().map(|check| (check.command.as_str(), check.verdict.outcome)).collect();
         assert_eq!(seen, [("cargo test", Failed), ("pytest | tail -1", Passed)]);
         bash(&mut work, "pytest | tail -1", "", false);
         assert_eq!(work.checks().next_back().unwrap().verdict.outcome, Unknown);
@@ -175,9 +183,13 @@ mod tests {
     #[test]
     fn the_summary_at_the_end_of_a_long_answer_is_read() {
         let command = format!("{} && pytest 2>&1 | tail -400", "cd /a/long/way".repeat(40));
-        let call = serde_json::json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}});
+        let call =
+            serde_json::json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}});
         for parts in [1, 3] {
-            let output = format!("{}1 failed, 7 passed in 0.3s\n", "a line of a test that prints a lot\n".repeat(2000));
+            let output = format!(
+                "{}1 failed, 7 passed in 0.3s\n",
+                "a line of a test that prints a lot\n".repeat(2000)
+            );
             let mut text = vec![serde_json::json!({"type": "text", "text": "x"}); parts];
             text[parts - 1] = serde_json::json!({"type": "text", "text": output});
             let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
@@ -190,7 +202,10 @@ mod tests {
                 facts.feed(line.to_string().as_bytes());
             }
             let check = facts.work().checks().next().unwrap();
-            assert_eq!((check.verdict.outcome, check.verdict.summary.as_str()), (Failed, "1 failed, 7 passed"));
+            assert_eq!(
+                (check.verdict.outcome, check.verdict.summary.as_str()),
+                (Failed, "1 failed, 7 passed")
+            );
             assert!(check.command.len() <= COMMAND_CAP);
         }
     }
@@ -204,7 +219,8 @@ mod tests {
         work.wrote("/p/b.rs");
         work.wrote("/p/c.rs");
         bash(&mut work, "cargo fmt --check", "", false);
-        let stale: Vec<_> = work.checks().map(|check| (check.edits_after, check.last_edit.as_deref())).collect();
+        let stale: Vec<_> =
+            work.checks().map(|check| (check.edits_after, check.last_edit.as_deref())).collect();
         assert_eq!(stale, [(2, Some("/p/c.rs")), (0, None)]);
         bash(&mut work, "cargo check", "", false);
         assert!(work.checks().all(|check| !check.is_stale()));

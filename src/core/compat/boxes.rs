@@ -1,4 +1,5 @@
-//! What source documents 001 and 002 print between two sessions (checklist 40, 95 to 99), for who has them configured.
+//! What source documents 001 and 002 print between two sessions (checklist 40, 95 to 99), for who has them
+//! configured.
 //!
 //! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
 
@@ -42,7 +43,9 @@ pub fn handing_over(of: &Material) -> String {
         Phases { total: 0, .. } => "no list of phases".to_owned(),
         Phases { done, total } => format!("{done}/{total} phases complete"),
     };
-    let steps = format!("  ! {reached}\n  → Completing current operation...\n  → Creating checkpoint...\n  → Signaling handoff...\n");
+    let steps = format!(
+        "  ! {reached}\n  → Completing current operation...\n  → Creating checkpoint...\n  → Signaling handoff...\n"
+    );
     let handoff = format!(
         "{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: {complete}\n Checkpoint: {checkpoint}\n\n Token usage: {usage}\n\n \
          Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n \
@@ -62,8 +65,12 @@ pub fn resuming(id: &HandoffId, task: &str, phases: Phases) -> String {
     let task = cut_chars(&safe_line(task), TASK);
     let (progress, next) = match phases {
         Phases { total: 0, .. } => ("no list of phases".to_owned(), "Continuing...".to_owned()),
-        Phases { done, total } if done >= total => (format!("{done}/{total} phases"), "Continuing...".to_owned()),
-        Phases { done, total } => (format!("{done}/{total} phases"), format!("Continuing with Phase {}...", done + 1)),
+        Phases { done, total } if done >= total => {
+            (format!("{done}/{total} phases"), "Continuing...".to_owned())
+        }
+        Phases { done, total } => {
+            (format!("{done}/{total} phases"), format!("Continuing with Phase {}...", done + 1))
+        }
     };
     format!(
         "{rule}\n RESUMING FROM HANDOFF\n{rule}\n\n Checkpoint: {}\n Task: {task}\n\n Progress: {progress}\n\n {next}\n\n{rule}\n",
@@ -92,21 +99,34 @@ mod tests {
         let of = material();
         let text = handing_over(&of);
         let rule = "═".repeat(62);
-        assert!(text.contains(&format!("{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: 3/5 phases complete\n")), "{text}");
-        assert!(text.contains(&format!(" Checkpoint: {}\n\n Token usage: 82,000 / 100,000 (82%)\n", of.checkpoint())), "{text}");
+        assert!(
+            text.contains(&format!("{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: 3/5 phases complete\n")),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!(
+                " Checkpoint: {}\n\n Token usage: 82,000 / 100,000 (82%)\n",
+                of.checkpoint()
+            )),
+            "{text}"
+        );
         let commands = format!(
             " Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n Or manually:\n hopty handoff show {id}\n",
             id = of.state.id
         );
         assert!(text.contains(&commands), "commands that there are: {text}");
         let empty = handing_over(&Material::of(&capture("")));
-        assert!(empty.contains(" Progress: no list of phases\n") && empty.contains(" Token usage: not known\n"), "{empty}");
+        assert!(
+            empty.contains(" Progress: no list of phases\n") && empty.contains(" Token usage: not known\n"),
+            "{empty}"
+        );
     }
 
     #[test]
     fn item_096_the_result_message_follows_the_box() {
         let text = handing_over(&material());
-        let (above, below) = text.split_once("Handoff complete. Orchestrator will start new session.\n").unwrap();
+        let (above, below) =
+            text.split_once("Handoff complete. Orchestrator will start new session.\n").unwrap();
         assert!(above.trim_end().ends_with('═'), "{above}");
         assert!(below.contains("Handoff detected. Starting new session...\nCheckpoint: chk-"), "{below}");
     }
@@ -115,8 +135,12 @@ mod tests {
     fn item_099_the_lines_of_a_limit_are_said_in_order() {
         assert_eq!(approaching(72), "Token usage: 72% - approaching limit");
         let text = handing_over(&material());
-        let lines =
-            ["! Token limit reached (82%)", "→ Completing current operation...", "→ Creating checkpoint...", "→ Signaling handoff..."];
+        let lines = [
+            "! Token limit reached (82%)",
+            "→ Completing current operation...",
+            "→ Creating checkpoint...",
+            "→ Signaling handoff...",
+        ];
         let found: Vec<&str> = text.lines().map(str::trim).take(4).collect();
         assert_eq!(found, lines);
     }
@@ -126,7 +150,10 @@ mod tests {
         let of = material();
         let resuming = |of: &Material| resuming(&of.state.id, &of.state.context.current_objective, of.phases);
         let text = resuming(&of);
-        assert!(text.contains(" RESUMING FROM HANDOFF\n") && text.contains(" Continuing with Phase 4...\n"), "{text}");
+        assert!(
+            text.contains(" RESUMING FROM HANDOFF\n") && text.contains(" Continuing with Phase 4...\n"),
+            "{text}"
+        );
         assert!(text.contains(" Progress: 3/5 phases\n") && !text.contains("hunter22"), "{text}");
         let mut long = capture(&"word ".repeat(40));
         long.tasks.clear();
@@ -138,7 +165,13 @@ mod tests {
 
     #[test]
     fn figures() {
-        assert_eq!([0, 999, 1000, 82_000, 1_234_567].map(thousands), ["0", "999", "1,000", "82,000", "1,234,567"]);
-        assert_eq!((percent(82_499, 100_000), percent(82_500, 100_000), percent(1, 0)), (Some(82), Some(83), None));
+        assert_eq!(
+            [0, 999, 1000, 82_000, 1_234_567].map(thousands),
+            ["0", "999", "1,000", "82,000", "1,234,567"]
+        );
+        assert_eq!(
+            (percent(82_499, 100_000), percent(82_500, 100_000), percent(1, 0)),
+            (Some(82), Some(83), None)
+        );
     }
 }

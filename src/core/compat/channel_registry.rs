@@ -1,8 +1,8 @@
 //! Which channel a directory's handoffs are kept under (checklist 53, 54, K20).
 //!
-//! The registry is `C/channel-registry.json`. A directory belongs to the entry whose path is its longest ancestor, by
-//! whole components: `/home/j/junipr2` is not under `/home/j/junipr`. Links must be resolved before; nothing is looked
-//! up here.
+//! The registry is `C/channel-registry.json`. A directory belongs to the entry whose path is its longest
+//! ancestor, by whole components: `/home/j/junipr2` is not under `/home/j/junipr`. Links must be resolved
+//! before; nothing is looked up here.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -52,13 +52,23 @@ impl Registry {
 
     /// Every entry as it stands there: a directory, and what is said of it.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.file.get(FIELD).and_then(Value::as_object).into_iter().flatten().map(|(dir, name)| (dir.as_str(), name))
+        self.file
+            .get(FIELD)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(dir, name)| (dir.as_str(), name))
     }
 
-    /// The entry that covers `dir`, an absolute path with its links resolved: the longest ancestor, as the file spells it.
-    /// `resolve` gives the path of an entry without links, where it can. Entries that name no channel are read over.
+    /// The entry that covers `dir`, an absolute path with its links resolved: the longest ancestor, as the
+    /// file spells it. `resolve` gives the path of an entry without links, where it can. Entries that name no
+    /// channel are read over.
     #[must_use]
-    pub fn covering(&self, dir: &Path, resolve: impl Fn(&Path) -> Option<PathBuf>) -> Option<(&str, Channel)> {
+    pub fn covering(
+        &self,
+        dir: &Path,
+        resolve: impl Fn(&Path) -> Option<PathBuf>,
+    ) -> Option<(&str, Channel)> {
         let sound = self.entries().filter(|(path, _)| is_sound(Path::new(path)));
         let named = sound.filter_map(|(path, name)| Some((path, name.as_str()?.parse().ok()?)));
         named
@@ -70,12 +80,13 @@ impl Registry {
             .map(|(_, path, channel)| (path, channel))
     }
 
-    /// Puts `dir`, an absolute path with its links resolved, and everything below it under `channel`. Entries that mean
-    /// the same directory are replaced.
+    /// Puts `dir`, an absolute path with its links resolved, and everything below it under `channel`. Entries
+    /// that mean the same directory are replaced.
     pub fn set(&mut self, dir: &str, channel: &Channel, resolve: impl Fn(&Path) -> Option<PathBuf>) {
         let entries = self.file.entry(FIELD).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(entries) = entries {
-            let same = |path: &str| resolve(Path::new(path)).as_deref().unwrap_or(Path::new(path)) == Path::new(dir);
+            let same =
+                |path: &str| resolve(Path::new(path)).as_deref().unwrap_or(Path::new(path)) == Path::new(dir);
             entries.retain(|path, _| !(is_sound(Path::new(path)) && same(path)));
             entries.insert(dir.to_owned(), Value::String(channel.to_string()));
         }
@@ -94,9 +105,12 @@ mod tests {
     fn of(dir: &str) -> String {
         let text = r#"{"registry": {"/home/j/junipr": "jun", "/home/j/junipr/sub/": "deep", "/home/j": "j", "rel": "rel",
             "/home/k": "../x", "/home/j/../l": "up", "/home/m": 7, "/home/n": ["x"], "": "empty", "/link": "linked"}, "other": 1}"#;
-        let resolve = |path: &Path| (path == Path::new("/link")).then(|| PathBuf::from("/home/j/junipr/real"));
+        let resolve =
+            |path: &Path| (path == Path::new("/link")).then(|| PathBuf::from("/home/j/junipr/real"));
         let registry = Registry::parse(text).unwrap();
-        registry.covering(Path::new(dir), resolve).map_or_else(|| "global".to_owned(), |(_, channel)| channel.to_string())
+        registry
+            .covering(Path::new(dir), resolve)
+            .map_or_else(|| "global".to_owned(), |(_, channel)| channel.to_string())
     }
 
     #[test]
@@ -137,6 +151,9 @@ mod tests {
         let mut registry = Registry::parse(text).unwrap();
         registry.set("/p", &"new".parse().unwrap(), |_| None);
         let now: Value = serde_json::from_str(&registry.render()).unwrap();
-        assert_eq!(now, serde_json::json!({"registry": {"/p": "new", "/q": 7, "rel": "x", "/r": "../x"}, "more": {"a": [1]}}));
+        assert_eq!(
+            now,
+            serde_json::json!({"registry": {"/p": "new", "/q": 7, "rel": "x", "/r": "../x"}, "more": {"a": [1]}})
+        );
     }
 }

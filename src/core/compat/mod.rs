@@ -1,6 +1,6 @@
-//! What only the five source documents ask for (`docs/SEEDS.md`): the habits and tools of people who came from another way to
-//! carry work over. Each part is written, read or printed only where the configuration asks for it, and nothing else in the core
-//! depends on it.
+//! What only the five source documents ask for (`docs/SEEDS.md`): the habits and tools of people who came
+//! from another way to carry work over. Each part is written, read or printed only where the configuration
+//! asks for it, and nothing else in the core depends on it.
 //!
 //! | file | holds |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `channel_registry` | `channel-registry.json`: which directory's handoffs belong to which channel |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
 //!
-//! [`Conventions`] is the door: a session says what happened (a level was reached, a handoff waits for the next run), and is told
-//! what to print or to write for it.
+//! [`Conventions`] is the door: a session says what happened (a level was reached, a handoff waits for the
+//! next run), and is told what to print or to write for it.
 
 pub mod boxes;
 pub mod channel_registry;

@@ -1,4 +1,5 @@
-//! The configuration files of the source documents, which count for who chose their profile (checklist 100 and 108).
+//! The configuration files of the source documents, which count for who chose their profile (checklist 100
+//! and 108).
 //!
 //! They belong to other programs: what else stands in them is passed over, and they are never written.
 
@@ -9,7 +10,8 @@ use crate::core::config::Profile;
 pub(in crate::core) struct Setting {
     /// The key that it sets: `context.ask`.
     pub(in crate::core) key: &'static str,
-    /// Its value, in the form of an environment variable; what is no such value is left as it stands, for the message.
+    /// Its value, in the form of an environment variable; what is no such value is left as it stands, for the
+    /// message.
     pub(in crate::core) value: String,
     /// Its line, from 1.
     pub(in crate::core) line: u32,
@@ -46,23 +48,30 @@ fn of_the_orchestrator(text: &str) -> Vec<Setting> {
     let of = |path: &[&str]| entries.iter().rev().find(|entry| entry.path == path);
     // Thresholds are parts of this many tokens, where it is given.
     let budget = of(&["handoff", "max_tokens"]);
-    let level = |part: f64| match budget.map(|entry| (entry.value, entry.value.replace('_', "").parse::<f64>())) {
-        Some((_, Ok(tokens))) => format!("{{ tokens = {:.0} }}", part * tokens),
-        Some((no_number, Err(_))) => no_number.to_owned(),
-        None => format!("{{ percent = {} }}", part * 100.0),
-    };
+    let level =
+        |part: f64| match budget.map(|entry| (entry.value, entry.value.replace('_', "").parse::<f64>())) {
+            Some((_, Ok(tokens))) => format!("{{ tokens = {:.0} }}", part * tokens),
+            Some((no_number, Err(_))) => no_number.to_owned(),
+            None => format!("{{ percent = {} }}", part * 100.0),
+        };
     let mut found = Vec::new();
     let mut set = |key, value: String, line| found.push(Setting { key, value, line });
-    for (key, name, usual) in [("context.warn", "warning_threshold", 0.7), ("context.handoff", "threshold", 0.8)] {
+    for (key, name, usual) in
+        [("context.warn", "warning_threshold", 0.7), ("context.handoff", "threshold", 0.8)]
+    {
         match (of(&["handoff", name]), budget) {
-            (Some(entry), _) => set(key, entry.value.parse().map_or_else(|_| entry.value.to_owned(), level), entry.line),
+            (Some(entry), _) => {
+                set(key, entry.value.parse().map_or_else(|_| entry.value.to_owned(), level), entry.line)
+            }
             (None, Some(entry)) => set(key, level(usual), entry.line),
             (None, None) => {}
         }
     }
-    for (key, name) in
-        [("handoff.decisions", "max_decisions"), ("handoff.gotchas", "max_gotchas"), ("handoff.diff", "include_git_diff")]
-    {
+    for (key, name) in [
+        ("handoff.decisions", "max_decisions"),
+        ("handoff.gotchas", "max_gotchas"),
+        ("handoff.diff", "include_git_diff"),
+    ] {
         if let Some(entry) = of(&["handoff", "context_summary", name]) {
             set(key, entry.value.to_owned(), entry.line);
         }
@@ -82,14 +91,17 @@ struct Entry<'a> {
     line: u32,
 }
 
-/// The entries of nested mappings; what has another form (lists, several documents, values over several lines) is none.
+/// The entries of nested mappings; what has another form (lists, several documents, values over several
+/// lines) is none.
 fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut above: Vec<(usize, &str)> = Vec::new();
     let mut entries = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let words = line.trim_start();
         let indent = line.len() - words.len();
-        let Some((key, value)) = words.split_once(':').filter(|_| !words.starts_with(['#', '-'])) else { continue };
+        let Some((key, value)) = words.split_once(':').filter(|_| !words.starts_with(['#', '-'])) else {
+            continue;
+        };
         above.retain(|(column, _)| *column < indent);
         if above.len() >= DEPTH {
             continue;
@@ -127,7 +139,11 @@ mod tests {
 
     fn read(own: &str, document: &str) -> Resolved {
         let file = |path, text| Some(File { path, text });
-        resolve(&Sources { user: file("config.toml", own), document: file("theirs", document), ..Sources::default() })
+        resolve(&Sources {
+            user: file("config.toml", own),
+            document: file("theirs", document),
+            ..Sources::default()
+        })
     }
 
     #[test]
@@ -137,9 +153,15 @@ mod tests {
         let Config { context, restart, .. } = &with.config;
         assert_eq!((context.ask, context.handoff), (Level::percent(45.0), Level::NEVER));
         assert_eq!((restart.snooze.ms(), restart.mode), (120_000, RestartMode::Ask));
-        assert!(matches!(&with.origins["context.ask"], Origin::ProfileFile(at) if at.to_string() == "theirs:2"));
+        assert!(
+            matches!(&with.origins["context.ask"], Origin::ProfileFile(at) if at.to_string() == "theirs:2")
+        );
         assert_eq!(read("", CONF).config, Config::default(), "not without it");
-        assert_eq!(read("context.profile = 's1'", CONF).config.context.ask, Level::kb(4096), "nor with another");
+        assert_eq!(
+            read("context.profile = 's1'", CONF).config.context.ask,
+            Level::kb(4096),
+            "nor with another"
+        );
         let own = read("[context]\nprofile = 's3'\nask = { percent = 70 }\n[restart]\nmode = 'auto'", CONF);
         assert_eq!(
             (own.config.context.ask, own.config.restart.mode),

@@ -15,7 +15,8 @@ impl Profile {
         (self == Profile::S3).then_some(RestartMode::Ask)
     }
 
-    /// The levels this profile puts in the place of the defaults. A level that any layer sets by name keeps its own value.
+    /// The levels this profile puts in the place of the defaults. A level that any layer sets by name keeps
+    /// its own value.
     #[must_use]
     pub fn levels(self) -> Levels {
         // Their EARLY_WARN only tells, WARN asks to wrap up, CRITICAL hands over.
@@ -25,7 +26,8 @@ impl Profile {
             handoff: Level::kb(critical),
             hard: Level::NEVER,
         };
-        let only = Levels { ask: Level::NEVER, warn: Level::NEVER, handoff: Level::NEVER, hard: Level::NEVER };
+        let only =
+            Levels { ask: Level::NEVER, warn: Level::NEVER, handoff: Level::NEVER, hard: Level::NEVER };
         match self {
             Profile::Default => Levels::default(),
             Profile::S0 => kb(1_300, 1_500, 1_700),

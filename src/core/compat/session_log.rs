@@ -1,6 +1,8 @@
-//! The lines of `auto-session.log`, the log of source document 001 (checklist 47, 70): `[YYYY-MM-DD HH:MM:SS] …`, in local time.
+//! The lines of `auto-session.log`, the log of source document 001 (checklist 47, 70): `[YYYY-MM-DD HH:MM:SS]
+//! …`, in local time.
 //!
-//! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with `tail -f`.
+//! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with
+//! `tail -f`.
 
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::action::{Decision, DecisionKind};
@@ -34,10 +36,15 @@ pub fn lines(decision: &Decision, about: &About) -> Vec<String> {
     let command = || cut_chars(&safe_line(&about.command), COMMAND);
     let mut texts = Vec::new();
     match decision.kind {
-        DecisionKind::SessionStarted => texts.push(format!("=== hopty {} started in {} ===", about.pid, safe_line(&about.dir))),
+        DecisionKind::SessionStarted => {
+            texts.push(format!("=== hopty {} started in {} ===", about.pid, safe_line(&about.dir)))
+        }
         DecisionKind::RunSpawned => {
             if decision.run > 1 {
-                texts.push(format!("Auto-restart triggered ({})", safe_line(about.before.trim_end_matches('.'))));
+                texts.push(format!(
+                    "Auto-restart triggered ({})",
+                    safe_line(about.before.trim_end_matches('.'))
+                ));
             }
             texts.push(format!("Channel: {}, Restart #{}", about.channel, about.restarts));
             texts.push(format!("Monitor PID: {}", about.pid));
@@ -97,10 +104,16 @@ mod tests {
 
     #[test]
     fn every_line_of_the_document_has_its_decision() {
-        assert_eq!(logged(DecisionKind::SessionStarted, 0, None), ["=== hopty 7 started in /home/u/proj ==="]);
+        assert_eq!(
+            logged(DecisionKind::SessionStarted, 0, None),
+            ["=== hopty 7 started in /home/u/proj ==="]
+        );
         let starts = logged(DecisionKind::RunSpawned, 1, None);
         assert_eq!(starts[..2], ["Channel: web, Restart #2", "Monitor PID: 7"]);
-        assert!(starts[2].starts_with("Starting: claude -p ") && !starts[2].contains("0123456789"), "{starts:?}");
+        assert!(
+            starts[2].starts_with("Starting: claude -p ") && !starts[2].contains("0123456789"),
+            "{starts:?}"
+        );
         let again = logged(DecisionKind::RunSpawned, 2, None);
         assert_eq!(again[0], "Auto-restart triggered (Run 1 was ended by SIGKILL from outside)");
         assert!(again[3].starts_with("Restarting: claude"));

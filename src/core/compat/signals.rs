@@ -1,4 +1,5 @@
-//! The small files by which scripts and hopty talk: `.restart-session`, `.current-session` (checklist 20, 22).
+//! The small files by which scripts and hopty talk: `.restart-session`, `.current-session` (checklist 20,
+//! 22).
 //!
 //! Reading them is hostile input: whatever they hold, the worst that follows is a line in the journal.
 
@@ -117,7 +118,9 @@ impl RestartFile {
         };
         match dir {
             Some("") | None => RestartFile::Named { conversation, dir: None },
-            Some(dir) if dir.starts_with('/') => RestartFile::Named { conversation, dir: Some(dir.to_owned()) },
+            Some(dir) if dir.starts_with('/') => {
+                RestartFile::Named { conversation, dir: Some(dir.to_owned()) }
+            }
             Some(_) => malformed("its directory is not absolute"),
         }
     }
@@ -138,8 +141,14 @@ mod tests {
     #[test]
     fn item_022_the_forms_that_are_obeyed() {
         let named = RestartFile::parse(format!("{ID}:/home/u/proj\n").as_bytes());
-        assert_eq!(named, RestartFile::Named { conversation: ID.parse().unwrap(), dir: Some("/home/u/proj".to_owned()) });
-        assert_eq!(RestartFile::parse(ID.as_bytes()), RestartFile::Named { conversation: ID.parse().unwrap(), dir: None });
+        assert_eq!(
+            named,
+            RestartFile::Named { conversation: ID.parse().unwrap(), dir: Some("/home/u/proj".to_owned()) }
+        );
+        assert_eq!(
+            RestartFile::parse(ID.as_bytes()),
+            RestartFile::Named { conversation: ID.parse().unwrap(), dir: None }
+        );
         assert_eq!(RestartFile::parse(b"/home/u/proj"), RestartFile::Bare { dir: "/home/u/proj".to_owned() });
     }
 
@@ -193,7 +202,11 @@ mod tests {
         assert!(cases.len() >= 40, "{}", cases.len());
         for case in cases {
             let parsed = RestartFile::parse(&case);
-            assert!(matches!(parsed, RestartFile::Malformed { .. }), "{:?} -> {parsed:?}", String::from_utf8_lossy(&case));
+            assert!(
+                matches!(parsed, RestartFile::Malformed { .. }),
+                "{:?} -> {parsed:?}",
+                String::from_utf8_lossy(&case)
+            );
         }
     }
 }

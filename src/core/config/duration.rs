@@ -35,7 +35,11 @@ impl Span {
     /// In words for a person: `5 min` where it is of whole minutes, else as it is written.
     #[must_use]
     pub fn words(self) -> String {
-        if self.0 > 0 && self.0.is_multiple_of(60_000) { format!("{} min", self.0 / 60_000) } else { self.to_string() }
+        if self.0 > 0 && self.0.is_multiple_of(60_000) {
+            format!("{} min", self.0 / 60_000)
+        } else {
+            self.to_string()
+        }
     }
 
     /// The length in milliseconds.
@@ -87,16 +91,30 @@ mod tests {
 
     #[test]
     fn the_four_units() {
-        for (text, ms) in [("300ms", 300), ("4s", 4_000), ("2m", 120_000), ("2h", 7_200_000), ("0s", 0), ("0ms", 0)] {
+        for (text, ms) in
+            [("300ms", 300), ("4s", 4_000), ("2m", 120_000), ("2h", 7_200_000), ("0s", 0), ("0ms", 0)]
+        {
             assert_eq!(text.parse::<Span>().unwrap().ms(), ms, "{text}");
         }
     }
 
     #[test]
     fn anything_else_is_refused() {
-        for text in
-            ["", "4", "s", "4 s", "-4s", "+4s", "4.5s", "4d", "4S", "4s ", "99999999999999999999s", "18446744073709551615h", "４s"]
-        {
+        for text in [
+            "",
+            "4",
+            "s",
+            "4 s",
+            "-4s",
+            "+4s",
+            "4.5s",
+            "4d",
+            "4S",
+            "4s ",
+            "99999999999999999999s",
+            "18446744073709551615h",
+            "４s",
+        ] {
             assert_eq!(text.parse::<Span>(), Err(BadSpan), "{text:?}");
         }
     }

@@ -1,13 +1,17 @@
-//! The table of keys: for each key of `config.toml` what values it takes and whether a project's file may set it.
+//! The table of keys: for each key of `config.toml` what values it takes and whether a project's file may set
+//! it.
 //!
-//! One row a key, so that the same data serves checking, `config show`, completions and the "nearest key" of an error.
+//! One row a key, so that the same data serves checking, `config show`, completions and the "nearest key" of
+//! an error.
 
 use std::fmt;
 
 use toml::Value;
 
 use super::duration::Span;
-use super::schema::{AfterError, AskDefault, GitPolicy, Layout, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode};
+use super::schema::{
+    AfterError, AskDefault, GitPolicy, Layout, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode,
+};
 use super::units::{CellSize, PrefixKey};
 
 /// The values a key takes.
@@ -39,8 +43,8 @@ pub enum Kind {
     Level,
 }
 
-/// What a project's `.hopty.toml` may do with a key. It comes with a clone: what runs a command, widens a permission, types, or
-/// makes requests that nobody asked for it may never set.
+/// What a project's `.hopty.toml` may do with a key. It comes with a clone: what runs a command, widens a
+/// permission, types, or makes requests that nobody asked for it may never set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectMay {
     /// Nothing: only the user's own layers set it.
@@ -55,7 +59,8 @@ pub enum ProjectMay {
     SetAbove(Floor),
 }
 
-/// The lowest level that a project's file may set: below it a conversation would be handed over that has hardly begun.
+/// The lowest level that a project's file may set: below it a conversation would be handed over that has
+/// hardly begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floor {
     /// Of the window, in percent.
@@ -127,7 +132,12 @@ pub const KEYS: &[Key] = &[
     own("terminal", "size", Kind::Word(SizePolicy::WORDS)),
     own("terminal", "detached_size", Kind::Size),
     own("terminal", "scrollback_lines", Kind::Count(0, 100_000)),
-    shared("context", "profile", Kind::Word(Profile::WORDS), ProjectMay::SetOnly(&["default", "s0", "s1", "s2", "s3", "s4"])),
+    shared(
+        "context",
+        "profile",
+        Kind::Word(Profile::WORDS),
+        ProjectMay::SetOnly(&["default", "s0", "s1", "s2", "s3", "s4"]),
+    ),
     own("context", "window", Kind::Count(0, 100_000_000)),
     shared("context", "ask", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
     shared("context", "warn", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
@@ -207,13 +217,17 @@ impl Kind {
     pub fn check(self, value: &Value) -> Result<(), String> {
         let good = match (self, value) {
             (Kind::Switch, Value::Boolean(_)) => true,
-            (Kind::Count(low, high), Value::Integer(n)) => u64::try_from(*n).is_ok_and(|n| (low..=high).contains(&n)),
+            (Kind::Count(low, high), Value::Integer(n)) => {
+                u64::try_from(*n).is_ok_and(|n| (low..=high).contains(&n))
+            }
             (Kind::Time(low, high), Value::String(text)) => {
                 let span: Span = text.parse().map_err(|e: super::duration::BadSpan| e.to_string())?;
                 (low..=high).contains(&span.ms())
             }
             (Kind::Word(words), Value::String(text)) => words.contains(&text.as_str()),
-            (Kind::Words(words), Value::Array(list)) => list.iter().all(|v| v.as_str().is_some_and(|t| words.contains(&t))),
+            (Kind::Words(words), Value::Array(list)) => {
+                list.iter().all(|v| v.as_str().is_some_and(|t| words.contains(&t)))
+            }
             (Kind::Path, Value::String(text)) => text.len() <= 4096 && !text.chars().any(char::is_control),
             (Kind::Variables, Value::Array(list)) => names(list, |b| b.is_ascii_alphanumeric() || b == b'_'),
             (Kind::Dialogs, Value::Array(list)) => {
@@ -221,19 +235,26 @@ impl Kind {
                     && !list.iter().any(|v| v.as_str().is_some_and(|t| t.eq_ignore_ascii_case("permission")))
             }
             (Kind::Sessions, Value::Array(list)) => {
-                let sign = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-' | b'*');
+                let sign = |b: u8| {
+                    b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-' | b'*')
+                };
                 let pattern = |text: &str| (1..=64).contains(&text.len()) && text.bytes().all(sign);
                 list.len() <= 64 && list.iter().all(|v| v.as_str().is_some_and(pattern))
             }
-            (Kind::Size, Value::String(text)) => return text.parse::<CellSize>().map(drop).map_err(|e| e.to_string()),
-            (Kind::Prefix, Value::String(text)) => return text.parse::<PrefixKey>().map(drop).map_err(|e| e.to_string()),
+            (Kind::Size, Value::String(text)) => {
+                return text.parse::<CellSize>().map(drop).map_err(|e| e.to_string());
+            }
+            (Kind::Prefix, Value::String(text)) => {
+                return text.parse::<PrefixKey>().map(drop).map_err(|e| e.to_string());
+            }
             (Kind::Level, Value::Table(parts)) => parts.iter().all(|(name, value)| level_part(name, value)),
             _ => false,
         };
         if good { Ok(()) } else { Err(self.allowed()) }
     }
 
-    /// Reads the text of an environment variable or a flag as a value of this kind; it still has to be checked.
+    /// Reads the text of an environment variable or a flag as a value of this kind; it still has to be
+    /// checked.
     ///
     /// # Errors
     /// A sentence that says what is allowed.
@@ -245,7 +266,9 @@ impl Kind {
                 _ => return Err(self.allowed()),
             },
             Kind::Count(..) => Value::Integer(text.parse().map_err(|_| self.allowed())?),
-            Kind::Time(..) | Kind::Word(_) | Kind::Path | Kind::Size | Kind::Prefix => Value::String(text.to_owned()),
+            Kind::Time(..) | Kind::Word(_) | Kind::Path | Kind::Size | Kind::Prefix => {
+                Value::String(text.to_owned())
+            }
             Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Sessions if !text.starts_with('[') => {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
                 Value::Array(words.map(|word| Value::String(word.to_owned())).collect())
@@ -281,7 +304,9 @@ impl Kind {
 }
 
 fn names(list: &[Value], allowed: impl Fn(u8) -> bool) -> bool {
-    let name = |text: &str| (1..=64).contains(&text.len()) && text.bytes().all(&allowed) && !text.as_bytes()[0].is_ascii_digit();
+    let name = |text: &str| {
+        (1..=64).contains(&text.len()) && text.bytes().all(&allowed) && !text.as_bytes()[0].is_ascii_digit()
+    };
     list.len() <= 64 && list.iter().all(|v| v.as_str().is_some_and(name))
 }
 
@@ -322,9 +347,15 @@ mod tests {
         for key in KEYS {
             let words: Vec<Value> = match key.kind {
                 Kind::Word(words) => words.iter().map(|w| Value::String((*w).to_owned())).collect(),
-                Kind::Words(words) => words.iter().map(|w| Value::Array(vec![Value::String((*w).to_owned())])).collect(),
-                Kind::Count(low, high) => [low, high].map(|n| Value::Integer(i64::try_from(n).unwrap())).to_vec(),
-                Kind::Time(low, high) => [low, high].map(|n| Value::String(Span::from_ms(n).to_string())).to_vec(),
+                Kind::Words(words) => {
+                    words.iter().map(|w| Value::Array(vec![Value::String((*w).to_owned())])).collect()
+                }
+                Kind::Count(low, high) => {
+                    [low, high].map(|n| Value::Integer(i64::try_from(n).unwrap())).to_vec()
+                }
+                Kind::Time(low, high) => {
+                    [low, high].map(|n| Value::String(Span::from_ms(n).to_string())).to_vec()
+                }
                 _ => continue,
             };
             for value in words {
@@ -340,10 +371,16 @@ mod tests {
     fn ranges_end_where_they_say() {
         let frame = Key::find("handoff", "frame_chars").unwrap().kind;
         assert!(frame.check(&Value::Integer(10_000)).is_ok());
-        assert_eq!(frame.check(&Value::Integer(10_001)).unwrap_err(), "must be a whole number from 1000 to 10000");
+        assert_eq!(
+            frame.check(&Value::Integer(10_001)).unwrap_err(),
+            "must be a whole number from 1000 to 10000"
+        );
         assert!(frame.check(&Value::Integer(-1)).is_err());
         let hold = Key::find("hooks", "hold").unwrap().kind;
-        assert_eq!(hold.check(&Value::String("2h".into())).unwrap_err(), "must be a duration from 100ms to 85s");
+        assert_eq!(
+            hold.check(&Value::String("2h".into())).unwrap_err(),
+            "must be a duration from 100ms to 85s"
+        );
     }
 
     #[test]
@@ -360,7 +397,15 @@ mod tests {
         for text in ["{}", "{ percent = 60 }", "{ percent = 12.5, tokens = 1000, kb = 1 }"] {
             assert!(Kind::Level.check(&Kind::Level.read(text).unwrap()).is_ok(), "{text}");
         }
-        for text in ["{ percent = 0 }", "{ percent = 101 }", "{ percent = nan }", "{ tokens = -1 }", "{ mb = 1 }", "60", "[]"] {
+        for text in [
+            "{ percent = 0 }",
+            "{ percent = 101 }",
+            "{ percent = nan }",
+            "{ tokens = -1 }",
+            "{ mb = 1 }",
+            "60",
+            "[]",
+        ] {
             let checked = Kind::Level.read(text).and_then(|value| Kind::Level.check(&value));
             assert!(checked.is_err(), "{text}");
         }

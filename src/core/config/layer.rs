@@ -53,7 +53,8 @@ pub struct Sources<'a> {
     pub env: &'a [(String, String)],
     /// Flags; of two for one key the last counts.
     pub flags: &'a [FlagValue<'a>],
-    /// The configuration file of the source document whose profile is chosen, which comes before all of these.
+    /// The configuration file of the source document whose profile is chosen, which comes before all of
+    /// these.
     pub document: Option<File<'a>>,
 }
 
@@ -84,11 +85,13 @@ pub struct Resolved {
     pub config: Config,
     /// Where the values came from that are no defaults, by `section.name`.
     pub origins: BTreeMap<String, Origin>,
-    /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes on.
+    /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes
+    /// on.
     pub problems: Vec<Problem>,
     /// Keys of earlier versions, which are ignored.
     pub retired: Vec<Retired>,
-    /// Files of the project that do not count, because Claude does not trust the directory. Filled by whoever reads files.
+    /// Files of the project that do not count, because Claude does not trust the directory. Filled by whoever
+    /// reads files.
     pub untrusted: Vec<String>,
 }
 
@@ -143,7 +146,9 @@ impl Layers {
     /// `path` is the name of no key, or no longer.
     fn no_key(&mut self, at: &Source, path: &str) {
         match retired(path) {
-            Some((key, instead)) if self.retired.len() < MAX_PROBLEMS => self.retired.push(Retired { at: at.clone(), key, instead }),
+            Some((key, instead)) if self.retired.len() < MAX_PROBLEMS => {
+                self.retired.push(Retired { at: at.clone(), key, instead })
+            }
             Some(_) => {}
             None => self.report(at, unknown(path)),
         }
@@ -174,7 +179,10 @@ impl Layers {
             };
             if !known && keys.is_empty() {
                 let at = lines.source(file.path, &section, None);
-                self.report(&at, ProblemKind::UnknownKey { key: quoted(&section), nearest: nearest(&section) });
+                self.report(
+                    &at,
+                    ProblemKind::UnknownKey { key: quoted(&section), nearest: nearest(&section) },
+                );
             }
             for (name, value) in keys {
                 let at = lines.source(file.path, &section, Some(&name));
@@ -197,7 +205,8 @@ impl Layers {
         {
             return self.report(at, kind);
         }
-        let origin = if rule == ProjectRule::On { Origin::Project(at.clone()) } else { Origin::User(at.clone()) };
+        let origin =
+            if rule == ProjectRule::On { Origin::Project(at.clone()) } else { Origin::User(at.clone()) };
         self.set(key, value, at, origin);
     }
 
@@ -206,7 +215,8 @@ impl Layers {
         match key.project {
             ProjectMay::NotSet => Err(ProblemKind::NotForProjects(key.path())),
             ProjectMay::SetOnly(words) | ProjectMay::Tighten(words) => {
-                let words = if key.project == ProjectMay::Tighten(words) { self.no_laxer(key, words) } else { words };
+                let words =
+                    if key.project == ProjectMay::Tighten(words) { self.no_laxer(key, words) } else { words };
                 if value.as_str().is_some_and(|text| words.contains(&text)) {
                     return Ok(());
                 }
@@ -222,7 +232,8 @@ impl Layers {
 
     /// Those of `words` that are as strict as what the user's file says, or stricter.
     fn no_laxer(&self, key: &Key, words: &'static [&'static str]) -> &'static [&'static str] {
-        let theirs = self.merged.get(key.section).and_then(|section| section.get(key.name)).and_then(Value::as_str);
+        let theirs =
+            self.merged.get(key.section).and_then(|section| section.get(key.name)).and_then(Value::as_str);
         let from = theirs.and_then(|theirs| words.iter().position(|word| *word == theirs)).unwrap_or(0);
         &words[from..]
     }
@@ -231,13 +242,17 @@ impl Layers {
         let Some(rest) = name.strip_prefix("HOPTY_") else { return };
         let Some((section, key)) = rest.split_once('_') else { return };
         let section = section.to_ascii_lowercase();
-        let (path, at) = (format!("{section}.{}", key.to_ascii_lowercase()), Source::Variable(name.chars().take(80).collect()));
+        let (path, at) = (
+            format!("{section}.{}", key.to_ascii_lowercase()),
+            Source::Variable(name.chars().take(80).collect()),
+        );
         if KEYS.iter().all(|key| key.section != section) {
-            // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not configuration. A section that is
-            // misspelt or was left out is still meant for it.
+            // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not
+            // configuration. A section that is misspelt or was left out is still meant for it.
             let bare = rest.to_ascii_lowercase();
             let path = if KEYS.iter().any(|key| key.name == bare) { bare } else { path };
-            let is_near = |key: &str| key.len().abs_diff(path.len()) <= SLIP && levenshtein(key, &path) <= SLIP;
+            let is_near =
+                |key: &str| key.len().abs_diff(path.len()) <= SLIP && levenshtein(key, &path) <= SLIP;
             if KEYS.iter().any(|key| key.name == path || is_near(&key.path())) {
                 self.report(&at, ProblemKind::UnknownKey { key: quoted(&path), nearest: nearest(&path) });
             }
@@ -281,7 +296,8 @@ impl Layers {
         // Whoever chose the profile: what lies in the project came with it.
         let rule = if profile.file_is_of_project() { ProjectRule::On } else { ProjectRule::Off };
         for setting in profile_files::settings(profile, file.text) {
-            let by_name = self.origins.get(setting.key).is_some_and(|origin| !matches!(origin, Origin::ProfileFile(_)));
+            let by_name =
+                self.origins.get(setting.key).is_some_and(|origin| !matches!(origin, Origin::ProfileFile(_)));
             if !by_name {
                 let at = Source::File { path: file.path.to_owned(), line: Some(setting.line) };
                 self.text(setting.key, &setting.value, &at, Origin::ProfileFile(at.clone()), rule);
@@ -290,10 +306,14 @@ impl Layers {
     }
 
     fn finish(mut self) -> Resolved {
-        // Each value passed its own check, so this cannot fail; if it ever does, the defaults are a working configuration.
-        // Most have set nothing, and every client asks.
+        // Each value passed its own check, so this cannot fail; if it ever does, the defaults are a working
+        // configuration. Most have set nothing, and every client asks.
         let set = !self.merged.is_empty();
-        let mut config: Config = if set { std::mem::take(&mut self.merged).try_into().unwrap_or_default() } else { Config::default() };
+        let mut config: Config = if set {
+            std::mem::take(&mut self.merged).try_into().unwrap_or_default()
+        } else {
+            Config::default()
+        };
         let profile = config.context.profile;
         if profile != Profile::Default {
             let levels = profile.levels();
@@ -317,7 +337,13 @@ impl Layers {
                 self.origins.insert("restart.mode".to_owned(), Origin::Profile(profile.word().to_owned()));
             }
         }
-        Resolved { config, origins: self.origins, problems: self.problems, retired: self.retired, untrusted: Vec::new() }
+        Resolved {
+            config,
+            origins: self.origins,
+            problems: self.problems,
+            retired: self.retired,
+            untrusted: Vec::new(),
+        }
     }
 }
 
@@ -328,14 +354,19 @@ impl Lines {
     fn of(text: &str) -> Self {
         let mut lines = BTreeMap::new();
         let starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-        let line = |span: Range<usize>| u32::try_from(starts.partition_point(|at| *at < span.start) + 1).unwrap_or(u32::MAX);
+        let line = |span: Range<usize>| {
+            u32::try_from(starts.partition_point(|at| *at < span.start) + 1).unwrap_or(u32::MAX)
+        };
         if let Ok(root) = DeTable::parse(text) {
             for (section, value) in root.get_ref() {
                 let section_name = section.get_ref().to_string();
                 lines.insert((section_name.clone(), None), line(section.span()));
                 if let DeValue::Table(keys) = value.get_ref() {
                     for name in keys.keys() {
-                        lines.insert((section_name.clone(), Some(name.get_ref().to_string())), line(name.span()));
+                        lines.insert(
+                            (section_name.clone(), Some(name.get_ref().to_string())),
+                            line(name.span()),
+                        );
                     }
                 }
             }

@@ -23,9 +23,13 @@ fn says(resolved: &Resolved) -> String {
 /// A value in one spelling: durations in ms, numbers as floats.
 fn spelled(value: &Value) -> String {
     match value {
-        Value::String(text) => text.parse::<Span>().map_or_else(|_| format!("{text:?}"), |span| format!("{} ms", span.ms())),
+        Value::String(text) => {
+            text.parse::<Span>().map_or_else(|_| format!("{text:?}"), |span| format!("{} ms", span.ms()))
+        }
         Value::Integer(n) => format!("{:?}", *n as f64),
-        Value::Table(parts) => parts.iter().map(|(k, v)| format!("{k}:{}", spelled(v))).collect::<Vec<_>>().join(","),
+        Value::Table(parts) => {
+            parts.iter().map(|(k, v)| format!("{k}:{}", spelled(v))).collect::<Vec<_>>().join(",")
+        }
         other => other.to_string(),
     }
 }
@@ -76,7 +80,12 @@ fn the_contract_marks_the_keys_a_project_may_set() {
             let key = Key::find(section.0, name.trim()).unwrap();
             // It would move every level at once.
             let taken_back = key.path() == "context.window";
-            assert_eq!(key.project != ProjectMay::NotSet, (section.1 || marked) && !taken_back, "{}", key.path());
+            assert_eq!(
+                key.project != ProjectMay::NotSet,
+                (section.1 || marked) && !taken_back,
+                "{}",
+                key.path()
+            );
         }
     }
 }
@@ -97,11 +106,23 @@ fn nothing_given_is_the_defaults() {
 
 #[test]
 fn each_layer_beats_the_one_below_and_is_named() {
-    let user = File { path: "u", text: "[handoff]\ngotchas = 1\n[context]\nwindow = 1\n[restart]\nmode = \"ask\"\ngrace = \"6s\"" };
+    let user = File {
+        path: "u",
+        text: "[handoff]\ngotchas = 1\n[context]\nwindow = 1\n[restart]\nmode = \"ask\"\ngrace = \"6s\"",
+    };
     let project = File { path: "p", text: "[handoff]\ngotchas = 2\n\n[restart]\nmode = \"manual\"" };
-    let env = [("HOPTY_HANDOFF_GOTCHAS".to_owned(), "3".to_owned()), ("HOPTY_RESTART_MAX_RESTARTS".to_owned(), "7".to_owned())];
+    let env = [
+        ("HOPTY_HANDOFF_GOTCHAS".to_owned(), "3".to_owned()),
+        ("HOPTY_RESTART_MAX_RESTARTS".to_owned(), "7".to_owned()),
+    ];
     let flags = [FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value: "4" }];
-    let read = resolve(&Sources { user: Some(user), project: Some(project), env: &env, flags: &flags, document: None });
+    let read = resolve(&Sources {
+        user: Some(user),
+        project: Some(project),
+        env: &env,
+        flags: &flags,
+        document: None,
+    });
     assert_eq!(says(&read), "");
     assert_eq!((read.config.handoff.gotchas, read.config.context.window), (3, 1));
     assert_eq!(read.config.restart.mode, RestartMode::Manual);
@@ -109,7 +130,10 @@ fn each_layer_beats_the_one_below_and_is_named() {
     let line = |path: &str, line| Source::File { path: path.to_owned(), line: Some(line) };
     assert_eq!(read.origins["restart.grace"], Origin::User(line("u", 7)));
     assert_eq!(read.origins["restart.mode"], Origin::Project(line("p", 5)));
-    assert_eq!(read.origins["handoff.gotchas"], Origin::Environment(Source::Variable("HOPTY_HANDOFF_GOTCHAS".into())));
+    assert_eq!(
+        read.origins["handoff.gotchas"],
+        Origin::Environment(Source::Variable("HOPTY_HANDOFF_GOTCHAS".into()))
+    );
     assert_eq!(read.origins["restart.max_restarts"], Origin::Flag(Source::Flag("--max-restarts".into())));
     assert_eq!(read.origins.get("journal.files"), None);
 }
@@ -117,7 +141,10 @@ fn each_layer_beats_the_one_below_and_is_named() {
 #[test]
 fn an_unknown_key_names_file_line_and_the_nearest_key() {
     let read = user("[restart]\nmax_restart = 3\ngrace = \"7s\"\n");
-    assert_eq!(says(&read), "config.toml:2: unknown key \"restart.max_restart\"; the nearest known key is restart.max_restarts");
+    assert_eq!(
+        says(&read),
+        "config.toml:2: unknown key \"restart.max_restart\"; the nearest known key is restart.max_restarts"
+    );
     assert_eq!(read.config.restart.grace, Span::from_secs(7), "the good key beside it counts");
     assert!(says(&user("max_restarts = 3")).starts_with("config.toml:1: unknown key \"max_restarts\""));
     assert!(says(&user("\n[restarts]")).starts_with("config.toml:2: unknown key \"restarts\""));
@@ -126,7 +153,8 @@ fn an_unknown_key_names_file_line_and_the_nearest_key() {
 
 #[test]
 fn a_key_of_an_earlier_version_says_what_happens_instead() {
-    let gone = "delivery.method is ignored: the continuation prompt is always typed, with proof; delete the line";
+    let gone =
+        "delivery.method is ignored: the continuation prompt is always typed, with proof; delete the line";
     let notes = |read: &Resolved| read.retired.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for value in ["pty", "argument", "1"] {
         let read = user(&format!("[delivery]\nmethod = {value:?}\nready_timeout = \"3s\""));
@@ -138,7 +166,8 @@ fn a_key_of_an_earlier_version_says_what_happens_instead() {
     assert_eq!((says(&read), notes(&read)), (String::new(), format!("HOPTY_DELIVERY_METHOD: {gone}")));
     let read = project("[delivery]\nmethod = \"pty\"");
     assert!(says(&read).is_empty() && notes(&read).contains(gone));
-    let read = user("[context]\nrearm = 9\n[restart]\nquiet = \"4s\"\n[recovery]\nquick_death = \"no duration\"");
+    let read =
+        user("[context]\nrearm = 9\n[restart]\nquiet = \"4s\"\n[recovery]\nquick_death = \"no duration\"");
     assert_eq!((says(&read), read.retired.len(), read.config), (String::new(), 3, Config::default()));
 }
 
@@ -163,10 +192,14 @@ fn a_project_sets_only_what_it_may() {
         assert!(says(&read).contains(what), "{text}: {}", says(&read));
         assert_eq!(read.config, Config::default(), "{text}");
     }
-    let read = project("[context]\nprofile = \"s2\"\n[restart]\nmode = \"manual\"\n[handoff]\ngit = \"hold\"\nsummary = \"off\"");
+    let read = project(
+        "[context]\nprofile = \"s2\"\n[restart]\nmode = \"manual\"\n[handoff]\ngit = \"hold\"\nsummary = \"off\"",
+    );
     assert_eq!(says(&read), "");
     assert_eq!(read.config.restart.mode, RestartMode::Manual);
-    let read = project("[context]\nask = {}\nhandoff = { percent = 40, tokens = 60000, kb = 1000 }\nhard = { percent = 99.5 }");
+    let read = project(
+        "[context]\nask = {}\nhandoff = { percent = 40, tokens = 60000, kb = 1000 }\nhard = { percent = 99.5 }",
+    );
     assert_eq!(says(&read), "");
 }
 
@@ -186,7 +219,8 @@ fn a_project_makes_nothing_laxer_than_the_user() {
 /// What a file may set that comes with a clone. A new key is the user's alone until it stands here.
 #[test]
 fn these_are_the_keys_that_a_project_may_set() {
-    let may: Vec<String> = KEYS.iter().filter(|key| key.project != ProjectMay::NotSet).map(Key::path).collect();
+    let may: Vec<String> =
+        KEYS.iter().filter(|key| key.project != ProjectMay::NotSet).map(Key::path).collect();
     assert_eq!(
         may,
         [
@@ -211,7 +245,10 @@ fn a_value_out_of_range_leaves_the_layer_below() {
     let user = File { path: "u", text: "[handoff]\nframe_chars = 9000" };
     let env = [("HOPTY_HANDOFF_FRAME_CHARS".to_owned(), "20000".to_owned())];
     let read = resolve(&Sources { user: Some(user), env: &env, ..Sources::default() });
-    assert_eq!(says(&read), "HOPTY_HANDOFF_FRAME_CHARS: handoff.frame_chars: must be a whole number from 1000 to 10000");
+    assert_eq!(
+        says(&read),
+        "HOPTY_HANDOFF_FRAME_CHARS: handoff.frame_chars: must be a whole number from 1000 to 10000"
+    );
     assert_eq!(read.config.handoff.frame_chars, 9_000);
 }
 
@@ -232,11 +269,22 @@ fn variables_of_every_kind() {
 
 #[test]
 fn marks_of_a_session_are_not_configuration() {
-    for name in ["HOPTY_SESSION", "HOPTY_SOCKET", "HOPTY_RUN", "HOPTY_DEPTH", "HOPTY_TEST_BIN", "HOPTY", "HOPTY_", "PATH"] {
+    for name in [
+        "HOPTY_SESSION",
+        "HOPTY_SOCKET",
+        "HOPTY_RUN",
+        "HOPTY_DEPTH",
+        "HOPTY_TEST_BIN",
+        "HOPTY",
+        "HOPTY_",
+        "PATH",
+    ] {
         assert_eq!(says(&env(name, "x")), "", "{name}");
     }
     assert!(says(&env("HOPTY_RESTART_GRACES", "9s")).contains("nearest known key is restart.grace"));
-    for (name, meant) in [("HOPTY_RESTAT_GRACE", "restart.grace"), ("HOPTY_MAX_RESTARTS", "restart.max_restarts")] {
+    for (name, meant) in
+        [("HOPTY_RESTAT_GRACE", "restart.grace"), ("HOPTY_MAX_RESTARTS", "restart.max_restarts")]
+    {
         let said = says(&env(name, "9"));
         assert!(said.starts_with(&format!("{name}: unknown key")) && said.ends_with(meant), "{said}");
     }
@@ -253,9 +301,14 @@ fn a_profile_stands_in_only_for_levels_that_nobody_set() {
 
 #[test]
 fn a_file_that_is_no_toml_costs_only_itself() {
-    for text in
-        ["[restart", "a = = b", "\u{0}", "[restart]\ngrace = \"6s\"\ngrace = \"7s\"", &"[".repeat(5000), "x = 99999999999999999999"]
-    {
+    for text in [
+        "[restart",
+        "a = = b",
+        "\u{0}",
+        "[restart]\ngrace = \"6s\"\ngrace = \"7s\"",
+        &"[".repeat(5000),
+        "x = 99999999999999999999",
+    ] {
         let read = user(text);
         assert_eq!(read.config, Config::default(), "{text:.20}");
         assert_eq!(read.problems.len(), 1, "{text:.20}");
@@ -275,14 +328,19 @@ fn the_number_of_problems_is_bounded() {
 
 #[test]
 fn a_configuration_survives_json_and_toml() {
-    let read = user("[context]\nhard = {}\n[restart]\nyoung = \"90s\"\n[terminal]\nprefix = \"ctrl-b\"\n[handoff]\nviews = [\"acm\"]");
+    let read = user(
+        "[context]\nhard = {}\n[restart]\nyoung = \"90s\"\n[terminal]\nprefix = \"ctrl-b\"\n[handoff]\nviews = [\"acm\"]",
+    );
     assert_eq!(says(&read), "");
     let json = serde_json::to_string(&read.config).unwrap();
     assert_eq!(serde_json::from_str::<Config>(&json).unwrap(), read.config);
     let toml = toml::to_string(&read.config).unwrap();
     let again = user(&toml);
     assert_eq!((says(&again), again.config), (String::new(), read.config));
-    assert_eq!(serde_json::from_str::<Config>(r#"{"restart":{"mode":"auto","new":1}}"#).unwrap(), Config::default());
+    assert_eq!(
+        serde_json::from_str::<Config>(r#"{"restart":{"mode":"auto","new":1}}"#).unwrap(),
+        Config::default()
+    );
 }
 
 proptest! {

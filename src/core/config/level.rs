@@ -1,4 +1,5 @@
-//! A context level as the configuration writes it: `{ percent, tokens, kb }`, the first reached wins, `{}` never.
+//! A context level as the configuration writes it: `{ percent, tokens, kb }`, the first reached wins, `{}`
+//! never.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,11 @@ pub struct Levels {
 
 impl Default for Levels {
     fn default() -> Self {
-        Levels { ask: Level::percent(60.0), warn: Level::percent(70.0), handoff: Level::percent(80.0), hard: Level::percent(90.0) }
+        Levels {
+            ask: Level::percent(60.0),
+            warn: Level::percent(70.0),
+            handoff: Level::percent(80.0),
+            hard: Level::percent(90.0),
+        }
     }
 }

@@ -1,11 +1,14 @@
-//! The configuration: every key of `config.toml`, its type, its default, and how five layers become one value.
+//! The configuration: every key of `config.toml`, its type, its default, and how five layers become one
+//! value.
 //!
-//! What it does: holds the typed [`Config`] (CONTRACT C6) and [`resolve`]s the texts of a user file and a project file,
-//! the environment and flags into one, saying for every key where its value came from and for every bad piece what is
-//! wrong with it. A bad piece costs only itself: the layer below stands, because a bad file must not keep anyone from Claude.
+//! What it does: holds the typed [`Config`] (CONTRACT C6) and [`resolve`]s the texts of a user file and a
+//! project file, the environment and flags into one, saying for every key where its value came from and for
+//! every bad piece what is wrong with it. A bad piece costs only itself: the layer below stands, because a
+//! bad file must not keep anyone from Claude.
 //!
-//! What it does not do: it reads no file and no environment, it prints nothing, and it does not decide whether a problem
-//! is fatal. A verb exits 2 on any [`Problem`]; the drop-in form prints one line and goes on.
+//! What it does not do: it reads no file and no environment, it prints nothing, and it does not decide
+//! whether a problem is fatal. A verb exits 2 on any [`Problem`]; the drop-in form prints one line and goes
+//! on.
 
 mod duration;
 mod keys;
@@ -21,7 +24,7 @@ pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Level, Levels};
 pub use problem::{Problem, ProblemKind, Retired, Source};
 pub use schema::{
-    AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, Layout, OnHangup, Profile, Program,
-    Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal,
+    AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, Layout,
+    OnHangup, Profile, Program, Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal,
 };
 pub use units::{BadUnit, CellSize, PrefixKey};

@@ -1,6 +1,7 @@
 //! What is wrong with one piece of the configuration, in words that can be shown, and the nearest known key.
 //!
-//! Text out of the files goes through `{:?}` and is cut, so that a hostile project file writes nothing to a terminal.
+//! Text out of the files goes through `{:?}` and is cut, so that a hostile project file writes nothing to a
+//! terminal.
 
 use std::fmt;
 

@@ -229,7 +229,8 @@ section! {
         work_wait: Span = Span::from_secs(120),
         /// How long a draft in the prompt box postpones the stop.
         draft_wait: Span = Span::from_secs(60),
-        /// How long after their last key somebody counts as being there: a hand-over at the end of a turn waits for their next prompt. `0s` never waits.
+        /// How long after their last key somebody counts as being there: a hand-over at the end of a turn
+        /// waits for their next prompt. `0s` never waits.
         wait_for_person: Span = Span::from_secs(300),
         /// From TERM to KILL. Claude's own hooks may take 3.4 s at the end.
         grace: Span = Span::from_secs(5),
@@ -253,7 +254,8 @@ section! {
     Handoff {
         /// Age at which an active handoff expires.
         expiry: Span = Span::from_secs(7_200),
-        /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB preview.
+        /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB
+        /// preview.
         frame_chars: u32 = 9_500,
         /// Decisions that the record tells (K22).
         decisions: u32 = 10,
@@ -338,8 +340,8 @@ section! {
     }
 }
 
-/// The whole configuration. Missing parts read as their defaults, unknown ones are ignored: a journal of another
-/// version carries one too (CONTRACT C7).
+/// The whole configuration. Missing parts read as their defaults, unknown ones are ignored: a journal of
+/// another version carries one too (CONTRACT C7).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
@@ -396,7 +398,8 @@ mod tests {
 
     #[test]
     fn sessions_are_allowed_by_name_or_pattern() {
-        let control = |patterns: &[&str]| Control { allow_from: patterns.iter().map(|p| (*p).to_owned()).collect() };
+        let control =
+            |patterns: &[&str]| Control { allow_from: patterns.iter().map(|p| (*p).to_owned()).collect() };
         assert!(!control(&[]).allows("boss"));
         for (pattern, name, allowed) in [
             ("boss", "boss", true),

@@ -11,8 +11,8 @@ use thiserror::Error;
 #[error("{0}")]
 pub struct BadUnit(&'static str);
 
-/// The size of a terminal in cells, written `80x24`. Both sides lie in 2..=1000: a screen of one row or column
-/// makes full-screen programs misbehave.
+/// The size of a terminal in cells, written `80x24`. Both sides lie in 2..=1000: a screen of one row or
+/// column makes full-screen programs misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CellSize {
@@ -42,7 +42,8 @@ impl fmt::Display for CellSize {
     }
 }
 
-/// The key that begins hopty's own commands, as the one byte that a terminal sends for it; none when switched off.
+/// The key that begins hopty's own commands, as the one byte that a terminal sends for it; none when switched
+/// off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PrefixKey(Option<u8>);
@@ -65,10 +66,12 @@ impl FromStr for PrefixKey {
             return Ok(PrefixKey(None));
         }
         match text.strip_prefix("ctrl-").map(str::as_bytes) {
-            Some([b'c' | b'm' | b'[']) => {
-                Err(BadUnit("ctrl-c, ctrl-m and ctrl-[ are Interrupt, Enter and Escape and cannot be the prefix"))
+            Some([b'c' | b'm' | b'[']) => Err(BadUnit(
+                "ctrl-c, ctrl-m and ctrl-[ are Interrupt, Enter and Escape and cannot be the prefix",
+            )),
+            Some([key @ (b'a'..=b'z' | b'@' | b'\\' | b']' | b'^' | b'_')]) => {
+                Ok(PrefixKey(Some(key & 0x1f)))
             }
-            Some([key @ (b'a'..=b'z' | b'@' | b'\\' | b']' | b'^' | b'_')]) => Ok(PrefixKey(Some(key & 0x1f))),
             _ => Err(BadUnit("not a prefix key: write ctrl- and one of a to z @ \\ ] ^ _, or \"\" for none")),
         }
     }
@@ -109,7 +112,10 @@ mod tests {
     #[test]
     fn sizes() {
         assert_eq!("80x24".parse::<CellSize>().unwrap(), CellSize { cols: 80, rows: 24 });
-        for text in ["", "80", "80x", "x24", "80X24", "1x24", "80x1", "1001x24", "+80x24", "80x24x1", "80 x 24", "99999x24"] {
+        for text in [
+            "", "80", "80x", "x24", "80X24", "1x24", "80x1", "1001x24", "+80x24", "80x24x1", "80 x 24",
+            "99999x24",
+        ] {
             assert!(text.parse::<CellSize>().is_err(), "{text:?}");
         }
     }

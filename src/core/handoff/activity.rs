@@ -1,4 +1,5 @@
-//! What was said and done last, in its order: prompts, answers, and the tool calls between them with their outcome.
+//! What was said and done last, in its order: prompts, answers, and the tool calls between them with their
+//! outcome.
 
 use super::capture::{Capture, Done};
 use super::text::{cut_chars, fenced, safe, safe_line};
@@ -35,7 +36,13 @@ pub(super) fn line(done: &Done) -> String {
         text if text.is_empty() => text,
         text => format!(": {}", cut_chars(&text, STEP)),
     };
-    format!("{}{} -> {}{}", cut_chars(&safe_line(&step.tool), STEP), part(&step.about), outcome(step.outcome), part(&step.line))
+    format!(
+        "{}{} -> {}{}",
+        cut_chars(&safe_line(&step.tool), STEP),
+        part(&step.about),
+        outcome(step.outcome),
+        part(&step.line)
+    )
 }
 
 fn outcome(of: Outcome) -> &'static str {

@@ -1,7 +1,8 @@
 //! What is known when a handoff is made.
 //!
-//! Most of it comes from the transcript's facts; the host adds where and why, and git adds the state of the work tree.
-//! It is plain data that can be given to a worker; the texts are made from it by `sections` and `state`.
+//! Most of it comes from the transcript's facts; the host adds where and why, and git adds the state of the
+//! work tree. It is plain data that can be given to a worker; the texts are made from it by `sections` and
+//! `state`.
 
 use super::entry::Kind;
 use super::note::Note;
@@ -85,8 +86,8 @@ pub struct Situation {
 pub struct GitState {
     /// Nothing could be read, and only the notes say anything.
     pub unknown: bool,
-    /// The directory that this is of, an absolute path, where the conversation works in another than the handoff's working
-    /// directory (a worktree).
+    /// The directory that this is of, an absolute path, where the conversation works in another than the
+    /// handoff's working directory (a worktree).
     pub dir: Option<String>,
     /// The branch; none when the head is detached.
     pub branch: Option<String>,
@@ -98,7 +99,8 @@ pub struct GitState {
     pub upstream: Option<String>,
     /// Commits that the upstream lacks, and commits of it that are missing here.
     pub ahead_behind: Option<(u64, u64)>,
-    /// What is staged, as a patch; empty when nothing is, or when it is too long (a note says so). Not redacted.
+    /// What is staged, as a patch; empty when nothing is, or when it is too long (a note says so). Not
+    /// redacted.
     pub staged: Vec<u8>,
     /// What is changed and not staged, likewise.
     pub unstaged: Vec<u8>,
@@ -106,7 +108,8 @@ pub struct GitState {
     pub stat: String,
     /// The same as a patch, for `changes.patch`. Not redacted.
     pub patch: Vec<u8>,
-    /// New files as a patch, which follows in `changes.patch`; notes name those that are left out. Not redacted.
+    /// New files as a patch, which follows in `changes.patch`; notes name those that are left out. Not
+    /// redacted.
     pub new_files: Vec<u8>,
     /// What was left out, and why: a patch over the cap, a time-out.
     pub notes: Vec<String>,
@@ -245,8 +248,8 @@ fn done(facts: &Facts, step: &Step) -> Done {
 }
 
 impl Capture {
-    /// What the transcript says. The caller adds `situation.reason`, `window`, `background` and `draft`, the summary and
-    /// git where there are any, and `lists` as configured.
+    /// What the transcript says. The caller adds `situation.reason`, `window`, `background` and `draft`, the
+    /// summary and git where there are any, and `lists` as configured.
     #[must_use]
     pub fn new(origin: Origin, facts: &Facts) -> Self {
         let purpose = |tool: &ToolUse| {
@@ -261,10 +264,15 @@ impl Capture {
         let asks = |tool: &&ToolUse| matches!(tool.name.as_str(), "AskUserQuestion" | "ExitPlanMode");
         let asked = |tool: &ToolUse| match tool.name.as_str() {
             "ExitPlanMode" => {
-                format!("a plan waits for approval: {}", tool.input.plan.as_deref().unwrap_or("(it is in Claude's plan file)"))
+                format!(
+                    "a plan waits for approval: {}",
+                    tool.input.plan.as_deref().unwrap_or("(it is in Claude's plan file)")
+                )
             }
             _ if tool.input.options.is_empty() => tool.input.questions.join(" / "),
-            _ => format!("{} (options: {})", tool.input.questions.join(" / "), tool.input.options.join(" | ")),
+            _ => {
+                format!("{} (options: {})", tool.input.questions.join(" / "), tool.input.options.join(" | "))
+            }
         };
         let running = |one: &Running| match &one.output {
             Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
@@ -314,8 +322,9 @@ impl Capture {
         }
     }
 
-    /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where this one has
-    /// none of its own, what was finished, decided and written. The older is linked by its id and never embedded.
+    /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where
+    /// this one has none of its own, what was finished, decided and written. The older is linked by its id
+    /// and never embedded.
     pub fn inherit(&mut self, before: &Before<'_>) {
         let line = |text: &String| cut_chars(&safe_line(text), 500);
         self.prompts_before = before.prompts.to_vec();
@@ -327,11 +336,15 @@ impl Capture {
         self.files_before.clear();
         for file in before.files.into_iter().flatten().take(4 * FILES_CAP) {
             let file = line(file);
-            if self.files_before.len() < FILES_CAP && !self.files_before.contains(&file) && !self.files.contains(&file) {
+            if self.files_before.len() < FILES_CAP
+                && !self.files_before.contains(&file)
+                && !self.files.contains(&file)
+            {
                 self.files_before.push(file);
             }
         }
-        let asked_again = |earlier: &Decision| self.decisions.iter().any(|decision| decision.question == earlier.question);
+        let asked_again =
+            |earlier: &Decision| self.decisions.iter().any(|decision| decision.question == earlier.question);
         let mut decisions: Vec<Decision> =
             before.decisions.iter().take(DONE_CAP).rev().filter(|one| !asked_again(one)).cloned().collect();
         decisions.append(&mut self.decisions);
@@ -341,7 +354,8 @@ impl Capture {
     /// Claude's own words: what it answered when it was asked, and what it or the person wrote into a file.
     #[must_use]
     pub fn own_words(&self) -> Option<String> {
-        let texts: Vec<&str> = [&self.summary, &self.own_file].into_iter().filter_map(Option::as_deref).collect();
+        let texts: Vec<&str> =
+            [&self.summary, &self.own_file].into_iter().filter_map(Option::as_deref).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
@@ -364,7 +378,8 @@ impl Capture {
     pub fn gotchas(&self) -> Vec<String> {
         let mut seen: Vec<(&ToolError, usize)> = Vec::new();
         for error in self.errors.iter().rev() {
-            match seen.iter_mut().find(|(known, _)| (&known.tool, &known.line) == (&error.tool, &error.line)) {
+            match seen.iter_mut().find(|(known, _)| (&known.tool, &known.line) == (&error.tool, &error.line))
+            {
                 Some((_, count)) => *count += 1,
                 None => seen.push((error, 1)),
             }

@@ -1,4 +1,5 @@
-//! What a handoff says of transcripts in the shapes that Claude writes, and what becomes of it over many hand-overs.
+//! What a handoff says of transcripts in the shapes that Claude writes, and what becomes of it over many
+//! hand-overs.
 
 use serde_json::{Value, json};
 
@@ -61,7 +62,11 @@ fn busy() -> Vec<Value> {
     vec![
         prompt("Make the parser fast"),
         call("1", "TaskCreate", json!({"subject": "Measure", "description": "d"})),
-        answer("1", "Task #1 created successfully: Measure", json!({"task": {"id": "1", "subject": "Measure"}})),
+        answer(
+            "1",
+            "Task #1 created successfully: Measure",
+            json!({"task": {"id": "1", "subject": "Measure"}}),
+        ),
         call("2", "TaskCreate", json!({"subject": "Make it fast", "description": "d"})),
         answer("2", "Task #2 created successfully", json!({"task": {"id": "2", "subject": "Make it fast"}})),
         call("3", "TaskUpdate", json!({"taskId": "1", "status": "completed"})),
@@ -71,7 +76,11 @@ fn busy() -> Vec<Value> {
             json!({"success": true, "taskId": "1", "statusChange": {"from": "pending", "to": "completed"}}),
         ),
         call("4", "TaskUpdate", json!({"taskId": "2", "status": "in_progress"})),
-        answer("4", "Updated", json!({"success": true, "taskId": "2", "statusChange": {"from": "pending", "to": "in_progress"}})),
+        answer(
+            "4",
+            "Updated",
+            json!({"success": true, "taskId": "2", "statusChange": {"from": "pending", "to": "in_progress"}}),
+        ),
         call("5", "Write", json!({"file_path": "/p/bench.rs", "content": "x"})),
         answer(
             "5",
@@ -79,15 +88,27 @@ fn busy() -> Vec<Value> {
             json!({"type": "create", "filePath": "/p/bench.rs", "structuredPatch": []}),
         ),
         call("6", "Edit", json!({"file_path": "/p/parser.rs", "old_string": "a", "new_string": "b"})),
-        answer("6", "The file /p/parser.rs has been updated.", json!({"filePath": "/p/parser.rs", "structuredPatch": []})),
+        answer(
+            "6",
+            "The file /p/parser.rs has been updated.",
+            json!({"filePath": "/p/parser.rs", "structuredPatch": []}),
+        ),
         call("7", "NotebookEdit", json!({"notebook_path": "/p/n.ipynb", "new_source": "x"})),
         answer("7", "Updated cell", Value::Null),
         call("8", "AskUserQuestion", json!({"questions": [{"question": "Which corpus?", "options": []}]})),
         answer("8", "ok", json!({"questions": [], "answers": {"Which corpus?": "the large one"}})),
         call("9", "ExitPlanMode", json!({"plan": "1. measure 2. improve"})),
-        answer("9", "User has approved your plan.", json!({"plan": "1. measure 2. improve", "isAgent": false})),
+        answer(
+            "9",
+            "User has approved your plan.",
+            json!({"plan": "1. measure 2. improve", "isAgent": false}),
+        ),
         call("10", "Bash", json!({"command": "cargo test -q", "description": "Run the tests"})),
-        answer("10", "test result: ok", json!({"stdout": "test result: ok", "stderr": "", "interrupted": false})),
+        answer(
+            "10",
+            "test result: ok",
+            json!({"stdout": "test result: ok", "stderr": "", "interrupted": false}),
+        ),
         call("11", "Bash", json!({"command": "cargo clippy", "description": "Lint"})),
         failed("11", "Exit code 101\nerror: unused"),
         call("12", "Bash", json!({"command": "cargo clippy", "description": "Lint"})),
@@ -98,7 +119,11 @@ fn busy() -> Vec<Value> {
             "Command running in background with ID: b1x. Output is being written to: /run/u/b1x.output",
             json!({"stdout": "", "stderr": "", "backgroundTaskId": "b1x"}),
         ),
-        call("14", "Agent", json!({"description": "Look for slow code", "prompt": "look", "subagent_type": "Explore"})),
+        call(
+            "14",
+            "Agent",
+            json!({"description": "Look for slow code", "prompt": "look", "subagent_type": "Explore"}),
+        ),
         answer(
             "14",
             "Async agent launched",
@@ -111,7 +136,10 @@ fn busy() -> Vec<Value> {
 #[test]
 fn item_091_the_checkpoint_has_every_field() {
     let mut capture = captured(&busy());
-    capture.git = Some(GitState { staged: b"diff --git a/x b/x\n+password=hunter22\n".to_vec(), ..GitState::default() });
+    capture.git = Some(GitState {
+        staged: b"diff --git a/x b/x\n+password=hunter22\n".to_vec(),
+        ..GitState::default()
+    });
     capture.situation.permission_mode = Some("plan".into());
     capture.situation.tokens = Some(82_000);
     capture.summary = Some("The parser is half as slow.".into());
@@ -137,12 +165,21 @@ fn item_091_the_checkpoint_has_every_field() {
     ] {
         assert_eq!(checkpoint[field], expected, "{field}");
     }
-    assert_eq!(checkpoint["decisions"][0], json!({"question": "Is this plan approved?", "answer": "approved: 1. measure 2. improve"}));
+    assert_eq!(
+        checkpoint["decisions"][0],
+        json!({"question": "Is this plan approved?", "answer": "approved: 1. measure 2. improve"})
+    );
     assert!(checkpoint["resume_instructions"].as_str().unwrap().contains("Finish: Make it fast\n"));
     let mut many = captured(&busy());
-    many.decisions = (0..40).map(|n| Decision { question: format!("Q{n}?"), ..many.decisions[0].clone() }).collect();
-    let kept: Vec<String> = State::of(&many).checkpoint.decisions.into_iter().map(|one| one.question).collect();
-    assert_eq!(kept, (30..40).rev().map(|n| format!("Q{n}?")).collect::<Vec<_>>(), "the last ten, the newest first");
+    many.decisions =
+        (0..40).map(|n| Decision { question: format!("Q{n}?"), ..many.decisions[0].clone() }).collect();
+    let kept: Vec<String> =
+        State::of(&many).checkpoint.decisions.into_iter().map(|one| one.question).collect();
+    assert_eq!(
+        kept,
+        (30..40).rev().map(|n| format!("Q{n}?")).collect::<Vec<_>>(),
+        "the last ten, the newest first"
+    );
 }
 
 #[test]
@@ -150,20 +187,33 @@ fn item_092_the_summary_says_where_the_work_stands() {
     let mut capture = captured(&busy());
     capture.situation.permission_mode = Some("plan".into());
     let state = Section::State.body(&capture);
-    assert!(Section::Goal.body(&capture).contains("Make the parser fast") && state.contains("- Permission mode: plan\n"));
+    assert!(
+        Section::Goal.body(&capture).contains("Make the parser fast")
+            && state.contains("- Permission mode: plan\n")
+    );
     assert!(Section::NextSteps.body(&capture).contains("Finish: Make it fast\n"));
     assert!(Section::Todos.body(&capture).contains("Done, not to be done again:\n\n- Measure\n"));
-    for line in
-        ["- Progress: 1 of 2 tasks done\n", "- Verified: passed: cargo test -q (exit code 0)\n", "- Handoff: ready\n", "id b1x"]
-    {
+    for line in [
+        "- Progress: 1 of 2 tasks done\n",
+        "- Verified: passed: cargo test -q (exit code 0)\n",
+        "- Handoff: ready\n",
+        "id b1x",
+    ] {
         assert!(state.contains(line), "{line} in {state}");
     }
-    assert!(Section::Errors.body(&capture).starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n"));
     assert!(
-        Section::Files.body(&capture).starts_with("3 written, the last first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n")
+        Section::Errors
+            .body(&capture)
+            .starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n")
+    );
+    assert!(
+        Section::Files
+            .body(&capture)
+            .starts_with("3 written, the last first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n")
     );
     let mut many = captured(&busy());
-    many.decisions = (0..20).map(|n| Decision { question: format!("Which corpus? {n}"), answer: "it".into() }).collect();
+    many.decisions =
+        (0..20).map(|n| Decision { question: format!("Which corpus? {n}"), answer: "it".into() }).collect();
     let document = Document::of(&many);
     let count = |text: &str| text.matches("Which corpus?").count();
     assert_eq!(count(&document.render()), 10, "the record has ten decisions");
@@ -199,7 +249,10 @@ fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
          CLAUDE: Now it passes.\n```\n";
     assert_eq!(Section::RecentActivity.body(&capture), expected);
     let tools = State::of(&capture).context.recent_tools;
-    assert_eq!((tools.len(), tools[0].as_str(), tools[6].as_str()), (8, "Grep: fn parse -> ok", "Edit: /p/parser.rs -> ok"));
+    assert_eq!(
+        (tools.len(), tools[0].as_str(), tools[6].as_str()),
+        (8, "Grep: fn parse -> ok", "Edit: /p/parser.rs -> ok")
+    );
     // However long the loop: the last twenty, each bounded.
     for n in 100..400 {
         let command = json!({"command": format!("step-{n} {}", "x".repeat(9000))});
@@ -207,7 +260,10 @@ fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
         lines.push(answer(&format!("s{n}"), &"y ".repeat(9000), Value::Null));
     }
     let text = Section::RecentActivity.body(&captured(&lines));
-    assert!(text.ends_with(" y ...\n```\n") && text.contains("step-380 ") && !text.contains("step-379 "), "{text}");
+    assert!(
+        text.ends_with(" y ...\n```\n") && text.contains("step-380 ") && !text.contains("step-379 "),
+        "{text}"
+    );
     assert!(text.len() < 8000, "{}", text.len());
 }
 
@@ -225,13 +281,19 @@ fn item_055_what_the_template_asks_for_is_there() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(next_steps(&capture).iter().any(|step| step.ends_with("again if it still matters: Break the API?")));
+    assert!(
+        next_steps(&capture).iter().any(|step| step.ends_with("again if it still matters: Break the API?"))
+    );
 }
 
 #[test]
 fn item_110_the_state_has_the_named_fields() {
     let mut capture = captured(&busy());
-    capture.git = Some(GitState { branch: Some("main".into()), changed: vec![(".M".into(), "a".into())], ..GitState::default() });
+    capture.git = Some(GitState {
+        branch: Some("main".into()),
+        changed: vec![(".M".into(), "a".into())],
+        ..GitState::default()
+    });
     let state: Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
     assert_eq!(state["version"], "2.0");
     for field in ["created_at", "project_dir", "transcript_path"] {
@@ -270,18 +332,26 @@ fn item_111_the_rules_hold_for_todos_files_messages_and_objective() {
     lines.push(prompt(&format!("The work. {}", "word ".repeat(100))));
     lines.push(prompt("thanks"));
     let context = State::of(&captured(&lines)).context;
-    let todos: Vec<_> = context.active_todos.iter().map(|todo| (todo.content.as_str(), todo.status.as_str())).collect();
+    let todos: Vec<_> =
+        context.active_todos.iter().map(|todo| (todo.content.as_str(), todo.status.as_str())).collect();
     assert_eq!(todos, [("now", "in_progress"), ("later", "pending")]);
     assert_eq!((context.key_files_modified.len(), context.key_files_modified[0].as_str()), (10, "/p/14.rs"));
     assert_eq!(context.recent_messages.len(), 10);
     assert!(context.recent_messages.iter().all(|message| message.text.chars().count() <= 503));
-    assert!(context.current_objective.starts_with("The work. word") && context.current_objective.chars().count() == 203);
+    assert!(
+        context.current_objective.starts_with("The work. word")
+            && context.current_objective.chars().count() == 203
+    );
 }
 
 #[test]
 fn item_112_the_document_lists_objective_todos_files_and_git() {
     let mut capture = captured(&busy());
-    capture.git = Some(GitState { branch: Some("main".into()), changed: vec![("M.".into(), "a b".into())], ..GitState::default() });
+    capture.git = Some(GitState {
+        branch: Some("main".into()),
+        changed: vec![("M.".into(), "a b".into())],
+        ..GitState::default()
+    });
     let text = Document::of(&capture).render();
     for part in [
         "## Goal\n\n```text\nMake the parser fast\n",
@@ -298,14 +368,21 @@ fn item_112_the_document_lists_objective_todos_files_and_git() {
 fn item_113_the_new_conversation_is_told_objective_todos_and_files() {
     let text = shown(&captured(&busy()));
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-    assert!(at("> Make the parser fast") < at("to do: #2 Make it fast (in progress)") && at("to do: #2") < at("/p/parser.rs"));
+    assert!(
+        at("> Make the parser fast") < at("to do: #2 Make it fast (in progress)")
+            && at("to do: #2") < at("/p/parser.rs")
+    );
     assert!(at("1 of 2 to-dos are done") > 0 && !text.contains("Measure"), "what is finished is a count");
 }
 
 #[test]
 fn what_was_told_to_have_ended_runs_no_more() {
     let mut lines = busy();
-    let told = |id: &str| format!("<task-notification>\n<task-id>{id}</task-id>\n<status>completed</status>\n</task-notification>");
+    let told = |id: &str| {
+        format!(
+            "<task-notification>\n<task-id>{id}</task-id>\n<status>completed</status>\n</task-notification>"
+        )
+    };
     lines.push(json!({"type": "queue-operation", "operation": "enqueue", "content": told("a77")}));
     let capture = captured(&lines);
     assert_eq!(capture.situation.background, ["Bash: Serve (id b1x, output in /run/u/b1x.output)"]);
@@ -316,7 +393,10 @@ fn what_was_told_to_have_ended_runs_no_more() {
 
 #[test]
 fn a_plan_that_was_refused_is_a_decision_too() {
-    let lines = [call("1", "ExitPlanMode", json!({"plan": "p"})), failed("1", "The user doesn't want to proceed with this tool use.")];
+    let lines = [
+        call("1", "ExitPlanMode", json!({"plan": "p"})),
+        failed("1", "The user doesn't want to proceed with this tool use."),
+    ];
     let capture = captured(&lines);
     assert!(capture.errors.is_empty());
     assert!(capture.decisions[0].answer.starts_with("refused: The user doesn't want"));
@@ -360,7 +440,8 @@ fn what_is_shown_is_redacted_wherever_it_comes_from() {
         ..GitState::default()
     });
     let document = Document::of(&capture);
-    for text in [document.render(), shown_in(&capture, &format!("/r/{secret}")), State::of(&capture).render()] {
+    for text in [document.render(), shown_in(&capture, &format!("/r/{secret}")), State::of(&capture).render()]
+    {
         assert!(text.contains("[redacted: GitHub token]") && !text.contains(&secret), "{text}");
     }
 }
@@ -385,7 +466,11 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
             }
         }
         lines.push(call("t", "TaskCreate", json!({"subject": format!("part {n}")})));
-        lines.push(answer("t", "Task", json!({"task": {"id": n.to_string(), "subject": format!("part {n}")}})));
+        lines.push(answer(
+            "t",
+            "Task",
+            json!({"task": {"id": n.to_string(), "subject": format!("part {n}")}}),
+        ));
         lines.push(call("u", "TaskUpdate", json!({"taskId": n.to_string(), "status": "completed"})));
         lines.push(answer("u", "ok", json!({"taskId": n.to_string(), "statusChange": {"to": "completed"}})));
         lines.push(call("w", "Write", json!({"file_path": format!("/p/part_{n:02}.rs")})));
@@ -430,7 +515,8 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
     let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
     State::of(&second).pass_on(&mut third);
     let text = shown(&third);
-    let files = "written, the last first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
+    let files =
+        "written, the last first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
     assert!(text.contains(files), "{text}");
     assert!(text.contains("Break the API?") && text.contains("the small one"), "{text}");
     assert!(!text.contains("the large one"), "asked again, and answered otherwise: {text}");

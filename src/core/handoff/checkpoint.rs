@@ -74,9 +74,12 @@ impl Checkpoint {
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
         let current = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
-        let (created, modified): (Vec<&String>, Vec<&String>) = capture.files.iter().partition(|path| capture.created.contains(path));
+        let (created, modified): (Vec<&String>, Vec<&String>) =
+            capture.files.iter().partition(|path| capture.created.contains(path));
         let names = |paths: Vec<&String>| paths.into_iter().take(NAMED).map(|path| line(path)).collect();
-        let patch = |bytes: &[u8]| cut_bytes(&safe(cut_words(&String::from_utf8_lossy(bytes), DIFF_CAP)), DIFF_CAP).to_owned();
+        let patch = |bytes: &[u8]| {
+            cut_bytes(&safe(cut_words(&String::from_utf8_lossy(bytes), DIFF_CAP)), DIFF_CAP).to_owned()
+        };
         let git = capture.git.as_ref();
         let steps = next_steps(capture);
         let goal = capture.goal.as_deref().map(|goal| safe(cut_words(goal, GOAL_CAP))).unwrap_or_default();

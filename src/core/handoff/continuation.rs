@@ -1,6 +1,7 @@
 //! The prompt that a fresh conversation is continued with, and how it is known again.
 //!
-//! It is a fixed template with ids filled in: nothing from a transcript, a tool or a repository is ever typed.
+//! It is a fixed template with ids filled in: nothing from a transcript, a tool or a repository is ever
+//! typed.
 
 use std::borrow::Cow;
 
@@ -52,7 +53,8 @@ impl Continuation {
     }
 }
 
-/// Whether `prompt`, as Claude reports it, is hopty's continuation prompt for the handoff `id`, in either form.
+/// Whether `prompt`, as Claude reports it, is hopty's continuation prompt for the handoff `id`, in either
+/// form.
 #[must_use]
 pub fn is_ours(prompt: &str, id: &HandoffId) -> bool {
     handoff_of(prompt).as_ref() == Some(id)
@@ -65,7 +67,9 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     let prompt = prompt.trim();
     let id: HandoffId = prompt.strip_prefix(FIRST)?.split_once(".\n")?.0.parse().ok()?;
     let record = || {
-        let tail = format!(" first. Then begin with \"Continuing from handoff {id}.\" and go on with the next step.");
+        let tail = format!(
+            " first. Then begin with \"Continuing from handoff {id}.\" and go on with the next step."
+        );
         let read = prompt.split_once(".\nRead ")?.1.strip_suffix(tail.as_str())?;
         Some(Continuation::without_hooks(&id, read))
     };
@@ -73,8 +77,8 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     ours.then_some(id)
 }
 
-/// The text inside `<pasted_content id="...">`, which Claude puts round pastes of more than 800 characters or three
-/// lines (measured on 2.1.329). Text outside of the tags stays where it is.
+/// The text inside `<pasted_content id="...">`, which Claude puts round pastes of more than 800 characters or
+/// three lines (measured on 2.1.329). Text outside of the tags stays where it is.
 #[must_use]
 pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
     const OPEN: &str = "<pasted_content id=\"";
@@ -140,9 +144,15 @@ mod tests {
         for made in [&frame, &read] {
             let text = made.text();
             assert!(made.is(text) && is_ours(text, &id()));
-            let wrapped = format!("\n\n<pasted_content id=\"58a0\">\n{text}\n</pasted_content id=\"58a0\">\n");
+            let wrapped =
+                format!("\n\n<pasted_content id=\"58a0\">\n{text}\n</pasted_content id=\"58a0\">\n");
             assert!(made.is(&wrapped) && is_ours(&wrapped, &id()));
-            for other in [format!("{text} and more"), format!("x{text}"), text.replace("step", "stop"), text[..30].into()] {
+            for other in [
+                format!("{text} and more"),
+                format!("x{text}"),
+                text.replace("step", "stop"),
+                text[..30].into(),
+            ] {
                 assert!(!made.is(&other) && !is_ours(&other, &id()), "{other:?}");
             }
         }
@@ -153,13 +163,17 @@ mod tests {
 
     #[test]
     fn pastes_are_unwrapped_in_place() {
-        let p = |id: &str, text: &str| format!("\n\n<pasted_content id=\"{id}\">\n{text}\n</pasted_content id=\"{id}\">\n");
+        let p = |id: &str, text: &str| {
+            format!("\n\n<pasted_content id=\"{id}\">\n{text}\n</pasted_content id=\"{id}\">\n")
+        };
         assert_eq!(unwrap_pasted(&p("58a0", "a\nb")), "a\nb");
         assert_eq!(unwrap_pasted(&format!("look: {}now", p("1", "x"))), "look: \nx\nnow");
         assert_eq!(unwrap_pasted(&format!("{}{}", p("1", "x"), p("2", "y"))), "x\ny");
-        for odd in
-            ["<pasted_content id=\"", "<pasted_content id=\"1\">\nx", "<pasted_content id=\"1\">\nx\n</pasted_content id=\"2\">"]
-        {
+        for odd in [
+            "<pasted_content id=\"",
+            "<pasted_content id=\"1\">\nx",
+            "<pasted_content id=\"1\">\nx\n</pasted_content id=\"2\">",
+        ] {
             assert_eq!(unwrap_pasted(odd), odd);
         }
     }

@@ -1,7 +1,9 @@
-//! Text that could be taken for the first or last line of a frame, or for the tags that Claude puts round what it is told.
+//! Text that could be taken for the first or last line of a frame, or for the tags that Claude puts round
+//! what it is told.
 //!
-//! A reader that is a model reads `===  END  HANDOFF ===`, full-width signs and letters of other alphabets as it reads the line itself.
-//! So the text is compared folded: without what nobody sees, in small Latin letters. What is found keeps its words and loses its signs.
+//! A reader that is a model reads `===  END  HANDOFF ===`, full-width signs and letters of other alphabets as
+//! it reads the line itself. So the text is compared folded: without what nobody sees, in small Latin
+//! letters. What is found keeps its words and loses its signs.
 
 use crate::core::visible::is_hidden;
 
@@ -27,7 +29,8 @@ const TAGS: [&str; 16] = [
     "bashstderr",
 ];
 
-/// `text` with `-` for the equals signs before the words of a frame's line, and `[` for what opens one of Claude's own tags.
+/// `text` with `-` for the equals signs before the words of a frame's line, and `[` for what opens one of
+/// Claude's own tags.
 pub(super) fn defuse(text: String) -> String {
     let signs = |c: char| is_equals(c) || is_opening(c);
     if !text.chars().any(signs) {
@@ -43,21 +46,25 @@ pub(super) fn defuse(text: String) -> String {
         }
     }
     let mut instead = std::collections::BTreeMap::new();
-    let gap =
-        |from: usize, to: usize, allowed: &dyn Fn(char) -> bool| chars[from..to].iter().all(|(_, c)| is_passed(*c) || allowed(*c));
+    let gap = |from: usize, to: usize, allowed: &dyn Fn(char) -> bool| {
+        chars[from..to].iter().all(|(_, c)| is_passed(*c) || allowed(*c))
+    };
     for words in MARKS {
         let whole = words.concat();
         for (at, _) in folded.match_indices(&whole) {
             let begins = places[at];
-            let (first_ends, second_begins) = (places[at + words[0].len() - 1] + 1, places[at + words[0].len()]);
+            let (first_ends, second_begins) =
+                (places[at + words[0].len() - 1] + 1, places[at + words[0].len()]);
             let spaced = first_ends < second_begins && gap(first_ends, second_begins, &char::is_whitespace);
             // Between the letters of a word stands nothing that is seen.
-            let solid = |from: usize, len: usize| (from + 1..from + len).all(|n| gap(places[n - 1] + 1, places[n], &|_| false));
+            let solid = |from: usize, len: usize| {
+                (from + 1..from + len).all(|n| gap(places[n - 1] + 1, places[n], &|_| false))
+            };
             if spaced && solid(at, words[0].len()) && solid(at + words[0].len(), words[1].len()) {
                 let before = chars[..begins].iter().rev();
-                for (place, c) in
-                    before.take_while(|(_, c)| is_equals(*c) || is_dash(*c) || is_passed(*c) || matches!(c, ' ' | '\t' | '\u{a0}'))
-                {
+                for (place, c) in before.take_while(|(_, c)| {
+                    is_equals(*c) || is_dash(*c) || is_passed(*c) || matches!(c, ' ' | '\t' | '\u{a0}')
+                }) {
                     if is_equals(*c) {
                         instead.insert(*place, '-');
                     }
@@ -68,8 +75,12 @@ pub(super) fn defuse(text: String) -> String {
     for tag in TAGS {
         for (at, _) in folded.match_indices(tag) {
             let before = chars[..places[at]].iter().rev();
-            let between = |c: char| is_passed(c) || c.is_whitespace() || matches!(c, '/' | '\u{2044}' | '\u{2215}' | '\u{ff0f}');
-            if let Some((place, c)) = before.clone().find(|(_, c)| !between(*c)).filter(|(_, c)| is_opening(*c)) {
+            let between = |c: char| {
+                is_passed(c) || c.is_whitespace() || matches!(c, '/' | '\u{2044}' | '\u{2215}' | '\u{ff0f}')
+            };
+            if let Some((place, c)) =
+                before.clone().find(|(_, c)| !between(*c)).filter(|(_, c)| is_opening(*c))
+            {
                 debug_assert!(is_opening(*c));
                 instead.insert(*place, '[');
             }
@@ -102,9 +113,13 @@ fn fold(c: char) -> Option<char> {
         // Letters of other alphabets, and small capitals, that look like one of those in the words.
         'А' | 'а' | 'Α' | 'α' | 'ᴀ' | 'ɑ' | 'ª' | 'ᵃ' => Some('a'),
         'Ԁ' | 'ԁ' | 'ᴅ' | 'Ⅾ' | 'ⅾ' | 'ⅅ' | 'ⅆ' | 'ᗪ' | 'đ' | 'Đ' | 'ᵈ' => Some('d'),
-        'Е' | 'е' | 'Ε' | 'ε' | 'ᴇ' | 'ℰ' | 'ℯ' | 'ⅇ' | '℮' | 'ё' | 'Ё' | 'є' | 'Є' | 'ᵉ' => Some('e'),
+        'Е' | 'е' | 'Ε' | 'ε' | 'ᴇ' | 'ℰ' | 'ℯ' | 'ⅇ' | '℮' | 'ё' | 'Ё' | 'є' | 'Є' | 'ᵉ' => {
+            Some('e')
+        }
         'ꜰ' | 'ℱ' | 'Ϝ' | 'ϝ' | 'ƒ' | 'ſ' | 'Ꞙ' | 'ꞙ' | 'ᶠ' => Some('f'),
-        'Н' | 'н' | 'Η' | 'һ' | 'Һ' | 'ʜ' | 'ℋ' | 'ℌ' | 'ℍ' | 'ℎ' | 'ћ' | 'Ꮋ' | 'ʰ' => Some('h'),
+        'Н' | 'н' | 'Η' | 'һ' | 'Һ' | 'ʜ' | 'ℋ' | 'ℌ' | 'ℍ' | 'ℎ' | 'ћ' | 'Ꮋ' | 'ʰ' => {
+            Some('h')
+        }
         'ʟ' | 'ℒ' | 'ℓ' | 'Ⅼ' | 'ⅼ' | 'Ꮮ' | 'ӏ' | 'ł' | 'Ł' | 'ˡ' => Some('l'),
         'ɴ' | 'Ν' | 'ℕ' | 'ո' | 'п' | 'ᴎ' | 'η' | 'ⁿ' => Some('n'),
         'О' | 'о' | 'Ο' | 'ο' | 'ᴏ' | 'օ' | 'Օ' | 'ℴ' | 'º' | 'ø' | 'Ø' | 'ᵒ' => Some('o'),
@@ -140,12 +155,16 @@ fn is_equals(c: char) -> bool {
 fn is_dash(c: char) -> bool {
     matches!(
         c,
-        '-' | '~' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2500}' | '\u{2501}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
+        '-' | '~' | '_' | '\u{2010}'
+            ..='\u{2015}' | '\u{2212}' | '\u{2500}' | '\u{2501}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
     )
 }
 
 fn is_opening(c: char) -> bool {
-    matches!(c, '<' | '\u{2039}' | '\u{2329}' | '\u{276e}' | '\u{27e8}' | '\u{3008}' | '\u{fe64}' | '\u{ff1c}')
+    matches!(
+        c,
+        '<' | '\u{2039}' | '\u{2329}' | '\u{276e}' | '\u{27e8}' | '\u{3008}' | '\u{fe64}' | '\u{ff1c}'
+    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What happened to the work tree between a handoff and the conversation that goes on from it.
 //!
-//! The record says how the work tree stood; here that is held against how it stands now, in sentences for the new
-//! conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
+//! The record says how the work tree stood; here that is held against how it stands now, in sentences for the
+//! new conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
 
 use super::capture::GitState;
 use super::state::Git;
@@ -11,8 +11,8 @@ pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' puts a
 /// How many changed paths are named.
 const PATHS: usize = 5;
 
-/// What is different now: one sentence each, empty when the work tree stands as it stood. `patch` is what the record's
-/// `changes.patch` holds; none when there was no room for it, and then only names are compared.
+/// What is different now: one sentence each, empty when the work tree stands as it stood. `patch` is what the
+/// record's `changes.patch` holds; none when there was no room for it, and then only names are compared.
 #[must_use]
 pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -> Vec<String> {
     let (then, state) = match (then, now) {
@@ -29,8 +29,10 @@ pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -
     if then.head != now.head {
         said.push(format!("The head was {} and is {} now.", head(&then.head), head(&now.head)));
     }
-    let gone: Vec<&String> = then.modified_files.iter().filter(|file| !now.modified_files.contains(file)).collect();
-    let new: Vec<&String> = now.modified_files.iter().filter(|file| !then.modified_files.contains(file)).collect();
+    let gone: Vec<&String> =
+        then.modified_files.iter().filter(|file| !now.modified_files.contains(file)).collect();
+    let new: Vec<&String> =
+        now.modified_files.iter().filter(|file| !then.modified_files.contains(file)).collect();
     if !gone.is_empty() {
         said.push(format!("No longer changed as they were: {}.", names(&gone)));
     }
@@ -83,12 +85,28 @@ mod tests {
         let git = Git::of(&then);
         let said = |now: &GitState| drift(Some(&git), Some(b"x"), Some(now));
         assert!(said(&then).is_empty());
-        let said = |branch, head, changed: &[&str], patch| said(&state(branch, head, changed, patch)).join(" ");
-        assert_eq!(said("work", "0123456789abcdef", &["a", "b"], "x"), "The branch was main and is work now.");
-        assert_eq!(said("main", "fedcba9876543210", &["a", "b"], "x"), "The head was 0123456789ab and is fedcba987654 now.");
-        assert_eq!(said("main", "0123456789abcdef", &["b", "c"], "y"), "No longer changed as they were: .M a. Changed since: .M c.");
-        assert!(said("main", "0123456789abcdef", &["a", "b"], "y").contains("what is changed in them is not the same"));
-        assert_eq!(drift(Some(&git), None, Some(&state("main", "0123456789abcdef", &["a", "b"], "y"))), Vec::<String>::new());
+        let said =
+            |branch, head, changed: &[&str], patch| said(&state(branch, head, changed, patch)).join(" ");
+        assert_eq!(
+            said("work", "0123456789abcdef", &["a", "b"], "x"),
+            "The branch was main and is work now."
+        );
+        assert_eq!(
+            said("main", "fedcba9876543210", &["a", "b"], "x"),
+            "The head was 0123456789ab and is fedcba987654 now."
+        );
+        assert_eq!(
+            said("main", "0123456789abcdef", &["b", "c"], "y"),
+            "No longer changed as they were: .M a. Changed since: .M c."
+        );
+        assert!(
+            said("main", "0123456789abcdef", &["a", "b"], "y")
+                .contains("what is changed in them is not the same")
+        );
+        assert_eq!(
+            drift(Some(&git), None, Some(&state("main", "0123456789abcdef", &["a", "b"], "y"))),
+            Vec::<String>::new()
+        );
         assert_eq!(drift(Some(&git), None, None), ["There was a git repository; there is none now."]);
         assert_eq!(drift(None, None, Some(&then)), ["There is a git repository now; there was none."]);
         assert_eq!(drift(None, None, None), Vec::<String>::new());

@@ -9,7 +9,8 @@ use crate::core::time::WallTime;
 /// After how many milliseconds a claim lapses although its holder lives (10 minutes).
 pub const CLAIM_MS: i64 = 600_000;
 
-/// By how many milliseconds a handoff may be made later than now: clocks of machines that share a home differ.
+/// By how many milliseconds a handoff may be made later than now: clocks of machines that share a home
+/// differ.
 const EARLY_MS: u64 = 600_000;
 
 /// What made a handoff.
@@ -159,10 +160,12 @@ impl Entry {
         self.project.as_deref().unwrap_or(&self.working_dir)
     }
 
-    /// Whether it waits to be loaded at `now`. One that says it was made later than that does not: how old it is, nobody knows.
+    /// Whether it waits to be loaded at `now`. One that says it was made later than that does not: how old it
+    /// is, nobody knows.
     #[must_use]
     pub fn is_pending(&self, now: WallTime) -> bool {
-        let early = self.expires_at.is_some() && self.elapsed_ms.is_none() && self.created_at > now.after(EARLY_MS);
+        let early =
+            self.expires_at.is_some() && self.elapsed_ms.is_none() && self.created_at > now.after(EARLY_MS);
         self.status == Status::Active && !early && !self.is_due(now)
     }
 
@@ -175,7 +178,9 @@ impl Entry {
     /// The claim that still holds at `now`: its holder lives, and it is not older than [`CLAIM_MS`].
     #[must_use]
     pub fn held(&self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Option<&Claim> {
-        self.claim.as_ref().filter(|claim| now.0.saturating_sub(claim.at.0) <= CLAIM_MS && alive(claim.by_pid, claim.by_start))
+        self.claim.as_ref().filter(|claim| {
+            now.0.saturating_sub(claim.at.0) <= CLAIM_MS && alive(claim.by_pid, claim.by_start)
+        })
     }
 }
 
@@ -203,7 +208,8 @@ mod seconds_or_none {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WallTime>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
-        let parse = |text: String| WallTime::parse(&text).ok_or_else(|| D::Error::custom("not an RFC 3339 time"));
+        let parse =
+            |text: String| WallTime::parse(&text).ok_or_else(|| D::Error::custom("not an RFC 3339 time"));
         text.map(parse).transpose()
     }
 }

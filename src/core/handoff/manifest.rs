@@ -1,8 +1,8 @@
 //! Where each handoff of a channel stands: the manifest and the moves that are allowed.
 //!
-//! A handoff is `active` until it is consumed, expires or is cleared; there is no way back. `current` is the newest,
-//! also after it was consumed. To load one takes a claim, which one caller at most holds. The file is read and written
-//! under a lock by `fs::store`; whether a process lives is told by the caller.
+//! A handoff is `active` until it is consumed, expires or is cleared; there is no way back. `current` is the
+//! newest, also after it was consumed. To load one takes a claim, which one caller at most holds. The file is
+//! read and written under a lock by `fs::store`; whether a process lives is told by the caller.
 
 use std::collections::HashSet;
 
@@ -93,7 +93,8 @@ impl Manifest {
         Self { channel, current: None, also_active: Vec::new(), history: Vec::new(), other: Map::new() }
     }
 
-    /// Leaves of several entries with one id the first, which every search finds: other programs write manifests too.
+    /// Leaves of several entries with one id the first, which every search finds: other programs write
+    /// manifests too.
     pub fn unify(&mut self) {
         let mut seen = HashSet::new();
         let mut first = |entry: &Entry| seen.insert(entry.id.clone());
@@ -114,12 +115,16 @@ impl Manifest {
     }
 
     fn find_mut(&mut self, id: &HandoffId) -> Option<&mut Entry> {
-        self.current.iter_mut().chain(&mut self.also_active).chain(&mut self.history).find(|entry| entry.id == *id)
+        self.current
+            .iter_mut()
+            .chain(&mut self.also_active)
+            .chain(&mut self.history)
+            .find(|entry| entry.id == *id)
     }
 
-    /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel, project and session is
-    /// active at a time. Of those that were made outside of a session, directories tell which belong together, because all that have
-    /// no channel of their own share one.
+    /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel,
+    /// project and session is active at a time. Of those that were made outside of a session, directories
+    /// tell which belong together, because all that have no channel of their own share one.
     pub fn add(&mut self, entry: Entry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
             let same = old.hopty_session == entry.hopty_session && old.project() == entry.project();
@@ -142,17 +147,23 @@ impl Manifest {
 
     /// Moves what is over from `also_active` to the history.
     fn settle(&mut self) {
-        let (active, over): (Vec<Entry>, Vec<Entry>) = self.also_active.drain(..).partition(|entry| entry.status == Status::Active);
+        let (active, over): (Vec<Entry>, Vec<Entry>) =
+            self.also_active.drain(..).partition(|entry| entry.status == Status::Active);
         self.also_active = active;
         for entry in over {
-            let at = self.history.iter().position(|old| old.created_at <= entry.created_at).unwrap_or(self.history.len());
+            let at = self
+                .history
+                .iter()
+                .position(|old| old.created_at <= entry.created_at)
+                .unwrap_or(self.history.len());
             self.history.insert(at, entry);
         }
         self.history.truncate(HISTORY_CAP);
     }
 
-    /// The newest handoff that waits and that nobody is loading: of `session` or of no session; any session's when
-    /// `session` is none. Of `project`, or of all when that is none; one that was made in `dir` goes before.
+    /// The newest handoff that waits and that nobody is loading: of `session` or of no session; any session's
+    /// when `session` is none. Of `project`, or of all when that is none; one that was made in `dir` goes
+    /// before.
     pub fn pending(
         &self,
         session: Option<&SessionName>,
@@ -162,7 +173,8 @@ impl Manifest {
         alive: impl Fn(u32, u64) -> bool,
     ) -> Option<&Entry> {
         let waits = |entry: &&Entry| {
-            let mine = session.is_none() || entry.hopty_session.is_none() || entry.hopty_session.as_ref() == session;
+            let mine =
+                session.is_none() || entry.hopty_session.is_none() || entry.hopty_session.as_ref() == session;
             let here = project.is_none_or(|project| entry.project() == project);
             mine && here && entry.is_pending(now) && entry.held(now, &alive).is_none()
         };
@@ -174,8 +186,14 @@ impl Manifest {
     /// Gives the handoff to `claim`; one caller at most gets it until the claim lapses.
     ///
     /// # Errors
-    /// When it is not known, does not wait any more, or a claim on it holds. The caller's own claim holds too.
-    pub fn claim(&mut self, id: &HandoffId, claim: Claim, alive: impl Fn(u32, u64) -> bool) -> Result<&Entry, NotClaimed> {
+    /// When it is not known, does not wait any more, or a claim on it holds. The caller's own claim holds
+    /// too.
+    pub fn claim(
+        &mut self,
+        id: &HandoffId,
+        claim: Claim,
+        alive: impl Fn(u32, u64) -> bool,
+    ) -> Result<&Entry, NotClaimed> {
         let now = claim.at;
         let entry = self.find_mut(id).ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         if !entry.is_pending(now) {
@@ -189,9 +207,12 @@ impl Manifest {
         Ok(entry)
     }
 
-    /// Gives up the claim of the conversation `by`, so that another can load the handoff. Whether there was one.
+    /// Gives up the claim of the conversation `by`, so that another can load the handoff. Whether there was
+    /// one.
     pub fn release(&mut self, id: &HandoffId, by: &ConversationId) -> bool {
-        let entry = self.find_mut(id).filter(|entry| entry.claim.as_ref().is_some_and(|claim| claim.session_id == *by));
+        let entry = self
+            .find_mut(id)
+            .filter(|entry| entry.claim.as_ref().is_some_and(|claim| claim.session_id == *by));
         entry.is_some_and(|entry| entry.claim.take().is_some())
     }
 
@@ -199,7 +220,13 @@ impl Manifest {
     ///
     /// # Errors
     /// When it is not known, not active, or claimed by another conversation or by none.
-    pub fn consume(&mut self, id: &HandoffId, by: &ConversationId, pid: u32, now: WallTime) -> Result<(), NotMoved> {
+    pub fn consume(
+        &mut self,
+        id: &HandoffId,
+        by: &ConversationId,
+        pid: u32,
+        now: WallTime,
+    ) -> Result<(), NotMoved> {
         let entry = self.active_mut(id)?;
         if entry.claim.as_ref().is_none_or(|claim| claim.session_id != *by) {
             return Err(NotMoved::NotHolder(id.clone()));
@@ -233,10 +260,13 @@ impl Manifest {
         Ok(())
     }
 
-    /// Adds the time from `now` to `until` to what waits, but for what was added before. Gives the ids of what was moved.
+    /// Adds the time from `now` to `until` to what waits, but for what was added before. Gives the ids of
+    /// what was moved.
     pub fn postpone_expiry(&mut self, now: WallTime, until: WallTime) -> Vec<HandoffId> {
         let mut moved = Vec::new();
-        for entry in self.current.iter_mut().chain(&mut self.also_active).filter(|entry| entry.is_pending(now)) {
+        for entry in
+            self.current.iter_mut().chain(&mut self.also_active).filter(|entry| entry.is_pending(now))
+        {
             let from = entry.waited_until.map_or(now, |before| before.max(now));
             if let (Some(at), more @ 1..) = (entry.expires_at, until.0.saturating_sub(from.0)) {
                 entry.expires_at = Some(at.after(more.unsigned_abs()));

@@ -142,7 +142,11 @@ fn outside_of_sessions_each_directory_keeps_its_own() {
     };
     assert_eq!(active(&manifest), [made(1, "/beta").id, made(0, "/alpha").id]);
     manifest.add(made(2, "/alpha"));
-    assert_eq!(active(&manifest), [made(2, "/alpha").id, made(1, "/beta").id], "the newer one of the same directory");
+    assert_eq!(
+        active(&manifest),
+        [made(2, "/alpha").id, made(1, "/beta").id],
+        "the newer one of the same directory"
+    );
 }
 
 #[test]
@@ -153,7 +157,9 @@ fn the_pending_one_is_the_sessions_own() {
     let now = entry(1, None).created_at;
     let of = |name: Option<&str>| {
         let name = name.map(|name| name.parse().unwrap());
-        manifest.pending(name.as_ref(), None, "", now, |_, _| true).map(|e| e.hopty_session.clone().unwrap().to_string())
+        manifest
+            .pending(name.as_ref(), None, "", now, |_, _| true)
+            .map(|e| e.hopty_session.clone().unwrap().to_string())
     };
     assert_eq!(of(Some("a")).as_deref(), Some("a"));
     assert_eq!(of(Some("b")).as_deref(), Some("b"));
@@ -167,13 +173,23 @@ fn only_a_handoff_of_the_project_is_pending() {
     let made = [("/alpha", "/alpha"), ("/beta/web", "/beta"), ("/beta/api", "/beta")];
     for (second, (dir, project)) in made.into_iter().enumerate() {
         let session = Some(&dir[1..2]).filter(|_| second == 0);
-        let entry = Entry { working_dir: dir.to_owned(), project: Some(project.to_owned()), ..entry(second as i64, session) };
+        let entry = Entry {
+            working_dir: dir.to_owned(),
+            project: Some(project.to_owned()),
+            ..entry(second as i64, session)
+        };
         manifest.add(entry);
     }
     let now = entry(1, None).created_at;
-    let of = |project: Option<&str>, dir: &str| manifest.pending(None, project, dir, now, |_, _| true).map(|e| e.working_dir.clone());
+    let of = |project: Option<&str>, dir: &str| {
+        manifest.pending(None, project, dir, now, |_, _| true).map(|e| e.working_dir.clone())
+    };
     assert_eq!(of(Some("/alpha"), "/alpha/sub").as_deref(), Some("/alpha"));
-    assert_eq!(of(Some("/beta"), "/beta/web").as_deref(), Some("/beta/web"), "the one of this directory goes before");
+    assert_eq!(
+        of(Some("/beta"), "/beta/web").as_deref(),
+        Some("/beta/web"),
+        "the one of this directory goes before"
+    );
     assert_eq!(of(Some("/beta"), "/beta").as_deref(), Some("/beta/api"), "else the newest");
     assert_eq!(of(Some("/gamma"), "/gamma"), None);
     assert_eq!(of(None, "/gamma").as_deref(), Some("/beta/api"), "all projects of the channel");
@@ -185,7 +201,10 @@ fn sessions_of_one_name_in_two_projects_keep_a_handoff_each() {
     for (second, project) in ["/home/u/app", "/srv/app", "/srv/app"].into_iter().enumerate() {
         manifest.add(Entry { working_dir: project.to_owned(), ..entry(second as i64, Some("app")) });
     }
-    let active = manifest.entries().filter(|entry| entry.status == Status::Active).map(|entry| entry.working_dir.as_str());
+    let active = manifest
+        .entries()
+        .filter(|entry| entry.status == Status::Active)
+        .map(|entry| entry.working_dir.as_str());
     assert_eq!(active.collect::<Vec<_>>(), ["/srv/app", "/home/u/app"]);
 }
 
@@ -224,14 +243,21 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
     let (created, day) = (made.created_at, 86_400_000);
     let at = |elapsed_ms, now| Entry { elapsed_ms, ..made.clone() }.is_pending(now);
     let ago = |ms: i64| WallTime(created.0 - ms);
-    // By the time of day alone: a clock that was set forward has it expire, and one that was set back makes it none to be trusted.
-    assert_eq!([created, created.after(day), ago(1000), ago(86_400_000)].map(|now| at(None, now)), [true, false, true, false]);
+    // By the time of day alone: a clock that was set forward has it expire, and one that was set back makes
+    // it none to be trusted.
+    assert_eq!(
+        [created, created.after(day), ago(1000), ago(86_400_000)].map(|now| at(None, now)),
+        [true, false, true, false]
+    );
     // By the time that has really passed.
     assert_eq!([created, created.after(day), ago(86_400_000)].map(|now| at(Some(1000), now)), [true; 3]);
     assert_eq!([created, created.after(day), ago(86_400_000)].map(|now| at(Some(day), now)), [false; 3]);
     let mut manifest = example();
     manifest.current = Some(made.clone());
-    assert!(manifest.expire_due(ago(86_400_000), |_, _| false).is_empty(), "it may wait again when the clock is right");
+    assert!(
+        manifest.expire_due(ago(86_400_000), |_, _| false).is_empty(),
+        "it may wait again when the clock is right"
+    );
     let unlimited = Entry { expires_at: None, ..made.clone() };
     assert!(unlimited.is_pending(ago(86_400_000)));
 }
@@ -239,10 +265,14 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
 #[test]
 fn an_id_stands_for_one_entry() {
     let (one, two) = (entry(0, Some("a")), entry(1, Some("b")));
-    let mut manifest = Manifest { also_active: vec![two.clone(), one.clone()], history: vec![two.clone()], ..example() };
+    let mut manifest =
+        Manifest { also_active: vec![two.clone(), one.clone()], history: vec![two.clone()], ..example() };
     manifest.current = Some(one.clone());
     manifest.unify();
-    assert_eq!((manifest.entries().count(), manifest.current.as_ref(), &manifest.also_active), (2, Some(&one), &vec![two.clone()]));
+    assert_eq!(
+        (manifest.entries().count(), manifest.current.as_ref(), &manifest.also_active),
+        (2, Some(&one), &vec![two.clone()])
+    );
     let again = Entry { sha256: "new".to_owned(), ..two };
     manifest.add(again.clone());
     assert_eq!(manifest.entries().filter(|entry| entry.id == again.id).collect::<Vec<_>>(), [&again]);

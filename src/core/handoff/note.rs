@@ -1,9 +1,10 @@
 //! Claude's own words in a handoff: the one question that it is asked, and its answer, read strictly.
 //!
-//! The question rides on a hook's answer, so it is no prompt. In a tool loop the answer is the text of the next message, and the
-//! loop goes on; elsewhere the answer is what ends the next turn (measured on 2.1.329: it costs one request). The answer is one JSON object of a fixed form; what is not of that form is no note, and
-//! the machine's own facts are a whole handoff without it. Nothing in a note is ever taken for an id, a path or an order:
-//! it is text to be quoted.
+//! The question rides on a hook's answer, so it is no prompt. In a tool loop the answer is the text of the
+//! next message, and the loop goes on; elsewhere the answer is what ends the next turn (measured on 2.1.329:
+//! it costs one request). The answer is one JSON object of a fixed form; what is not of that form is no note,
+//! and the machine's own facts are a whole handoff without it. Nothing in a note is ever taken for an id, a
+//! path or an order: it is text to be quoted.
 
 use serde_json::Value;
 
@@ -16,7 +17,8 @@ const ENTRY: usize = 500;
 /// The most entries of one list.
 const ENTRIES: usize = 20;
 
-/// The question, with how it is to be answered. Constants: nothing from a transcript or a repository is in them.
+/// The question, with how it is to be answered. Constants: nothing from a transcript or a repository is in
+/// them.
 macro_rules! question {
     ($how:literal) => {
         concat!(
@@ -33,11 +35,13 @@ Leave out keys, passwords and other secrets."
 }
 
 /// What Claude is asked at the end of a turn, or where its loop has been waited for long enough.
-pub const QUESTION: &str = question!("Call no tool and begin nothing new. Answer with one JSON object and nothing else.");
+pub const QUESTION: &str =
+    question!("Call no tool and begin nothing new. Answer with one JSON object and nothing else.");
 
 /// What Claude is asked in a tool loop, where it goes on: the answer costs no request of its own.
-pub const QUESTION_IN_LOOP: &str =
-    question!("Write one JSON object as the text of your next message, in front of its tool calls, and go on with your work.");
+pub const QUESTION_IN_LOOP: &str = question!(
+    "Write one JSON object as the text of your next message, in front of its tool calls, and go on with your work."
+);
 
 /// Claude's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,8 +61,8 @@ pub struct Note {
 }
 
 impl Note {
-    /// Reads an answer; `None` when it is not of the form that was asked for, or says nothing. Text round the object is
-    /// read over, because models like to say that here it is.
+    /// Reads an answer; `None` when it is not of the form that was asked for, or says nothing. Text round the
+    /// object is read over, because models like to say that here it is.
     #[must_use]
     pub fn read(answer: &str) -> Option<Self> {
         if answer.len() > LONGEST {
@@ -132,7 +136,10 @@ mod tests {
         for question in [QUESTION, QUESTION_IN_LOOP] {
             let form = &question[question.find('{').unwrap()..=question.rfind('}').unwrap()];
             let note = Note::read(&format!("Here it is:\n```json\n{form}\n```\n")).unwrap();
-            assert_eq!((note.done.len(), note.next.len(), note.decisions.len(), note.gotchas.len()), (1, 1, 1, 1));
+            assert_eq!(
+                (note.done.len(), note.next.len(), note.decisions.len(), note.gotchas.len()),
+                (1, 1, 1, 1)
+            );
             assert_eq!(note.verified.len(), 1);
             assert!(note.text().starts_with("In the middle of: what you are"), "{}", note.text());
             assert!(question.len() < 1500, "it stands in a context that is nearly full");

@@ -1,8 +1,8 @@
 //! What Claude was in the middle of, in the words of the second source document.
 //!
-//! An operation that would be left broken is completed or waited for ([`at_a_boundary`] tells the supervisor, which waits for
-//! as long as it may); one that can be gone on with is saved as it is and marked as partial. What it is, is read from the
-//! tools: nobody is asked.
+//! An operation that would be left broken is completed or waited for ([`at_a_boundary`] tells the supervisor,
+//! which waits for as long as it may); one that can be gone on with is saved as it is and marked as partial.
+//! What it is, is read from the tools: nobody is asked.
 
 use serde::{Deserialize, Serialize};
 
@@ -98,23 +98,31 @@ impl Operation {
         if *self == Operation::None { Readiness::Ready } else { Readiness::Partial }
     }
 
-    /// What the next conversation is told to do about it; `None` when there is nothing. `head` is the commit that the work
-    /// tree stands on.
+    /// What the next conversation is told to do about it; `None` when there is nothing. `head` is the commit
+    /// that the work tree stands on.
     #[must_use]
     pub fn sentence(&self, head: Option<&str>) -> Option<String> {
         match self {
             Operation::None => None,
-            Operation::WritingTest(path) => Some(format!("A test was being written: complete this file first: {}", safe_line(path))),
-            Operation::Implementing(path) => {
-                Some(format!("The implementation is saved in part and incomplete: go on with it: {}", safe_line(path)))
+            Operation::WritingTest(path) => {
+                Some(format!("A test was being written: complete this file first: {}", safe_line(path)))
             }
-            Operation::Verifying(command) => {
-                Some(format!("A verification had no result yet: run it again before anything is built on it: {}", safe_line(command)))
-            }
+            Operation::Implementing(path) => Some(format!(
+                "The implementation is saved in part and incomplete: go on with it: {}",
+                safe_line(path)
+            )),
+            Operation::Verifying(command) => Some(format!(
+                "A verification had no result yet: run it again before anything is built on it: {}",
+                safe_line(command)
+            )),
             Operation::Refactoring(what) => {
-                let before =
-                    head.map_or_else(String::new, |head| format!(" (before it the work tree stood on commit {})", safe_line(head)));
-                Some(format!("A refactoring was under way{before}: finish it, or go back to the state before it: {}", safe_line(what)))
+                let before = head.map_or_else(String::new, |head| {
+                    format!(" (before it the work tree stood on commit {})", safe_line(head))
+                });
+                Some(format!(
+                    "A refactoring was under way{before}: finish it, or go back to the state before it: {}",
+                    safe_line(what)
+                ))
             }
         }
     }
@@ -126,7 +134,9 @@ pub fn operation(facts: &Facts) -> Operation {
     let open = facts.open_tools();
     let running = |tool: &&ToolUse| tool.input.command.as_deref().is_some_and(is_check);
     if let Some(tool) = open.iter().find(running) {
-        return Operation::Verifying(cut_words(tool.input.command.as_deref().unwrap_or_default(), 300).to_owned());
+        return Operation::Verifying(
+            cut_words(tool.input.command.as_deref().unwrap_or_default(), 300).to_owned(),
+        );
     }
     if let Some(one) = check_behind(facts) {
         return Operation::Verifying(one.what.clone());
@@ -138,8 +148,9 @@ pub fn operation(facts: &Facts) -> Operation {
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
-/// What a hand-over would cut in two where the tools of a response have run and the next request is not sent: their answers
-/// may not be written down yet, so a check that was called is over, and only what runs in the background is not.
+/// What a hand-over would cut in two where the tools of a response have run and the next request is not sent:
+/// their answers may not be written down yet, so a check that was called is over, and only what runs in the
+/// background is not.
 #[must_use]
 pub fn at_a_boundary(facts: &Facts) -> Operation {
     if let Some(one) = check_behind(facts) {
@@ -150,7 +161,11 @@ pub fn at_a_boundary(facts: &Facts) -> Operation {
 }
 
 fn check_behind(facts: &Facts) -> Option<&Running> {
-    facts.work().running().iter().find(|one| one.what.split_once(": ").is_some_and(|(_, what)| is_check(what)))
+    facts
+        .work()
+        .running()
+        .iter()
+        .find(|one| one.what.split_once(": ").is_some_and(|(_, what)| is_check(what)))
 }
 
 fn is_edit(tool: &&ToolUse) -> bool {
@@ -162,7 +177,9 @@ fn editing(facts: &Facts, tool: &ToolUse) -> Operation {
     let Some(path) = tool.input.path.clone() else { return Operation::None };
     let task = facts.tasks().all().iter().find(|task| task.status == TaskStatus::InProgress);
     match task {
-        Some(task) if is_refactoring(&task.subject) => Operation::Refactoring(format!("{} ({path})", task.subject)),
+        Some(task) if is_refactoring(&task.subject) => {
+            Operation::Refactoring(format!("{} ({path})", task.subject))
+        }
         _ if is_test(&path) => Operation::WritingTest(path),
         _ => Operation::Implementing(path),
     }
@@ -170,9 +187,19 @@ fn editing(facts: &Facts, tool: &ToolUse) -> Operation {
 
 fn is_refactoring(subject: &str) -> bool {
     let subject = subject.to_ascii_lowercase();
-    ["refactor", "rename", "extract", "restructure", "reorganize", "reorganise", "split up", "deduplicate", "inline "]
-        .iter()
-        .any(|word| subject.contains(word))
+    [
+        "refactor",
+        "rename",
+        "extract",
+        "restructure",
+        "reorganize",
+        "reorganise",
+        "split up",
+        "deduplicate",
+        "inline ",
+    ]
+    .iter()
+    .any(|word| subject.contains(word))
 }
 
 /// Whether a path is that of a test, by the habits of the languages.
@@ -181,8 +208,11 @@ fn is_test(path: &str) -> bool {
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
-    let named =
-        stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_tests") || stem.ends_with("_spec") || stem == "tests";
+    let named = stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
+        || stem == "tests";
     named
         || name.contains(".test.")
         || name.contains(".spec.")
@@ -221,7 +251,11 @@ mod tests {
         let check = operation(&facts(&[call("1", "Bash", json!({"command": "cargo test -q"}))]));
         assert_eq!((check.word(), check.cut()), ("verifying", Cut::Wait));
         let task = [
-            call("t", "TodoWrite", json!({"todos": [{"content": "Refactor the parser", "status": "in_progress"}]})),
+            call(
+                "t",
+                "TodoWrite",
+                json!({"todos": [{"content": "Refactor the parser", "status": "in_progress"}]}),
+            ),
             answer("t", Value::Null),
         ];
         let moved = operation(&facts(&[&task[..], &[edit("/p/src/a.rs")]].concat()));
@@ -233,10 +267,16 @@ mod tests {
     fn at_a_boundary_what_was_called_has_run() {
         let edit = call("1", "Edit", json!({"file_path": "/p/tests/a.rs"}));
         let check = call("2", "Bash", json!({"command": "cargo test -q"}));
-        let at = |lines: &[&Value]| at_a_boundary(&facts(&lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>()));
+        let at = |lines: &[&Value]| {
+            at_a_boundary(&facts(&lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>()))
+        };
         assert_eq!(at(&[&edit]), Operation::WritingTest("/p/tests/a.rs".into()));
         assert_eq!(at(&[&edit, &answer("1", Value::Null)]).cut(), Cut::Complete);
-        assert_eq!(at(&[&edit, &answer("1", Value::Null), &check]), Operation::None, "the test is complete and its result is there");
+        assert_eq!(
+            at(&[&edit, &answer("1", Value::Null), &check]),
+            Operation::None,
+            "the test is complete and its result is there"
+        );
         let behind = answer("2", json!({"backgroundTaskId": "b1"}));
         assert_eq!(at(&[&check, &behind]).cut(), Cut::Wait, "this one still runs");
         let code = call("3", "Write", json!({"file_path": "/p/src/a.rs"}));
@@ -249,14 +289,22 @@ mod tests {
         let begun = facts(&[call("1", "Write", json!({"file_path": "/p/a.py"}))]);
         assert_eq!(operation(&begun).readiness().word(), "partial");
         let end = json!({"type": "assistant", "message": {"id": "m2", "model": "m", "stop_reason": "end_turn", "content": []}});
-        let done = facts(&[call("1", "Write", json!({"file_path": "/p/a.py"})), answer("1", Value::Null), end]);
+        let done =
+            facts(&[call("1", "Write", json!({"file_path": "/p/a.py"})), answer("1", Value::Null), end]);
         assert_eq!(operation(&done).readiness().word(), "ready");
         assert_eq!(operation(&Facts::new()), Operation::None);
     }
 
     #[test]
     fn tests_are_known_by_their_paths() {
-        for path in ["/a/tests/x.rs", "a/x_test.go", "src/x.spec.ts", "test_x.py", "src/__tests__/x.js", "src/core/tests.rs"] {
+        for path in [
+            "/a/tests/x.rs",
+            "a/x_test.go",
+            "src/x.spec.ts",
+            "test_x.py",
+            "src/__tests__/x.js",
+            "src/core/tests.rs",
+        ] {
             assert!(is_test(path), "{path}");
         }
         for path in ["/a/src/x.rs", "latest.rs", "contest/x.py", "testing.md"] {

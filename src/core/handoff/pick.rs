@@ -1,5 +1,5 @@
-//! Which handoff a word of the command line means: its whole id, the beginning of one that only one has, or the id in the
-//! form `chk-YYYYMMDD-HHMMSS` of the third source document.
+//! Which handoff a word of the command line means: its whole id, the beginning of one that only one has, or
+//! the id in the form `chk-YYYYMMDD-HHMMSS` of the third source document.
 
 use thiserror::Error;
 
@@ -25,10 +25,17 @@ pub enum NotPicked {
 /// When it is no id and no beginning of one, or not that of exactly one handoff.
 pub fn pick<'a>(word: &str, ids: impl Iterator<Item = &'a HandoffId>) -> Result<HandoffId, NotPicked> {
     let bare = word.strip_prefix("HO-").or_else(|| word.strip_prefix("chk-")).unwrap_or(word);
-    if bare.is_empty() || bare.len() > 24 || !bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f' | b'-')) {
-        return Err(word.parse::<HandoffId>().err().map_or_else(|| NotPicked::Unknown(word.to_owned()), NotPicked::BadId));
+    if bare.is_empty()
+        || bare.len() > 24
+        || !bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f' | b'-'))
+    {
+        return Err(word
+            .parse::<HandoffId>()
+            .err()
+            .map_or_else(|| NotPicked::Unknown(word.to_owned()), NotPicked::BadId));
     }
-    let mut meant: Vec<HandoffId> = ids.filter(|id| id.as_str()["HO-".len()..].starts_with(bare)).cloned().collect();
+    let mut meant: Vec<HandoffId> =
+        ids.filter(|id| id.as_str()["HO-".len()..].starts_with(bare)).cloned().collect();
     meant.sort_unstable_by(|a, b| b.cmp(a));
     meant.dedup();
     match meant.len() {
@@ -47,22 +54,34 @@ mod tests {
 
     #[test]
     fn a_word_means_one_handoff_or_none() {
-        let ids: Vec<HandoffId> = ["HO-20261120-142950-c74cc080", "HO-20261120-142951-c74cc080", "HO-20261119-000000-0b0c9c5e"]
-            .iter()
-            .map(|id| id.parse().unwrap())
-            .collect();
+        let ids: Vec<HandoffId> =
+            ["HO-20261120-142950-c74cc080", "HO-20261120-142951-c74cc080", "HO-20261119-000000-0b0c9c5e"]
+                .iter()
+                .map(|id| id.parse().unwrap())
+                .collect();
         let of = |word: &str| pick(word, ids.iter());
-        for word in
-            ["HO-20261120-142950-c74cc080", "HO-20261120-142950", "chk-20261120-142950", "20261120-142950", "20261120-142950-c"]
-        {
+        for word in [
+            "HO-20261120-142950-c74cc080",
+            "HO-20261120-142950",
+            "chk-20261120-142950",
+            "20261120-142950",
+            "20261120-142950-c",
+        ] {
             assert_eq!(of(word), Ok(ids[0].clone()), "{word}");
         }
         assert_eq!(of("20261119"), Ok(ids[2].clone()));
         assert_eq!(of("HO-20261120"), Err(NotPicked::Several(vec![ids[1].clone(), ids[0].clone()])));
         assert!(matches!(of("HO-20261121"), Err(NotPicked::Unknown(_))));
-        for word in
-            ["", "HO-", "../../etc/passwd", "HO-20261120-142950-c74cc080x", "HO-2026\n", "*", "-", "HO-20261120-142950-C74CC080"]
-        {
+        for word in [
+            "",
+            "HO-",
+            "../../etc/passwd",
+            "HO-20261120-142950-c74cc080x",
+            "HO-2026\n",
+            "*",
+            "-",
+            "HO-20261120-142950-C74CC080",
+        ] {
             assert!(!matches!(of(word), Ok(_) | Err(NotPicked::Several(_))) || word == "-", "{word:?}");
         }
         assert!(matches!(of("../x"), Err(NotPicked::BadId(_))));

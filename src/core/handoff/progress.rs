@@ -1,8 +1,8 @@
 //! Whether the work moves: what a handoff is compared by with the one before it.
 //!
-//! It is three short facts and no text, so that it can stand in a journal. A conversation that leaves the same next step
-//! behind as the one before it, wrote no file and changed nothing that git sees has brought nothing, as far as can be told.
-//! Where no next step is known nothing is said.
+//! It is three short facts and no text, so that it can stand in a journal. A conversation that leaves the
+//! same next step behind as the one before it, wrote no file and changed nothing that git sees has brought
+//! nothing, as far as can be told. Where no next step is known nothing is said.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +23,14 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of a handoff in the making; `said` is what Claude itself calls the next steps. `None` when no next step is known.
+    /// Of a handoff in the making; `said` is what Claude itself calls the next steps. `None` when no next
+    /// step is known.
     #[must_use]
     pub fn of(capture: &Capture, said: &[String]) -> Option<Self> {
-        let open = capture.tasks.iter().filter(|task| matches!(task.status, TaskStatus::InProgress | TaskStatus::Pending));
+        let open = capture
+            .tasks
+            .iter()
+            .filter(|task| matches!(task.status, TaskStatus::InProgress | TaskStatus::Pending));
         let mut steps: Vec<&str> = match said {
             [] => open.map(|task| task.subject.as_str()).collect(),
             said => said.iter().map(String::as_str).collect(),
@@ -96,7 +100,11 @@ mod tests {
         let mark = with(&["Paint the fence"]).unwrap();
         assert!(mark.is_no_further_than(mark));
         assert!(!with(&["Paint the gate"]).unwrap().is_no_further_than(mark));
-        assert!(!with(&["Paint the", "fence"]).unwrap().is_no_further_than(with(&["Paint", "the fence"]).unwrap()));
+        assert!(
+            !with(&["Paint the", "fence"])
+                .unwrap()
+                .is_no_further_than(with(&["Paint", "the fence"]).unwrap())
+        );
         assert!(!Mark { files: 1, ..mark }.is_no_further_than(mark), "a file was written");
         assert_eq!(with(&["Paint the fence", "Paint the fence"]), Some(mark), "the same once more");
         assert_eq!(with(&[]), None);
@@ -106,7 +114,8 @@ mod tests {
     fn what_git_sees_is_a_change() {
         let mut of = capture("g");
         (of.files_count, of.git) = (0, Some(GitState::default()));
-        of.tasks = vec![Task { id: "1".to_owned(), subject: "Paint".to_owned(), status: TaskStatus::InProgress }];
+        of.tasks =
+            vec![Task { id: "1".to_owned(), subject: "Paint".to_owned(), status: TaskStatus::InProgress }];
         let before = Mark::of(&of, &[]).unwrap();
         for change in [
             GitState { head: Some("ab12".to_owned()), ..GitState::default() },

@@ -56,7 +56,8 @@ const REPLIES: [&str; 48] = [
     "merci",
 ];
 /// Words that say nothing about what a reply is to.
-const FILLERS: [&str; 12] = ["the", "and", "you", "please", "for", "that", "this", "with", "now", "die", "das", "und"];
+const FILLERS: [&str; 12] =
+    ["the", "and", "you", "please", "for", "that", "this", "with", "now", "die", "das", "und"];
 /// Words of a prompt that holds for all that follows, in lower case.
 const STANDING: [&str; 34] = [
     "never",
@@ -107,7 +108,8 @@ pub fn current<'a>(prompts: impl DoubleEndedIterator<Item = &'a Prompt>) -> Opti
     newest
 }
 
-/// Whether a prompt is a request by itself. A reply, thanks, or a word in the middle of a turn belongs to the request before it.
+/// Whether a prompt is a request by itself. A reply, thanks, or a word in the middle of a turn belongs to the
+/// request before it.
 #[must_use]
 pub fn sets_work(prompt: &Prompt) -> bool {
     if prompt.kind != PromptKind::Typed {
@@ -119,19 +121,24 @@ pub fn sets_work(prompt: &Prompt) -> bool {
     if prompt.text.len() > 4096 {
         return prompt.text.chars().any(char::is_alphanumeric);
     }
-    let plain: String =
-        prompt.text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || c.is_whitespace() || *c == '\'').collect();
+    let plain: String = prompt
+        .text
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || c.is_whitespace() || *c == '\'')
+        .collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     let plain = words.join(" ");
     // "B", "2", "a and c": the choice among options that were offered.
-    let is_choice =
-        words.len() <= 4 && words.iter().all(|word| word.chars().count() <= 2 || matches!(*word, "and" | "und" | "option"));
+    let is_choice = words.len() <= 4
+        && words.iter().all(|word| word.chars().count() <= 2 || matches!(*word, "and" | "und" | "option"));
     // "SQLite, please" repeats a word of the question; "write a changelog" after "Anything else?" does not.
     let repeats = |asked: &str| {
         let asked = asked.to_lowercase();
         words.iter().any(|word| word.chars().count() >= 3 && !FILLERS.contains(word) && asked.contains(word))
     };
-    let answers = words.len() <= REPLY_WORDS && prompt.asked.as_deref().is_some_and(|asked| asks(asked) && repeats(asked));
+    let answers = words.len() <= REPLY_WORDS
+        && prompt.asked.as_deref().is_some_and(|asked| asks(asked) && repeats(asked));
     !(words.is_empty() || is_choice || answers || REPLIES.contains(&plain.as_str()))
 }
 
@@ -192,10 +199,16 @@ mod tests {
             assert_eq!(current(all.iter()).unwrap().text, expected);
         }
         let steering = Prompt { kind: PromptKind::Steering, ..prompt("the header must be in German") };
-        let reply = Prompt { asked: Some("Which database: PostgreSQL or SQLite?".into()), ..prompt("SQLite, please") };
+        let reply = Prompt {
+            asked: Some("Which database: PostgreSQL or SQLite?".into()),
+            ..prompt("SQLite, please")
+        };
         let all = [prompt("write the store"), reply, steering];
         assert_eq!(current(all.iter()).unwrap().text, "write the store");
-        let task = Prompt { asked: Some("All green. Anything else I can do for you?".into()), ..prompt("write a changelog") };
+        let task = Prompt {
+            asked: Some("All green. Anything else I can do for you?".into()),
+            ..prompt("write a changelog")
+        };
         assert!(sets_work(&task), "a new task after a polite question");
         assert_eq!(current([].iter()), None);
     }
@@ -210,7 +223,12 @@ mod tests {
         ] {
             assert!(asks(text), "{text}");
         }
-        for text in ["Why? Because it is fast.\n\nSo I did.\nAll tests pass.\nIt is done.", "```\nx ? y : z\n```", "", "Done."] {
+        for text in [
+            "Why? Because it is fast.\n\nSo I did.\nAll tests pass.\nIt is done.",
+            "```\nx ? y : z\n```",
+            "",
+            "Done.",
+        ] {
             assert!(!asks(text), "{text}");
         }
     }

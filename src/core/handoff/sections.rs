@@ -1,7 +1,7 @@
 //! The sections of a handoff, written from what was captured.
 //!
-//! Everything that a model, a tool or a repository wrote is made safe, and stands in a fence or on one line of a list, so
-//! that no line of it is taken for a heading.
+//! Everything that a model, a tool or a repository wrote is made safe, and stands in a fence or on one line
+//! of a list, so that no line of it is taken for a heading.
 
 use super::activity::activity;
 use super::capture::Capture;
@@ -88,7 +88,9 @@ impl Section {
             Section::Todos => todos(of),
             Section::Files => files(of),
             Section::Decisions => {
-                let line = |d: &crate::core::claude::facts::Decision| format!("{}: {}", cut_line(&d.question), cut_line(&d.answer));
+                let line = |d: &crate::core::claude::facts::Decision| {
+                    format!("{}: {}", cut_line(&d.question), cut_line(&d.answer))
+                };
                 list(&of.told_decisions().map(line).collect::<Vec<_>>())
             }
             Section::Errors => errors(of),
@@ -103,12 +105,19 @@ impl Section {
 pub fn next_steps(of: &Capture) -> Vec<String> {
     let situation = &of.situation;
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
-    let mut steps: Vec<String> = situation.operation.sentence(head).map(|sentence| cut_line(&sentence)).into_iter().collect();
+    let mut steps: Vec<String> =
+        situation.operation.sentence(head).map(|sentence| cut_line(&sentence)).into_iter().collect();
     for question in &situation.asked {
-        steps.push(format!("The person was asked this and has not answered; ask again if it still matters: {}", cut_line(question)));
+        steps.push(format!(
+            "The person was asked this and has not answered; ask again if it still matters: {}",
+            cut_line(question)
+        ));
     }
     for tool in &situation.open_tools {
-        steps.push(format!("The result of this tool call is not known, so see whether it had its effect: {}", cut_line(tool)));
+        steps.push(format!(
+            "The result of this tool call is not known, so see whether it had its effect: {}",
+            cut_line(tool)
+        ));
     }
     for work in &situation.background {
         steps.push(format!("This was still running when the conversation ended: {}", cut_line(work)));
@@ -126,7 +135,9 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
     steps.truncate(LISTED);
     if steps.is_empty() {
         steps.push(match situation.turn_ended {
-            true => "Claude had ended its turn: see whether the goal is reached, and say what is left.".to_owned(),
+            true => {
+                "Claude had ended its turn: see whether the goal is reached, and say what is left.".to_owned()
+            }
             false => "Go on from the end of Recent Activity.".to_owned(),
         });
     }
@@ -169,7 +180,10 @@ fn state(of: &Capture) -> String {
     say("Turn", Some(if situation.turn_ended { "ended" } else { "was going on" }.to_owned()));
     say(
         "Working directory then",
-        situation.moved_to.as_ref().map(|dir| format!("{dir} (the next one begins in {})", of.origin.working_dir)),
+        situation
+            .moved_to
+            .as_ref()
+            .map(|dir| format!("{dir} (the next one begins in {})", of.origin.working_dir)),
     );
     say("Stopped at", situation.failure.clone());
     say("Predecessor", of.origin.predecessor.as_ref().map(ToString::to_string));
@@ -177,19 +191,28 @@ fn state(of: &Capture) -> String {
     say("Still running then", (!situation.background.is_empty()).then(|| situation.background.join("; ")));
     lines.extend(of.checks.iter().rev().take(CHECKS).map(|check| {
         let verdict = &check.verdict;
-        let summary = if verdict.summary.is_empty() { String::new() } else { format!(" ({})", cut_line(&verdict.summary)) };
+        let summary = if verdict.summary.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", cut_line(&verdict.summary))
+        };
         let stale = if check.is_stale() { " before the last edits" } else { "" };
         format!("Verified: {}: {}{summary}{stale}", verdict.outcome.word(), cut_line(&check.command))
     }));
     let mut text = list(&lines);
-    if let Some(summary) =
-        of.own_words().map(|summary| safe(cut_words(&summary, SUMMARY_CAP))).filter(|summary| !summary.trim().is_empty())
+    if let Some(summary) = of
+        .own_words()
+        .map(|summary| safe(cut_words(&summary, SUMMARY_CAP)))
+        .filter(|summary| !summary.trim().is_empty())
     {
         text.push_str("\nIn Claude's own words:\n\n");
         text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
     }
-    if let Some(draft) =
-        situation.draft.as_deref().map(|draft| safe(cut_words(draft, SUMMARY_CAP))).filter(|draft| !draft.trim().is_empty())
+    if let Some(draft) = situation
+        .draft
+        .as_deref()
+        .map(|draft| safe(cut_words(draft, SUMMARY_CAP)))
+        .filter(|draft| !draft.trim().is_empty())
     {
         text.push_str("\nIn the prompt box, not sent:\n\n");
         text.push_str(&fenced(cut_bytes(&draft, SUMMARY_CAP)));
@@ -209,7 +232,11 @@ fn todos(of: &Capture) -> String {
     let mut text = list(&ordered.take(LISTED).map(line).collect::<Vec<_>>()) + &more(count);
     let done = of.done();
     if !done.is_empty() {
-        text.push_str(if text.is_empty() { "Done, not to be done again:\n\n" } else { "\nDone, not to be done again:\n\n" });
+        text.push_str(if text.is_empty() {
+            "Done, not to be done again:\n\n"
+        } else {
+            "\nDone, not to be done again:\n\n"
+        });
         text.push_str(&list(&done));
     }
     text
@@ -235,7 +262,11 @@ fn errors(of: &Capture) -> String {
 fn files(of: &Capture) -> String {
     let mut text = if of.files.is_empty() { String::new() } else { files_here(of) };
     if !of.files_before.is_empty() {
-        text.push_str(if text.is_empty() { "Before this conversation:\n\n" } else { "\nBefore this conversation:\n\n" });
+        text.push_str(if text.is_empty() {
+            "Before this conversation:\n\n"
+        } else {
+            "\nBefore this conversation:\n\n"
+        });
         text.push_str(&list(&of.files_before));
     }
     text
@@ -243,7 +274,8 @@ fn files(of: &Capture) -> String {
 
 fn files_here(of: &Capture) -> String {
     let created: std::collections::HashSet<&str> = of.created.iter().map(String::as_str).collect();
-    let line = |path: &String| if created.contains(path.as_str()) { format!("{path} (new)") } else { path.clone() };
+    let line =
+        |path: &String| if created.contains(path.as_str()) { format!("{path} (new)") } else { path.clone() };
     let lines: Vec<String> = of.files.iter().take(LISTED).map(line).collect();
     format!("{} written, the last first:\n\n", of.files_count) + &list(&lines) + &more(of.files.len())
 }
@@ -261,14 +293,21 @@ fn git(of: &Capture) -> String {
         format!("Changed: {}", git.changed.len()),
     ]);
     if let Some(upstream) = &git.upstream {
-        let apart = git.ahead_behind.map(|(ahead, behind)| format!(" ({ahead} ahead, {behind} behind)")).unwrap_or_default();
+        let apart = git
+            .ahead_behind
+            .map(|(ahead, behind)| format!(" ({ahead} ahead, {behind} behind)"))
+            .unwrap_or_default();
         lines.insert(1, format!("Upstream: {}{apart}", cut_line(upstream)));
     }
     lines.extend(git.notes.iter().map(|note| cut_line(note)));
     if !git.new_files.is_empty() {
-        lines.push("New files (??) are in changes.patch, too, but for those that a line above names.".to_owned());
+        lines.push(
+            "New files (??) are in changes.patch, too, but for those that a line above names.".to_owned(),
+        );
     }
-    lines.extend(git.changed.iter().take(50).map(|(code, path)| format!("{} {}", cut_line(code), cut_line(path))));
+    lines.extend(
+        git.changed.iter().take(50).map(|(code, path)| format!("{} {}", cut_line(code), cut_line(path))),
+    );
     let mut text = list(&lines);
     if !git.stat.trim().is_empty() {
         text.push('\n');
@@ -325,19 +364,29 @@ mod tests {
     #[test]
     fn lists_are_newest_first_and_cut() {
         let mut of = capture("g");
-        of.decisions = (0..20).map(|n| Decision { question: format!("q{n}"), answer: "y".repeat(9000) }).collect();
+        of.decisions =
+            (0..20).map(|n| Decision { question: format!("q{n}"), answer: "y".repeat(9000) }).collect();
         let text = Section::Decisions.body(&of);
         assert!(text.starts_with("- q19: yyy") && text.lines().count() == 10 && text.len() < 10 * 520);
-        of.git = Some(GitState { head: Some("abc".into()), notes: vec!["no patch".into()], ..GitState::default() });
+        of.git = Some(GitState {
+            head: Some("abc".into()),
+            notes: vec!["no patch".into()],
+            ..GitState::default()
+        });
         assert_eq!(Section::Git.body(&of), "- Branch: (detached)\n- Head: abc\n- Changed: 0\n- no patch\n");
-        of.git = Some(GitState { unknown: true, notes: vec!["git is too old".into()], ..GitState::default() });
+        of.git =
+            Some(GitState { unknown: true, notes: vec!["git is too old".into()], ..GitState::default() });
         assert_eq!(Section::Git.body(&of), "- git is too old\n");
     }
 
     #[test]
     fn the_document_says_that_new_files_are_in_the_patch() {
         let mut of = capture("g");
-        let mut git = GitState { patch: b"diff".to_vec(), changed: vec![("??".into(), "new".into())], ..GitState::default() };
+        let mut git = GitState {
+            patch: b"diff".to_vec(),
+            changed: vec![("??".into(), "new".into())],
+            ..GitState::default()
+        };
         of.git = Some(git.clone());
         assert!(!Section::Git.body(&of).contains("changes.patch"));
         git.notes.push("not in changes.patch: big (over 256 KiB)".into());

@@ -166,7 +166,8 @@ pub struct State {
     /// What is finished in the whole chain, newest first, at most 50.
     #[serde(default)]
     pub done: Vec<String>,
-    /// What was written in the conversations before this one and not in it, the last touched first, at most 20.
+    /// What was written in the conversations before this one and not in it, the last touched first, at most
+    /// 20.
     #[serde(default)]
     pub files_before: Vec<String>,
     /// The checkpoint of the second source document.
@@ -200,7 +201,12 @@ impl Git {
             dir: git.dir.as_deref().map(line),
             branch: git.branch.as_deref().map(line),
             head: git.head.as_deref().map(line),
-            modified_files: git.changed.iter().take(LISTED).map(|(code, path)| format!("{} {}", line(code), line(path))).collect(),
+            modified_files: git
+                .changed
+                .iter()
+                .take(LISTED)
+                .map(|(code, path)| format!("{} {}", line(code), line(path)))
+                .collect(),
             upstream: git.upstream.as_deref().map(line),
             ahead: git.ahead_behind.map(|(ahead, _)| ahead),
             behind: git.ahead_behind.map(|(_, behind)| behind),
@@ -212,13 +218,15 @@ impl Git {
 impl State {
     /// Gives the handoff after this one what its transcript does not say.
     pub fn pass_on(&self, next: &mut Capture) {
-        let decided = |row: &DecisionRow| Decision { question: row.question.clone(), answer: row.answer.clone() };
+        let decided =
+            |row: &DecisionRow| Decision { question: row.question.clone(), answer: row.answer.clone() };
         let decisions: Vec<Decision> = self.context.recent_decisions.iter().map(decided).collect();
         let mut prompts: Vec<Prompt> = self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
         // The current request is passed on whole.
-        if let (Some(wanted), Some(goal)) =
-            (prompts.iter_mut().find(|prompt| sets_work(prompt)), self.goal.as_ref().filter(|goal| !goal.trim().is_empty()))
-        {
+        if let (Some(wanted), Some(goal)) = (
+            prompts.iter_mut().find(|prompt| sets_work(prompt)),
+            self.goal.as_ref().filter(|goal| !goal.trim().is_empty()),
+        ) {
             wanted.text.clone_from(goal);
         }
         next.inherit(&Before {
@@ -241,7 +249,10 @@ impl State {
     pub fn with(capture: &Capture, words: &Words) -> Self {
         let (origin, situation) = (&capture.origin, &capture.situation);
         let open = capture.tasks.iter().filter(|task| task.status != TaskStatus::Completed);
-        let goal = capture.goal.as_deref().map(|goal| cut_bytes(&safe(cut_words(goal, GOAL_CAP)), GOAL_CAP).to_owned());
+        let goal = capture
+            .goal
+            .as_deref()
+            .map(|goal| cut_bytes(&safe(cut_words(goal, GOAL_CAP)), GOAL_CAP).to_owned());
         let long = |text: &str| cut_bytes(&safe(cut_words(text, TEXT_CAP)), TEXT_CAP).to_owned();
         let unfinished = situation.open_tools.iter().chain(&situation.background);
         Self {

@@ -46,7 +46,9 @@ impl Words {
             if text.is_empty() && prompt.images == 0 {
                 return;
             }
-            if let Some(last) = prompts.last_mut().filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some())
+            if let Some(last) = prompts
+                .last_mut()
+                .filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some())
             {
                 last.times += 1;
                 return;
@@ -57,7 +59,11 @@ impl Words {
         let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts_dropped } else { 0 };
         capture.prompts.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
         capture.prompts_before.iter().for_each(|prompt| add(prompt, None));
-        Self { prompts, dropped: capture.prompts_dropped, last_answer: safe(&capture.last_answer).trim().to_owned() }
+        Self {
+            prompts,
+            dropped: capture.prompts_dropped,
+            last_answer: safe(&capture.last_answer).trim().to_owned(),
+        }
     }
 
     /// The file of all prompts, oldest first, whole.
@@ -78,7 +84,10 @@ impl Words {
             }
             text.push_str(&format!("\n## {title}\n\n{}\n", said.prompt.text));
             if said.number == Some(1) && self.dropped > 0 {
-                text.push_str(&format!("\n## {} prompts are left out here; the transcript has them\n", self.dropped));
+                text.push_str(&format!(
+                    "\n## {} prompts are left out here; the transcript has them\n",
+                    self.dropped
+                ));
             }
         }
         text
@@ -100,7 +109,9 @@ impl Words {
             bytes += text.len();
             rows.push(PromptRow {
                 text,
-                kind: Some(said.prompt.kind).filter(|kind| *kind != PromptKind::Typed).map(|kind| word(kind).to_owned()),
+                kind: Some(said.prompt.kind)
+                    .filter(|kind| *kind != PromptKind::Typed)
+                    .map(|kind| word(kind).to_owned()),
                 interrupted: said.prompt.interrupted,
                 images: said.prompt.images,
                 asked: said.prompt.asked.clone().filter(|_| at < NEWEST),
@@ -214,13 +225,21 @@ mod tests {
         of.prompts[999].text = "word ".repeat(10_000);
         of.prompts_before = vec![prompt("answer in German"), prompt("build it")];
         let words = Words::of(&of);
-        assert_eq!((words.prompts.len(), words.prompts[0].number, words.prompts[1001].number), (1002, Some(1000), None));
+        assert_eq!(
+            (words.prompts.len(), words.prompts[0].number, words.prompts[1001].number),
+            (1002, Some(1000), None)
+        );
         let file = words.prompts_file();
-        assert!(file.contains("\n## in a conversation before\n\nbuild it\n") && file.contains("\n## prompt 500\n\nrequest 499\n"));
+        assert!(
+            file.contains("\n## in a conversation before\n\nbuild it\n")
+                && file.contains("\n## prompt 500\n\nrequest 499\n")
+        );
         assert!(file.contains(of.prompts[999].text.trim()), "whole");
         assert!(file.contains("never touch prod.yaml, password=[redacted: password]"));
         let rows = words.passed_on();
-        assert!(rows.len() <= PASSED_ON.0 && rows.iter().map(|row| row.text.len()).sum::<usize>() <= PASSED_ON.1);
+        assert!(
+            rows.len() <= PASSED_ON.0 && rows.iter().map(|row| row.text.len()).sum::<usize>() <= PASSED_ON.1
+        );
         for kept in ["request 998", "never touch prod.yaml", "answer in German"] {
             assert!(rows.iter().any(|row| row.text.contains(kept)), "{kept}");
         }

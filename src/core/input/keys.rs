@@ -1,4 +1,5 @@
-//! What a complete control sequence from a terminal means: kitty keys, xterm's modified keys, or the terminal's own word.
+//! What a complete control sequence from a terminal means: kitty keys, xterm's modified keys, or the
+//! terminal's own word.
 
 use super::Class;
 
@@ -13,13 +14,15 @@ pub(super) enum Csi {
     X10Mouse,
 }
 
-/// The meaning of `CSI body last`; `body` is parameters and intermediates, without CSI. `prefix` is the byte of hopty's own key.
+/// The meaning of `CSI body last`; `body` is parameters and intermediates, without CSI. `prefix` is the byte
+/// of hopty's own key.
 pub(super) fn meaning(body: &[u8], last: u8, prefix: Option<u8>) -> Csi {
     let report = Csi::Class(Class::Report);
     let private = matches!(body.first(), Some(b'<' | b'=' | b'>' | b'?'));
     let intermediate = body.iter().any(|byte| (0x20..=0x2f).contains(byte));
     if private || intermediate {
-        // SGR mouse, DA, DECRPM, kitty flags, colour scheme, graphics: no terminal sends a key in such a form.
+        // SGR mouse, DA, DECRPM, kitty flags, colour scheme, graphics: no terminal sends a key in such a
+        // form.
         return report;
     }
     match (last, body) {
@@ -86,12 +89,14 @@ fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> C
     }
 }
 
-/// The character of `CSI body u`, pressed with nothing but Shift; `None` for a key with other modifiers, or let go.
+/// The character of `CSI body u`, pressed with nothing but Shift; `None` for a key with other modifiers, or
+/// let go.
 pub(super) fn plain(body: &[u8]) -> Option<char> {
     const SHIFT: u32 = 1;
     let mut fields = body.split(|byte| *byte == b';');
     let mut codes = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
-    let held = fields.next().unwrap_or_default().split(|byte| *byte == b':').next().and_then(number).unwrap_or(1);
+    let held =
+        fields.next().unwrap_or_default().split(|byte| *byte == b':').next().and_then(number).unwrap_or(1);
     let held = held.saturating_sub(1) & !LOCKS;
     let (main, shifted) = (codes.next().flatten(), codes.next().flatten());
     let code = if held == SHIFT { shifted.or(main) } else { main };

@@ -1,11 +1,13 @@
-//! What the bytes from a person's terminal are: typing, an interrupt, a submit, a paste, or an answer of the terminal itself.
+//! What the bytes from a person's terminal are: typing, an interrupt, a submit, a paste, or an answer of the
+//! terminal itself.
 //!
-//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`Piece`]s that cover each byte
-//! exactly once, in order; the labels do not depend on the cuts.
+//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`Piece`]s that
+//! cover each byte exactly once, in order; the labels do not depend on the cuts.
 //!
-//! What it does not do: it forwards, holds back and changes nothing. The caller passes every byte on at once and may learn
-//! a label a little later, when the sequence is complete; [`Classifier::flush`] ends that wait. C1 controls (0x80 to 0x9f as
-//! single bytes) and mouse mode 1005 are not known: they cannot be told from UTF-8 text.
+//! What it does not do: it forwards, holds back and changes nothing. The caller passes every byte on at once
+//! and may learn a label a little later, when the sequence is complete; [`Classifier::flush`] ends that wait.
+//! C1 controls (0x80 to 0x9f as single bytes) and mouse mode 1005 are not known: they cannot be told from
+//! UTF-8 text.
 
 mod keys;
 pub mod names;
@@ -127,7 +129,8 @@ impl Classifier {
         Classifier { prefix, ..Self::new() }
     }
 
-    /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by one.
+    /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by
+    /// one.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Piece>) {
         let mut rest = bytes;
         while let Some((first, behind)) = rest.split_first() {
@@ -159,8 +162,9 @@ impl Classifier {
         self.offset - self.start
     }
 
-    /// Labels what is pending, for the caller to use after some 100 ms without input: a lone ESC was the Escape key. The start
-    /// of a longer sequence is labelled typed but not forgotten, so that a Ctrl+C cut by a slow line still counts.
+    /// Labels what is pending, for the caller to use after some 100 ms without input: a lone ESC was the
+    /// Escape key. The start of a longer sequence is labelled typed but not forgotten, so that a Ctrl+C cut
+    /// by a slow line still counts.
     pub fn flush(&mut self, out: &mut Vec<Piece>) {
         let class = if matches!(self.state, State::X10(_)) { Class::Report } else { Class::Typed };
         let sink = &mut |piece| join(out, piece);
@@ -238,7 +242,8 @@ impl Classifier {
             State::Text { length } => match byte {
                 0x07 => self.done(Class::Report, State::Ground, sink),
                 0x1b => self.state = State::TextEscape { length },
-                // No answer has another control byte in it: it was cut off, and this is a key (it may be Ctrl+C).
+                // No answer has another control byte in it: it was cut off, and this is a key (it may be
+                // Ctrl+C).
                 0x00..=0x1f => self.broken(byte, sink),
                 _ if length >= MAX_STRING => self.broken(byte, sink),
                 _ => self.done(Class::Report, State::Text { length: length + 1 }, sink),
@@ -267,7 +272,8 @@ impl Classifier {
             }
             b'O' => self.state = State::Ss3,
             b']' | b'P' | b'_' => self.state = State::Opener(byte),
-            // Ctrl+C and Ctrl+Z right after Escape are these keys; Escape twice: the second may begin a sequence.
+            // Ctrl+C and Ctrl+Z right after Escape are these keys; Escape twice: the second may begin a
+            // sequence.
             0x03 | 0x1a | 0x1b => self.broken(byte, sink),
             // Alt and a key, Alt+Enter (a new line, no submit) among them.
             _ => self.done(Class::Typed, State::Ground, sink),
@@ -290,7 +296,9 @@ impl Classifier {
 
 fn join(out: &mut Vec<Piece>, piece: Piece) {
     match out.last_mut() {
-        Some(last) if last.class == piece.class && !piece.class.is_key() && last.range.end == piece.range.start => {
+        Some(last)
+            if last.class == piece.class && !piece.class.is_key() && last.range.end == piece.range.start =>
+        {
             last.range.end = piece.range.end;
         }
         _ => out.push(piece),

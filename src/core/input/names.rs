@@ -1,7 +1,8 @@
 //! Keys by name, as `hopty send --keys` takes them, and the bytes that a terminal sends for them.
 //!
-//! The bytes are those of an ordinary terminal without a keyboard protocol, which every program understands, also one that
-//! has asked for more. Only the cursor keys have two forms: the program says which it wants (DECCKM).
+//! The bytes are those of an ordinary terminal without a keyboard protocol, which every program understands,
+//! also one that has asked for more. Only the cursor keys have two forms: the program says which it wants
+//! (DECCKM).
 
 use std::fmt;
 
@@ -68,7 +69,8 @@ const FIXED: [(&str, &str); 30] = [
 ];
 
 /// Keys with two forms: the last byte of each.
-const CURSOR: [(&str, char); 6] = [("up", 'A'), ("down", 'B'), ("right", 'C'), ("left", 'D'), ("home", 'H'), ("end", 'F')];
+const CURSOR: [(&str, char); 6] =
+    [("up", 'A'), ("down", 'B'), ("right", 'C'), ("left", 'D'), ("home", 'H'), ("end", 'F')];
 
 /// The bytes of the key that is called `name`. Capital letters in names of several letters do not matter.
 ///
@@ -82,8 +84,10 @@ pub fn bytes(name: &str, cursor: CursorKeys) -> Result<Vec<u8>, NoKey> {
         return Ok(one.to_string().into_bytes());
     }
     let lower = name.to_lowercase();
-    find(&lower, name, cursor)
-        .ok_or_else(|| NoKey { name: name.chars().filter(|c| !is_hidden(*c)).take(40).collect(), nearest: nearest(&lower) })
+    find(&lower, name, cursor).ok_or_else(|| NoKey {
+        name: name.chars().filter(|c| !is_hidden(*c)).take(40).collect(),
+        nearest: nearest(&lower),
+    })
 }
 
 fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
@@ -101,7 +105,9 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
         };
     }
     // Alt is ESC and the key, which may be a capital letter.
-    let rest = name.get("alt-".len()..).filter(|rest| lower.starts_with("alt-") && !rest.to_lowercase().starts_with("alt-"))?;
+    let rest = name
+        .get("alt-".len()..)
+        .filter(|rest| lower.starts_with("alt-") && !rest.to_lowercase().starts_with("alt-"))?;
     Some([b"\x1b".to_vec(), bytes(rest, cursor).ok()?].concat())
 }
 
@@ -109,8 +115,11 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
 fn nearest(lower: &str) -> String {
     let wanted: String = lower.chars().take(40).collect();
     let letters = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter)));
-    let known =
-        FIXED.iter().map(|(name, _)| (*name).to_owned()).chain(CURSOR.iter().map(|(name, _)| (*name).to_owned())).chain(letters);
+    let known = FIXED
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .chain(CURSOR.iter().map(|(name, _)| (*name).to_owned()))
+        .chain(letters);
     known.min_by_key(|name| strsim::levenshtein(name, &wanted)).unwrap_or_default()
 }
 
@@ -148,7 +157,13 @@ mod tests {
     #[test]
     fn what_is_no_key_names_the_nearest() {
         let near = |name: &str| bytes(name, CursorKeys::Normal).unwrap_err().nearest;
-        for (name, key) in [("entre", "enter"), ("ctrlc", "ctrl-c"), ("page-up", "pageup"), ("bakspace", "backspace"), ("f13", "f1")] {
+        for (name, key) in [
+            ("entre", "enter"),
+            ("ctrlc", "ctrl-c"),
+            ("page-up", "pageup"),
+            ("bakspace", "backspace"),
+            ("f13", "f1"),
+        ] {
             assert_eq!(near(name), key, "{name}");
         }
         for name in ["", "\x1b", "alt-", "alt-alt-a", "ctrl-ä", "ctrl-", &"x".repeat(10_000)] {

@@ -80,7 +80,11 @@ fn submit_and_suspend() {
     for form in ["\x1a", "\x1b[122;5u", "\x1b[1103::122;5u", "\x1b[27;5;122~"] {
         assert_eq!(classes(form.as_bytes()), [Class::Suspend], "{form:?}");
     }
-    assert_eq!(classes(b"\r\r\x03\x03"), [Class::Submit, Class::Submit, Class::Interrupt, Class::Interrupt], "keys are not joined");
+    assert_eq!(
+        classes(b"\r\r\x03\x03"),
+        [Class::Submit, Class::Submit, Class::Interrupt, Class::Interrupt],
+        "keys are not joined"
+    );
 }
 
 #[test]
@@ -163,9 +167,19 @@ fn keys_of_a_person() {
 
 #[test]
 fn ctrl_c_gets_out_of_everything_but_a_paste() {
-    for begun in
-        ["\x1b", "\x1b[", "\x1b[99;", "\x1bO", "\x1b]", "\x1b]11;rgb", "\x1bP1", "\x1b[M", "\x1b[M!", "\x1b_Ga", "\x1b]11;\x1b"]
-    {
+    for begun in [
+        "\x1b",
+        "\x1b[",
+        "\x1b[99;",
+        "\x1bO",
+        "\x1b]",
+        "\x1b]11;rgb",
+        "\x1bP1",
+        "\x1b[M",
+        "\x1b[M!",
+        "\x1b_Ga",
+        "\x1b]11;\x1b",
+    ] {
         let input = [begun.as_bytes(), b"\x03"].concat();
         assert_eq!(classes(&input).last(), Some(&Class::Interrupt), "{begun:?}");
     }
@@ -182,7 +196,10 @@ fn a_lone_escape_is_labelled_by_flush() {
     assert_eq!(classifier.pending(), 0);
     out.clear();
     classifier.feed(b"]11;typed\r", &mut out);
-    assert_eq!(out, [Piece { class: Class::Typed, range: 2..11 }, Piece { class: Class::Submit, range: 11..12 }]);
+    assert_eq!(
+        out,
+        [Piece { class: Class::Typed, range: 2..11 }, Piece { class: Class::Submit, range: 11..12 }]
+    );
 }
 
 #[test]
@@ -192,7 +209,10 @@ fn a_key_cut_by_a_slow_line_still_counts_after_flush() {
     classifier.feed(b"\x1b[99;", &mut out);
     classifier.flush(&mut out);
     classifier.feed(b"5u", &mut out);
-    assert_eq!(out, [Piece { class: Class::Typed, range: 0..5 }, Piece { class: Class::Interrupt, range: 5..7 }]);
+    assert_eq!(
+        out,
+        [Piece { class: Class::Typed, range: 0..5 }, Piece { class: Class::Interrupt, range: 5..7 }]
+    );
 }
 
 #[test]
@@ -238,7 +258,11 @@ fn shift_tab_in_every_form() {
     for form in ["\t", "\x1b[9u", "\x1b[9;5u", "\x1b[9;2:3u", "\x1b[1;5Z", "\x1b[27;5;9~"] {
         assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
     }
-    assert_eq!(classes(b"a\x1b[Z\x1b[Zb"), [Class::Typed, Class::Mode, Class::Mode, Class::Typed], "keys are not joined");
+    assert_eq!(
+        classes(b"a\x1b[Z\x1b[Zb"),
+        [Class::Typed, Class::Mode, Class::Mode, Class::Typed],
+        "keys are not joined"
+    );
 }
 
 fn input() -> impl Strategy<Value = Vec<u8>> {
@@ -342,7 +366,10 @@ fn the_prefix_key_in_every_form_and_nowhere_else() {
     }
     assert_eq!(classes(Some(2), b"\x02"), [Class::Prefix]);
     assert_eq!(classes(Some(2), b"\x1b[98;5u"), [Class::Prefix]);
-    assert_eq!(classes(Some(0x1c), b"a\x1cb\x1c\x1c"), [Class::Typed, Class::Prefix, Class::Typed, Class::Prefix, Class::Prefix]);
+    assert_eq!(
+        classes(Some(0x1c), b"a\x1cb\x1c\x1c"),
+        [Class::Typed, Class::Prefix, Class::Typed, Class::Prefix, Class::Prefix]
+    );
     assert_eq!(classes(Some(0x1c), b"\x1b[200~\x1c\x1b[201~"), [Class::Paste]);
     assert_eq!(classes(Some(0x1c), b"\x1b[92;5:3u\x1b\x1c"), [Class::Typed]);
 }

@@ -138,10 +138,12 @@ pub enum Action {
     },
     /// Keep what clients type from here on. It stays so over the end of a run, until one of the next two.
     HoldKeys,
-    /// What clients type from here on goes to the child at once; what was kept before stays kept. A dialog is on the
-    /// screen that a person must be able to answer, and keys typed before it was there must not answer it.
+    /// What clients type from here on goes to the child at once; what was kept before stays kept. A dialog is
+    /// on the screen that a person must be able to answer, and keys typed before it was there must not answer
+    /// it.
     PassKeys,
-    /// Give the child what was kept, and what is typed from here on at once. Nothing to do when nothing is kept.
+    /// Give the child what was kept, and what is typed from here on at once. Nothing to do when nothing is
+    /// kept.
     ReleaseKeys {
         /// Type the draft of the old run's prompt box first.
         draft: bool,
@@ -151,7 +153,8 @@ pub enum Action {
         /// What.
         typing: Typing,
     },
-    /// The prompt that was kept for the fresh conversation does not begin one: whoever gets the kept keys gets it before them.
+    /// The prompt that was kept for the fresh conversation does not begin one: whoever gets the kept keys
+    /// gets it before them.
     ReturnPrompt {
         /// With Enter; else it is a draft again.
         submit: bool,
@@ -166,7 +169,8 @@ pub enum Action {
         conversation: ConversationId,
         /// Its file, when a hook named it.
         transcript: Option<String>,
-        /// A person began other work with it (`/clear`, `/resume`): the goal of the conversations before is not its own.
+        /// A person began other work with it (`/clear`, `/resume`): the goal of the conversations before is
+        /// not its own.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         anew: bool,
     },
@@ -197,7 +201,8 @@ pub enum Action {
         /// How long it stands, in ms; 0 is for good.
         left: u64,
     },
-    /// While a usage limit is waited for no handoff of this channel expires: the time until its reset is added, once.
+    /// While a usage limit is waited for no handoff of this channel expires: the time until its reset is
+    /// added, once.
     KeepHandoffs {
         /// When it resets, in seconds since 1970.
         until: u64,
@@ -343,7 +348,8 @@ pub enum DecisionKind {
 }
 
 impl DecisionKind {
-    /// Whether it says why the session is as it is, for `status` and `why`: what merely happens beside that does not.
+    /// Whether it says why the session is as it is, for `status` and `why`: what merely happens beside that
+    /// does not.
     #[must_use]
     pub fn explains(self) -> bool {
         !matches!(self, Self::ClientAttached | Self::ClientDetached | Self::RunSpawned | Self::TreeReaped)

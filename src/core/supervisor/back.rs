@@ -1,5 +1,5 @@
-//! `hopty back`: from the conversation that a hand-over began to the one before it, whole; and the name of that one wherever a
-//! hand-over is broken off.
+//! `hopty back`: from the conversation that a hand-over began to the one before it, whole; and the name of
+//! that one wherever a hand-over is broken off.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,8 @@ impl Supervisor {
     }
 
     pub(super) fn back(&mut self, now: Stamp, id: u64, at_once: bool, out: &mut Vec<Action>) {
-        let request = RestartRequest { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
+        let request =
+            RestartRequest { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
         let past = self.chain.before.last().cloned().zip(self.conversation.id.clone());
         let refused = match &self.phase {
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
@@ -62,7 +63,9 @@ impl Supervisor {
         };
         let answer = match (refused, &past) {
             (Some(reason), _) => Err(Reply::Refused { reason }),
-            (None, None) => Err(Reply::Refused { reason: "there is no conversation before this one".to_owned() }),
+            (None, None) => {
+                Err(Reply::Refused { reason: "there is no conversation before this one".to_owned() })
+            }
             (None, Some(_)) if !at_once && !self.may_be_left(now, &request) => Err(Reply::Busy),
             (None, Some((past, newer))) => Ok((past.clone(), newer.clone())),
         };
@@ -82,12 +85,19 @@ impl Supervisor {
         self.run.held = None;
         self.chain.before.pop();
         self.chain.to = Some(past);
-        let plan =
-            Plan { start: StartKind::Resume, conversation: Some(conversation), handoff: None, dir: None, draft: true, carries: None };
+        let plan = Plan {
+            start: StartKind::Resume,
+            conversation: Some(conversation),
+            handoff: None,
+            dir: None,
+            draft: true,
+            carries: None,
+        };
         self.terminate(now, StopFor::Restart { plan, interrupted: false }, out);
     }
 
-    /// Whether nothing is cut off when Claude is ended now. A person asks, so what the screen tells is enough.
+    /// Whether nothing is cut off when Claude is ended now. A person asks, so what the screen tells is
+    /// enough.
     fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
         self.state().state == State::Idle && !self.submit_is_typed(now) && !self.work_waits(now, request)
     }
@@ -127,15 +137,22 @@ impl Supervisor {
 
     /// Whether the run that has just started goes back; people are told.
     pub(super) fn went_back(&mut self, out: &mut Vec<Action>) -> bool {
-        let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else { return false };
+        let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else {
+            return false;
+        };
         let text = format!("Back in conversation {back}; the newer one: claude --resume {newer}");
-        self.tell(out, DecisionKind::ConversationChanged, text, &[self.lines.event], |d| d.conversation = Some(back));
+        self.tell(out, DecisionKind::ConversationChanged, text, &[self.lines.event], |d| {
+            d.conversation = Some(back)
+        });
         true
     }
 
     /// Another conversation is followed. An old Claude resumes one under a new id.
     pub(super) fn chain_changed(&mut self, id: &ConversationId) -> Began {
-        if self.run.turn == Turn::Unknown && self.chain.back_in.is_some() && self.conversation.began == Began::Unmeasured {
+        if self.run.turn == Turn::Unknown
+            && self.chain.back_in.is_some()
+            && self.conversation.began == Began::Unmeasured
+        {
             self.chain.back_in = Some(id.clone());
             return Began::Unmeasured;
         }
@@ -161,7 +178,9 @@ impl Supervisor {
             Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.start == StartKind::Fresh => {
                 self.conversation.id.as_ref().filter(|_| self.conversation.spoken)
             }
-            Phase::Stopping { why: StopFor::Limit, .. } => self.conversation.id.as_ref().filter(|_| self.conversation.spoken),
+            Phase::Stopping { why: StopFor::Limit, .. } => {
+                self.conversation.id.as_ref().filter(|_| self.conversation.spoken)
+            }
             _ => self.chain.left.as_ref().filter(|_| !self.conversation.spoken),
         };
         match left {

@@ -60,12 +60,17 @@ impl Supervisor {
     }
 
     pub(super) fn limit_reason(&self) -> String {
-        format!("there were {} restarts within the window already (restart.max_restarts)", self.policy.config.restart.max_restarts)
+        format!(
+            "there were {} restarts within the window already (restart.max_restarts)",
+            self.policy.config.restart.max_restarts
+        )
     }
 
     pub(super) fn limit_words(&self) -> String {
         let max = self.policy.config.restart.max_restarts;
-        format!("Max restarts reached: there were {max} within the window already; hopty stopped instead of one more.")
+        format!(
+            "Max restarts reached: there were {max} within the window already; hopty stopped instead of one more."
+        )
     }
 
     /// Whether the limit is reached; people are told once.

@@ -1,10 +1,10 @@
 //! Claude's own compaction, which must not get there before a hand-over does.
 //!
-//! Before it compacts by itself Claude calls PreCompact; a block lets the turn go on as it is, and Claude asks again before
-//! each later request (measured on 2.1.329). So compaction is held off while a hand-over is on its way, or is what should
-//! happen instead, and never for long: a conversation that is full and may not compact can only fail. Each call comes with a
-//! record that was just saved, and with what would hold a hand-over: where one could not follow, nothing is held off. A person's
-//! `/compact` is a person's.
+//! Before it compacts by itself Claude calls PreCompact; a block lets the turn go on as it is, and Claude
+//! asks again before each later request (measured on 2.1.329). So compaction is held off while a hand-over is
+//! on its way, or is what should happen instead, and never for long: a conversation that is full and may not
+//! compact can only fail. Each call comes with a record that was just saved, and with what would hold a
+//! hand-over: where one could not follow, nothing is held off. A person's `/compact` is a person's.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +37,16 @@ impl Supervisor {
         let Compaction { record, unable } = hook.compaction.clone().unwrap_or_default();
         if let Some(record) = record {
             let text = format!("Handoff {record} is saved before Claude compacts its context.");
-            self.decide(out, DecisionKind::HandoffSaved, text, &[self.lines.event], |d| d.handoff = Some(record));
+            self.decide(out, DecisionKind::HandoffSaved, text, &[self.lines.event], |d| {
+                d.handoff = Some(record)
+            });
         }
         let wanted = hook.auto && self.conversation.held_off < TIMES;
         if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(now)) {
             let text = format!("Claude compacts its context: a hand-over could not follow ({why}).");
-            self.decide(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| d.by = Some(RestartBy::Level));
+            self.decide(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
+                d.by = Some(RestartBy::Level)
+            });
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
@@ -51,7 +55,11 @@ impl Supervisor {
             return;
         }
         self.conversation.held_off += 1;
-        self.answer(id, HookAnswer::Block { reason: "hopty hands over to a fresh conversation instead".to_owned() }, out);
+        self.answer(
+            id,
+            HookAnswer::Block { reason: "hopty hands over to a fresh conversation instead".to_owned() },
+            out,
+        );
     }
 
     /// Whether a hand-over is on its way, or is what should happen instead.
@@ -59,12 +67,15 @@ impl Supervisor {
         let auto = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto;
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => request.handoff,
-            Phase::Running => auto && !self.over_limit(now) && !self.progress.is_missing() && !self.began_at(Level::Handoff),
+            Phase::Running => {
+                auto && !self.over_limit(now) && !self.progress.is_missing() && !self.began_at(Level::Handoff)
+            }
             _ => false,
         }
     }
 
-    /// Sees to it that a hand-over comes at the next safe point of any kind; `false` when there is to be none.
+    /// Sees to it that a hand-over comes at the next safe point of any kind; `false` when there is to be
+    /// none.
     fn hands_over_instead(&mut self, now: Stamp, out: &mut Vec<Action>) -> bool {
         if !self.would_hand_over(now) {
             return false;
@@ -72,11 +83,18 @@ impl Supervisor {
         match &mut self.phase {
             Phase::Waiting { request } => request.now = true,
             Phase::Running => {
-                let sentence = "Claude was about to compact its context; a hand-over was requested instead.".to_owned();
+                let sentence =
+                    "Claude was about to compact its context; a hand-over was requested instead.".to_owned();
                 let level = self.level().max(Level::Handoff);
                 self.conversation.fired = self.conversation.fired.max(level);
                 let request = self.new_request(now, RestartBy::Level);
-                self.wait(now, RestartRequest { level: Some(level), now: true, ..request }, sentence, self.lines.event, out);
+                self.wait(
+                    now,
+                    RestartRequest { level: Some(level), now: true, ..request },
+                    sentence,
+                    self.lines.event,
+                    out,
+                );
             }
             _ => {}
         }

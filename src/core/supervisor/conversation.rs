@@ -13,11 +13,12 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// How long a hook's word about another conversation waits for the sessions file, in ms: 2.1.197 writes it up to a second
-/// later (measured with `--continue` and `/resume`), and a long one takes longer to load.
+/// How long a hook's word about another conversation waits for the sessions file, in ms: 2.1.197 writes it up
+/// to a second later (measured with `--continue` and `/resume`), and a long one takes longer to load.
 const CLAIM_MS: u64 = 30_000;
 
-/// Who says which conversation runs. Any program of this user can call a hook, so a hook alone is not believed.
+/// Who says which conversation runs. Any program of this user can call a hook, so a hook alone is not
+/// believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ConversationClaims {
     /// A hook that named another conversation than the one that is followed.
@@ -55,7 +56,8 @@ pub(super) struct ConversationState {
 }
 
 impl ConversationState {
-    /// The one that a hand-over begins. What a person has not read yet is kept for it, and how often compaction was held off counts on.
+    /// The one that a hand-over begins. What a person has not read yet is kept for it, and how often
+    /// compaction was held off counts on.
     pub(super) fn handed_over(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
@@ -69,30 +71,37 @@ impl ConversationState {
 
     /// An earlier one that a person goes back to. How full it is counts from its first figure on.
     pub(super) fn gone_back(&self) -> Self {
-        ConversationState { id: self.id.clone(), spoken: true, began: Began::Unmeasured, ..ConversationState::default() }
+        ConversationState {
+            id: self.id.clone(),
+            spoken: true,
+            began: Began::Unmeasured,
+            ..ConversationState::default()
+        }
     }
 }
 
 impl Supervisor {
     /// Whether a hook that names `named` may be believed now. Else it is kept until the sessions file agrees.
     fn is_believed(&mut self, now: Stamp, hook: &Hook, named: &ConversationId) -> bool {
-        let believed = !self.policy.sessions_file || self.is_current(named) || self.run.claims.file.as_ref() == Some(named);
+        let believed = !self.policy.sessions_file
+            || self.is_current(named)
+            || self.run.claims.file.as_ref() == Some(named);
         // The word of a SessionStart says more than that of a later hook.
-        let of_start = self
-            .run
-            .claims
-            .hook
-            .as_ref()
-            .is_some_and(|(kept, _)| kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation);
+        let of_start = self.run.claims.hook.as_ref().is_some_and(|(kept, _)| {
+            kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation
+        });
         if !believed && !of_start {
             self.run.claims.hook = Some((hook.clone(), now));
         }
         believed
     }
 
-    /// A hook that is no SessionStart names another conversation: with `--fork-session` 2.1.197 names the new one only here.
+    /// A hook that is no SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
+    /// one only here.
     pub(super) fn goes_on_elsewhere(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) -> bool {
-        let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else { return false };
+        let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
+            return false;
+        };
         if !self.is_believed(now, hook, &named) {
             return false;
         }
@@ -126,9 +135,12 @@ impl Supervisor {
         if !self.is_current(&id) {
             let sentence = format!("Conversation {id} is followed from now on: {why}.");
             let named = id.clone();
-            self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.lines.event], |d| d.conversation = Some(named));
+            self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.lines.event], |d| {
+                d.conversation = Some(named)
+            });
             let began = self.chain_changed(&id);
-            self.conversation = ConversationState { id: Some(id.clone()), began, ..ConversationState::default() };
+            self.conversation =
+                ConversationState { id: Some(id.clone()), began, ..ConversationState::default() };
             self.run.held_dir = None;
             self.person.begins_anew();
             self.limits.forget();
@@ -148,8 +160,11 @@ impl Supervisor {
         }
         let other = self.follow_named(now, hook, named, out);
         let frame = match &self.phase {
-            // Only the first one of a run: what comes later is another conversation, by the person's own wish.
-            Phase::Delivering { handoff, .. } if hook.source == Some(StartSource::Startup) && !self.run.brief_sent => {
+            // Only the first one of a run: what comes later is another conversation, by the person's own
+            // wish.
+            Phase::Delivering { handoff, .. }
+                if hook.source == Some(StartSource::Startup) && !self.run.brief_sent =>
+            {
                 Some(handoff.clone())
             }
             _ => None,
@@ -180,7 +195,13 @@ impl Supervisor {
     }
 
     /// Follows the conversation that a hook names. Whether it is another one than before.
-    fn follow_named(&mut self, now: Stamp, hook: &Hook, named: ConversationId, out: &mut Vec<Action>) -> bool {
+    fn follow_named(
+        &mut self,
+        now: Stamp,
+        hook: &Hook,
+        named: ConversationId,
+        out: &mut Vec<Action>,
+    ) -> bool {
         let why = match hook.source {
             Some(StartSource::Clear) => "`/clear` began it",
             Some(StartSource::Resume) => "it was resumed",
@@ -188,9 +209,10 @@ impl Supervisor {
             _ => "Claude began it",
         };
         let other = !self.is_current(&named);
-        // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
-        let by_person =
-            hook.source == Some(StartSource::Clear) || hook.source == Some(StartSource::Resume) && self.run.turn != Turn::Unknown;
+        // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's
+        // first.
+        let by_person = hook.source == Some(StartSource::Clear)
+            || hook.source == Some(StartSource::Resume) && self.run.turn != Turn::Unknown;
         self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
         self.conversation.spoken |= hook.source == Some(StartSource::Resume);
         if self.run.turn == Turn::Unknown || other {
@@ -209,7 +231,10 @@ impl Supervisor {
                 // A person meant the session, whatever runs in it: what is saved must be what runs now.
                 _ => self.back_to_waiting(now, out),
             },
-            Phase::Stopping { why: StopFor::Restart { interrupted: false, plan }, step: StopStep::Settle { .. } } if other => {
+            Phase::Stopping {
+                why: StopFor::Restart { interrupted: false, plan },
+                step: StopStep::Settle { .. },
+            } if other => {
                 let carries = plan.carries.is_some();
                 let text = format!("The hand-over does not happen: {why}.");
                 self.tell(out, DecisionKind::RestartCancelled, text, &[self.lines.event], |_| {});

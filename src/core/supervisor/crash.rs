@@ -10,8 +10,8 @@ use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
-/// A run that ended within this time died quickly, in ms: one that worked for a minute can start here, and is worth
-/// resuming again.
+/// A run that ended within this time died quickly, in ms: one that worked for a minute can start here, and is
+/// worth resuming again.
 pub(super) const QUICK_DEATH_MS: u64 = 60_000;
 /// How long a signal that a client passed on explains an end, in ms.
 const PASSED_MS: u64 = 10_000;
@@ -57,7 +57,9 @@ impl Supervisor {
         let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
         if !recovers || asked || (!resumable && delivering.is_none()) {
             let text = match killed {
-                Some(signal) if asked => format!("{} was passed on to the program, and it ended.", signal.name()),
+                Some(signal) if asked => {
+                    format!("{} was passed on to the program, and it ended.", signal.name())
+                }
                 Some(signal) => format!("The program was ended by {}.", signal.name()),
                 None => format!("The program ended with code {code}."),
             };
@@ -74,8 +76,10 @@ impl Supervisor {
             );
             self.close(now, EndCause::CrashLoop, code, text, evidence, out);
         } else if self.crash_guard.quick_deaths >= self.policy.config.recovery.quick_deaths {
-            let text =
-                format!("The program ended {} times soon after its start; hopty stopped trying.", self.crash_guard.quick_deaths);
+            let text = format!(
+                "The program ended {} times soon after its start; hopty stopped trying.",
+                self.crash_guard.quick_deaths
+            );
             self.close(now, EndCause::CrashLoop, code, text, evidence, out);
         } else if self.over_limit(now) {
             self.close(now, EndCause::RestartLimit, code, self.limit_words(), evidence, out);
@@ -86,15 +90,20 @@ impl Supervisor {
 
     /// A client was told to end, and passed that on: not a crash. Other signals explain only their own death.
     fn passed_explains(&self, now: Stamp, killed: Option<Signal>) -> bool {
-        self.run.passed.is_some_and(|(at, signal)| now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal)))
+        self.run.passed.is_some_and(|(at, signal)| {
+            now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
+        })
     }
 
     fn cool(&mut self, now: Stamp, end: ProcessEnd, delivering: Option<(Plan, u32)>, out: &mut Vec<Action>) {
         let pause = self.crash_guard.pause_ms();
-        let mut text = format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
+        let mut text =
+            format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
         let plan = match delivering {
             // Nothing was submitted: the same hand-over once more.
-            Some((plan, 0)) if !self.conversation.spoken => Plan { conversation: self.session.next.clone(), ..plan },
+            Some((plan, 0)) if !self.conversation.spoken => {
+                Plan { conversation: self.session.next.clone(), ..plan }
+            }
             // After an Enter it may have been: at most once.
             Some((plan, _)) if !self.conversation.spoken => {
                 if let Some(id) = &plan.handoff {

@@ -20,7 +20,10 @@ impl Supervisor {
                 submission.deadlines(&mut due);
                 due.extend(self.hook_wait_deadline().filter(|_| submission.is_ready()));
             }
-            Phase::Stopping { step: StopStep::Kill, .. } | Phase::Cold | Phase::Spawning { .. } | Phase::Closed { .. } => {}
+            Phase::Stopping { step: StopStep::Kill, .. }
+            | Phase::Cold
+            | Phase::Spawning { .. }
+            | Phase::Closed { .. } => {}
         }
         due.extend(self.held_deadline());
         due.extend(self.idle_settles());

@@ -1,4 +1,5 @@
-//! The delivery of the continuation prompt into a fresh run: when it begins, what stands in its way, what proves it.
+//! The delivery of the continuation prompt into a fresh run: when it begins, what stands in its way, what
+//! proves it.
 
 use super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::event::PromptOf;
@@ -13,29 +14,45 @@ use crate::core::time::Stamp;
 
 /// Enters at most for one delivery. A prompt box that takes none of so many will take none.
 pub(super) const ENTERS: u32 = 20;
-/// How long after the paste the proof of its submission is waited for, in ms: as long as a prompt of `hopty send` is tried.
+/// How long after the paste the proof of its submission is waited for, in ms: as long as a prompt of `hopty
+/// send` is tried.
 const PROOF_MS: u64 = 30_000;
-/// After the box is drawn, how long a SessionStart hook may still be on its way before the prompt is typed as for a
-/// Claude without hooks, in ms.
+/// After the box is drawn, how long a SessionStart hook may still be on its way before the prompt is typed as
+/// for a Claude without hooks, in ms.
 const HOOK_WAIT_MS: u64 = 3000;
 /// How long a dialog may stand in the way before delivery is given up, in ms: as long as a claim lasts.
 const DIALOG_MS: u64 = 600_000;
 
 impl Supervisor {
-    pub(super) fn begin_delivery(&mut self, now: Stamp, plan: Plan, handoff: HandoffId, out: &mut Vec<Action>) {
+    pub(super) fn begin_delivery(
+        &mut self,
+        now: Stamp,
+        plan: Plan,
+        handoff: HandoffId,
+        out: &mut Vec<Action>,
+    ) {
         let wait = self.policy.config.delivery.ready_timeout.ms();
         let text = match plan.carries {
             None => format!("hopty types the prompt for {handoff} when Claude is ready."),
-            Some(Way::Typed) => format!("hopty types the prompt that was submitted when Claude is ready; {handoff} goes with it."),
-            Some(Way::Argument) => format!("Claude was started with the prompt that was submitted; {handoff} goes with it."),
+            Some(Way::Typed) => format!(
+                "hopty types the prompt that was submitted when Claude is ready; {handoff} goes with it."
+            ),
+            Some(Way::Argument) => {
+                format!("Claude was started with the prompt that was submitted; {handoff} goes with it.")
+            }
         };
         if plan.carries == Some(Way::Argument) {
             self.run.offered = Some(handoff.clone());
         }
-        self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| d.handoff = Some(handoff.clone()));
+        self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| {
+            d.handoff = Some(handoff.clone())
+        });
         self.hold_keys(out);
         let submission = Submission::new(Some(now.after(wait.max(1))));
-        self.enter(now, Phase::Delivering { plan, handoff, submission, enters: 0, obstacle: None, met: Vec::new() });
+        self.enter(
+            now,
+            Phase::Delivering { plan, handoff, submission, enters: 0, obstacle: None, met: Vec::new() },
+        );
     }
 
     /// A delivery may type only while Claude is idle, has a time for each step and an end of its Enters.
@@ -49,7 +66,8 @@ impl Supervisor {
         }
     }
 
-    /// Something on the screen, in the sessions file or in time changed: the next step, if it can be justified.
+    /// Something on the screen, in the sessions file or in time changed: the next step, if it can be
+    /// justified.
     pub(super) fn deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Delivering { submission, enters, .. } = &self.phase else { return };
         if self.run.stopped {
@@ -90,7 +108,8 @@ impl Supervisor {
         let Phase::Delivering { plan, handoff, .. } = &mut self.phase else { return None };
         let handoff = handoff.clone();
         if plan.carries.is_some() && !hooks_seen {
-            // Nothing brings the handoff into the context but a prompt that names it; the person's comes after it.
+            // Nothing brings the handoff into the context but a prompt that names it; the person's comes
+            // after it.
             plan.carries = None;
             self.return_prompt(false, out);
         }
@@ -109,14 +128,19 @@ impl Supervisor {
     /// The handoff goes with the person's prompt where no SessionStart hook has brought it.
     pub(super) fn frame_with_prompt(&mut self, prompt: Option<PromptOf>) -> Option<HookAnswer> {
         let Phase::Delivering { plan, handoff, .. } = &self.phase else { return None };
-        if plan.carries.is_none() || prompt != Some(PromptOf::Ours) || self.run.brief_answered || self.run.brief_sent {
+        if plan.carries.is_none()
+            || prompt != Some(PromptOf::Ours)
+            || self.run.brief_answered
+            || self.run.brief_sent
+        {
             return None;
         }
         (self.run.brief_answered, self.run.brief_sent) = (true, true);
         Some(HookAnswer::Frame { handoff: handoff.clone() })
     }
 
-    /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can answer it.
+    /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can
+    /// answer it.
     fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
         let on_screen = self.run.screen.dialog.is_some();
         let Phase::Delivering { handoff, submission, obstacle, met, .. } = &mut self.phase else { return };
@@ -134,7 +158,9 @@ impl Supervisor {
             if on_screen && may_answer && name != "permission" {
                 out.push(Action::Type { typing: Typing::DialogKey { dialog: name } });
             } else {
-                let text = format!("Claude shows a dialog ({name}); the prompt for {handoff} waits until it is answered.");
+                let text = format!(
+                    "Claude shows a dialog ({name}); the prompt for {handoff} waits until it is answered."
+                );
                 out.push(Action::Notice { about: DecisionKind::DeliveryStarted, text });
             }
         }
@@ -164,7 +190,9 @@ impl Supervisor {
                 Some(dialog) => format!("a dialog ({dialog}) stayed open"),
                 None if self.run.offered.is_some() => "no proof of submission came".to_owned(),
                 None if self.run.turn == Turn::Busy => "Claude was at work on something else".to_owned(),
-                None if self.run.screen.prompt == PromptBox::Draft => "the prompt box held something else".to_owned(),
+                None if self.run.screen.prompt == PromptBox::Draft => {
+                    "the prompt box held something else".to_owned()
+                }
                 None => "no prompt box was drawn in time".to_owned(),
             },
             SubmissionStep::Echo => "the text did not appear in the prompt box".to_owned(),
@@ -176,14 +204,24 @@ impl Supervisor {
     }
 
     /// Ends the delivery without its proof; gives back whether a draft is to be typed.
-    fn break_off(&mut self, now: Stamp, what: &str, interrupted: bool, out: &mut Vec<Action>) -> Option<bool> {
+    fn break_off(
+        &mut self,
+        now: Stamp,
+        what: &str,
+        interrupted: bool,
+        out: &mut Vec<Action>,
+    ) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
         // What stands in the box, or is on its way, is not given twice; Ctrl+C takes it out of the box.
         if plan.carries == Some(Way::Typed) && (self.run.offered.is_none() || interrupted) {
             self.return_prompt(interrupted, out);
         }
-        let text = self.naming_left(format!("The prompt for {handoff} was not submitted: {what}. The handoff stays active."));
-        self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| d.handoff = Some(handoff));
+        let text = self.naming_left(format!(
+            "The prompt for {handoff} was not submitted: {what}. The handoff stays active."
+        ));
+        self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {
+            d.handoff = Some(handoff)
+        });
         self.enter(now, Phase::Running);
         Some(plan.draft)
     }
@@ -209,19 +247,26 @@ impl Supervisor {
     /// The prompt was submitted: by us, or later by the person in whose box it stood.
     pub(super) fn proven(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let delivering = match &self.phase {
-            Phase::Delivering { plan, handoff, enters, .. } => Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some())),
+            Phase::Delivering { plan, handoff, enters, .. } => {
+                Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some()))
+            }
             _ => None,
         };
         let offered = self.run.offered.take();
-        let Some(handoff) = delivering.as_ref().map(|(_, handoff, ..)| handoff.clone()).or(offered) else { return };
+        let Some(handoff) = delivering.as_ref().map(|(_, handoff, ..)| handoff.clone()).or(offered) else {
+            return;
+        };
         let Some(conversation) = self.conversation.id.clone() else { return };
         self.set_turn(now, Turn::Busy);
         self.conversation.spoken = true;
         if self.run.hooks_seen && !self.run.brief_answered {
-            let text =
-                format!("The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active.");
+            let text = format!(
+                "The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active."
+            );
             let text = self.naming_left(text);
-            self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| d.handoff = Some(handoff));
+            self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {
+                d.handoff = Some(handoff)
+            });
         } else {
             let how = match &delivering {
                 Some((_, _, 0, _)) => "was submitted".to_owned(),
@@ -247,7 +292,9 @@ impl Supervisor {
     }
 
     pub(super) fn answered(&mut self, conversation: &ConversationId, out: &mut Vec<Action>) {
-        let Some((handoff, of)) = self.handoffs.consuming.take_if(|(_, of)| of == conversation) else { return };
+        let Some((handoff, of)) = self.handoffs.consuming.take_if(|(_, of)| of == conversation) else {
+            return;
+        };
         if self.handoffs.active.as_ref() == Some(&handoff) {
             self.handoffs.active = None;
         }

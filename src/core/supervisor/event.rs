@@ -1,5 +1,5 @@
-//! Everything that can happen to a session, as facts. An event carries no typed text, no prompt and no tool result, so
-//! that the journal of events can be shown to anybody.
+//! Everything that can happen to a session, as facts. An event carries no typed text, no prompt and no tool
+//! result, so that the journal of events can be shown to anybody.
 
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,8 @@ pub struct Hook {
     /// UserPromptSubmit: whose prompt.
     #[serde(default)]
     pub prompt: Option<PromptOf>,
-    /// UserPromptSubmit: how a fresh conversation can be given this prompt exactly as it was submitted; `None` when it cannot.
+    /// UserPromptSubmit: how a fresh conversation can be given this prompt exactly as it was submitted;
+    /// `None` when it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries: Option<Way>,
     /// Stop: how many background tasks are listed.
@@ -125,7 +126,8 @@ pub struct Hook {
     /// PostToolBatch, Stop: there are lines of the transcript to wait for before anything is decided.
     #[serde(default)]
     pub lines: bool,
-    /// The permission mode, when the payload has it. Nothing is decided on it: a program below Claude can say so, too.
+    /// The permission mode, when the payload has it. Nothing is decided on it: a program below Claude can say
+    /// so, too.
     #[serde(default)]
     pub mode: Option<String>,
     /// PermissionRequest: what a person is asked for, by the name that the dialog has.
@@ -279,7 +281,8 @@ pub enum Event {
         status: AgentStatus,
         /// The conversation that it names.
         conversation: Option<ConversationId>,
-        /// What it waits for a person to do: a name as of a dialog, or Claude's own words, cut to 40 characters.
+        /// What it waits for a person to do: a name as of a dialog, or Claude's own words, cut to 40
+        /// characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waiting_for: Option<String>,
     },
@@ -364,8 +367,9 @@ pub enum Event {
     },
     /// The host was told to end.
     Shutdown,
-    /// What runs code when Claude starts, compared with what a person last accepted: at the start, or by `hopty restart`. When a
-    /// run was to start, it comes only where something changed, and nothing was started.
+    /// What runs code when Claude starts, compared with what a person last accepted: at the start, or by
+    /// `hopty restart`. When a run was to start, it comes only where something changed, and nothing was
+    /// started.
     Settings {
         /// What changed, empty when nothing did.
         changed: Vec<String>,

@@ -51,8 +51,8 @@ impl ExitRow {
 pub enum CtrlC {
     /// None that counts for this row.
     No,
-    /// Within the time that the row names: 2 s before the end while running, since the request was acted on while
-    /// stopping, at any time while cooling or delivering.
+    /// Within the time that the row names: 2 s before the end while running, since the request was acted on
+    /// while stopping, at any time while cooling or delivering.
     Yes,
 }
 
@@ -87,7 +87,9 @@ pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     match (row, ctrl_c) {
         (ExitRow::Cold | ExitRow::Spawning, CtrlC::Yes) => ExitMeaning::UserInterrupt,
         (ExitRow::Cold | ExitRow::Spawning, CtrlC::No) => ExitMeaning::CouldNotStart,
-        (ExitRow::Running | ExitRow::Waiting | ExitRow::Saving, CtrlC::Yes) if by_interrupt(end) => ExitMeaning::UserInterrupt,
+        (ExitRow::Running | ExitRow::Waiting | ExitRow::Saving, CtrlC::Yes) if by_interrupt(end) => {
+            ExitMeaning::UserInterrupt
+        }
         (ExitRow::Running | ExitRow::Waiting | ExitRow::Saving, _) => match end {
             ProcessEnd::Exited(0) => ExitMeaning::Finished,
             _ => ExitMeaning::Crash,
@@ -105,8 +107,8 @@ fn by_interrupt(end: ProcessEnd) -> bool {
     matches!(end, ProcessEnd::Exited(0 | 130 | 143) | ProcessEnd::Signaled(Signal::INT))
 }
 
-/// The signal that an end stands for, where nobody of ours sent one: Claude turns SIGTERM into code 143 and SIGHUP into
-/// 129 (measured).
+/// The signal that an end stands for, where nobody of ours sent one: Claude turns SIGTERM into code 143 and
+/// SIGHUP into 129 (measured).
 #[must_use]
 pub fn killed_by(end: ProcessEnd) -> Option<Signal> {
     match end {
@@ -133,7 +135,8 @@ mod tests {
         ProcessEnd::Continued,
     ];
 
-    /// The whole table written out once more, a line a cell: row, Ctrl+C, then the meaning for each of `ENDS`.
+    /// The whole table written out once more, a line a cell: row, Ctrl+C, then the meaning for each of
+    /// `ENDS`.
     const TABLE: &[(ExitRow, CtrlC, &str)] = &[
         (ExitRow::Cold, CtrlC::No, "ccccccc··"),
         (ExitRow::Cold, CtrlC::Yes, "uuuuuuu··"),

@@ -34,8 +34,8 @@ impl Supervisor {
             return;
         }
         if hook.agent || hook.event == HookEvent::SubagentStop {
-            // While the main loop is idle, its end begins a turn by itself (measured: 0.2 s later), and that turn's prompt
-            // counts it down; else nothing but this call tells.
+            // While the main loop is idle, its end begins a turn by itself (measured: 0.2 s later), and that
+            // turn's prompt counts it down; else nothing but this call tells.
             if hook.event == HookEvent::SubagentStop && self.run.turn == Turn::Busy {
                 self.run.background = self.run.background.saturating_sub(1);
             }
@@ -45,7 +45,9 @@ impl Supervisor {
         self.run.hooks_seen = true;
         match hook.event {
             HookEvent::SessionStart => self.session_start(now, id, hook, out),
-            _ if hook.conversation.as_ref() != self.conversation.id.as_ref() && !self.goes_on_elsewhere(now, hook, out) => {
+            _ if hook.conversation.as_ref() != self.conversation.id.as_ref()
+                && !self.goes_on_elsewhere(now, hook, out) =>
+            {
                 self.answer(id, HookAnswer::Nothing, out);
             }
             HookEvent::UserPromptSubmit => self.prompt_submitted(now, id, hook, out),
@@ -121,7 +123,8 @@ impl Supervisor {
         self.answer(id, with, out);
     }
 
-    /// The tools of a response have run: the best moment to stop a loop, once its lines are in the transcript.
+    /// The tools of a response have run: the best moment to stop a loop, once its lines are in the
+    /// transcript.
     fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         self.work_goes_on(None, out);
@@ -143,7 +146,8 @@ impl Supervisor {
         }
     }
 
-    /// A turn runs and no hook was called: something that could not be seen before the start keeps them from running.
+    /// A turn runs and no hook was called: something that could not be seen before the start keeps them from
+    /// running.
     pub(super) fn miss_hooks(&mut self, out: &mut Vec<Action>) {
         if self.policy.hooks && !self.session.hooks_missed {
             self.session.hooks_missed = true;
@@ -152,13 +156,15 @@ impl Supervisor {
         }
     }
 
-    /// A tool has run, in a Claude without PostToolBatch. Its result is on disk only after this call, and other tools may
-    /// still run: so the turn is told to end when all of them are done, and the transcript says when (measured on 2.0.76:
-    /// every result is written, no request follows, no Stop is called).
+    /// A tool has run, in a Claude without PostToolBatch. Its result is on disk only after this call, and
+    /// other tools may still run: so the turn is told to end when all of them are done, and the transcript
+    /// says when (measured on 2.0.76: every result is written, no request follows, no Stop is called).
     fn tool_used(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         let due = match &self.phase {
-            Phase::Waiting { request } => (request.now || now >= request.turn_until) && !self.work_waits(now, request),
+            Phase::Waiting { request } => {
+                (request.now || now >= request.turn_until) && !self.work_waits(now, request)
+            }
             _ => false,
         };
         let with = match due && !self.run.cut {
@@ -182,7 +188,8 @@ impl Supervisor {
 
     fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
         self.let_go(out);
-        // A figure of an earlier step says nothing about this one: steps may be faster than the transcript is written.
+        // A figure of an earlier step says nothing about this one: steps may be faster than the transcript is
+        // written.
         let known = std::mem::take(&mut self.conversation.measured);
         let lines = lines && !(known && self.is_far_from_levels());
         out.push(Action::HoldHook { id });
@@ -198,7 +205,9 @@ impl Supervisor {
     pub(super) fn lines(&mut self, now: Stamp, id: u64, cut: Cut, out: &mut Vec<Action>) {
         let awaited = match &self.phase {
             Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } => Some(*hook),
-            Phase::Saving { point: SafePoint::Prompt { hook, .. }, step: SaveStep::Prompt, .. } => Some(*hook),
+            Phase::Saving { point: SafePoint::Prompt { hook, .. }, step: SaveStep::Prompt, .. } => {
+                Some(*hook)
+            }
             _ => None,
         };
         if awaited == Some(id) {

@@ -54,7 +54,8 @@ impl Supervisor {
         }
     }
 
-    /// Gives back what was kept, but never into a dialog: keys that were typed before it was there must not answer it.
+    /// Gives back what was kept, but never into a dialog: keys that were typed before it was there must not
+    /// answer it.
     pub(super) fn release_keys(&mut self, draft: bool, out: &mut Vec<Action>) {
         if self.keys != KeyHold::Free && self.obstacle().is_some() {
             self.pass_keys(out);
@@ -75,8 +76,8 @@ impl Supervisor {
         }
     }
 
-    /// What must be answered by a person first: the name of the dialog on the screen, or what hooks or the sessions file
-    /// say; `unknown` when nothing does.
+    /// What must be answered by a person first: the name of the dialog on the screen, or what hooks or the
+    /// sessions file say; `unknown` when nothing does.
     pub(super) fn obstacle(&self) -> Option<&str> {
         self.asks().map(|(_, what)| what)
     }

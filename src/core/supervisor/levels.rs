@@ -11,10 +11,11 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// What one step of Claude's adds to a transcript at most, in bytes, as far as levels by size are concerned; in tokens it is a quarter
-/// of the window. A step that adds more is seen at the next one.
+/// What one step of Claude's adds to a transcript at most, in bytes, as far as levels by size are concerned;
+/// in tokens it is a quarter of the window. A step that adds more is seen at the next one.
 const STEP_BYTES: u64 = 1 << 20;
-/// Percentage points below a level at which it can be crossed again, so that a conversation that hovers there crosses it once.
+/// Percentage points below a level at which it can be crossed again, so that a conversation that hovers there
+/// crosses it once.
 const REARM_POINTS: f64 = 5.0;
 
 /// How full the conversation that is followed was at its first answer.
@@ -31,7 +32,13 @@ pub(super) enum Began {
 }
 
 impl Supervisor {
-    pub(super) fn usage(&mut self, now: Stamp, conversation: &ConversationId, fill: Fill, out: &mut Vec<Action>) {
+    pub(super) fn usage(
+        &mut self,
+        now: Stamp,
+        conversation: &ConversationId,
+        fill: Fill,
+        out: &mut Vec<Action>,
+    ) {
         if !self.is_current(conversation) {
             return;
         }
@@ -46,17 +53,22 @@ impl Supervisor {
         if level > self.conversation.fired {
             self.conversation.fired = level;
             let sentence = format!("{}, over level {}.", self.fill_words(), level.word());
-            self.decide(out, DecisionKind::LevelCrossed, sentence, &[self.lines.event], |d| d.level = Some(level));
+            self.decide(out, DecisionKind::LevelCrossed, sentence, &[self.lines.event], |d| {
+                d.level = Some(level)
+            });
             self.level_crossed(now, level, out);
         } else {
             self.conversation.fired = self.conversation.fired.min(fill.level(&self.rearm_levels()));
         }
-        if self.conversation.fired < Level::Ask && matches!(self.conversation.ask, Ask::Due { .. } | Ask::Put { .. }) {
+        if self.conversation.fired < Level::Ask
+            && matches!(self.conversation.ask, Ask::Due { .. } | Ask::Put { .. })
+        {
             self.conversation.ask = Ask::Silent;
         }
     }
 
-    /// `Context is at 82 % of 200000 tokens`, or the transcript's size where that reached the level or no window is known.
+    /// `Context is at 82 % of 200000 tokens`, or the transcript's size where that reached the level or no
+    /// window is known.
     pub(super) fn fill_words(&self) -> String {
         match self.conversation.fill {
             fill if fill.window == 0 || self.policy.rules > 0 && fill.is_by_size(&self.levels()) => {
@@ -73,9 +85,13 @@ impl Supervisor {
         if level >= Level::Ask && self.began_at(level) {
             let word = level.word();
             let text = if self.is_back() {
-                format!("No hand-over: you went back to this conversation, which is at level {word}; `hopty restart` hands over.")
+                format!(
+                    "No hand-over: you went back to this conversation, which is at level {word}; `hopty restart` hands over."
+                )
             } else {
-                format!("No hand-over: this conversation began at level {word} already, and the next one would, too.")
+                format!(
+                    "No hand-over: this conversation began at level {word} already, and the next one would, too."
+                )
             };
             self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
                 d.by = Some(RestartBy::Level);
@@ -100,7 +116,10 @@ impl Supervisor {
             self.conversation.rearm_at_stop = true;
             return;
         }
-        if self.policy.rules > 0 && self.phase == Phase::Running && self.limit_stands(now, RestartBy::Level, out) {
+        if self.policy.rules > 0
+            && self.phase == Phase::Running
+            && self.limit_stands(now, RestartBy::Level, out)
+        {
             self.conversation.rearm_at_stop = true;
             return;
         }
@@ -119,7 +138,8 @@ impl Supervisor {
         }
     }
 
-    /// Whether one more step of Claude's cannot reach a level: then no call needs to wait for what the step adds.
+    /// Whether one more step of Claude's cannot reach a level: then no call needs to wait for what the step
+    /// adds.
     pub(super) fn is_far_from_levels(&self) -> bool {
         let (tokens, bytes) = (
             self.conversation.fill.tokens.saturating_add(self.conversation.fill.window / 4),
@@ -127,10 +147,14 @@ impl Supervisor {
         );
         let after = Fill { tokens, bytes, ..self.conversation.fill };
         let measured = self.conversation.fill.tokens > 0 && self.conversation.fill.window > 0;
-        self.policy.rules > 0 && self.phase == Phase::Running && measured && after.level(&self.levels()) == Level::Ok
+        self.policy.rules > 0
+            && self.phase == Phase::Running
+            && measured
+            && after.level(&self.levels()) == Level::Ok
     }
 
-    /// Whether the conversation began at this level or above, so that a fresh one in its place would bring nothing.
+    /// Whether the conversation began at this level or above, so that a fresh one in its place would bring
+    /// nothing.
     pub(super) fn began_at(&self, level: Level) -> bool {
         self.policy.rules > 0 && matches!(self.conversation.began, Began::At(began) if began >= level)
     }

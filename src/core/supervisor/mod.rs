@@ -1,8 +1,9 @@
-//! The supervisor: the whole of hopty's judgement as one deterministic function, `step(now, event) -> actions`.
+//! The supervisor: the whole of hopty's judgement as one deterministic function, `step(now, event) ->
+//! actions`.
 //!
-//! It reads no clock, touches no file and owns no descriptor; whatever it must know comes as an [`Event`], whatever it
-//! wants is an [`Action`]. So every rule can be tested without a terminal, and a journal of events gives the same actions
-//! again (`hopty replay`).
+//! It reads no clock, touches no file and owns no descriptor; whatever it must know comes as an [`Event`],
+//! whatever it wants is an [`Action`]. So every rule can be tested without a terminal, and a journal of
+//! events gives the same actions again (`hopty replay`).
 //!
 //! | file | holds |
 //! |---|---|
@@ -153,10 +154,11 @@ struct SessionState {
     last_code: u8,
 }
 
-/// The state of one session. Each part owns what it must remember; what lives as long as a run or a conversation is replaced as a
-/// whole when another one begins.
+/// The state of one session. Each part owns what it must remember; what lives as long as a run or a
+/// conversation is replaced as a whole when another one begins.
 ///
-/// An `open` line of the journal carries it. There the parts without a name of their own lie flat, as in the first release.
+/// An `open` line of the journal carries it. There the parts without a name of their own lie flat, as in the
+/// first release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Supervisor {
     policy: Policy,
@@ -249,7 +251,9 @@ impl Supervisor {
             }
             Event::Started { run, pid, next } => self.started(now, *run, *pid, next.clone(), out),
             Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
-            Event::Child { run, end } if *run == self.run.number && self.run.pid.is_some() => self.child(now, *end, out),
+            Event::Child { run, end } if *run == self.run.number && self.run.pid.is_some() => {
+                self.child(now, *end, out)
+            }
             Event::Child { .. } => {}
             Event::Keys { client, class, .. } => self.keys(now, *client, *class, out),
             Event::Passed { signal } => self.passed_on(now, *signal, out),
@@ -267,7 +271,10 @@ impl Supervisor {
                 }
             }
             Event::TurnEnded { conversation } => {
-                if (!self.run.hooks_seen || self.run.cut) && self.is_current(conversation) && self.run.pid.is_some() {
+                if (!self.run.hooks_seen || self.run.cut)
+                    && self.is_current(conversation)
+                    && self.run.pid.is_some()
+                {
                     self.run.cut = false;
                     self.set_turn(now, Turn::Idle);
                     self.rearm(now, out);
@@ -281,9 +288,15 @@ impl Supervisor {
                 self.status(now, *status, conversation.as_ref(), waiting_for.as_ref(), out);
             }
             Event::Signal { file, fresh, sessions, dir_ok, dir } => {
-                self.signal(now, &SignalSeen { file, fresh: *fresh, sessions: *sessions, dir_ok: *dir_ok, dir: *dir }, out);
+                self.signal(
+                    now,
+                    &SignalSeen { file, fresh: *fresh, sessions: *sessions, dir_ok: *dir_ok, dir: *dir },
+                    out,
+                );
             }
-            Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
+            Event::Restart { id, by, now: at_once, handoff } => {
+                self.restart(now, *id, *by, *at_once, *handoff, out)
+            }
             Event::Back { id, now: at_once } => self.back(now, *id, *at_once, out),
             Event::Task { completed } => self.task(*completed, out),
             Event::Ask { answer } => self.ask_answered(now, *answer, out),

@@ -1,8 +1,9 @@
 //! The permission mode of the next run: never a wider one than the person gave.
 //!
-//! What hooks and transcripts say of the mode is not believed: a program below Claude can call a hook, and Claude itself
-//! reports `acceptEdits` after one approved command. A mode is read from the footer of Claude's screen. A wider one than
-//! before counts only if a person at a terminal had just pressed Shift+Tab; a narrower one always counts.
+//! What hooks and transcripts say of the mode is not believed: a program below Claude can call a hook, and
+//! Claude itself reports `acceptEdits` after one approved command. A mode is read from the footer of Claude's
+//! screen. A wider one than before counts only if a person at a terminal had just pressed Shift+Tab; a
+//! narrower one always counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,8 @@ const KEY_MS: u64 = 3000;
 /// What is known of the permission mode, over all runs of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PermissionModes {
-    /// What was shown before the first prompt and the first Shift+Tab: what the person's arguments and settings give.
+    /// What was shown before the first prompt and the first Shift+Tab: what the person's arguments and
+    /// settings give.
     first: Option<PermissionMode>,
     /// The widest that the person has given.
     given: Option<PermissionMode>,
@@ -67,7 +69,8 @@ impl Supervisor {
         }
     }
 
-    /// The permission mode that the next run is to go on in; `None` where the person's own arguments and settings say it.
+    /// The permission mode that the next run is to go on in; `None` where the person's own arguments and
+    /// settings say it.
     #[must_use]
     pub fn permission_mode(&self) -> Option<PermissionMode> {
         let given = self.modes.given.filter(|_| self.modes.changed)?;
@@ -80,7 +83,10 @@ impl Supervisor {
     #[must_use]
     pub fn watches_mode(&self, now: Stamp) -> bool {
         self.modes.was_pressed(now)
-            || self.modes.first.is_none() && self.modes.key.is_none() && !self.conversation.spoken && self.run.number == 1
+            || self.modes.first.is_none()
+                && self.modes.key.is_none()
+                && !self.conversation.spoken
+                && self.run.number == 1
     }
 }
 
@@ -108,10 +114,14 @@ mod tests {
         for does in history {
             match does {
                 Shows(mode) => {
-                    s.feed(Event::Screen { facts: ScreenFacts { mode: Some(*mode), ..ScreenFacts::default() } });
+                    s.feed(Event::Screen {
+                        facts: ScreenFacts { mode: Some(*mode), ..ScreenFacts::default() },
+                    });
                 }
                 ShowsNone => {
-                    s.feed(Event::Screen { facts: ScreenFacts { prompt: PromptBox::Empty, ..ScreenFacts::default() } });
+                    s.feed(Event::Screen {
+                        facts: ScreenFacts { prompt: PromptBox::Empty, ..ScreenFacts::default() },
+                    });
                 }
                 Prompts => drop(s.prompt(PromptOf::Person)),
                 Presses => drop(s.feed(Event::Keys { client: 1, class: KeyClass::Mode, bytes: 3 })),
@@ -141,7 +151,10 @@ mod tests {
             (&[Shows(Default), Shows(AcceptEdits), Presses, Shows(AcceptEdits)], Some(Default)),
             (&[Shows(Default), Presses, Presses, Shows(AcceptEdits), Shows(Plan)], Some(Plan)),
             // What the person narrowed stays narrow.
-            (&[Shows(BypassPermissions), Presses, Shows(Default), Waits, Shows(BypassPermissions)], Some(Default)),
+            (
+                &[Shows(BypassPermissions), Presses, Shows(Default), Waits, Shows(BypassPermissions)],
+                Some(Default),
+            ),
             (&[Shows(BypassPermissions), Presses, Shows(Default), Waits, Shows(AcceptEdits)], Some(Default)),
             (&[Shows(BypassPermissions), Presses, Shows(Default), Presses, Shows(BypassPermissions)], None),
             // The arguments say whether the person's own are as wide.

@@ -44,7 +44,8 @@ pub struct NextHandover {
 }
 
 impl Supervisor {
-    /// When the next hand-over comes; `None` for a program that is handed over by nobody, and when the session is over.
+    /// When the next hand-over comes; `None` for a program that is handed over by nobody, and when the
+    /// session is over.
     #[must_use]
     pub fn next_handover(&self, now: Stamp) -> Option<NextHandover> {
         let next = |when, why: String, at| Some(NextHandover { when, why, at });
@@ -52,15 +53,20 @@ impl Supervisor {
             return None;
         }
         match &self.phase {
-            Phase::Closed { .. } | Phase::Stopping { why: StopFor::Stop | StopFor::Shutdown | StopFor::Limit, .. } => None,
-            Phase::Cooling { held, .. } if !held.is_empty() => {
-                next(HandoverWhen::Off, format!("what runs code has changed ({}); `hopty restart` goes on", held.join(", ")), None)
-            }
+            Phase::Closed { .. }
+            | Phase::Stopping { why: StopFor::Stop | StopFor::Shutdown | StopFor::Limit, .. } => None,
+            Phase::Cooling { held, .. } if !held.is_empty() => next(
+                HandoverWhen::Off,
+                format!("what runs code has changed ({}); `hopty restart` goes on", held.join(", ")),
+                None,
+            ),
             Phase::Waiting { request } => Some(self.next_of(now, request)),
             Phase::Saving { .. } | Phase::Stopping { .. } | Phase::Delivering { .. } => {
                 next(HandoverWhen::Now, self.fill_and_level(), None)
             }
-            Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Running => Some(self.next_by_level(now)),
+            Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Running => {
+                Some(self.next_by_level(now))
+            }
         }
     }
 
@@ -92,7 +98,11 @@ impl Supervisor {
                 return NextHandover { when: HandoverWhen::Asked, why: self.fill_and_level(), at: until };
             }
             Ask::Snoozed { until } => {
-                return NextHandover { when: HandoverWhen::Snoozed, why: "you said not yet".to_owned(), at: Some(until) };
+                return NextHandover {
+                    when: HandoverWhen::Snoozed,
+                    why: "you said not yet".to_owned(),
+                    at: Some(until),
+                };
             }
             Ask::Dismissed => return off("you do not want one in this conversation"),
             Ask::Silent => {}
@@ -119,7 +129,8 @@ impl Supervisor {
 
     /// `context 84 %, level handoff 80 %`.
     fn fill_and_level(&self) -> String {
-        let level = if self.policy.config.restart.mode == RestartMode::Ask { Level::Ask } else { Level::Handoff };
+        let level =
+            if self.policy.config.restart.mode == RestartMode::Ask { Level::Ask } else { Level::Handoff };
         let level = if self.level() == Level::Hard { Level::Hard } else { level };
         let fill = match self.conversation.fill.window {
             0 => format!("transcript {} KiB", self.conversation.fill.bytes / 1024),
@@ -137,7 +148,11 @@ impl Supervisor {
             Level::Handoff => levels.handoff,
             Level::Hard => levels.hard,
         };
-        let parts = [percent.map(|p| format!("{p} %")), tokens.map(|t| format!("{t} tokens")), kb.map(|kb| format!("{kb} KiB"))];
+        let parts = [
+            percent.map(|p| format!("{p} %")),
+            tokens.map(|t| format!("{t} tokens")),
+            kb.map(|kb| format!("{kb} KiB")),
+        ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "never".to_owned() } else { parts.join(" or ") }
     }

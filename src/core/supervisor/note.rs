@@ -1,8 +1,10 @@
-//! Claude's own words for the handoff: asked for once, where there is room and time, and never waited for long.
+//! Claude's own words for the handoff: asked for once, where there is room and time, and never waited for
+//! long.
 //!
-//! In a tool loop it is asked as soon as a level is reached, while the loop goes on: the answer is the text of a later message.
-//! Otherwise the question rides on the answer of the hook at which Claude could have been stopped. What it answers ends its next turn,
-//! so the end of that turn is the safe point; when it uses tools instead, a tool boundary is, as soon as the time is over.
+//! In a tool loop it is asked as soon as a level is reached, while the loop goes on: the answer is the text
+//! of a later message. Otherwise the question rides on the answer of the hook at which Claude could have been
+//! stopped. What it answers ends its next turn, so the end of that turn is the safe point; when it uses tools
+//! instead, a tool boundary is, as soon as the time is over.
 
 use super::action::{Action, HookAnswer, HookInstruction, RestartBy};
 use super::phase::{Phase, RestartRequest};
@@ -15,8 +17,8 @@ use crate::core::time::Stamp;
 const NOTE_MS: u64 = 90_000;
 
 impl Supervisor {
-    /// Whether Claude is to be asked before it is stopped: not twice, not for somebody who does not want to wait, and not
-    /// over the hard level, where the answer might not fit any more.
+    /// Whether Claude is to be asked before it is stopped: not twice, not for somebody who does not want to
+    /// wait, and not over the hard level, where the answer might not fit any more.
     pub(super) fn may_ask_for_note(&self, request: &RestartRequest) -> bool {
         let c = &self.policy.config.handoff;
         c.summary == SummaryMode::Auto

@@ -1,10 +1,11 @@
 //! Somebody is there: what they read is not wiped, and their next prompt begins the fresh conversation.
 //!
-//! A hand-over by a context level that comes due at the end of a turn waits while a terminal is attached in which a key was pressed
-//! within `restart.wait_for_person`. The next prompt of a person is then stopped before Claude sends it (UserPromptSubmit,
-//! `continue: false`: no request, the prompt stands in the transcript; measured on 2.1.331), the handoff is saved, and the prompt
-//! is the first one of the fresh conversation. A prompt that cannot be given again exactly runs where it was typed. When nobody is
-//! there any more, the hand-over happens as it does without anybody.
+//! A hand-over by a context level that comes due at the end of a turn waits while a terminal is attached in
+//! which a key was pressed within `restart.wait_for_person`. The next prompt of a person is then stopped
+//! before Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt stands in the
+//! transcript; measured on 2.1.331), the handoff is saved, and the prompt is the first one of the fresh
+//! conversation. A prompt that cannot be given again exactly runs where it was typed. When nobody is there
+//! any more, the hand-over happens as it does without anybody.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,8 @@ impl Supervisor {
 
     /// Whether the hand-over at the end of a turn is left to the next prompt. Only hooks can stop a prompt.
     pub(super) fn waits_for_prompt(&self, now: Stamp, request: &RestartRequest) -> bool {
-        let by_level = request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
+        let by_level =
+            request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
         let can = self.policy.rules >= RULES && self.policy.notes && self.run.hooks_seen && request.handoff;
         by_level && can && self.person_leaves_at().is_some_and(|at| now < at)
     }
@@ -115,12 +117,16 @@ impl Supervisor {
         self.run.queued > 0 && self.run.queued_way.is_some()
     }
 
-    /// The queue changed. At its end a turn begins with the first of it, and no hook tells (measured on 2.1.331: it was called
-    /// when the prompt was queued).
+    /// The queue changed. At its end a turn begins with the first of it, and no hook tells (measured on
+    /// 2.1.331: it was called when the prompt was queued).
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
         let fewer = prompts < self.run.queued;
         (self.run.queued, self.run.queued_way) = (prompts, first);
-        if self.policy.rules >= RULES && fewer && self.run.turn == Turn::Idle && matches!(self.phase, Phase::Waiting { .. }) {
+        if self.policy.rules >= RULES
+            && fewer
+            && self.run.turn == Turn::Idle
+            && matches!(self.phase, Phase::Waiting { .. })
+        {
             self.set_turn(now, Turn::Busy);
             self.prompt_runs_here(Some(PromptOf::Person));
         }
@@ -129,10 +135,11 @@ impl Supervisor {
     /// How this prompt goes to a fresh conversation, when it does.
     pub(super) fn takes_prompt(&self, now: Stamp, hook: &Hook) -> Option<Way> {
         let Phase::Waiting { request } = &self.phase else { return None };
-        let waits = request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
+        let waits =
+            request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
         // It is called for a prompt that is queued, too.
-        let works =
-            self.run.turn == Turn::Busy || self.run.status == Some(AgentStatus::Busy) && now >= self.run.status_since.after(WORKS_MS);
+        let works = self.run.turn == Turn::Busy
+            || self.run.status == Some(AgentStatus::Busy) && now >= self.run.status_since.after(WORKS_MS);
         hook.carries.filter(|_| waits && !works && !self.stands_still() && !self.over_limit(now))
     }
 
@@ -161,7 +168,9 @@ impl Supervisor {
     /// What the hook of a prompt is answered with that is not for this conversation any more.
     pub(super) fn leave_the_prompt(&self) -> HookAnswer {
         let fill = match self.conversation.fill {
-            fill if fill.window == 0 || fill.is_by_size(&self.levels()) => format!("transcript of {} KiB", fill.bytes / 1024),
+            fill if fill.window == 0 || fill.is_by_size(&self.levels()) => {
+                format!("transcript of {} KiB", fill.bytes / 1024)
+            }
             fill => format!("context {} % full", fill.percent()),
         };
         HookAnswer::StopTurn { reason: format!("hopty: {fill}; your prompt goes to a fresh conversation.") }
@@ -172,7 +181,8 @@ impl Supervisor {
         matches!(&self.phase, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
     }
 
-    /// What hopty took and does not bring to a fresh conversation is the person's again: as a draft where they pressed Ctrl+C.
+    /// What hopty took and does not bring to a fresh conversation is the person's again: as a draft where
+    /// they pressed Ctrl+C.
     pub(super) fn return_prompt(&self, interrupted: bool, out: &mut Vec<Action>) {
         out.push(Action::ReturnPrompt { submit: !interrupted });
     }
@@ -182,7 +192,8 @@ impl Supervisor {
         self.session.interrupt.is_some_and(|(_, seq)| seq == self.lines.event)
     }
 
-    /// A prompt runs in the conversation that is to be handed over: its end is waited for, and Claude may be asked again.
+    /// A prompt runs in the conversation that is to be handed over: its end is waited for, and Claude may be
+    /// asked again.
     pub(super) fn prompt_runs_here(&mut self, of: Option<PromptOf>) {
         if let Phase::Waiting { request } = &mut self.phase
             && self.policy.rules >= RULES
@@ -194,8 +205,8 @@ impl Supervisor {
         }
     }
 
-    /// `hopty handoff snooze` where nobody is asked: no context level hands over for a while. Only where Claude would compact its
-    /// context in a tool loop a hand-over comes first all the same.
+    /// `hopty handoff snooze` where nobody is asked: no context level hands over for a while. Only where
+    /// Claude would compact its context in a tool loop a hand-over comes first all the same.
     pub(super) fn snooze(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.policy.rules < RULES {
             return;
@@ -203,17 +214,21 @@ impl Supervisor {
         let snooze = self.policy.config.restart.snooze;
         self.conversation.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
         let text = format!("No context level hands over for {}: a person said not yet.", snooze.words());
-        if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit) {
+        if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
+        {
             self.rearm_later();
             self.cancel_request(now, &format!("a person said not yet (for {})", snooze.words()), out);
         } else {
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| d.by = Some(RestartBy::Level));
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
+                d.by = Some(RestartBy::Level)
+            });
         }
         self.keep_ask(now, out);
     }
 
     /// Whether a person has said that no level is to hand over yet.
     pub(super) fn is_snoozed(&self) -> bool {
-        self.policy.config.restart.mode != RestartMode::Ask && matches!(self.conversation.ask, Ask::Snoozed { .. })
+        self.policy.config.restart.mode != RestartMode::Ask
+            && matches!(self.conversation.ask, Ask::Snoozed { .. })
     }
 }

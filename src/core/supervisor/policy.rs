@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::config::Config;
 
-/// The number of today's rules ([`Policy::rules`]). From 1 on no level hands over a conversation that began above it, and the
-/// restart limit leaves Claude running, a level by size is told by size, and a question is put that nothing but an answer ends. From
-/// 2 on a hand-over by level waits for the prompt of somebody who is there, Claude is asked for its own words in a tool loop as soon as
-/// the level is reached, and a hand-over that is broken off names the old conversation.
+/// The number of today's rules ([`Policy::rules`]). From 1 on no level hands over a conversation that began
+/// above it, and the restart limit leaves Claude running, a level by size is told by size, and a question is
+/// put that nothing but an answer ends. From 2 on a hand-over by level waits for the prompt of somebody who
+/// is there, Claude is asked for its own words in a tool loop as soon as the level is reached, and a
+/// hand-over that is broken off names the old conversation.
 pub const RULES: u32 = 2;
 
 /// Which program runs.
@@ -27,7 +28,8 @@ pub struct Policy {
     pub agent: Agent,
     /// hopty's hooks were given to Claude.
     pub hooks: bool,
-    /// A text in the answer of Stop and PostToolBatch reaches the model, so that Claude can be asked for its own words.
+    /// A text in the answer of Stop and PostToolBatch reaches the model, so that Claude can be asked for its
+    /// own words.
     #[serde(default)]
     pub notes: bool,
     /// A prompt is submitted only while Claude is idle.

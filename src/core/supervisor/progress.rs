@@ -1,6 +1,6 @@
-//! Hand-overs that bring nothing: two handoffs in a row with the same next step, and no file written and nothing
-//! changed for git between them. Then no context level asks for another one, until a person prompts; what a person or a signal
-//! asks for happens all the same.
+//! Hand-overs that bring nothing: two handoffs in a row with the same next step, and no file written and
+//! nothing changed for git between them. Then no context level asks for another one, until a person prompts;
+//! what a person or a signal asks for happens all the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,8 @@ impl Supervisor {
     /// Whether the handoff that was just saved says no more than the one before.
     pub(super) fn brings_nothing(&mut self, mark: Option<Mark>) -> bool {
         let before = std::mem::replace(&mut self.progress.last, mark);
-        let asked = matches!(&self.phase, Phase::Saving { request, .. } if request.explicit || request.person);
+        let asked =
+            matches!(&self.phase, Phase::Saving { request, .. } if request.explicit || request.person);
         let same = matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before));
         same && !asked
     }

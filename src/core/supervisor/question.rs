@@ -1,9 +1,9 @@
 //! Mode `ask`: a person is asked before there is a hand-over.
 //!
-//! Over level `ask` Claude is told, with the next prompt that a person types, to put the question; the answer is read from
-//! the hook that follows. The question stands in the way of a turn until it is answered or `restart.ask_timeout` hands over by
-//! itself; where nobody's answer is to do nothing (`restart.ask_default`), it stands. Where no hook can carry it, a notice is all
-//! there is.
+//! Over level `ask` Claude is told, with the next prompt that a person types, to put the question; the answer
+//! is read from the hook that follows. The question stands in the way of a turn until it is answered or
+//! `restart.ask_timeout` hands over by itself; where nobody's answer is to do nothing
+//! (`restart.ask_default`), it stands. Where no hook can carry it, a notice is all there is.
 
 use serde::{Deserialize, Serialize};
 
@@ -71,11 +71,15 @@ impl Supervisor {
         out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
     }
 
-    /// The window is all but full. In the middle of a turn no question can be put before Claude compacts: what a time-out does
-    /// is done now.
+    /// The window is all but full. In the middle of a turn no question can be put before Claude compacts:
+    /// what a time-out does is done now.
     pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let unasked = matches!(self.conversation.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
-        if unasked && self.run.turn == Turn::Busy && self.policy.config.restart.ask_default == AskDefault::Handoff {
+        let unasked =
+            matches!(self.conversation.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
+        if unasked
+            && self.run.turn == Turn::Busy
+            && self.policy.config.restart.ask_default == AskDefault::Handoff
+        {
             self.conversation.ask = Ask::Silent;
             self.level_request(now, Level::Hard, out);
         } else {
@@ -93,10 +97,14 @@ impl Supervisor {
         if !self.policy.notes || self.phase != Phase::Running {
             return None;
         }
-        self.conversation.ask = Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
+        self.conversation.ask =
+            Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
         self.conversation.word = None;
         Some(HookAnswer::Tell {
-            what: HookInstruction::Ask { percent: self.conversation.fill.percent(), snooze: self.policy.config.restart.snooze },
+            what: HookInstruction::Ask {
+                percent: self.conversation.fill.percent(),
+                snooze: self.policy.config.restart.snooze,
+            },
         })
     }
 
@@ -128,15 +136,29 @@ impl Supervisor {
                 "The person is not asked again in this conversation.".to_owned()
             }
         };
-        self.decide(out, DecisionKind::RestartIgnored, words, &[self.lines.event], |d| d.by = Some(RestartBy::Level));
+        self.decide(out, DecisionKind::RestartIgnored, words, &[self.lines.event], |d| {
+            d.by = Some(RestartBy::Level)
+        });
         self.keep_ask(now, out);
     }
 
     fn wanted_by_person(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.phase == Phase::Running {
             let request = self.new_request(now, RestartBy::Level);
-            let request = RestartRequest { level: Some(self.level()), explicit: true, person: true, now: true, ..request };
-            self.wait(now, request, "The person was asked and wants a hand-over.".to_owned(), self.lines.event, out);
+            let request = RestartRequest {
+                level: Some(self.level()),
+                explicit: true,
+                person: true,
+                now: true,
+                ..request
+            };
+            self.wait(
+                now,
+                request,
+                "The person was asked and wants a hand-over.".to_owned(),
+                self.lines.event,
+                out,
+            );
         }
     }
 
@@ -144,7 +166,9 @@ impl Supervisor {
     pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
         self.conversation.ask = match answer {
             AskAnswer::Yes => return,
-            AskAnswer::Snooze => Ask::Snoozed { until: now.after(left.min(self.policy.config.restart.snooze.ms())) },
+            AskAnswer::Snooze => {
+                Ask::Snoozed { until: now.after(left.min(self.policy.config.restart.snooze.ms())) }
+            }
             AskAnswer::Dismiss => Ask::Dismissed,
         };
     }
@@ -169,7 +193,8 @@ impl Supervisor {
                 let put = matches!(self.conversation.ask, Ask::Put { .. });
                 self.conversation.ask = Ask::Silent;
                 self.level_request(now, self.level(), out);
-                // The question itself stands in the way of every other safe point; nothing else is under way behind it.
+                // The question itself stands in the way of every other safe point; nothing else is under way
+                // behind it.
                 let stands = put && self.run.asking.as_deref() == Some("question");
                 if let Phase::Waiting { request } = &mut self.phase {
                     request.forced |= stands;
@@ -180,7 +205,9 @@ impl Supervisor {
                 self.conversation.ask = Ask::Silent;
                 if !snoozed && self.level() >= Level::Ask {
                     self.ask_is_due(now, out);
-                } else if self.policy.config.restart.mode == RestartMode::Auto && self.level() >= Level::Handoff {
+                } else if self.policy.config.restart.mode == RestartMode::Auto
+                    && self.level() >= Level::Handoff
+                {
                     self.level_request(now, self.level(), out);
                 }
             }

@@ -9,7 +9,10 @@ impl Event {
     /// The request that waits for a [`Reply`].
     pub(super) fn request(&self) -> Option<u64> {
         match self {
-            Event::Restart { id, .. } | Event::Back { id, .. } | Event::Stop { id, .. } | Event::Submit { id, .. } => Some(*id),
+            Event::Restart { id, .. }
+            | Event::Back { id, .. }
+            | Event::Stop { id, .. }
+            | Event::Submit { id, .. } => Some(*id),
             _ => None,
         }
     }

@@ -34,7 +34,9 @@ impl Supervisor {
                 Some(format!("its directory means {sessions} sessions"))
             }
             _ => match &self.phase {
-                Phase::Running | Phase::Waiting { .. } if self.policy.rules > 0 && self.over_limit(now) => Some(self.limit_reason()),
+                Phase::Running | Phase::Waiting { .. } if self.policy.rules > 0 && self.over_limit(now) => {
+                    Some(self.limit_reason())
+                }
                 Phase::Running | Phase::Waiting { .. } => None,
                 Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
                     Some("a hand-over is under way".to_owned())
@@ -44,14 +46,16 @@ impl Supervisor {
         };
         if let Some(reason) = ignored {
             let sentence = format!("A restart signal was left alone: {reason}.");
-            self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.lines.event], |d| d.by = Some(RestartBy::Signal));
+            self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.lines.event], |d| {
+                d.by = Some(RestartBy::Signal)
+            });
             return;
         }
         // It means this session: it hands over, but where it is.
         let elsewhere = match (file, seen.dir.and_then(NamedDir::refusal)) {
-            (RestartFile::Named { dir: Some(dir), .. }, Some(why)) => {
-                Some(format!("A restart signal asks for directory {dir}; the session stays in its own: {why}."))
-            }
+            (RestartFile::Named { dir: Some(dir), .. }, Some(why)) => Some(format!(
+                "A restart signal asks for directory {dir}; the session stays in its own: {why}."
+            )),
             _ => None,
         };
         let dir = match file {
@@ -73,7 +77,9 @@ impl Supervisor {
         }
         let sentence = match file {
             RestartFile::Requested { checkpoint } => {
-                format!("An orchestrator's signal asks for a handoff (checkpoint {checkpoint}); a hand-over was requested.")
+                format!(
+                    "An orchestrator's signal asks for a handoff (checkpoint {checkpoint}); a hand-over was requested."
+                )
             }
             _ => "A restart signal names this conversation; a hand-over was requested.".to_owned(),
         };
@@ -83,7 +89,15 @@ impl Supervisor {
         self.try_safe_point(now, out);
     }
 
-    pub(super) fn restart(&mut self, now: Stamp, id: u64, by: Asker, at_once: bool, handoff: bool, out: &mut Vec<Action>) {
+    pub(super) fn restart(
+        &mut self,
+        now: Stamp,
+        id: u64,
+        by: Asker,
+        at_once: bool,
+        handoff: bool,
+        out: &mut Vec<Action>,
+    ) {
         let handoff = handoff && self.policy.agent == Agent::Claude;
         if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
             && !held.is_empty()
@@ -126,7 +140,8 @@ impl Supervisor {
             explicit: true,
             person,
             now: at_once,
-            // For Claude's own command it means the next tool boundary: its turn cannot end while the command waits.
+            // For Claude's own command it means the next tool boundary: its turn cannot end while the command
+            // waits.
             forced: at_once && person,
             handoff,
             dir: self.run.held_dir.take_if(|_| person),
@@ -155,7 +170,14 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn wait(&mut self, now: Stamp, request: RestartRequest, sentence: String, because: u64, out: &mut Vec<Action>) {
+    pub(super) fn wait(
+        &mut self,
+        now: Stamp,
+        request: RestartRequest,
+        sentence: String,
+        because: u64,
+        out: &mut Vec<Action>,
+    ) {
         let (by, level) = (request.by, request.level);
         self.decide(out, DecisionKind::RestartRequested, sentence, &[because], |d| {
             d.by = Some(by);
@@ -183,8 +205,8 @@ impl Supervisor {
         }
     }
 
-    /// Says that the restart that waits or is being saved does not happen, and gives back in which words; `None` when
-    /// there is none.
+    /// Says that the restart that waits or is being saved does not happen, and gives back in which words;
+    /// `None` when there is none.
     pub(super) fn drop_request(&self, why: &str, out: &mut Vec<Action>) -> Option<String> {
         let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return None };
         let (by, level) = (request.by, request.level);

@@ -75,8 +75,8 @@ pub(super) struct RunState {
 }
 
 impl RunState {
-    /// The run after this one. The times mean nothing until what they are about is known again; they are kept because the states in
-    /// journals are compared.
+    /// The run after this one. The times mean nothing until what they are about is known again; they are kept
+    /// because the states in journals are compared.
     fn next(&self) -> Self {
         RunState {
             number: self.number + 1,
@@ -103,8 +103,18 @@ impl Supervisor {
         }
         self.session.next = Some(next);
         self.handoffs.active.clone_from(&handoff);
-        self.decide(out, DecisionKind::SessionStarted, "The session began.".to_owned(), &[self.lines.event], |_| {});
-        self.spawn(now, Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false, carries: None }, out);
+        self.decide(
+            out,
+            DecisionKind::SessionStarted,
+            "The session began.".to_owned(),
+            &[self.lines.event],
+            |_| {},
+        );
+        self.spawn(
+            now,
+            Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false, carries: None },
+            out,
+        );
     }
 
     pub(super) fn spawn(&mut self, now: Stamp, plan: Plan, out: &mut Vec<Action>) {
@@ -130,7 +140,14 @@ impl Supervisor {
         self.enter(now, Phase::Spawning { plan });
     }
 
-    pub(super) fn started(&mut self, now: Stamp, run: u32, pid: i32, next: Option<ConversationId>, out: &mut Vec<Action>) {
+    pub(super) fn started(
+        &mut self,
+        now: Stamp,
+        run: u32,
+        pid: i32,
+        next: Option<ConversationId>,
+        out: &mut Vec<Action>,
+    ) {
         let Phase::Spawning { plan } = self.phase.clone() else { return };
         if run != self.run.number {
             return;
@@ -146,7 +163,9 @@ impl Supervisor {
             (None, _) => format!("Run {run} was started."),
         };
         let conversation = self.conversation.id.clone();
-        self.decide(out, DecisionKind::RunSpawned, sentence, &[self.lines.event], |d| d.conversation = conversation);
+        self.decide(out, DecisionKind::RunSpawned, sentence, &[self.lines.event], |d| {
+            d.conversation = conversation
+        });
         if let Some((why, kill)) = self.session.end_wanted.take() {
             self.enter(now, Phase::Running);
             self.end_for(now, why, kill, out);
@@ -186,17 +205,25 @@ impl Supervisor {
         }
         let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
         let (cause, text) = match meaning(ExitRow::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
-            _ if self.session.end_wanted.is_some() => (EndCause::Stopped, "The session was stopped before the program had started."),
-            ExitMeaning::UserInterrupt => (EndCause::UserInterrupt, "Ctrl+C was pressed before the program had started."),
-            _ if code == 126 => (EndCause::CouldNotStart, "The program could not be started: it is not executable."),
-            _ if code == 127 => (EndCause::CouldNotStart, "The program could not be started: it was not found."),
+            _ if self.session.end_wanted.is_some() => {
+                (EndCause::Stopped, "The session was stopped before the program had started.")
+            }
+            ExitMeaning::UserInterrupt => {
+                (EndCause::UserInterrupt, "Ctrl+C was pressed before the program had started.")
+            }
+            _ if code == 126 => {
+                (EndCause::CouldNotStart, "The program could not be started: it is not executable.")
+            }
+            _ if code == 127 => {
+                (EndCause::CouldNotStart, "The program could not be started: it was not found.")
+            }
             _ => (EndCause::CouldNotStart, "The program could not be started."),
         };
         self.close(now, cause, code, text.to_owned(), &[self.lines.event], out);
     }
 
-    /// What runs code changed between the last look and this start: nothing runs until a person agrees. The session, its handoff and
-    /// what was typed wait.
+    /// What runs code changed between the last look and this start: nothing runs until a person agrees. The
+    /// session, its handoff and what was typed wait.
     pub(super) fn start_held(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
         let Phase::Spawning { plan } = self.phase.clone() else { return };
         if changed.is_empty() {
@@ -206,7 +233,10 @@ impl Supervisor {
         let interrupted = self.interrupted_here();
         self.run.number -= 1;
         self.budget.take_back();
-        self.enter(now, Phase::Cooling { until: now, plan, code: self.session.last_code, held: changed.to_vec() });
+        self.enter(
+            now,
+            Phase::Cooling { until: now, plan, code: self.session.last_code, held: changed.to_vec() },
+        );
         if let Some((why, kill)) = self.session.end_wanted.take() {
             self.end_for(now, why, kill, out);
             return;
@@ -265,15 +295,17 @@ impl Supervisor {
         self.cancel_request(now, "the person pressed Ctrl+C", out);
     }
 
-    /// A client's signal went on to the child's group. One that is meant to end a program ends the session where there
-    /// is no program to get it, or where hopty is replacing it.
+    /// A client's signal went on to the child's group. One that is meant to end a program ends the session
+    /// where there is no program to get it, or where hopty is replacing it.
     pub(super) fn passed_on(&mut self, now: Stamp, signal: Signal, out: &mut Vec<Action>) {
         self.run.passed = Some((now, signal));
         if !ends_programs(signal) {
             return;
         }
         match &self.phase {
-            Phase::Stopping { why: StopFor::Restart { .. }, .. } => self.end_for(now, StopFor::Stop, false, out),
+            Phase::Stopping { why: StopFor::Restart { .. }, .. } => {
+                self.end_for(now, StopFor::Stop, false, out)
+            }
             Phase::Cooling { .. } => {
                 let text = format!("{} came before the next run.", signal.name());
                 self.close(now, EndCause::Stopped, self.session.last_code, text, &[self.lines.event], out);

@@ -1,4 +1,5 @@
-//! The safe point of a hand-over: the moment at which nothing is lost, and what is worth waiting for until then.
+//! The safe point of a hand-over: the moment at which nothing is lost, and what is worth waiting for until
+//! then.
 
 use super::action::Action;
 use super::event::AgentStatus;
@@ -8,11 +9,14 @@ use super::{Agent, HeldHook, Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
-/// How long the sessions file must say idle before it outweighs hooks that say busy (an interrupt fires no Stop), in ms.
+/// How long the sessions file must say idle before it outweighs hooks that say busy (an interrupt fires no
+/// Stop), in ms.
 const IDLE_STABLE_MS: u64 = 1000;
-/// The same where the file has said nothing since the turn began, in ms: it lags behind hooks, but never that long.
+/// The same where the file has said nothing since the turn began, in ms: it lags behind hooks, but never that
+/// long.
 const IDLE_STALE_MS: u64 = 5000;
-/// After a key how long a person is taken to be writing, in ms: the screen does not show it yet, or Enter was the key.
+/// After a key how long a person is taken to be writing, in ms: the screen does not show it yet, or Enter was
+/// the key.
 const TYPING_MS: u64 = 1000;
 /// How long before Claude would give up on a held hook it is let go, in ms.
 const HOLD_MARGIN_MS: u64 = 2000;
@@ -92,15 +96,16 @@ impl Supervisor {
         works && !request.forced && now < request.work_until
     }
 
-    /// What Claude is doing is not to be cut in two, and there is time to let it finish: the next boundary, or
-    /// the end of the turn, comes with it done. Nobody waits who is over the hard level or wants it now.
+    /// What Claude is doing is not to be cut in two, and there is time to let it finish: the next boundary,
+    /// or the end of the turn, comes with it done. Nobody waits who is over the hard level or wants it now.
     fn completes_first(&self, now: Stamp, request: &RestartRequest, held: &HeldHook) -> bool {
         let last = request.turn_until.after(self.policy.config.restart.work_wait.ms());
         held.cut != Cut::Free && !request.now && !request.forced && now < last
     }
 
     fn person_writes(&self, now: Stamp) -> bool {
-        self.run.screen.prompt == PromptBox::Draft || self.run.typed.is_some_and(|at| now < at.after(TYPING_MS))
+        self.run.screen.prompt == PromptBox::Draft
+            || self.run.typed.is_some_and(|at| now < at.after(TYPING_MS))
     }
 
     /// A draft is in the box, and there is time for it; the time begins with the first one that was met.
@@ -125,7 +130,9 @@ impl Supervisor {
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time for that is over too.
-            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => now >= request.work_until && now >= self.busy_is_stale(),
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
+                now >= request.work_until && now >= self.busy_is_stale()
+            }
             (Some(AgentStatus::Other) | None, Turn::Idle) => true,
             _ => false,
         }
@@ -141,7 +148,8 @@ impl Supervisor {
 
     /// When a file that says idle is believed against hooks that say busy, while it does.
     pub(super) fn idle_settles(&self) -> Option<Stamp> {
-        let differ = self.run.turn == Turn::Busy && matches!(self.run.status, Some(AgentStatus::Idle | AgentStatus::Shell));
+        let differ = self.run.turn == Turn::Busy
+            && matches!(self.run.status, Some(AgentStatus::Idle | AgentStatus::Shell));
         (differ && self.run.pid.is_some()).then(|| self.idle_outweighs_hooks())
     }
 

@@ -11,7 +11,8 @@ use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// After the held hook was answered, how long Claude may take to become idle before SIGTERM, in ms (measured: 110 to 170).
+/// After the held hook was answered, how long Claude may take to become idle before SIGTERM, in ms (measured:
+/// 110 to 170).
 const SETTLE_MS: u64 = 500;
 /// How long the comparison of the settings files may take, in ms.
 const SETTINGS_MS: u64 = 5000;
@@ -43,16 +44,32 @@ pub(super) struct Handoffs {
 }
 
 impl Supervisor {
-    pub(super) fn begin_saving(&mut self, now: Stamp, request: RestartRequest, point: SafePoint, out: &mut Vec<Action>) {
+    pub(super) fn begin_saving(
+        &mut self,
+        now: Stamp,
+        request: RestartRequest,
+        point: SafePoint,
+        out: &mut Vec<Action>,
+    ) {
         let words = match point {
             _ if self.policy.agent == Agent::Plain => "The program can be stopped at any time",
             SafePoint::Stop { .. } => "The turn is over: a safe point",
-            SafePoint::Batch { .. } => "The tools have run and the next request has not been sent: a safe point",
-            SafePoint::Prompt { .. } => "A prompt was submitted and is not sent: it goes to the fresh conversation",
+            SafePoint::Batch { .. } => {
+                "The tools have run and the next request has not been sent: a safe point"
+            }
+            SafePoint::Prompt { .. } => {
+                "A prompt was submitted and is not sent: it goes to the fresh conversation"
+            }
             SafePoint::Idle => "Claude is idle: a safe point",
             SafePoint::Now => "Claude is stopped where it is, as asked",
         };
-        self.decide(out, DecisionKind::SafePointReached, format!("{words}."), &[self.lines.event, request.seq], |_| {});
+        self.decide(
+            out,
+            DecisionKind::SafePointReached,
+            format!("{words}."),
+            &[self.lines.event, request.seq],
+            |_| {},
+        );
         self.hold_keys(out);
         let check = !request.person && self.policy.agent == Agent::Claude;
         self.enter(now, Phase::Saving { request, point, step: SaveStep::Settings });
@@ -75,7 +92,9 @@ impl Supervisor {
             self.run.held_dir.clone_from(&request.dir);
         }
         let changed = changed.join(", ");
-        let why = format!("what runs code changed since launch ({changed}); `hopty restart` hands over all the same");
+        let why = format!(
+            "what runs code changed since launch ({changed}); `hopty restart` hands over all the same"
+        );
         self.cancel_request(now, &why, out);
     }
 
@@ -120,11 +139,23 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn saved(&mut self, now: Stamp, handoff: &HandoffId, mark: Option<Mark>, out: &mut Vec<Action>) {
+    pub(super) fn saved(
+        &mut self,
+        now: Stamp,
+        handoff: &HandoffId,
+        mark: Option<Mark>,
+        out: &mut Vec<Action>,
+    ) {
         let job = std::mem::take(&mut self.handoffs.job);
-        self.decide(out, DecisionKind::HandoffSaved, format!("Handoff {handoff} is saved."), &[self.lines.event], |d| {
-            d.handoff = Some(handoff.clone());
-        });
+        self.decide(
+            out,
+            DecisionKind::HandoffSaved,
+            format!("Handoff {handoff} is saved."),
+            &[self.lines.event],
+            |d| {
+                d.handoff = Some(handoff.clone());
+            },
+        );
         self.handoffs.active = Some(handoff.clone());
         if !matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
             return;
@@ -178,7 +209,9 @@ impl Supervisor {
             return;
         }
         match step {
-            SaveStep::Settings => self.give_up_saving(now, "the settings files could not be compared in time", out),
+            SaveStep::Settings => {
+                self.give_up_saving(now, "the settings files could not be compared in time", out)
+            }
             SaveStep::Results | SaveStep::Prompt => self.write_handoff(now, out),
             SaveStep::Writing => self.give_up_saving(now, "the handoff was not saved in time", out),
         }
@@ -195,7 +228,9 @@ impl Supervisor {
         let fresh = self.policy.agent == Agent::Claude;
         let carries = match point {
             SafePoint::Prompt { way, .. } => Some(way),
-            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => self.run.queued_way.filter(|_| self.run.queued > 0),
+            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => {
+                self.run.queued_way.filter(|_| self.run.queued > 0)
+            }
             _ => None,
         };
         if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
@@ -220,8 +255,12 @@ impl Supervisor {
         // A prompt that is queued in Claude would become a request as soon as the hook is answered.
         if let (Some(hook), 0) = (point.hook(), self.run.queued) {
             let answer = match (point, &handoff) {
-                (SafePoint::Batch { .. }, Some(id)) => HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") },
-                (SafePoint::Batch { .. }, None) => HookAnswer::StopTurn { reason: "hopty starts afresh".to_owned() },
+                (SafePoint::Batch { .. }, Some(id)) => {
+                    HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") }
+                }
+                (SafePoint::Batch { .. }, None) => {
+                    HookAnswer::StopTurn { reason: "hopty starts afresh".to_owned() }
+                }
                 _ => HookAnswer::Nothing,
             };
             self.answer(hook, answer, out);

@@ -1,5 +1,6 @@
-//! Secrets that others wrote into what an event tells: names of files, errors, words of a dialog. They are taken out before the event is
-//! decided on, since decisions are shown and the journal may be given to anybody.
+//! Secrets that others wrote into what an event tells: names of files, errors, words of a dialog. They are
+//! taken out before the event is decided on, since decisions are shown and the journal may be given to
+//! anybody.
 
 use super::event::Event;
 use crate::core::handoff::redact::redact;

@@ -1,14 +1,16 @@
 //! A prompt that a person sends with `hopty send --submit`: typed as the continuation prompt is, and proven.
 //!
-//! No Enter is blind here either. Nothing is typed into a dialog or behind somebody's draft: that is refused. Unlike a
-//! delivery it may be typed while Claude works, which then queues it; and nothing is lost when it fails, so it is tried for
-//! half a minute and no longer. The text itself never comes here, only that there is one.
+//! No Enter is blind here either. Nothing is typed into a dialog or behind somebody's draft: that is refused.
+//! Unlike a delivery it may be typed while Claude works, which then queues it; and nothing is lost when it
+//! fails, so it is tried for half a minute and no longer. The text itself never comes here, only that there
+//! is one.
 //!
-//! A dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does not wait for
-//! PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters every 10 ms into a busy
-//! Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on 2.1.240, in 4 of 8 on 2.1.300, in none of 19 on
-//! 2.1.329, which takes no Enter for a second behind a dialog's first picture (measured). So the older ones get an Enter only
-//! while they are idle. A prompt is sent with one Enter, and with another one only while it still stands in the box.
+//! A dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does not wait
+//! for PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters
+//! every 10 ms into a busy Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on
+//! 2.1.240, in 4 of 8 on 2.1.300, in none of 19 on 2.1.329, which takes no Enter for a second behind a
+//! dialog's first picture (measured). So the older ones get an Enter only while they are idle. A prompt is
+//! sent with one Enter, and with another one only while it still stands in the box.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +25,8 @@ use crate::core::time::Stamp;
 
 /// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
-/// How long a draft or a dialog must stand before it is taken for one, in ms: a screen that is just being drawn, or that
-/// still shows the prompt before, is neither.
+/// How long a draft or a dialog must stand before it is taken for one, in ms: a screen that is just being
+/// drawn, or that still shows the prompt before, is neither.
 pub(super) const STANDS_MS: u64 = 300;
 /// After a key how long a person is taken to be writing, in ms. Keys are reported up to 250 ms late.
 pub(super) const TYPING_MS: u64 = 600;
@@ -59,12 +61,17 @@ impl Sending {
 }
 
 impl Supervisor {
-    /// A prompt that is sent has one deadline; it may be typed while Claude works, and Enter may be sent again until then.
+    /// A prompt that is sent has one deadline; it may be typed while Claude works, and Enter may be sent
+    /// again until then.
     fn sending_rules(&self) -> SubmissionRules {
         SubmissionRules {
             confirm_ms: None,
             enter_is_left: true,
-            during_turn: if self.policy.submit_when_idle { DuringTurn::WaitForIdle } else { DuringTurn::Queue },
+            during_turn: if self.policy.submit_when_idle {
+                DuringTurn::WaitForIdle
+            } else {
+                DuringTurn::Queue
+            },
             awaits_hook: false,
             shares_box: true,
         }
@@ -85,7 +92,8 @@ impl Supervisor {
     }
 
     fn send(&mut self, now: Stamp, id: u64, command: bool, own: Option<ResumeAfter>) {
-        self.sending = Some(Sending { id, command, own, submission: Submission::new(None), until: now.after(LIMIT_MS) });
+        self.sending =
+            Some(Sending { id, command, own, submission: Submission::new(None), until: now.after(LIMIT_MS) });
     }
 
     /// Whether hopty's own prompt is on its way.
@@ -130,7 +138,8 @@ impl Supervisor {
         match self.next_key(now, &sending.submission, &rules) {
             Some(SubmissionKey::Paste) => {
                 self.hold_keys(out);
-                let typing = sending.own.map_or(Typing::Text { id: sending.id }, |after| Typing::GoOn { after });
+                let typing =
+                    sending.own.map_or(Typing::Text { id: sending.id }, |after| Typing::GoOn { after });
                 self.paste(now, typing, &rules, out);
             }
             Some(SubmissionKey::Enter) => self.press_enter(now, &rules, out),
@@ -140,7 +149,8 @@ impl Supervisor {
 
     /// What must not be typed into.
     fn hindrance(&self) -> Option<String> {
-        if let Some(reason) = self.limit_hinders(self.sending.as_ref().is_some_and(|sending| sending.command)) {
+        if let Some(reason) = self.limit_hinders(self.sending.as_ref().is_some_and(|sending| sending.command))
+        {
             return Some(reason);
         }
         if self.run.stopped {
@@ -157,10 +167,14 @@ impl Supervisor {
         self.box_has_settled(now) && self.box_is_empty()
     }
 
-    /// Whether nobody writes and nothing that was typed is on its way. What was kept during a hand-over comes first.
+    /// Whether nobody writes and nothing that was typed is on its way. What was kept during a hand-over comes
+    /// first.
     pub(super) fn box_has_settled(&self, now: Stamp) -> bool {
         let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
-        now >= self.phase_began.at.after(STANDS_MS) && self.keys == KeyHold::Free && !self.run.screen.unread && !writes
+        now >= self.phase_began.at.after(STANDS_MS)
+            && self.keys == KeyHold::Free
+            && !self.run.screen.unread
+            && !writes
     }
 
     /// Whether a slash command has left the box: it is empty, or a panel has stood in its place for a while.
@@ -169,7 +183,8 @@ impl Supervisor {
         !self.run.screen.unread && (panel || self.run.screen.prompt == PromptBox::Empty)
     }
 
-    /// A hook has the prompt. Where a turn ran when Enter was pressed, and runs still, it waits for that turn's end.
+    /// A hook has the prompt. Where a turn ran when Enter was pressed, and runs still, it waits for that
+    /// turn's end.
     pub(super) fn submit_hooked(&mut self, turn: Turn, out: &mut Vec<Action>) {
         let step = self.sending.as_ref().map(|sending| sending.submission.step);
         if let Some(SubmissionStep::Enter { works, .. }) = step {
@@ -211,9 +226,13 @@ impl Supervisor {
         out.push(Action::Reply { id: sending.id, with: Reply::Refused { reason } });
     }
 
-    /// Keys are kept from the paste on, so that they do not mix; a hand-over that has begun keeps them for itself.
+    /// Keys are kept from the paste on, so that they do not mix; a hand-over that has begun keeps them for
+    /// itself.
     fn give_keys_back(&mut self, sending: &Sending, out: &mut Vec<Action>) {
-        if sending.is_typed() && self.keys != KeyHold::Free && matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
+        if sending.is_typed()
+            && self.keys != KeyHold::Free
+            && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
+        {
             self.release_keys(false, out);
         }
     }
@@ -241,7 +260,8 @@ impl Supervisor {
     /// The session is over.
     pub(super) fn submit_closes(&mut self, out: &mut Vec<Action>) {
         if let Some(sending) = self.sending.take() {
-            let with = if sending.is_typed() { Reply::Sent { result: SendResult::Unknown } } else { Reply::Ended };
+            let with =
+                if sending.is_typed() { Reply::Sent { result: SendResult::Unknown } } else { Reply::Ended };
             out.push(Action::Reply { id: sending.id, with });
         }
     }
@@ -253,7 +273,9 @@ impl Supervisor {
             self.settle_submit(SendResult::Unknown, out);
         } else if now >= sending.until {
             let reason = match &self.phase {
-                Phase::Running | Phase::Waiting { .. } if self.turn_forbids(self.sending_rules().during_turn) => {
+                Phase::Running | Phase::Waiting { .. }
+                    if self.turn_forbids(self.sending_rules().during_turn) =>
+                {
                     "Claude works, and this version might take an Enter for the answer to a question that it is about to ask; wait until it is idle"
                 }
                 Phase::Running | Phase::Waiting { .. } => "no empty prompt box was drawn in time",

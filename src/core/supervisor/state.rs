@@ -166,8 +166,8 @@ impl Supervisor {
 
     /// What the session does, and how that is known.
     ///
-    /// The later word counts where two sources differ, because each is silent about something: an interrupt calls no hook,
-    /// and the sessions file lags behind hooks.
+    /// The later word counts where two sources differ, because each is silent about something: an interrupt
+    /// calls no hook, and the sessions file lags behind hooks.
     #[must_use]
     pub fn state(&self) -> Standing {
         let known = |state, from| Standing { state, from, waiting_for: None };
@@ -178,7 +178,11 @@ impl Supervisor {
             return known(State::Stopped, Evidence::None);
         }
         if matches!(&self.phase, Phase::Cooling { held, .. } if !held.is_empty()) {
-            return Standing { state: State::Blocked, from: Evidence::None, waiting_for: Some("settings".to_owned()) };
+            return Standing {
+                state: State::Blocked,
+                from: Evidence::None,
+                waiting_for: Some("settings".to_owned()),
+            };
         }
         if self.run.pid.is_none() {
             return known(State::Starting, Evidence::None);
@@ -194,15 +198,21 @@ impl Supervisor {
             return Standing { state: State::Blocked, from, waiting_for: Some(what.to_owned()) };
         }
         if let Some(what) = self.waits_on() {
-            return Standing { state: State::Blocked, from: Evidence::Hook, waiting_for: Some(what.to_owned()) };
+            return Standing {
+                state: State::Blocked,
+                from: Evidence::Hook,
+                waiting_for: Some(what.to_owned()),
+            };
         }
         let hook = |state| known(state, Evidence::Hook);
         let file = |state| known(state, Evidence::SessionsFile);
         match (self.run.status, self.run.turn) {
             (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(State::Busy),
-            // It says idle and hooks say busy: a prompt was just submitted, the word is about the turn before, or an
-            // interrupt ended this one. Time tells.
-            (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy) if !self.idle_has_settled() => hook(State::Busy),
+            // It says idle and hooks say busy: a prompt was just submitted, the word is about the turn
+            // before, or an interrupt ended this one. Time tells.
+            (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy) if !self.idle_has_settled() => {
+                hook(State::Busy)
+            }
             // A background shell keeps nobody from the prompt.
             (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(State::Idle),
             (_, Turn::Idle) => hook(State::Idle),
@@ -213,12 +223,17 @@ impl Supervisor {
 
     /// Neither a hook nor the file has spoken: the window's title, then what stands round the prompt box.
     fn state_by_looks(&self) -> Standing {
-        let known = |busy, from| Standing { state: if busy { State::Busy } else { State::Idle }, from, waiting_for: None };
+        let known = |busy, from| Standing {
+            state: if busy { State::Busy } else { State::Idle },
+            from,
+            waiting_for: None,
+        };
         match (self.run.screen.title_busy, self.run.screen.busy) {
             (Some(busy), _) => known(busy, Evidence::Title),
             (None, Some(busy)) => known(busy, Evidence::Screen),
             (None, None) => {
-                let state = if self.ticked < self.must_have_spoken() { State::Starting } else { State::Unknown };
+                let state =
+                    if self.ticked < self.must_have_spoken() { State::Starting } else { State::Unknown };
                 Standing { state, from: Evidence::None, waiting_for: None }
             }
         }
@@ -240,8 +255,11 @@ impl Supervisor {
             return Some((Evidence::Screen, name));
         }
         // The file follows the hook by a tenth of a second, and from then on it knows better.
-        if let Some(what) =
-            self.run.asking.as_deref().filter(|_| self.run.status.is_some() && self.run.status_since <= self.run.turn_since)
+        if let Some(what) = self
+            .run
+            .asking
+            .as_deref()
+            .filter(|_| self.run.status.is_some() && self.run.status_since <= self.run.turn_since)
         {
             return Some((Evidence::Hook, what));
         }

@@ -12,7 +12,8 @@ use crate::core::time::Stamp;
 /// A child that ignored SIGTERM for this long is killed whatever its age, in ms (`restart.young`).
 const IGNORED_MS: u64 = 12_000;
 /// SIGCONT by its number on this platform.
-pub(super) const CONT: Signal = Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
+pub(super) const CONT: Signal =
+    Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
 
 impl Supervisor {
     /// What a run left behind was ended.
@@ -70,14 +71,25 @@ impl Supervisor {
                 Phase::Cooling { .. } => "The session was stopped in the pause before the next run.",
                 _ => "The session was stopped before a run had begun.",
             };
-            self.close(now, EndCause::Stopped, self.session.last_code, text.to_owned(), &[self.lines.event], out);
+            self.close(
+                now,
+                EndCause::Stopped,
+                self.session.last_code,
+                text.to_owned(),
+                &[self.lines.event],
+                out,
+            );
             return;
         }
         self.drop_request("the session ends", out);
         match self.phase {
-            Phase::Stopping { step: StopStep::Kill, .. } => self.enter(now, Phase::Stopping { why, step: StopStep::Kill }),
+            Phase::Stopping { step: StopStep::Kill, .. } => {
+                self.enter(now, Phase::Stopping { why, step: StopStep::Kill })
+            }
             _ if kill => self.kill(now, why, "`hopty stop --kill`", out),
-            Phase::Stopping { step: step @ StopStep::Term { .. }, .. } => self.enter(now, Phase::Stopping { why, step }),
+            Phase::Stopping { step: step @ StopStep::Term { .. }, .. } => {
+                self.enter(now, Phase::Stopping { why, step })
+            }
             _ => self.terminate(now, why, out),
         }
     }
@@ -93,7 +105,9 @@ impl Supervisor {
 
     pub(super) fn tick_stop(&mut self, now: Stamp, out: &mut Vec<Action>) {
         match self.phase.clone() {
-            Phase::Stopping { why, step: StopStep::Settle { until } } if now >= until => self.terminate(now, why, out),
+            Phase::Stopping { why, step: StopStep::Settle { until } } if now >= until => {
+                self.terminate(now, why, out)
+            }
             Phase::Stopping { why, step: StopStep::Term { kill_at } } if now >= kill_at => {
                 self.kill(now, why, "it did not end after SIGTERM", out);
             }
@@ -118,7 +132,9 @@ impl Supervisor {
             Phase::Running => running(ExitRow::Running),
             Phase::Waiting { .. } => running(ExitRow::Waiting),
             Phase::Saving { .. } => running(ExitRow::Saving),
-            Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => (ExitRow::StoppingForRestart, *interrupted),
+            Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => {
+                (ExitRow::StoppingForRestart, *interrupted)
+            }
             Phase::Stopping { why: StopFor::Stop | StopFor::Limit, .. } => here(ExitRow::StoppingForStop),
             Phase::Stopping { why: StopFor::Shutdown, .. } => here(ExitRow::StoppingForShutdown),
             Phase::Cooling { .. } => here(ExitRow::Cooling),
@@ -140,7 +156,9 @@ impl Supervisor {
                 format!("Run {run} ended {} after hopty stopped it.", end.words())
             }
             (ExitMeaning::UserInterrupt, _) => format!("Run {run} ended {} after Ctrl+C.", end.words()),
-            (ExitMeaning::Crash, Some(signal)) => format!("Run {run} was ended by {} from outside.", signal.name()),
+            (ExitMeaning::Crash, Some(signal)) => {
+                format!("Run {run} was ended by {} from outside.", signal.name())
+            }
             _ => format!("Run {run} ended {}.", end.words()),
         };
         self.decide(out, DecisionKind::RunEnded, words, &evidence, |_| {});
@@ -165,7 +183,9 @@ impl Supervisor {
                 let text = "The person pressed Ctrl+C, and the program ended.";
                 self.close(now, EndCause::UserInterrupt, end.code(), text.to_owned(), &evidence, out);
             }
-            ExitMeaning::Finished => self.close(now, EndCause::Finished, end.code(), finished.to_owned(), &evidence, out),
+            ExitMeaning::Finished => {
+                self.close(now, EndCause::Finished, end.code(), finished.to_owned(), &evidence, out)
+            }
             ExitMeaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
                 self.close(now, EndCause::RestartLimit, end.code(), self.limit_words(), &evidence, out);
             }

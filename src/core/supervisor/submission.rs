@@ -1,7 +1,7 @@
 //! One text on its way into Claude's prompt box: paste, echo, Enter, proof. No Enter is blind.
 //!
-//! Two use it: the delivery of a continuation prompt (`delivery`), and the sending of a prompt for a person or for hopty itself
-//! (`sending`). What they do differently is [`SubmissionRules`].
+//! Two use it: the delivery of a continuation prompt (`delivery`), and the sending of a prompt for a person
+//! or for hopty itself (`sending`). What they do differently is [`SubmissionRules`].
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,8 @@ pub(super) enum DuringTurn {
     WaitForIdle,
 }
 
-/// The time between two Enters, in ms: what came of one is on the screen before the next, which the screen has to justify.
+/// The time between two Enters, in ms: what came of one is on the screen before the next, which the screen
+/// has to justify.
 const ENTER_EVERY_MS: u64 = 200;
 
 /// What the users of a submission do differently.
@@ -112,11 +113,20 @@ impl Submission {
 
 impl Supervisor {
     /// The key that is due, when everything was seen that it needs.
-    pub(super) fn next_key(&self, now: Stamp, submission: &Submission, rules: &SubmissionRules) -> Option<SubmissionKey> {
+    pub(super) fn next_key(
+        &self,
+        now: Stamp,
+        submission: &Submission,
+        rules: &SubmissionRules,
+    ) -> Option<SubmissionKey> {
         match submission.step {
-            SubmissionStep::Ready { .. } => self.paste_is_justified(now, rules).then_some(SubmissionKey::Paste),
+            SubmissionStep::Ready { .. } => {
+                self.paste_is_justified(now, rules).then_some(SubmissionKey::Paste)
+            }
             SubmissionStep::Enter { again, .. } if now < again || !rules.enter_is_left => None,
-            SubmissionStep::Echo | SubmissionStep::Enter { .. } => self.enter_is_justified(rules).then_some(SubmissionKey::Enter),
+            SubmissionStep::Echo | SubmissionStep::Enter { .. } => {
+                self.enter_is_justified(rules).then_some(SubmissionKey::Enter)
+            }
         }
     }
 
@@ -128,10 +138,14 @@ impl Supervisor {
     }
 
     pub(super) fn box_is_empty(&self) -> bool {
-        !self.run.stopped && self.obstacle().is_none() && self.run.screen.prompt == PromptBox::Empty && self.run.screen.paste
+        !self.run.stopped
+            && self.obstacle().is_none()
+            && self.run.screen.prompt == PromptBox::Empty
+            && self.run.screen.paste
     }
 
-    /// All that an Enter needs: our text in the live box, no dialog, nobody waited for, nothing unread, no turn that it could disturb.
+    /// All that an Enter needs: our text in the live box, no dialog, nobody waited for, nothing unread, no
+    /// turn that it could disturb.
     fn enter_is_justified(&self, rules: &SubmissionRules) -> bool {
         !self.run.stopped
             && self.run.screen.prompt == PromptBox::Ours
@@ -148,7 +162,13 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn paste(&mut self, now: Stamp, typing: Typing, rules: &SubmissionRules, out: &mut Vec<Action>) {
+    pub(super) fn paste(
+        &mut self,
+        now: Stamp,
+        typing: Typing,
+        rules: &SubmissionRules,
+        out: &mut Vec<Action>,
+    ) {
         out.push(Action::Type { typing });
         if let Some(submission) = self.submission() {
             submission.pasted(now, rules);

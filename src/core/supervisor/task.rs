@@ -13,17 +13,24 @@ impl Supervisor {
         }
         self.session.completed = completed;
         if completed {
-            self.tell(out, DecisionKind::TaskCompleted, "Task completed!".to_owned(), &[self.lines.event], |_| {});
+            self.tell(
+                out,
+                DecisionKind::TaskCompleted,
+                "Task completed!".to_owned(),
+                &[self.lines.event],
+                |_| {},
+            );
         } else {
             // What was dropped meanwhile is due at the end of the next turn.
             self.conversation.rearm_at_stop |= self.level() >= Level::Handoff;
         }
     }
 
-    /// Whether a hand-over that is waited for would begin another round of a loop that is over. In the middle of a turn it
-    /// still happens: whoever said so has more to do.
+    /// Whether a hand-over that is waited for would begin another round of a loop that is over. In the middle
+    /// of a turn it still happens: whoever said so has more to do.
     pub(super) fn is_completed(&self, request: &RestartRequest) -> bool {
-        let turn_is_over = self.run.held.as_ref().map_or(self.run.turn == super::Turn::Idle, |held| held.stop && held.ready);
+        let turn_is_over =
+            self.run.held.as_ref().map_or(self.run.turn == super::Turn::Idle, |held| held.stop && held.ready);
         self.session.completed && request.by == RestartBy::Level && turn_is_over
     }
 

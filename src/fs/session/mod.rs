@@ -1,5 +1,5 @@
-//! A session's directory: its name is taken as long as its host holds the lock (CONTRACT C1). The lock decides life,
-//! never a pid file.
+//! A session's directory: its name is taken as long as its host holds the lock (CONTRACT C1). The lock
+//! decides life, never a pid file.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -18,15 +18,16 @@ use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
 
-/// How often a lock is tried that no living host holds before its name counts as taken: who only looks whether a host
-/// lives holds it for a moment.
+/// How often a lock is tried that no living host holds before its name counts as taken: who only looks
+/// whether a host lives holds it for a moment.
 const TRIES: u32 = 5;
 /// The same for the lock of a host that is just dying.
 const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// The longest session file that is read, in bytes: it has the command line, which the kernel takes up to 2 MiB of.
+/// The longest session file that is read, in bytes: it has the command line, which the kernel takes up to 2
+/// MiB of.
 const STATUS_CAP: u64 = 16 << 20;
 
 /// Bytes of a lock's content: pid and start time of its host, and spaces.
@@ -54,13 +55,17 @@ impl SessionError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            SessionError::Dir(error) => {
-                error.hint().unwrap_or_else(|| "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned())
+            SessionError::Dir(error) => error.hint().unwrap_or_else(|| {
+                "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned()
+            }),
+            SessionError::NoHome(path) => {
+                format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display())
             }
-            SessionError::NoHome(path) => format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display()),
             SessionError::Full(_) => "free some space there".to_owned(),
             SessionError::Taken(name) => {
-                format!("`hopty attach {name}` attaches to the session with that name; use another --name to start a new one")
+                format!(
+                    "`hopty attach {name}` attaches to the session with that name; use another --name to start a new one"
+                )
             }
         }
     }
@@ -81,7 +86,8 @@ pub struct NameLock {
 impl NameLock {
     fn new(name: SessionName, dir: PathBuf, lock: File) -> NameLock {
         let lock_id = lock.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
-        let keeper = Keeper(Arc::new(Mutex::new(LockedDir { name: name.clone(), dir: dir.clone(), lock_id })));
+        let keeper =
+            Keeper(Arc::new(Mutex::new(LockedDir { name: name.clone(), dir: dir.clone(), lock_id })));
         NameLock { name, dir, lock: Some(lock), lock_id, keeper }
     }
 
@@ -111,7 +117,8 @@ struct LockedDir {
     lock_id: Option<(u64, u64)>,
 }
 
-/// Looks whether a claim's directory is still there, and makes it again. It asks disks, so it is for a thread that may wait.
+/// Looks whether a claim's directory is still there, and makes it again. It asks disks, so it is for a thread
+/// that may wait.
 #[derive(Clone, Debug)]
 pub struct Keeper(Arc<Mutex<LockedDir>>);
 
@@ -123,8 +130,8 @@ impl Keeper {
         (place.name.clone(), place.dir.clone())
     }
 
-    /// Claims the name again where its directory is gone, or is another one; `None` where it is still held. Where another session took
-    /// the name meanwhile, this one gets a number.
+    /// Claims the name again where its directory is gone, or is another one; `None` where it is still held.
+    /// Where another session took the name meanwhile, this one gets a number.
     ///
     /// # Errors
     /// As [`prepare`] and [`claim`].
@@ -136,7 +143,8 @@ impl Keeper {
             // Made by somebody who moved the directory away: it is not followed.
             let _ = std::fs::remove_file(&place.dir);
         }
-        let there = std::fs::symlink_metadata(place.dir.join("lock")).ok().map(|meta| (meta.dev(), meta.ino()));
+        let there =
+            std::fs::symlink_metadata(place.dir.join("lock")).ok().map(|meta| (meta.dev(), meta.ino()));
         if there.is_some() && there == place.lock_id {
             return Ok(None);
         }
@@ -148,8 +156,8 @@ impl Keeper {
     }
 }
 
-/// Makes hopty's own directories, and makes sure that they are this user's and closed to others. An unsafe one is
-/// refused, not repaired: what lies in it may be somebody else's doing.
+/// Makes hopty's own directories, and makes sure that they are this user's and closed to others. An unsafe
+/// one is refused, not repaired: what lies in it may be somebody else's doing.
 ///
 /// # Errors
 /// When one cannot be made, or is unsafe.
@@ -173,7 +181,8 @@ pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
 /// As [`prepare`], and [`SessionError::Full`].
 pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
     prepare(paths)?;
-    crate::fs::room::lack(&paths.state, crate::fs::room::FOR_SESSION).map_or(Ok(()), |full| Err(SessionError::Full(full)))
+    crate::fs::room::lack(&paths.state, crate::fs::room::FOR_SESSION)
+        .map_or(Ok(()), |full| Err(SessionError::Full(full)))
 }
 
 /// Makes the directory where it is missing, and checks it.
@@ -181,7 +190,9 @@ fn private(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
     #[cfg(debug_assertions)]
     safe_file::hangs::wait();
     match make(dir) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(DirError::NoDirectory(dir.to_owned())),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(DirError::NoDirectory(dir.to_owned()));
+        }
         made => made.map_err(|e| DirError::Io(dir.to_owned(), e))?,
     }
     private_dir::check(dir, links, closed)
@@ -200,10 +211,13 @@ pub fn open_log(dir: &Path) -> io::Result<File> {
     Ok(log)
 }
 
-/// Makes a directory and what is missing above it, each open to this user whatever the umask is: a directory of mode 000 would stay.
+/// Makes a directory and what is missing above it, each open to this user whatever the umask is: a directory
+/// of mode 000 would stay.
 fn make(dir: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> =
-        dir.ancestors().take_while(|at| !at.as_os_str().is_empty() && std::fs::symlink_metadata(at).is_err()).collect();
+    let missing: Vec<&Path> = dir
+        .ancestors()
+        .take_while(|at| !at.as_os_str().is_empty() && std::fs::symlink_metadata(at).is_err())
+        .collect();
     if missing.is_empty() {
         // What stands there must be a directory, or lead to one.
         return DirBuilder::new().recursive(true).mode(0o700).create(dir);
@@ -222,7 +236,14 @@ fn make(dir: &Path) -> io::Result<()> {
 fn lock_file(dir: &Path) -> io::Result<File> {
     let path = dir.join("lock");
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(&path)?;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(&path)?;
     safe_file::check(&path, &file.metadata()?, FileRule::own(u64::MAX)).map_err(io::Error::other)?;
     safe_file::open_to_owner(&file)?;
     Ok(file)
@@ -238,7 +259,9 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
         let dir = paths.session(&name);
         match private(&dir, FileLinks::Refuse, 0o022) {
             // Swept away between its making and the look at it; whoever looks next makes it again.
-            Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => private(&dir, FileLinks::Refuse, 0o022)?,
+            Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => {
+                private(&dir, FileLinks::Refuse, 0o022)?
+            }
             other => other?,
         }
         match try_claim(&dir).map_err(|e| DirError::Io(dir.clone(), e))? {
@@ -263,8 +286,8 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
         match lock.try_lock() {
             Ok(()) if is_at(&lock, &dir.join("lock")) => {
                 let own = std::process::id();
-                // For who asks the host to bind its socket again; whether it lives is told by the lock alone. Always of one
-                // length: to cut the file first costs the disk's journal a transaction.
+                // For who asks the host to bind its socket again; whether it lives is told by the lock alone.
+                // Always of one length: to cut the file first costs the disk's journal a transaction.
                 let text = format!("{own} {}", process::start_ticks(own).unwrap_or(0));
                 lock.write_all(format!("{text:<LOCK_LENGTH$}").as_bytes())?;
                 return Ok(Some(lock));
@@ -303,7 +326,8 @@ pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {
     // Root may look at another user's: that it lives is no secret, and it will not talk to root.
-    open_lock(dir, FileOwner::Anyone).is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    open_lock(dir, FileOwner::Anyone)
+        .is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The process that holds the session's lock, if it is still the one that took it.
@@ -327,8 +351,8 @@ pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
     let wanted = format!("{pid} {start}");
     dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok()).find(|name| {
         let mut text = String::new();
-        let read =
-            open_lock(&paths.session(name), FileOwner::User).map(|lock| lock.take(LOCK_LENGTH as u64).read_to_string(&mut text));
+        let read = open_lock(&paths.session(name), FileOwner::User)
+            .map(|lock| lock.take(LOCK_LENGTH as u64).read_to_string(&mut text));
         read.is_some_and(|read| read.is_ok()) && text.trim_end() == wanted
     })
 }
@@ -353,7 +377,9 @@ pub fn sweep(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
     for (name, alive) in list(paths) {
         let dir = paths.session(&name);
-        let age = ["session.json", "lock"].iter().find_map(|file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok());
+        let age = ["session.json", "lock"]
+            .iter()
+            .find_map(|file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok());
         let old = age.and_then(|at| SystemTime::now().duration_since(at).ok()).is_some_and(|age| age > limit);
         if alive || !old {
             continue;
@@ -362,7 +388,8 @@ pub fn sweep(paths: &Paths, days: u32) {
         if let Ok(lock) = lock_file(&dir)
             && lock.try_lock().is_ok()
         {
-            // Under another name: who takes this one meanwhile makes a directory of its own, and nothing of that is removed.
+            // Under another name: who takes this one meanwhile makes a directory of its own, and nothing of
+            // that is removed.
             let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));
             if std::fs::rename(&dir, &aside).is_ok() {
                 let _ = std::fs::remove_dir_all(&aside);

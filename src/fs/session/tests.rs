@@ -56,7 +56,10 @@ fn a_name_can_be_taken_while_it_is_swept_away() {
         });
         for _ in 0..300 {
             let claim = claim(&paths, &wanted, true).unwrap();
-            assert!(is_at(claim.lock.as_ref().unwrap(), &claim.dir.join("lock")), "what was taken is still there");
+            assert!(
+                is_at(claim.lock.as_ref().unwrap(), &claim.dir.join("lock")),
+                "what was taken is still there"
+            );
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -70,7 +73,11 @@ fn unsafe_directories_are_refused_and_left_as_they_are() {
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).unwrap();
         let error = prepare(&paths).unwrap_err();
         assert!(error.hint().contains(&format!("chmod 700 {}", dir.display())), "{error}");
-        assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, mode, "refused, not repaired");
+        assert_eq!(
+            std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777,
+            mode,
+            "refused, not repaired"
+        );
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
     std::fs::remove_dir(paths.run()).unwrap();

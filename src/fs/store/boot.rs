@@ -1,5 +1,6 @@
-//! How long ago something was written, by a clock that nobody sets: the time since the machine was started. Kept in a small file beside
-//! it, and believed only in the same run of the machine; where it says nothing, the time of day must do.
+//! How long ago something was written, by a clock that nobody sets: the time since the machine was started.
+//! Kept in a small file beside it, and believed only in the same run of the machine; where it says nothing,
+//! the time of day must do.
 
 use std::path::Path;
 
@@ -14,10 +15,12 @@ use crate::sys::safe_file::{self, FileRule};
 const FILE: &str = "boot";
 /// The longest such file that is read, in bytes.
 const CAP: u64 = 256;
-/// So far may the time that is written down be from the time of day, in ms: a record whose second was taken is moved by a few.
+/// So far may the time that is written down be from the time of day, in ms: a record whose second was taken
+/// is moved by a few.
 const SLACK_MS: i64 = 150_000;
 
-/// Notes beside a record when, since the machine was started, it was made. Nothing is noted of a record that says another time than now.
+/// Notes beside a record when, since the machine was started, it was made. Nothing is noted of a record that
+/// says another time than now.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -31,22 +34,28 @@ pub(super) fn note(record: &Path, made: WallTime) -> Result<(), FsError> {
     }
 }
 
-/// Milliseconds since the record was made, which says that it was made at `made`; `None` where that is not known.
+/// Milliseconds since the record was made, which says that it was made at `made`; `None` where that is not
+/// known.
 pub(super) fn elapsed(record: &Path, made: WallTime) -> Option<u64> {
     let text = safe_file::read_text(&record.join(FILE), FileRule::own(CAP)).ok()??;
     let mut words = text.split_whitespace();
-    let (run, then, second) = (words.next()?, words.next()?.parse::<u64>().ok()?, words.next()?.parse::<i64>().ok()?);
+    let (run, then, second) =
+        (words.next()?, words.next()?.parse::<u64>().ok()?, words.next()?.parse::<i64>().ok()?);
     let (this, now) = this_run()?;
     (this == run && second == made.0 / 1000).then(|| now.checked_sub(then)).flatten()
 }
 
 /// The run of the machine, and how long it has lasted, sleep included, in ms.
 fn this_run() -> Option<(String, u64)> {
-    let id = safe_file::read_text(Path::new("/proc/sys/kernel/random/boot_id"), FileRule::of_claude(CAP)).ok()??;
+    let id = safe_file::read_text(Path::new("/proc/sys/kernel/random/boot_id"), FileRule::of_claude(CAP))
+        .ok()??;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call fills in the struct that it is given.
     let done = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
-    let ms = u64::try_from(time.tv_sec).ok()?.checked_mul(1000)?.checked_add(u64::try_from(time.tv_nsec).ok()? / 1_000_000)?;
+    let ms = u64::try_from(time.tv_sec)
+        .ok()?
+        .checked_mul(1000)?
+        .checked_add(u64::try_from(time.tv_nsec).ok()? / 1_000_000)?;
     (done == 0).then(|| (id.trim().to_owned(), ms))
 }
 
@@ -68,7 +77,11 @@ mod tests {
         let write = |text: String| std::fs::write(dir.path().join(FILE), text).unwrap();
         write(format!("{run} {} {}\n", uptime - 50_000, now.0 / 1000));
         assert!((50_000..110_000).contains(&elapsed(dir.path(), now).unwrap()));
-        for odd in [format!("other {uptime} {}", now.0 / 1000), format!("{run} {} {}", uptime * 2, now.0 / 1000), String::new()] {
+        for odd in [
+            format!("other {uptime} {}", now.0 / 1000),
+            format!("{run} {} {}", uptime * 2, now.0 / 1000),
+            String::new(),
+        ] {
             write(odd);
             assert_eq!(elapsed(dir.path(), now), None);
         }

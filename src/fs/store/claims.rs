@@ -1,6 +1,7 @@
 //! Who gets a handoff: the claim, and the moves of an entry from `active` to what it becomes.
 //!
-//! The rules are those of the manifest (CONTRACT C8); here they are kept between processes, each move under the locks.
+//! The rules are those of the manifest (CONTRACT C8); here they are kept between processes, each move under
+//! the locks.
 
 use std::path::Path;
 
@@ -15,8 +16,9 @@ use crate::fs::project::project_of;
 use crate::sys::process;
 
 impl Store {
-    /// The handoff that would be loaded now in `dir`: the newest that waits of `session` or of no session, any session's when it is
-    /// none. Of a project, one that was made in `dir` goes before. Nothing is changed.
+    /// The handoff that would be loaded now in `dir`: the newest that waits of `session` or of no session,
+    /// any session's when it is none. Of a project, one that was made in `dir` goes before. Nothing is
+    /// changed.
     ///
     /// # Errors
     /// When the manifest cannot be read.
@@ -30,17 +32,23 @@ impl Store {
     ) -> Result<Option<Entry>, StoreError> {
         let Some(manifest) = self.manifests.look(channel)? else { return Ok(None) };
         let project = (scope == Scope::Project).then(|| project_of(dir).to_string_lossy().into_owned());
-        Ok(manifest.pending(session, project.as_deref(), &dir.to_string_lossy(), now, process::is_alive).cloned())
+        Ok(manifest
+            .pending(session, project.as_deref(), &dir.to_string_lossy(), now, process::is_alive)
+            .cloned())
     }
 
     /// The handoff that a conversation began from, which no transcript names.
     #[must_use]
     pub fn begun_from(&self, conversation: &ConversationId) -> Option<HandoffId> {
         let known = self.list(None).ok()?;
-        known.into_iter().find(|(_, entry)| entry.consumed_by_session.as_ref() == Some(conversation)).map(|(_, entry)| entry.id)
+        known
+            .into_iter()
+            .find(|(_, entry)| entry.consumed_by_session.as_ref() == Some(conversation))
+            .map(|(_, entry)| entry.id)
     }
 
-    /// That nothing waits for the project of `dir`, in a sentence; it names the newest that waits in its channel for another project.
+    /// That nothing waits for the project of `dir`, in a sentence; it names the newest that waits in its
+    /// channel for another project.
     #[must_use]
     pub fn none_waits(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
         let other = self.pending(channel, None, Scope::Channel, dir, now).ok().flatten();
@@ -54,13 +62,14 @@ impl Store {
         }
     }
 
-    /// Takes the claim on a handoff and gives its document. One caller at most wins until the claim is released,
-    /// consumed or lapses.
+    /// Takes the claim on a handoff and gives its document. One caller at most wins until the claim is
+    /// released, consumed or lapses.
     ///
     /// # Errors
     /// [`StoreError::NotClaimed`] says why not; others when files or locks fail.
     pub fn claim(&self, id: &HandoffId, claim: Claim) -> Result<Loaded, StoreError> {
-        let (_locked, mut manifest) = self.locked_manifest(id)?.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
+        let (_locked, mut manifest) =
+            self.locked_manifest(id)?.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         let entry = manifest.claim(id, claim, process::is_alive)?.clone();
         let loaded = self.load(&manifest.channel, entry)?;
         self.manifests.put(&manifest)?;
@@ -80,11 +89,18 @@ impl Store {
         Ok(released)
     }
 
-    /// Marks a handoff as consumed by the conversation `by`, which must hold the claim, in the session of process `pid`.
+    /// Marks a handoff as consumed by the conversation `by`, which must hold the claim, in the session of
+    /// process `pid`.
     ///
     /// # Errors
     /// [`StoreError::NotMoved`] says why not; others when files or locks fail.
-    pub fn consume(&self, id: &HandoffId, by: &ConversationId, pid: u32, now: WallTime) -> Result<(), StoreError> {
+    pub fn consume(
+        &self,
+        id: &HandoffId,
+        by: &ConversationId,
+        pid: u32,
+        now: WallTime,
+    ) -> Result<(), StoreError> {
         self.change(id, |manifest| manifest.consume(id, by, pid, now))
     }
 
@@ -104,12 +120,17 @@ impl Store {
         self.change(id, |manifest| manifest.set_expiry(id, at))
     }
 
-    /// Adds the time until `until` to what waits in a channel, because nobody can load it before: a usage limit. Time that was
-    /// added before is not added again, whoever asks. Gives the ids.
+    /// Adds the time until `until` to what waits in a channel, because nobody can load it before: a usage
+    /// limit. Time that was added before is not added again, whoever asks. Gives the ids.
     ///
     /// # Errors
     /// When files or locks fail.
-    pub fn postpone_expiry(&self, channel: &Channel, now: WallTime, until: WallTime) -> Result<Vec<HandoffId>, StoreError> {
+    pub fn postpone_expiry(
+        &self,
+        channel: &Channel,
+        now: WallTime,
+        until: WallTime,
+    ) -> Result<Vec<HandoffId>, StoreError> {
         let Some(seen) = self.manifests.look(channel)? else { return Ok(Vec::new()) };
         if seen.clone().postpone_expiry(now, until).is_empty() {
             return Ok(Vec::new());
@@ -143,7 +164,8 @@ impl Store {
         Ok(expired)
     }
 
-    /// The manifest that names `id`, read under its locks. One that cannot be opened stands in the way of its own channel only.
+    /// The manifest that names `id`, read under its locks. One that cannot be opened stands in the way of its
+    /// own channel only.
     fn locked_manifest(&self, id: &HandoffId) -> Result<Option<(Locked, Manifest)>, StoreError> {
         let mut unread = None;
         for channel in self.manifests.channels() {
@@ -165,8 +187,13 @@ impl Store {
         unread.map_or(Ok(None), |error| Err(error.into()))
     }
 
-    fn change(&self, id: &HandoffId, make: impl FnOnce(&mut Manifest) -> Result<(), NotMoved>) -> Result<(), StoreError> {
-        let (_locked, mut manifest) = self.locked_manifest(id)?.ok_or_else(|| NotMoved::Unknown(id.clone()))?;
+    fn change(
+        &self,
+        id: &HandoffId,
+        make: impl FnOnce(&mut Manifest) -> Result<(), NotMoved>,
+    ) -> Result<(), StoreError> {
+        let (_locked, mut manifest) =
+            self.locked_manifest(id)?.ok_or_else(|| NotMoved::Unknown(id.clone()))?;
         make(&mut manifest)?;
         Ok(self.manifests.put(&manifest)?)
     }
@@ -197,7 +224,10 @@ mod tests {
             store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(1)).unwrap(),
             Some(saved.entry.clone())
         );
-        assert_eq!(store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(7200)).unwrap(), None);
+        assert_eq!(
+            store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(7200)).unwrap(),
+            None
+        );
         let loaded = store.claim(&saved.id, claim(1, at(1))).unwrap();
         assert_eq!((&loaded.text, &loaded.document), (&text, &saved.document));
         assert!(store.consume(&saved.id, &claim(2, at(1)).session_id, 7, at(2)).is_err());
@@ -225,7 +255,8 @@ mod tests {
         assert_eq!(won, 1);
     }
 
-    /// Run by the next test in processes of its own; claims when a line comes, and lives until its input ends.
+    /// Run by the next test in processes of its own; claims when a line comes, and lives until its input
+    /// ends.
     #[test]
     #[ignore = "a process of another test"]
     fn claimer() {
@@ -249,19 +280,27 @@ mod tests {
             .map(|_| {
                 let mut command = Command::new(std::env::current_exe().unwrap());
                 let module = module_path!().split_once("::").unwrap().1;
-                command.args([&format!("{module}::claimer"), "--exact", "--ignored", "--nocapture"]).env(CHILD, &job);
+                command
+                    .args([&format!("{module}::claimer"), "--exact", "--ignored", "--nocapture"])
+                    .env(CHILD, &job);
                 command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
             })
             .collect();
-        let mut outputs: Vec<_> =
-            children.iter_mut().map(|child| std::io::BufReader::new(child.stdout.take().unwrap()).lines()).collect();
-        let mut heard =
-            |n: usize, words: &[&str]| outputs[n].by_ref().map(Result::unwrap).find(|line| words.contains(&line.as_str())).unwrap();
+        let mut outputs: Vec<_> = children
+            .iter_mut()
+            .map(|child| std::io::BufReader::new(child.stdout.take().unwrap()).lines())
+            .collect();
+        let mut heard = |n: usize, words: &[&str]| {
+            outputs[n].by_ref().map(Result::unwrap).find(|line| words.contains(&line.as_str())).unwrap()
+        };
         (0..16).for_each(|n| assert_eq!(heard(n, &["ready"]), "ready"));
         children.iter_mut().for_each(|child| child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap());
         let won: Vec<_> = (0..16).filter(|n| heard(*n, &["won", "lost"]) == "won").collect();
         assert_eq!(won.len(), 1);
-        assert!(matches!(store.claim(&id, claim(1, at(2))), Err(StoreError::NotClaimed(NotClaimed::Held { .. }))));
+        assert!(matches!(
+            store.claim(&id, claim(1, at(2))),
+            Err(StoreError::NotClaimed(NotClaimed::Held { .. }))
+        ));
         children.iter_mut().for_each(|child| {
             child.stdin.take();
             child.wait().unwrap();

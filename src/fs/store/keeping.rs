@@ -1,5 +1,5 @@
-//! How long records stay: what is too much or too old is deleted when another handoff is saved (`handoff.keep_records`,
-//! `handoff.keep_days`), never what may still be wanted.
+//! How long records stay: what is too much or too old is deleted when another handoff is saved
+//! (`handoff.keep_records`, `handoff.keep_days`), never what may still be wanted.
 
 use std::collections::HashSet;
 
@@ -10,20 +10,25 @@ use crate::core::ids::HandoffId;
 use crate::core::time::WallTime;
 
 impl Store {
-    /// Deletes records that are too many or too old, never one that is active in any channel. As long as a manifest cannot
-    /// be read, nobody knows what it needs: the records of its channel stay. What stays or fails is noticed.
+    /// Deletes records that are too many or too old, never one that is active in any channel. As long as a
+    /// manifest cannot be read, nobody knows what it needs: the records of its channel stay. What stays or
+    /// fails is noticed.
     pub(super) fn delete_old(&self, now: WallTime, keep: Keeping) {
         let (mut active, mut unread) = (HashSet::new(), Vec::new());
         for channel in self.manifests.channels() {
             match self.manifests.find(&channel) {
                 Ok(FoundManifest::Good(manifest)) => {
-                    active.extend(manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()));
+                    active.extend(
+                        manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()),
+                    );
                 }
                 Ok(FoundManifest::Absent) => {}
                 Ok(FoundManifest::Bad(_)) | Err(_) => unread.push(channel),
             }
         }
-        let may_need = |id: &HandoffId| !unread.is_empty() && self.records.channel(id).is_none_or(|channel| unread.contains(&channel));
+        let may_need = |id: &HandoffId| {
+            !unread.is_empty() && self.records.channel(id).is_none_or(|channel| unread.contains(&channel))
+        };
         let oldest = WallTime(now.0.saturating_sub(i64::from(keep.days) * 86_400_000)).compact();
         let mut stay = 0;
         for (rank, id) in self.records.ids().into_iter().enumerate() {
@@ -40,7 +45,9 @@ impl Store {
         }
         if stay > 0 {
             let names = unread.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            self.manifests.notice(format!("{stay} old records are kept, because the manifest of channel {names} cannot be read"));
+            self.manifests.notice(format!(
+                "{stay} old records are kept, because the manifest of channel {names} cannot be read"
+            ));
         }
     }
 }
@@ -66,7 +73,8 @@ mod tests {
         std::fs::write(&path, "{").unwrap();
         assert_eq!(store.take_notices(), Vec::<String>::new());
         let left = store.record_dir(&mine).join(".hopty-tmp-left");
-        let (fresh, old) = (store.record_dir(&hers).join(".hopty-tmp-new"), store.record_dir(&hers).join(".hopty-tmp-old"));
+        let (fresh, old) =
+            (store.record_dir(&hers).join(".hopty-tmp-new"), store.record_dir(&hers).join(".hopty-tmp-old"));
         for file in [&left, &fresh, &old] {
             std::fs::write(file, "half").unwrap();
         }

@@ -1,7 +1,7 @@
 //! The manifests of the store, one per channel, and the locks round them.
 //!
-//! A manifest is replaced whole, so that it can be read without a lock; it is changed under both locks. One that cannot
-//! be understood is put aside before anything is written in its place, and a notice says so.
+//! A manifest is replaced whole, so that it can be read without a lock; it is changed under both locks. One
+//! that cannot be understood is put aside before anything is written in its place, and a notice says so.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,14 +69,16 @@ impl Manifests {
     pub(super) fn channels(&self) -> Vec<Channel> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut all: Vec<Channel> = names.filter_map(|name| name.strip_suffix(".manifest.json")?.parse().ok()).collect();
+        let mut all: Vec<Channel> =
+            names.filter_map(|name| name.strip_suffix(".manifest.json")?.parse().ok()).collect();
         all.sort_unstable();
         all
     }
 
     pub(super) fn lock(&self, channel: Option<&Channel>) -> Result<Locked, FsError> {
         let lock = FileLock::take(&self.dir.join(".lock"), LOCK_WAIT)?;
-        let scripts = channel.map(|channel| DirLock::take(&self.dir.join(format!("{channel}.lock.d")), LOCK_WAIT));
+        let scripts =
+            channel.map(|channel| DirLock::take(&self.dir.join(format!("{channel}.lock.d")), LOCK_WAIT));
         Ok(Locked { _scripts: scripts.transpose()?, _lock: lock })
     }
 
@@ -86,23 +88,29 @@ impl Manifests {
 
     pub(super) fn put(&self, manifest: &Manifest) -> Result<(), FsError> {
         let path = self.path_of(&manifest.channel);
-        let text = serde_json::to_vec_pretty(manifest).map_err(|error| FsError::io("write", &path)(error.into()))?;
+        let text =
+            serde_json::to_vec_pretty(manifest).map_err(|error| FsError::io("write", &path)(error.into()))?;
         atomic::write(&path, &text)
     }
 
-    /// Reads a manifest without a lock: a writer replaces it whole. One that cannot be understood is noticed and left.
+    /// Reads a manifest without a lock: a writer replaces it whole. One that cannot be understood is noticed
+    /// and left.
     pub(super) fn look(&self, channel: &Channel) -> Result<Option<Manifest>, FsError> {
         match self.find(channel)? {
             FoundManifest::Absent => Ok(None),
             FoundManifest::Good(manifest) => Ok(Some(*manifest)),
             FoundManifest::Bad(why) => {
-                self.notice(format!("the manifest {} cannot be read: {why}", self.path_of(channel).display()));
+                self.notice(format!(
+                    "the manifest {} cannot be read: {why}",
+                    self.path_of(channel).display()
+                ));
                 Ok(None)
             }
         }
     }
 
-    /// As [`Manifests::look`], where all channels are gone through: one that cannot be opened is noticed, and hides no other.
+    /// As [`Manifests::look`], where all channels are gone through: one that cannot be opened is noticed, and
+    /// hides no other.
     pub(super) fn look_past(&self, channel: &Channel) -> Option<Manifest> {
         self.look(channel).unwrap_or_else(|error| {
             self.notice(error.to_string());
@@ -122,7 +130,11 @@ impl Manifests {
         let aside = self.dir.join(format!("{channel}.manifest.json.corrupt-{stamp}"));
         // Before a good one takes its place: a power cut must not leave that and lose this.
         atomic::rename(&path, &aside)?;
-        self.notice(format!("the manifest {} could not be read ({why}); it is kept as {}", path.display(), aside.display()));
+        self.notice(format!(
+            "the manifest {} could not be read ({why}); it is kept as {}",
+            path.display(),
+            aside.display()
+        ));
         Ok(Manifest::new(channel.clone()))
     }
 
@@ -138,7 +150,9 @@ impl Manifests {
         if let Ok(Numbered { version: Some(version) }) = serde_json::from_slice(&bytes)
             && version != VERSION
         {
-            return Ok(FoundManifest::Bad(format!("it is of version {version}, which this hopty does not know")));
+            return Ok(FoundManifest::Bad(format!(
+                "it is of version {version}, which this hopty does not know"
+            )));
         }
         Ok(match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(mut manifest) if manifest.channel == *channel => {

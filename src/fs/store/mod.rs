@@ -1,9 +1,9 @@
 //! The store of handoffs: `C/handoff` (DESIGN 5, CONTRACT C8).
 //!
-//! Every change is made under the `flock` on `C/handoff/.lock`, and under `{channel}.lock.d` for shell scripts that know
-//! only that. Who gets a handoff is said in `claims`. Order: record, `CURRENT.md`, manifest last, so that the manifest never names what is not there. A manifest
-//! that cannot be read is put aside and reported, never overwritten. All of this waits for disks and locks: it belongs
-//! on a worker, not in a loop.
+//! Every change is made under the `flock` on `C/handoff/.lock`, and under `{channel}.lock.d` for shell
+//! scripts that know only that. Who gets a handoff is said in `claims`. Order: record, `CURRENT.md`, manifest
+//! last, so that the manifest never names what is not there. A manifest that cannot be read is put aside and
+//! reported, never overwritten. All of this waits for disks and locks: it belongs on a worker, not in a loop.
 
 mod boot;
 mod claims;
@@ -80,7 +80,13 @@ impl Keeping {
 impl Default for Keeping {
     /// The defaults of CONTRACT C6.
     fn default() -> Self {
-        Self { expiry_ms: Some(7_200_000), records: 50, days: 30, brief: Budget::default(), copies_transcript: true }
+        Self {
+            expiry_ms: Some(7_200_000),
+            records: 50,
+            days: 30,
+            brief: Budget::default(),
+            copies_transcript: true,
+        }
     }
 }
 
@@ -116,13 +122,14 @@ pub struct Loaded {
     pub text: String,
     /// The file of its document.
     pub document_path: PathBuf,
-    /// Its brief and the file of that; none where another program or hopty 0.1 made the handoff, or where the file was changed.
+    /// Its brief and the file of that; none where another program or hopty 0.1 made the handoff, or where the
+    /// file was changed.
     pub brief: Option<(String, PathBuf)>,
 }
 
 impl Loaded {
-    /// What the next conversation is shown, and the file to read where no hook can show it. `changes` are those of the work tree
-    /// since then.
+    /// What the next conversation is shown, and the file to read where no hook can show it. `changes` are
+    /// those of the work tree since then.
     #[must_use]
     pub fn brief(&self, changes: &[String], budget: Budget) -> (String, PathBuf) {
         match &self.brief {
@@ -201,9 +208,12 @@ impl Store {
         let digests = (written.sha256, written.brief_sha256);
         let entry = entry_of(&capture, &written.id, digests, keep.expiry_ms);
         match atomic::write(&self.current_of(&channel), written.text.as_bytes()) {
-            // What is no file is somebody's, and is left; hopty reads the record, so only who looks for the document misses it.
+            // What is no file is somebody's, and is left; hopty reads the record, so only who looks for the
+            // document misses it.
             Err(odd @ (FsError::WrongKind { .. } | FsError::Symlink(_))) => {
-                self.manifests.notice(format!("{odd}: it is left, and the handoff's document stands only in its record"));
+                self.manifests.notice(format!(
+                    "{odd}: it is left, and the handoff's document stands only in its record"
+                ));
             }
             done => done?,
         }
@@ -227,14 +237,21 @@ impl Store {
     /// The entries of one channel, or of all, the newest first.
     ///
     /// # Errors
-    /// When the channel's manifest cannot be opened. One that cannot be understood, or of all one that cannot be opened, is
-    /// noticed and left out.
+    /// When the channel's manifest cannot be opened. One that cannot be understood, or of all one that cannot
+    /// be opened, is noticed and left out.
     pub fn list(&self, channel: Option<&Channel>) -> Result<Vec<(Channel, Entry)>, StoreError> {
         let manifests: Vec<Manifest> = match channel {
             Some(channel) => self.manifests.look(channel)?.into_iter().collect(),
-            None => self.manifests.channels().iter().filter_map(|channel| self.manifests.look_past(channel)).collect(),
+            None => self
+                .manifests
+                .channels()
+                .iter()
+                .filter_map(|channel| self.manifests.look_past(channel))
+                .collect(),
         };
-        let entries = |manifest: &Manifest| manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>();
+        let entries = |manifest: &Manifest| {
+            manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>()
+        };
         let mut all: Vec<(Channel, Entry)> = manifests.iter().flat_map(entries).collect();
         // Of the same second the manifest knows which came first, the ids do not: the order of equals stays.
         all.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.created_at));
@@ -244,15 +261,16 @@ impl Store {
     /// A handoff with its document, whatever its status.
     ///
     /// # Errors
-    /// [`NotClaimed::Unknown`] or [`NotClaimed::Unusable`] as [`StoreError::NotClaimed`]; others when files fail.
+    /// [`NotClaimed::Unknown`] or [`NotClaimed::Unusable`] as [`StoreError::NotClaimed`]; others when files
+    /// fail.
     pub fn show(&self, id: &HandoffId) -> Result<Loaded, StoreError> {
         let known = self.list(None)?.into_iter().find(|(_, entry)| entry.id == *id);
         let (channel, entry) = known.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         self.load(&channel, entry)
     }
 
-    /// How the work tree stood when the handoff was made: branch, head and changed files, and what was changed in them where
-    /// there was room for it. `None` when its record does not say.
+    /// How the work tree stood when the handoff was made: branch, head and changed files, and what was
+    /// changed in them where there was room for it. `None` when its record does not say.
     #[must_use]
     pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         self.records.work_tree(id)
@@ -276,8 +294,8 @@ impl Store {
         self.records.raw_copies(id)
     }
 
-    /// Compresses the transcript `source` into the record, and writes the outcome to `state.json`. The source is only
-    /// read. The lock is not held while the copy is made.
+    /// Compresses the transcript `source` into the record, and writes the outcome to `state.json`. The source
+    /// is only read. The lock is not held while the copy is made.
     ///
     /// # Errors
     /// When the copy could not be created or the outcome not be written.
@@ -297,7 +315,8 @@ impl Store {
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };
         let mut document_path = self.records.document_of(&id);
         let mut read = self.records.read(&id);
-        // A manifest of the first source document's scripts has no digest, and no record but the channel's one file.
+        // A manifest of the first source document's scripts has no digest, and no record but the channel's
+        // one file.
         let foreign = entry.sha256.is_empty() && matches!(read, Ok(None));
         if foreign {
             document_path = self.current_of(channel);
@@ -327,7 +346,12 @@ impl Store {
     }
 }
 
-fn entry_of(capture: &Capture, id: &HandoffId, (sha256, brief_sha256): (String, String), expiry_ms: Option<u64>) -> Entry {
+fn entry_of(
+    capture: &Capture,
+    id: &HandoffId,
+    (sha256, brief_sha256): (String, String),
+    expiry_ms: Option<u64>,
+) -> Entry {
     let origin = &capture.origin;
     Entry {
         id: id.clone(),
@@ -387,7 +411,13 @@ pub(super) mod tests {
     pub(crate) fn claim(n: usize, now: WallTime) -> Claim {
         let by_pid = std::process::id();
         let session_id = format!("00000000-0000-4000-8000-{n:012}").parse().unwrap();
-        Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now, other: Default::default() }
+        Claim {
+            by_pid,
+            by_start: process::start_ticks(by_pid).unwrap(),
+            session_id,
+            at: now,
+            other: Default::default(),
+        }
     }
 
     pub(crate) fn store() -> (tempfile::TempDir, Store) {
@@ -407,7 +437,11 @@ pub(super) mod tests {
         let listed: Vec<_> = store.list(None).unwrap().into_iter().map(|(_, entry)| entry.id).collect();
         assert_eq!(listed, [second.id, first.id.clone()]);
         std::fs::remove_dir_all(store.record_dir(&first.id)).unwrap();
-        assert_ne!(store.save(capture(Some("c"), 0), Keeping::default()).unwrap().id, first.id, "its entry is still there");
+        assert_ne!(
+            store.save(capture(Some("c"), 0), Keeping::default()).unwrap().id,
+            first.id,
+            "its entry is still there"
+        );
     }
 
     #[test]
@@ -432,14 +466,20 @@ pub(super) mod tests {
         let path = dir.path().join("c/handoff/global.manifest.json");
         for (second, text) in [(0, "{"), (1, ""), (2, "{\"channel\":\"other\"}"), (3, "[]")] {
             std::fs::write(&path, text).unwrap();
-            assert!(store.pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0)).unwrap().is_none());
+            assert!(
+                store
+                    .pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0))
+                    .unwrap()
+                    .is_none()
+            );
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "reading changes nothing");
             store.save(capture(None, second), Keeping::default()).unwrap();
             assert_eq!(store.list(None).unwrap().len(), 1);
             assert_eq!(store.take_notices().len(), 2);
         }
         let names = std::fs::read_dir(dir.path().join("c/handoff")).unwrap();
-        let aside = names.filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().contains(".corrupt-"));
+        let aside =
+            names.filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().contains(".corrupt-"));
         assert_eq!(aside.count(), 4);
     }
 
@@ -493,10 +533,13 @@ pub(super) mod tests {
         let module = module_path!().split_once("::").unwrap().1;
         for round in 1..=12 {
             let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args([&format!("{module}::saver"), "--exact", "--ignored", "--nocapture"]).stdout(Stdio::piped());
+            command
+                .args([&format!("{module}::saver"), "--exact", "--ignored", "--nocapture"])
+                .stdout(Stdio::piped());
             let mut child = command.env("HOPTY_TEST_SAVE", dir.path().join("c")).spawn().unwrap();
             let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-            let ids = lines.map_while(Result::ok).filter_map(|line| Some(line.strip_prefix("saved ")?.to_owned()));
+            let ids =
+                lines.map_while(Result::ok).filter_map(|line| Some(line.strip_prefix("saved ")?.to_owned()));
             let last: HandoffId = ids.take(round % 4 + 1).last().unwrap().parse().unwrap();
             child.kill().unwrap();
             child.wait().unwrap();
@@ -507,7 +550,10 @@ pub(super) mod tests {
         store.save(capture(None, 0), Keeping::default()).unwrap();
         let names = std::fs::read_dir(dir.path().join("c/handoff")).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        assert!(!names.iter().any(|name| name.starts_with(atomic::TEMP_PREFIX) || name.ends_with(".d")), "{names:?}");
+        assert!(
+            !names.iter().any(|name| name.starts_with(atomic::TEMP_PREFIX) || name.ends_with(".d")),
+            "{names:?}"
+        );
         assert_eq!(store.take_notices(), Vec::<String>::new());
     }
 }

@@ -1,10 +1,11 @@
-//! What a power cut leaves of the store: every prefix of the steps in which it was written, on a disk that keeps nothing
-//! but what was synced, and of the rest what it likes.
+//! What a power cut leaves of the store: every prefix of the steps in which it was written, on a disk that
+//! keeps nothing but what was synced, and of the rest what it likes.
 //!
-//! The disk is a model of what POSIX promises. The content of a file lasts when the file was synced: until then it may be missing, zeros, or cut.
-//! A name in a directory lasts when the directory was synced: until then each change of a name may have happened or not, in
-//! any order. The store is opened on what is left. The law: what it had said before the cut is there, and each entry is as it was
-//! before or after the operation that was cut; no manifest is torn; what was put aside is kept; it can be written again.
+//! The disk is a model of what POSIX promises. The content of a file lasts when the file was synced: until
+//! then it may be missing, zeros, or cut. A name in a directory lasts when the directory was synced: until
+//! then each change of a name may have happened or not, in any order. The store is opened on what is left.
+//! The law: what it had said before the cut is there, and each entry is as it was before or after the
+//! operation that was cut; no manifest is torn; what was put aside is kept; it can be written again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -172,7 +173,10 @@ impl Disk {
 /// What the store says of itself: entries, with their documents where they are there.
 fn said(store: &Store) -> BTreeMap<HandoffId, (Entry, Option<String>)> {
     let all = store.list(None).unwrap().into_iter();
-    all.map(|(_, entry)| (entry.id.clone(), (entry.clone(), store.show(&entry.id).ok().map(|loaded| loaded.text)))).collect()
+    all.map(|(_, entry)| {
+        (entry.id.clone(), (entry.clone(), store.show(&entry.id).ok().map(|loaded| loaded.text)))
+    })
+    .collect()
 }
 
 /// Memory where there is some: what is tested is the order, and the real disk would take minutes.
@@ -183,7 +187,8 @@ fn scratch() -> tempfile::TempDir {
 
 type Moments = Vec<(usize, BTreeMap<HandoffId, (Entry, Option<String>)>)>;
 
-/// A life of a store: its steps, and what it said when each operation had returned, with how many steps there were then.
+/// A life of a store: its steps, and what it said when each operation had returned, with how many steps there
+/// were then.
 fn life(root: &Path) -> (Vec<Step>, Moments) {
     trace::take();
     let store = Store::open(&root.join("c")).unwrap();
@@ -199,7 +204,8 @@ fn life(root: &Path) -> (Vec<Step>, Moments) {
     let save = |session: &str, second: i64, channel: &Channel| {
         let mut made = capture(Some(session), second);
         made.origin.channel = channel.clone();
-        made.git = Some(crate::core::handoff::capture::GitState { patch: b"diff".to_vec(), ..Default::default() });
+        made.git =
+            Some(crate::core::handoff::capture::GitState { patch: b"diff".to_vec(), ..Default::default() });
         store.save(made, keep).unwrap().id
     };
     let global = Channel::global();
@@ -246,7 +252,11 @@ fn what_a_power_cut_leaves_is_whole_and_nothing_that_was_said_is_lost() {
     let (steps, moments) = life(lived.path());
     assert!(steps.len() > 100, "{steps:#?}");
     let mut disk = Disk::new(lived.path());
-    let garbage = steps.iter().position(|step| matches!(step, Step::Filled(_, bytes) if bytes == GARBAGE.as_bytes())).unwrap() + 3;
+    let garbage = steps
+        .iter()
+        .position(|step| matches!(step, Step::Filled(_, bytes) if bytes == GARBAGE.as_bytes()))
+        .unwrap()
+        + 3;
     for k in 0..=steps.len() {
         if k > 0 {
             disk.take(&steps[k - 1]);
@@ -270,19 +280,28 @@ fn what_a_power_cut_leaves_is_whole_and_nothing_that_was_said_is_lost() {
             }
             let aside = || {
                 let names = std::fs::read_dir(root.join("c/handoff")).unwrap().map(|entry| entry.unwrap());
-                let mut names = names.filter(|entry| entry.file_name().to_string_lossy().starts_with("other.manifest.json"));
+                let mut names = names
+                    .filter(|entry| entry.file_name().to_string_lossy().starts_with("other.manifest.json"));
                 names.any(|entry| std::fs::read_to_string(entry.path()).unwrap() == GARBAGE)
             };
             assert!(k < garbage || aside(), "the file that was put aside is lost {}", about());
             let unread = store.take_notices();
-            assert!(unread.iter().all(|said| k >= garbage - 2 && said.contains("other.manifest.json")), "{unread:?} {}", about());
+            assert!(
+                unread.iter().all(|said| k >= garbage - 2 && said.contains("other.manifest.json")),
+                "{unread:?} {}",
+                about()
+            );
             if (k + n) % 5 == 0 {
                 let lock = root.join("c/handoff/global.lock.d");
                 std::fs::create_dir(&lock).unwrap();
                 // Of before the power cut: whoever has its pid now began later.
                 std::fs::write(lock.join("pid"), format!("{}:1000", std::process::id())).unwrap();
                 let saved = store.save(capture(Some("c"), 100), Keeping::default()).unwrap();
-                assert!(found.keys().chain([&saved.id]).all(|id| said(&store).contains_key(id)), "{}", about());
+                assert!(
+                    found.keys().chain([&saved.id]).all(|id| said(&store).contains_key(id)),
+                    "{}",
+                    about()
+                );
             }
         }
     }

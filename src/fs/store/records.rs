@@ -1,7 +1,8 @@
 //! The record of a handoff: one directory per id with everything that is known (CONTRACT C8).
 //!
-//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows
-//! later. Records are made, changed and deleted under the store's lock, which is the caller's.
+//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `state.json` and `changes.patch` are written when the
+//! handoff is made; `transcript.jsonl.gz` follows later. Records are made, changed and deleted under the
+//! store's lock, which is the caller's.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -115,8 +116,8 @@ impl Records {
         self.of(id).join("handoff.md")
     }
 
-    /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken: by a record, or by an entry whose
-    /// record is gone (`is_known`).
+    /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken: by a
+    /// record, or by an entry whose record is gone (`is_known`).
     pub(super) fn write(
         &self,
         capture: &mut Capture,
@@ -140,7 +141,9 @@ impl Records {
         let places = Places::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);
         let brief = brief(capture, &words, &places, keep.brief);
         atomic::write(&dir.join(BRIEF), brief.as_bytes())?;
-        if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty() || !git.new_files.is_empty()) {
+        if let Some(git) =
+            capture.git.as_ref().filter(|git| !git.patch.is_empty() || !git.new_files.is_empty())
+        {
             atomic::write(&dir.join(PATCH), &[&*git.patch, &*git.new_files].concat())?;
         }
         // Without it the time of day tells when it expires.
@@ -151,7 +154,11 @@ impl Records {
         Ok(WrittenRecord { id: capture.id(), dir, text, sha256, brief, brief_sha256 })
     }
 
-    fn make_dir(&self, capture: &mut Capture, is_known: impl Fn(&HandoffId) -> bool) -> Result<PathBuf, FsError> {
+    fn make_dir(
+        &self,
+        capture: &mut Capture,
+        is_known: impl Fn(&HandoffId) -> bool,
+    ) -> Result<PathBuf, FsError> {
         for _ in 0..TRIES {
             let dir = self.of(&capture.id());
             if is_known(&capture.id()) {
@@ -185,8 +192,8 @@ impl Records {
         self.of(id).join(BRIEF)
     }
 
-    /// How the work tree stood: what `state.json` says of it, and the patch where there was room for one. `None` when the
-    /// record does not say.
+    /// How the work tree stood: what `state.json` says of it, and the patch where there was room for one.
+    /// `None` when the record does not say.
     pub(super) fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         let dir = self.of(id);
         let bytes = atomic::read_own(&dir.join(STATE), DOCUMENT_CAP, 0o022).ok()??;
@@ -200,7 +207,10 @@ impl Records {
         let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok()??;
         let state: ProgressFields = serde_json::from_slice(&bytes).ok()?;
         let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let phases = Phases { done: count(state.checkpoint.current_phase), total: count(state.checkpoint.total_phases) };
+        let phases = Phases {
+            done: count(state.checkpoint.current_phase),
+            total: count(state.checkpoint.total_phases),
+        };
         Some((state.context.current_objective, phases))
     }
 
@@ -208,7 +218,8 @@ impl Records {
     pub(super) fn compress(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, FsError> {
         let target = self.of(id).join(TRANSCRIPT);
         let missing = || FsError::io("open", source)(io::ErrorKind::NotFound.into());
-        let file = safe_file::open(source, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?.ok_or_else(missing)?;
+        let file = safe_file::open(source, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
+            .ok_or_else(missing)?;
         let meta = file.metadata().map_err(FsError::io("look at", source))?;
         atomic::write_with(&target, |out| {
             let mut input = BufReader::with_capacity(1 << 16, io::Read::take(file, meta.len()));
@@ -242,7 +253,10 @@ impl Records {
         let path = self.of(id).join("state.json");
         let Some(bytes) = atomic::read(&path, DOCUMENT_CAP)? else { return Ok(()) };
         // Only this field: a later hopty may know more of them.
-        let Ok(mut state) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes) else { return Ok(()) };
+        let Ok(mut state) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
+        else {
+            return Ok(());
+        };
         let Ok(word) = serde_json::to_value(copy) else { return Ok(()) };
         state.insert("transcript".to_owned(), word);
         let text = serde_json::to_string_pretty(&state).map(|text| text + "\n").unwrap_or_default();
@@ -264,7 +278,8 @@ impl Records {
     pub(super) fn ids(&self) -> Vec<HandoffId> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let dirs = names.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let mut ids: Vec<HandoffId> = dirs.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let mut ids: Vec<HandoffId> =
+            dirs.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
     }

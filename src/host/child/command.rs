@@ -53,7 +53,12 @@ impl Host {
     }
 
     fn with_settings(&self, args: Vec<String>) -> Vec<String> {
-        self.child.launching.given.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
+        self.child
+            .launching
+            .given
+            .settings
+            .as_ref()
+            .map_or(args.clone(), |settings| with_settings(&args, settings))
     }
 
     /// The terminal that a run is started for: its `TERM`.
@@ -70,9 +75,14 @@ impl Host {
             run: number,
             depth: depth + 1,
             claude: self.launch.agent == Agent::Claude,
-            no_flicker: self.child.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
+            no_flicker: self
+                .child
+                .full_screen
+                .filter(|_| number > 1)
+                .map(|full| if full { "1" } else { "0" }),
         };
-        let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.child.lent_env.contains_key(name)));
+        let own = std::env::vars_os()
+            .filter(|(name, _)| name.to_str().is_none_or(|name| !self.child.lent_env.contains_key(name)));
         of_child(own.chain(self.child.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 }

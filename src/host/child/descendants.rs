@@ -1,4 +1,5 @@
-//! What hangs on the program: collected before a run ends, and ended when the run is over and something was left.
+//! What hangs on the program: collected before a run ends, and ended when the run is over and something was
+//! left.
 
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
@@ -36,10 +37,12 @@ impl Descendants {
         !self.leftovers.is_empty()
     }
 
-    /// Adds what hangs on the program now. What did at an earlier look and hangs on the host by now is still of its tree.
+    /// Adds what hangs on the program now. What did at an earlier look and hangs on the host by now is still
+    /// of its tree.
     pub fn collect(&mut self, found: Vec<Process>) {
         self.tree.retain(|known| !known.is_gone());
-        let new: Vec<Process> = found.into_iter().filter(|p| self.tree.iter().all(|known| known.pid != p.pid)).collect();
+        let new: Vec<Process> =
+            found.into_iter().filter(|p| self.tree.iter().all(|known| known.pid != p.pid)).collect();
         self.tree.extend(new);
     }
 

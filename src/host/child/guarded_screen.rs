@@ -1,8 +1,9 @@
 //! A screen behind a guard: a panic in it switches it off and ends nothing else (DESIGN 3.2).
 //!
-//! The host has no other way to a [`Screen`]: it is private here, and whoever looks gives what is to be done with it and
-//! gets nothing when there is none any more. What panics, the screen or the one who looks, makes no difference: neither is
-//! trusted afterwards. Only numbers are told without the guard; they are kept, not computed.
+//! The host has no other way to a [`Screen`]: it is private here, and whoever looks gives what is to be done
+//! with it and gets nothing when there is none any more. What panics, the screen or the one who looks, makes
+//! no difference: neither is trusted afterwards. Only numbers are told without the guard; they are kept, not
+//! computed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -26,7 +27,8 @@ impl GuardedScreen {
         GuardedScreen(Ok(Screen::new(cols, rows)))
     }
 
-    /// What `look` makes of the screen; `None` when it is switched off, or fails at this and is switched off now.
+    /// What `look` makes of the screen; `None` when it is switched off, or fails at this and is switched off
+    /// now.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.change(|screen| {
             #[cfg(debug_assertions)]
@@ -49,7 +51,8 @@ impl GuardedScreen {
     pub fn switch_off(&mut self) {
         let Ok(screen) = &self.0 else { return };
         // What is on by now is still to be turned off; what comes later is not known any more.
-        let undo = catch_unwind(AssertUnwindSafe(|| [screen.ending(), &screen.undo()].concat())).unwrap_or_default();
+        let undo =
+            catch_unwind(AssertUnwindSafe(|| [screen.ending(), &screen.undo()].concat())).unwrap_or_default();
         self.0 = Err(Remains { size: screen.size(), revision: screen.revision() + 1, undo });
     }
 

@@ -1,5 +1,6 @@
-//! From the order to start a run to its start. What it starts with is read and written by threads: Claude's files and the project's
-//! by one, what hopty gives it by another. A disk that hangs keeps Claude from starting only where Claude would hang as well.
+//! From the order to start a run to its start. What it starts with is read and written by threads: Claude's
+//! files and the project's by one, what hopty gives it by another. A disk that hangs keeps Claude from
+//! starting only where Claude would hang as well.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,7 +99,8 @@ struct Order {
 }
 
 impl Order {
-    /// Writes what is not as it should be: what lies there may have been changed. Where that fails, Claude starts without.
+    /// Writes what is not as it should be: what lies there may have been changed. Where that fails, Claude
+    /// starts without.
     fn write(self) -> io::Result<LaunchFiles> {
         if let Some((paths, before, next)) = self.tasks
             && let Err(error) = tasks::carry(&paths, &before, &next)
@@ -112,7 +114,8 @@ impl Order {
         // A file, because arguments can be read by everybody and are limited in length.
         let file = self.dir.join("settings.json");
         let stands = |text: &String| {
-            plugin::holds(&file, text) || (plugin::remove(&file).is_ok() && atomic::swap(&file, text.as_bytes()).is_ok())
+            plugin::holds(&file, text)
+                || (plugin::remove(&file).is_ok() && atomic::swap(&file, text.as_bytes()).is_ok())
         };
         let settings = self.settings.filter(stands).map(|_| file.display().to_string());
         Ok(LaunchFiles { plugin: Some(plugin), settings })
@@ -144,7 +147,8 @@ impl Host {
                 let number = next.number;
                 let read = self.site(next.dir.as_deref());
                 if number == 1 {
-                    // A person starts it: what runs code now is what they mean. Nothing else goes on yet that could wait.
+                    // A person starts it: what runs code now is what they mean. Nothing else goes on yet that
+                    // could wait.
                     let site = read();
                     let Site { found, settings, .. } = site;
                     self.accepted.take(found);
@@ -157,7 +161,10 @@ impl Host {
             }
             Step::Reads { until } if *until <= now => self.hold_start(vec![UNREADABLE.to_owned()]),
             Step::Writes { until } if *until <= now => {
-                self.written(next.number, Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")));
+                self.written(
+                    next.number,
+                    Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")),
+                );
             }
             Step::Reads { .. } | Step::Writes { .. } => {}
         }
@@ -172,7 +179,8 @@ impl Host {
     /// What the next run starts with, to be read by a thread.
     fn site(&self, dir: Option<&str>) -> impl FnOnce() -> Site + Send + 'static {
         let found = self.next_found(dir);
-        let (paths, own, asked, dir) = (self.paths.clone(), self.own.clone(), dir.map(PathBuf::from), self.dir.clone());
+        let (paths, own, asked, dir) =
+            (self.paths.clone(), self.own.clone(), dir.map(PathBuf::from), self.dir.clone());
         move || {
             let moved = asked.filter(|dir| dir.is_dir());
             let settings = status_line::settings(&paths, moved.as_deref().unwrap_or(&dir), &own);
@@ -206,7 +214,8 @@ impl Host {
     fn order(&self, settings: Option<String>) -> Order {
         let before = self.observer.transcript().map(|transcript| transcript.conversation.clone());
         let next = self.child.launching.next.as_ref().map(|(next, _)| next);
-        let fresh = next.filter(|next| next.start == StartKind::Fresh).and_then(|next| next.conversation.clone());
+        let fresh =
+            next.filter(|next| next.start == StartKind::Fresh).and_then(|next| next.conversation.clone());
         Order {
             dir: self.claim.dir.clone(),
             hooks: self.launch.offers.hooks,
@@ -216,8 +225,14 @@ impl Host {
         }
     }
 
-    /// The directory is there, and what the next run is given was written, or could not be. That it is late changes nothing of the former.
-    pub(in crate::host) fn restored_and_written(&mut self, number: u32, restored: Restored, given: io::Result<LaunchFiles>) {
+    /// The directory is there, and what the next run is given was written, or could not be. That it is late
+    /// changes nothing of the former.
+    pub(in crate::host) fn restored_and_written(
+        &mut self,
+        number: u32,
+        restored: Restored,
+        given: io::Result<LaunchFiles>,
+    ) {
         self.restored(restored);
         self.written(number, given);
     }

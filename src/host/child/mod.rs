@@ -1,5 +1,5 @@
-//! The program that the session runs: its pseudo-terminal, the screen model beside its output, its end, and the start of
-//! the next run.
+//! The program that the session runs: its pseudo-terminal, the screen model beside its output, its end, and
+//! the start of the next run.
 //!
 //! | file | holds |
 //! |---|---|
@@ -74,7 +74,8 @@ impl Child {
         self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid))
     }
 
-    /// The kernel says that a child of this process changed. A stop is told at once, an end when the output is read.
+    /// The kernel says that a child of this process changed. A stop is told at once, an end when the output
+    /// is read.
     pub fn take_changes(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         while let Some(run) = self.run.as_mut().filter(|run| run.lives()) {
             match self.processes.change(run.pid) {

@@ -1,4 +1,5 @@
-//! Where what the child writes is read into: it is written to the terminals from there, and waits there for the screen model.
+//! Where what the child writes is read into: it is written to the terminals from there, and waits there for
+//! the screen model.
 
 /// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
 pub(in crate::host) const CHUNK: usize = 1 << 16;

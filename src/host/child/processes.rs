@@ -1,5 +1,5 @@
-//! The processes that a host starts, signals and asks about. A trait, so that the laws of the host can put a child of their own in
-//! place, which starts, stops and ends when they say so.
+//! The processes that a host starts, signals and asks about. A trait, so that the laws of the host can put a
+//! child of their own in place, which starts, stops and ends when they say so.
 
 use std::io;
 

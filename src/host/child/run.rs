@@ -1,5 +1,5 @@
-//! One life of the program: its pseudo-terminal, the screen that listens beside it, and its end. All of it is replaced when the
-//! next run starts.
+//! One life of the program: its pseudo-terminal, the screen that listens beside it, and its end. All of it is
+//! replaced when the next run starts.
 
 use super::descendants::Descendants;
 use super::launching::NextRun;
@@ -30,7 +30,8 @@ use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
 pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
-/// How long after its death a child's output is still waited for while somebody else holds the terminal, in ms.
+/// How long after its death a child's output is still waited for while somebody else holds the terminal, in
+/// ms.
 const DRAIN_MS: u64 = 100;
 /// Most reads of a master in a turn, of some 30 us each: everybody but who types waits as long.
 const READS: u32 = 8;
@@ -58,7 +59,8 @@ pub(in crate::host) struct ChildRun {
     pub(super) ended: Option<(Stamp, ProcessEnd)>,
     /// How it ended, once that was reported: its pid may be another process's by now.
     pub end: Option<ProcessEnd>,
-    /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
+    /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by
+    /// then.
     pub muted: Option<Vec<u8>>,
     /// What is left on the terminal above the next run, where that is not all that the screen shows.
     pub above: Option<Vec<u8>>,
@@ -108,7 +110,10 @@ impl Inheritance {
     pub fn of(mut old: ChildRun) -> Self {
         Inheritance {
             // It is the same terminal, and the old run has been undone.
-            terminal_before: old.model.look_so_far(|screen| screen.terminal_before().clone()).unwrap_or_default(),
+            terminal_before: old
+                .model
+                .look_so_far(|screen| screen.terminal_before().clone())
+                .unwrap_or_default(),
             above: old.above.take().or_else(|| old.model.look_so_far(repaint::above)).unwrap_or_default(),
             blind: old.model.is_off(),
             descendants: old.descendants.handed_on(),
@@ -172,7 +177,8 @@ impl ChildRun {
         }
     }
 
-    /// Reads some output, which goes to people's terminals and then back to [`ChildRun::feed`]. `None`: there is none any more.
+    /// Reads some output, which goes to people's terminals and then back to [`ChildRun::feed`]. `None`: there
+    /// is none any more.
     pub fn read(&mut self, clock: &Clock) -> Option<Output> {
         if self.at_end {
             return None;
@@ -182,7 +188,13 @@ impl ChildRun {
         self.away = None;
         let new = read.as_ref().ok().copied().flatten().unwrap_or(0);
         chunk.took(new);
-        Some(Output { chunk, new, at: clock.now(), end: matches!(read, Ok(Some(0)) | Err(_)), muted: self.muted.is_some() })
+        Some(Output {
+            chunk,
+            new,
+            at: clock.now(),
+            end: matches!(read, Ok(Some(0)) | Err(_)),
+            muted: self.muted.is_some(),
+        })
     }
 
     /// The screen model's turn. Says whether there may be more output.
@@ -222,7 +234,8 @@ impl ChildRun {
 
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
-        let look = (self.model.revision() != self.seen && self.looked.after(crate::host::shown::LOOK_MS) > now)
+        let look = (self.model.revision() != self.seen
+            && self.looked.after(crate::host::shown::LOOK_MS) > now)
             .then(|| self.looked.after(crate::host::shown::LOOK_MS));
         [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }
@@ -260,7 +273,15 @@ impl Host {
                 let lines = self.launch.config.terminal.scrollback_lines as usize;
                 let model = ScreenModel::of_run(size, lines, takes_window_names(&term));
                 let blind = old.blind;
-                let mut run = ChildRun::new((number, pid), pty, model, size, Capabilities::of(&term), old, self.clock.now());
+                let mut run = ChildRun::new(
+                    (number, pid),
+                    pty,
+                    model,
+                    size,
+                    Capabilities::of(&term),
+                    old,
+                    self.clock.now(),
+                );
                 let total = run.model.look(Screen::history_total).unwrap_or_default();
                 self.child.run = Some(run);
                 self.terminals.begin_run(total);
@@ -268,7 +289,11 @@ impl Host {
                     self.on_terminals(Terminals::fit);
                 }
                 self.observer.run_started(self.paths.claude_session(pid));
-                self.events.push_back(Event::Started { run: number, pid, next: Some(crate::host::start::fresh_id()) });
+                self.events.push_back(Event::Started {
+                    run: number,
+                    pid,
+                    next: Some(crate::host::start::fresh_id()),
+                });
             }
             Err(error) => {
                 self.child.launching.failure = Some(format!("{}: {error}", self.launch.program.display()));
@@ -312,7 +337,9 @@ impl Host {
 
     pub(in crate::host) fn read_output(&mut self) -> bool {
         self.on_terminals(Terminals::set_slow_aside);
-        let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else { return false };
+        let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else {
+            return false;
+        };
         if let Some(bytes) = output.shown() {
             self.show(bytes);
         }
@@ -335,7 +362,8 @@ impl Host {
         self.on_terminals(Terminals::keep_notifications);
         let Some(run) = &mut self.child.run else { return };
         run.note_change(self.clock.now());
-        let shown = run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(TerminalMode::BracketedPaste)));
+        let shown =
+            run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(TerminalMode::BracketedPaste)));
         match shown {
             Some((true, _)) => self.child.full_screen = Some(true),
             Some((false, true)) => {
@@ -393,7 +421,9 @@ impl Host {
     }
 
     pub(in crate::host) fn signal_child(&mut self, signal: Signal, group: bool) {
-        if signal == Signal::TERM && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
+        if signal == Signal::TERM
+            && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. })
+        {
             self.mute();
         }
         self.child.signal(signal, group, self.launch.agent);
@@ -401,8 +431,8 @@ impl Host {
 
     /// What Claude writes on its way out would only clutter the screen of the run that follows.
     fn mute(&mut self) {
-        // Half a frame has no prompt box to be found; what is written already belongs to the screen. Bounded, because a
-        // program may write without end.
+        // Half a frame has no prompt box to be found; what is written already belongs to the screen. Bounded,
+        // because a program may write without end.
         (0..16).all(|_| self.read_output());
         self.save_draft();
         let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());

@@ -1,8 +1,9 @@
 //! The screen model beside the byte stream: what the child writes is forwarded first and fed afterwards.
 //!
-//! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet, until too many
-//! wait, or until somebody looks at the screen, which then is up to date. What waits is bounded and nothing is dropped
-//! (DESIGN 3.1). A model that panics is switched off ([`super::guarded_screen`]); the bytes go on (DESIGN 3.2).
+//! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
+//! until too many wait, or until somebody looks at the screen, which then is up to date. What waits is
+//! bounded and nothing is dropped (DESIGN 3.1). A model that panics is switched off
+//! ([`super::guarded_screen`]); the bytes go on (DESIGN 3.2).
 
 use std::collections::VecDeque;
 
@@ -14,37 +15,41 @@ use crate::screen::{Dump, Query, Screen, TerminalIdentity, reply};
 use crate::sys::clock::Clock;
 use crate::tty::raw::END_OF_ANYTHING;
 
-/// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if there were no
-/// model.
+/// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if
+/// there were no model.
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 /// Bytes that wait in the middle of a burst: four reads of a master.
 const BURST: usize = 1 << 14;
 /// Bytes that wait above which more come into larger chunks.
 const FLOOD: usize = 1 << 18;
-/// How long a flood's memory is kept for the next one, in ms: they come in a row, and new memory takes a twentieth of the time in
-/// which a flood passes.
+/// How long a flood's memory is kept for the next one, in ms: they come in a row, and new memory takes a
+/// twentieth of the time in which a flood passes.
 const KEPT_MS: u64 = 1000;
 /// How many chunks are kept at most: more than a flood fills.
 const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
-/// The same where much waits: in the middle of a burst the child may be off its processor for some ms, and the model would take it.
+/// The same where much waits: in the middle of a burst the child may be off its processor for some ms, and
+/// the model would take it.
 const PAUSE_MS: u64 = 10;
 /// How long bytes may wait while it is not quiet, in ms.
 const OLD_MS: u64 = 100;
 /// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
 const SLICE_US: u64 = 250;
-/// Bytes that are fed between two looks at the clock, at first: more where the screen is fast, which is faster with more, and fewer
-/// where a few bytes make it draw much.
+/// Bytes that are fed between two looks at the clock, at first: more where the screen is fast, which is
+/// faster with more, and fewer where a few bytes make it draw much.
 const STEP: usize = 8192;
 /// The fewest.
 const STEP_MIN: usize = 256;
-/// Bytes that people's terminals sent while the model is behind, of which more are not looked at: they are for learning only.
+/// Bytes that people's terminals sent while the model is behind, of which more are not looked at: they are
+/// for learning only.
 const HEARD_MAX: usize = 1 << 12;
-/// How many bytes to feed at a time after a step of `step` took so many microseconds. It grows slowly. `whole`: whether the step was not
-/// cut by a chunk's end; what a few bytes took says little of what follows, unless it was much.
+/// How many bytes to feed at a time after a step of `step` took so many microseconds. It grows slowly.
+/// `whole`: whether the step was not cut by a chunk's end; what a few bytes took says little of what follows,
+/// unless it was much.
 fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
-    let fitting = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, CHUNK / 2);
+    let fitting =
+        usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, CHUNK / 2);
     if whole || took > SLICE_US { fitting.min(2 * step) } else { step }
 }
 
@@ -116,14 +121,21 @@ impl ScreenModel {
         });
     }
 
-    /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`ScreenModel::put`] before anybody looks.
+    /// The chunk that the next read goes into, behind what it holds; it is to be put back with
+    /// [`ScreenModel::put`] before anybody looks.
     pub fn chunk(&mut self) -> OutputChunk {
         self.lent = true;
-        let last = if self.chunks.back().is_some_and(OutputChunk::has_room) { self.chunks.pop_back() } else { None };
+        let last =
+            if self.chunks.back().is_some_and(OutputChunk::has_room) { self.chunks.pop_back() } else { None };
         let flood = self.waiting >= FLOOD;
-        let spare =
-            |spares: &mut Vec<OutputChunk>| spares.iter().position(|chunk| chunk.is_of_flood() == flood).map(|at| spares.remove(at));
-        last.or_else(|| spare(&mut self.spares)).unwrap_or_else(if flood { OutputChunk::of_flood } else { OutputChunk::new })
+        let spare = |spares: &mut Vec<OutputChunk>| {
+            spares.iter().position(|chunk| chunk.is_of_flood() == flood).map(|at| spares.remove(at))
+        };
+        last.or_else(|| spare(&mut self.spares)).unwrap_or_else(if flood {
+            OutputChunk::of_flood
+        } else {
+            OutputChunk::new
+        })
     }
 
     /// Takes a chunk back with `new` more bytes at its end.
@@ -158,10 +170,15 @@ impl ScreenModel {
         (self.fed, self.waiting) = (0, 0);
     }
 
-    /// When the model is to be fed, its failure to be told, or a flood's memory to be given back; `None` when there is none of it.
+    /// When the model is to be fed, its failure to be told, or a flood's memory to be given back; `None` when
+    /// there is none of it.
     pub fn due(&self) -> Option<Stamp> {
         let soon = self.is_urgent(self.latest) || self.catching_up || self.has_failed();
-        let at = if soon { Stamp(0) } else { self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS }) };
+        let at = if soon {
+            Stamp(0)
+        } else {
+            self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS })
+        };
         let relief = self.flooded.map(|at| at.after(KEPT_MS));
         if self.waiting > 0 || self.has_failed() { Some(at) } else { relief }
     }
@@ -201,13 +218,15 @@ impl ScreenModel {
         true
     }
 
-    /// Feeds the next bytes, and says how many and whether those were a whole step; `None` when there are none.
+    /// Feeds the next bytes, and says how many and whether those were a whole step; `None` when there are
+    /// none.
     fn step(&mut self) -> Option<(usize, bool)> {
         debug_assert!(!self.lent, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes()[self.fed..];
         // What a flood scrolls away is passed over, once for each chunk: it is looked for in all of it.
-        let skipped = if self.fed == 0 { self.screen.change(|screen| screen.skip(rest)).unwrap_or(0) } else { 0 };
+        let skipped =
+            if self.fed == 0 { self.screen.change(|screen| screen.skip(rest)).unwrap_or(0) } else { 0 };
         let length = if skipped > 0 { skipped } else { rest.len().min(self.step) };
         if self.screen.change(|screen| screen.feed(&rest[skipped..length])).is_none() {
             self.forget();
@@ -258,8 +277,8 @@ impl ScreenModel {
         while self.step().is_some() {}
     }
 
-    /// Looks at the screen after everything that the child has written. `None`: the model is switched off, or fails at this and
-    /// is switched off now.
+    /// Looks at the screen after everything that the child has written. `None`: the model is switched off, or
+    /// fails at this and is switched off now.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.catch_up();
         self.screen.look(look)
@@ -291,7 +310,8 @@ impl ScreenModel {
         self.screen.undo_revision()
     }
 
-    /// The whole state for another terminal, with up to so many lines of history; `None` as in [`ScreenModel::look`].
+    /// The whole state for another terminal, with up to so many lines of history; `None` as in
+    /// [`ScreenModel::look`].
     pub fn dump(&mut self, lines: usize) -> Option<Dump> {
         self.look(|screen| {
             #[cfg(debug_assertions)]
@@ -306,7 +326,8 @@ impl ScreenModel {
         self.screen.resize(size.drawn());
     }
 
-    /// Whether the child asked its terminal something, as far as the screen was fed; the questions are gone then. `None`: nothing.
+    /// Whether the child asked its terminal something, as far as the screen was fed; the questions are gone
+    /// then. `None`: nothing.
     pub fn take_queries(&mut self) -> Option<Vec<Query>> {
         self.screen.change(Screen::take_queries).filter(|queries| !queries.is_empty())
     }

@@ -1,5 +1,6 @@
-//! What a person answered to the question of mode `ask`: kept with the session, so that a later host of the same conversation
-//! knows it (never in a directory that everybody can write). And the keys by which a person says "now" or "not yet".
+//! What a person answered to the question of mode `ask`: kept with the session, so that a later host of the
+//! same conversation knows it (never in a directory that everybody can write). And the keys by which a person
+//! says "now" or "not yet".
 
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +91,11 @@ impl Host {
             let snooze = (answer == AskAnswer::Snooze).then_some(self.launch.config.restart.snooze);
             ok_line(request, &serde_json::json!({ "ask": answer, "snooze": snooze }))
         } else {
-            let failure = Failure::new(Code::Refused, "this session asks no questions", "set `[restart] mode = \"ask\"` to be asked");
+            let failure = Failure::new(
+                Code::Refused,
+                "this session asks no questions",
+                "set `[restart] mode = \"ask\"` to be asked",
+            );
             error_line(request, &failure)
         };
         self.send(connection, &line);

@@ -1,5 +1,5 @@
-//! One connection to the socket: how much of it may be read, what waits for it, and when it is due. What is done with what it says is
-//! in `clients`; the client that it may have become is one of `terminals`.
+//! One connection to the socket: how much of it may be read, what waits for it, and when it is due. What is
+//! done with what it says is in `clients`; the client that it may have become is one of `terminals`.
 
 use std::os::fd::AsFd;
 
@@ -16,7 +16,8 @@ use crate::sys::poll::{Interest, PollSet, is_readable};
 const ANSWERS_HIGH: usize = 1 << 20;
 /// Until when the first line must have come, in ms (CONTRACT C12).
 pub(in crate::host) const HELLO_MS: u64 = 5000;
-/// How long a connection that waits for nothing may say nothing, in ms: a person's, and one of a descendant or another Claude.
+/// How long a connection that waits for nothing may say nothing, in ms: a person's, and one of a descendant
+/// or another Claude.
 const IDLE_MS: (u64, u64) = (60_000, 10_000);
 /// How long a session that is over stays for somebody who is about to ask, in ms.
 pub(in crate::host) const ASKS_MS: u64 = 250;
@@ -34,8 +35,8 @@ pub(in crate::host) struct Connection {
     pub active: Stamp,
     /// It asked for the session's end and waits for that.
     pub stops: bool,
-    /// It has just come, or was shown a screen in which it looks for something: until when its next request is waited for at the
-    /// session's end.
+    /// It has just come, or was shown a screen in which it looks for something: until when its next request
+    /// is waited for at the session's end.
     pub asks: Option<Stamp>,
     /// It is a client's: what follows comes in frames.
     pub framed: bool,
@@ -88,7 +89,8 @@ impl Connection {
         if self.framed { input_waits } else { self.stream.waiting() > ANSWERS_HIGH }
     }
 
-    /// Where its bytes are relayed, the keyboard waits at the other end: behind what is typed, nothing else would be heard.
+    /// Where its bytes are relayed, the keyboard waits at the other end: behind what is typed, nothing else
+    /// would be heard.
     pub fn tell_to_wait(&mut self, input_waits: bool) {
         if input_waits != self.told_to_wait {
             self.told_to_wait = input_waits;

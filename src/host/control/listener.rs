@@ -30,8 +30,8 @@ const MAX_OUTSIDE: usize = 8;
 const TURN: u32 = 64;
 
 impl Host {
-    /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
-    /// disturbed.
+    /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory
+    /// is not disturbed.
     pub(in crate::host) fn rebind_soon(&mut self) {
         let at = self.clock.now().after(REBIND_MS);
         self.rebind_at.get_or_insert(at);
@@ -96,8 +96,8 @@ impl Host {
         }
     }
 
-    /// Whether there is no room for one more of its kind. A person always finds some that Claude and its tools cannot take, and these
-    /// find some that the Claude of another session cannot.
+    /// Whether there is no room for one more of its kind. A person always finds some that Claude and its
+    /// tools cannot take, and these find some that the Claude of another session cannot.
     fn full_for(&self, peer: &Peer) -> Option<Failure> {
         let share = |peer: &Peer| match peer {
             Peer::Person => None,
@@ -106,7 +106,11 @@ impl Host {
         };
         let of_kind = |most: usize, whose: &str| {
             let kind = |other: &Peer| share(other).is_some_and(|(_, other)| other == whose);
-            let open = self.connections.values().filter(|connection| kind(connection.peer.as_ref().unwrap_or(&Peer::Inside))).count();
+            let open = self
+                .connections
+                .values()
+                .filter(|connection| kind(connection.peer.as_ref().unwrap_or(&Peer::Inside)))
+                .count();
             (open >= most).then(|| format!("{most} connections of {whose} are already open"))
         };
         let what = if self.connections.len() >= MAX_CONNECTIONS {

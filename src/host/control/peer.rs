@@ -1,5 +1,5 @@
-//! Who is at the other end of a connection. It is looked up when the connection is accepted and kept: a number of a process may
-//! be another process's later.
+//! Who is at the other end of a connection. It is looked up when the connection is accepted and kept: a
+//! number of a process may be another process's later.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,12 @@ use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
 
-/// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older version has the first
-/// name, whatever it runs.
+/// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older
+/// version has the first name, whatever it runs.
 pub(in crate::host) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
-/// How long the name of another session is looked for. A loaded machine may take its time; a disk that hangs costs this once.
+/// How long the name of another session is looked for. A loaded machine may take its time; a disk that hangs
+/// costs this once.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// That is going on.
@@ -35,8 +36,8 @@ pub(in crate::host) enum Peer {
 }
 
 impl Host {
-    /// Who connected. `held`: what the kernel gave of the process that did, an error where it was gone by then.
-    /// Gives when it began, too, in clock ticks since boot; 0 where it is gone.
+    /// Who connected. `held`: what the kernel gave of the process that did, an error where it was gone by
+    /// then. Gives when it began, too, in clock ticks since boot; 0 where it is gone.
     pub(in crate::host) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
         // Who has ended since it connected can no longer be told apart: it is not taken for a person.
         let (Ok(held), Some(chain)) = (held, lineage(pid)) else { return (Peer::Inside, 0) };
@@ -70,7 +71,8 @@ impl Host {
         Peer::Other(self.names_of(others))
     }
 
-    /// The sessions of these hosts, by what their locks say; one whose disk does not answer has no name here, and is not allowed by name.
+    /// The sessions of these hosts, by what their locks say; one whose disk does not answer has no name here,
+    /// and is not allowed by name.
     fn names_of(&self, hosts: Vec<(i32, u64)>) -> Vec<Option<SessionName>> {
         let unknown = vec![None; hosts.len()];
         // One look at a time: who knocks again and again while a disk hangs has no thread for each.
@@ -86,15 +88,19 @@ impl Host {
         within(LOOK, look).unwrap_or(unknown)
     }
 
-    /// What Claude's tools start knows of its session, also when somebody else (`at`, a host that was killed) has started it or
-    /// adopted it.
+    /// What Claude's tools start knows of its session, also when somebody else (`at`, a host that was killed)
+    /// has started it or adopted it.
     fn of_environment(&self, pid: i32) -> Peer {
         let environment = environment(pid);
         let value = |name: &str| {
-            let found = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(format!("{name}=").as_bytes()));
+            let found = environment
+                .split(|byte| *byte == 0)
+                .find_map(|entry| entry.strip_prefix(format!("{name}=").as_bytes()));
             found.map(|value| String::from_utf8_lossy(value).into_owned())
         };
-        let (Some(_), Some(socket)) = (value("CLAUDECODE"), value("HOPTY_SOCKET")) else { return Peer::Person };
+        let (Some(_), Some(socket)) = (value("CLAUDECODE"), value("HOPTY_SOCKET")) else {
+            return Peer::Person;
+        };
         if self.socket.to_str() == Some(socket.as_str()) {
             return Peer::Inside;
         }
@@ -127,7 +133,11 @@ impl Host {
             Request::Detach { .. } => ("detach its clients", "detach"),
             Request::Restart { wait: true, .. } if inside => {
                 let hint = "omit --wait: the restart happens at the next safe point";
-                return Some(Failure::new(Code::Refused, "a descendant of the session may not wait for its own end", hint));
+                return Some(Failure::new(
+                    Code::Refused,
+                    "a descendant of the session may not wait for its own end",
+                    hint,
+                ));
             }
             Request::Restart { .. } if !inside => ("restart it", "restart"),
             Request::Ask { .. } if !inside => ("answer for the person", "handoff"),
@@ -141,7 +151,9 @@ impl Host {
             // Allowed by name, every one of them.
             Peer::Other(names)
                 if !control.allow_from.is_empty()
-                    && names.iter().all(|name| name.as_ref().is_some_and(|name| control.allows(name.as_str()))) =>
+                    && names
+                        .iter()
+                        .all(|name| name.as_ref().is_some_and(|name| control.allows(name.as_str()))) =>
             {
                 return None;
             }

@@ -41,13 +41,17 @@ impl Host {
         }
     }
 
-    /// A key on a page of hopty's own: the page goes away. The keys that it names work there as behind the prefix key, which
-    /// may be pressed again before them.
+    /// A key on a page of hopty's own: the page goes away. The keys that it names work there as behind the
+    /// prefix key, which may be pressed again before them.
     pub(in crate::host) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
         let Some(client) = self.client_mut(id) else { return };
-        let cut: Vec<(Class, Vec<u8>)> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
+        let cut: Vec<(Class, Vec<u8>)> =
+            pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
         let any = cut.iter().any(|(class, _)| *class != Class::Report);
-        let key = cut.into_iter().find(|(class, _)| !matches!(class, Class::Report | Class::Prefix)).map(|(_, bytes)| bytes);
+        let key = cut
+            .into_iter()
+            .find(|(class, _)| !matches!(class, Class::Report | Class::Prefix))
+            .map(|(_, bytes)| bytes);
         if !any {
             return;
         }
@@ -108,7 +112,9 @@ fn keys(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
     for unit in units(bytes) {
         match std::str::from_utf8(&unit.bytes) {
-            Ok(text) if !text.contains('\x1b') => keys.extend(text.chars().map(|c| c.to_string().into_bytes())),
+            Ok(text) if !text.contains('\x1b') => {
+                keys.extend(text.chars().map(|c| c.to_string().into_bytes()))
+            }
             _ => keys.push(unit.bytes),
         }
     }
@@ -122,6 +128,9 @@ mod tests {
     #[test]
     fn keys_are_taken_one_by_one() {
         assert_eq!(keys(b"dx"), [b"d".to_vec(), b"x".to_vec()]);
-        assert_eq!(keys("ä\x1b[A\x1b[100u".as_bytes()), ["ä".as_bytes().to_vec(), b"\x1b[A".to_vec(), b"\x1b[100u".to_vec()]);
+        assert_eq!(
+            keys("ä\x1b[A\x1b[100u".as_bytes()),
+            ["ä".as_bytes().to_vec(), b"\x1b[A".to_vec(), b"\x1b[100u".to_vec()]
+        );
     }
 }

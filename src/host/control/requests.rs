@@ -16,7 +16,9 @@ use crate::host::Host;
 use crate::host::jobs::NoteState;
 use crate::host::jobs::start_code::{CodeFound, UNREADABLE};
 use crate::host::picture::Above;
-use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
+use crate::ipc::message::{
+    ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request,
+};
 
 /// How long a call of PreCompact waits for its record, in ms. Claude ends it after 30 s.
 const RECORD_MS: u64 = 10_000;
@@ -56,8 +58,11 @@ impl Host {
                     self.request(id, request, wanted);
                 }));
                 if done.is_err() {
-                    let failure =
-                        Failure::new(Code::Internal, "the request failed inside the host", "the session's host.log has the error");
+                    let failure = Failure::new(
+                        Code::Internal,
+                        "the request failed inside the host",
+                        "the session's host.log has the error",
+                    );
                     self.send(id, &error_line(request, &failure));
                     self.events.push_back(Event::Degraded { part: "request".to_owned() });
                 }
@@ -149,14 +154,22 @@ impl Host {
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
             Request::Back { now } => self.go_back(id, request, now),
-            Request::Attach(_) if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) => {
-                let failure = Failure::new(Code::Ended, format!("session {} has ended", self.claim.name), "`hopty ls --all` says how");
+            Request::Attach(_)
+                if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) =>
+            {
+                let failure = Failure::new(
+                    Code::Ended,
+                    format!("session {} has ended", self.claim.name),
+                    "`hopty ls --all` says how",
+                );
                 self.send(id, &error_line(request, &failure));
             }
             Request::Detach { client } => {
                 let all = self.terminals.clients().filter(|(_, there)| !there.leaving);
-                let meant: Vec<u64> =
-                    all.filter(|(_, there)| client.is_none_or(|only| only == there.number)).map(|(id, _)| id).collect();
+                let meant: Vec<u64> = all
+                    .filter(|(_, there)| client.is_none_or(|only| only == there.number))
+                    .map(|(id, _)| id)
+                    .collect();
                 meant.iter().for_each(|client| self.detach(*client));
                 self.send(id, &ok_line(request, &json!({"detached": meant.len()})));
             }
@@ -211,12 +224,21 @@ impl Host {
                 if let Some(c) = self.connections.get_mut(&connection) {
                     c.waits = None;
                 }
-                error_line(request, &Failure::new(Code::Refused, reason.clone(), "`hopty why` says what is going on"))
+                error_line(
+                    request,
+                    &Failure::new(Code::Refused, reason.clone(), "`hopty why` says what is going on"),
+                )
             }
-            Reply::Back { conversation, newer } => ok_line(request, &json!({"conversation": conversation, "newer": newer})),
+            Reply::Back { conversation, newer } => {
+                ok_line(request, &json!({"conversation": conversation, "newer": newer}))
+            }
             Reply::Busy => {
-                let hint = format!("`hopty back {} --now` does not wait for the end of the turn", self.claim.name);
-                error_line(request, &Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint))
+                let hint =
+                    format!("`hopty back {} --now` does not wait for the end of the turn", self.claim.name);
+                error_line(
+                    request,
+                    &Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint),
+                )
             }
             Reply::Ended => error_line(request, &Failure::new(Code::Ended, "the session has ended", "")),
         };
@@ -225,18 +247,29 @@ impl Host {
 
     /// Those who wait for the end of a restart hear of it.
     pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
-        let waiting: Vec<(u64, u64)> = self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
+        let waiting: Vec<(u64, u64)> =
+            self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
         for (id, request) in waiting {
             let line = match outcome {
                 Ok(done) => ok_line(request, done),
-                Err(why) => error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more")),
+                Err(why) => {
+                    error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more"))
+                }
             };
             self.send(id, &line);
         }
     }
 
-    /// A hook's call; what Claude wrote before it has been looked at. `believed` when the transcript that it names may be one.
-    pub(in crate::host) fn hook_called(&mut self, connection: u64, request: u64, event: &str, payload: &Value, believed: bool) {
+    /// A hook's call; what Claude wrote before it has been looked at. `believed` when the transcript that it
+    /// names may be one.
+    pub(in crate::host) fn hook_called(
+        &mut self,
+        connection: u64,
+        request: u64,
+        event: &str,
+        payload: &Value,
+        believed: bool,
+    ) {
         let expected = self.brief.as_ref().map(|frame| frame.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
         let hook = &mut call.hook;
@@ -250,7 +283,10 @@ impl Host {
             call.hook.prompt = Some(PromptOf::Sent);
         }
         let begins = |prompt: &String| self.keyboard.carried.begins(self.recorder.supervisor.run(), prompt);
-        if call.hook.prompt == Some(PromptOf::Person) && is_current && call.prompt.as_ref().is_some_and(begins) {
+        if call.hook.prompt == Some(PromptOf::Person)
+            && is_current
+            && call.prompt.as_ref().is_some_and(begins)
+        {
             call.hook.prompt = Some(PromptOf::Ours);
         }
         if let Some(model) = call.model.as_ref().filter(|_| is_current) {
@@ -266,14 +302,17 @@ impl Host {
             _ => {}
         }
         if is_current {
-            let cwd = payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
+            let cwd =
+                payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
             self.observer.set_working_dir(cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned()));
         }
         let id = self.next_id;
         self.next_id += 1;
         let hook = call.hook.clone();
-        let of_this = hook.conversation.is_some() && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
-        let saves = (hook.event == HookEvent::PreCompact && !hook.agent && of_this).then(|| self.clock.now().after(RECORD_MS));
+        let of_this = hook.conversation.is_some()
+            && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
+        let saves = (hook.event == HookEvent::PreCompact && !hook.agent && of_this)
+            .then(|| self.clock.now().after(RECORD_MS));
         self.hooks.insert(id, HookCall { connection, request, call, awaits: None, saves });
         if saves.is_some() {
             self.hold_hook(id);
@@ -284,7 +323,12 @@ impl Host {
     }
 
     /// The record for a call of PreCompact is saved, or is not: now the call is looked at.
-    pub(in crate::host) fn record_settled(&mut self, id: u64, saved: Result<HandoffId, String>, found: Option<&CodeFound>) {
+    pub(in crate::host) fn record_settled(
+        &mut self,
+        id: u64,
+        saved: Result<HandoffId, String>,
+        found: Option<&CodeFound>,
+    ) {
         let Some(call) = self.hooks.get_mut(&id).filter(|call| call.saves.is_some()) else { return };
         call.saves = None;
         let mut hook = call.call.hook.clone();
@@ -295,7 +339,9 @@ impl Host {
         };
         let unable = match &saved {
             Err(why) => Some(format!("hopty cannot save a record: {why}")),
-            Ok(_) if !changed.is_empty() => Some(format!("what runs code changed since launch: {}", changed.join(", "))),
+            Ok(_) if !changed.is_empty() => {
+                Some(format!("what runs code changed since launch: {}", changed.join(", ")))
+            }
             Ok(_) => None,
         };
         hook.compaction = Some(Compaction { record: saved.ok(), unable });
@@ -309,7 +355,12 @@ impl Host {
 
     pub(in crate::host) fn give_up_records(&mut self) {
         let now = self.clock.now();
-        let late: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.saves.is_some_and(|at| at <= now)).map(|(id, _)| *id).collect();
+        let late: Vec<u64> = self
+            .hooks
+            .iter()
+            .filter(|(_, call)| call.saves.is_some_and(|at| at <= now))
+            .map(|(id, _)| *id)
+            .collect();
         for id in late {
             self.record_settled(id, Err("it took too long".to_owned()), None);
         }
@@ -336,7 +387,8 @@ impl Host {
     }
 
     pub(in crate::host) fn hook_connection_gone(&mut self, connection: u64) {
-        let gone: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
+        let gone: Vec<u64> =
+            self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
         self.observer.forget_connection(connection);
         for id in gone {
             self.hooks.remove(&id);

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{HandoffId, SessionName};
 use crate::core::process::ProcessEnd;
-use crate::core::status::{CellSize, ExitKind, ExitStatus, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus};
+use crate::core::status::{
+    CellSize, ExitKind, ExitStatus, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus,
+};
 use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::State;
 use crate::core::time::{Stamp, WallTime};
@@ -31,7 +33,9 @@ impl Exit {
     /// The code is the program's as a shell gives it; `end` is how the kernel told the program's last end.
     pub fn new(cause: EndCause, code: u8, end: Option<ProcessEnd>) -> Self {
         let signal = match end {
-            Some(ProcessEnd::Signaled(signal)) if ProcessEnd::Signaled(signal).code() == code => Some(signal.0),
+            Some(ProcessEnd::Signaled(signal)) if ProcessEnd::Signaled(signal).code() == code => {
+                Some(signal.0)
+            }
             _ => None,
         };
         Exit { cause, code, signal }
@@ -90,7 +94,8 @@ impl Host {
         let entered = Some(Rfc3339(self.wall(supervisor.entered().0)));
         let standing = supervisor.state();
         let transcript = self.observer.transcript();
-        let handoff = |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
+        let handoff =
+            |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
         let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
         let consumed = || self.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
         let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
@@ -115,7 +120,9 @@ impl Host {
             claude_version: self.launch.version.clone(),
             conversation: supervisor.conversation().cloned(),
             before: supervisor.conversation_before().cloned(),
-            transcript: transcript.and_then(|transcript| transcript.path()).map(|path| path.to_string_lossy().into_owned()),
+            transcript: transcript
+                .and_then(|transcript| transcript.path())
+                .map(|path| path.to_string_lossy().into_owned()),
             channel: self.channel.to_string(),
             context: self.context(),
             limits: self.limits(),
@@ -165,7 +172,8 @@ impl Host {
         }
     }
 
-    /// Notices that its directory or its socket is not where it was: deleted, or moved away. They are made again a moment later.
+    /// Notices that its directory or its socket is not where it was: deleted, or moved away. They are made
+    /// again a moment later.
     pub(in crate::host) fn look_at_own_files(&mut self, found: OwnFiles) {
         let journal = self.journal.journal_id();
         let gone = !found.socket
@@ -177,8 +185,8 @@ impl Host {
         }
     }
 
-    /// What makes the session's directory again where it is gone, so that every verb finds the session: the lock, the session's file,
-    /// the log, and a journal that goes on from here. For a thread.
+    /// What makes the session's directory again where it is gone, so that every verb finds the session: the
+    /// lock, the session's file, the log, and a journal that goes on from here. For a thread.
     pub(in crate::host) fn restore(&self) -> Restore {
         Restore { paths: self.paths.clone(), keeper: self.claim.keeper(), journal: self.journal.journal_id() }
     }
@@ -206,7 +214,8 @@ impl Host {
         self.observer.scan_all();
     }
 
-    /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no disk is waited for.
+    /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no
+    /// disk is waited for.
     pub(in crate::host) fn write_session_file(&mut self) {
         self.session_file_at = None;
         let mut text = format!("{:#}", self.status().json());

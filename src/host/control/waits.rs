@@ -1,8 +1,9 @@
 //! Those who wait for something: a state, the end, a change of the screen (`hopty wait`).
 //!
-//! Nobody polls: whoever waits is looked at when an event was taken or the screen was fed, which is when it may have become
-//! so. A text is not looked for here. The rows of a changed screen go to who asked, at most one answer in [`SCREEN_MS`], and
-//! the search is theirs: what a pattern costs is then never paid by the process that forwards a person's keys.
+//! Nobody polls: whoever waits is looked at when an event was taken or the screen was fed, which is when it
+//! may have become so. A text is not looked for here. The rows of a changed screen go to who asked, at most
+//! one answer in [`SCREEN_MS`], and the search is theirs: what a pattern costs is then never paid by the
+//! process that forwards a person's keys.
 
 use serde_json::{Value, json};
 
@@ -49,13 +50,18 @@ impl Host {
     pub(in crate::host) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
         let refused = if self.waits.0.iter().any(|waiting| waiting.connection == connection) {
             Some(Failure::new(Code::Busy, "this connection already waits", "open another connection"))
-        } else if self.launch.agent == Agent::Plain && !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text) {
+        } else if self.launch.agent == Agent::Plain && !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text)
+        {
             let message = format!(
                 "hopty cannot tell what {} does: it is not an agent, so it is never {}",
                 self.launch.called,
                 wanted.wanted.word()
             );
-            Some(Failure::new(Code::BadRequest, message, "wait for `text=REGEX` on its screen, or for `exit`"))
+            Some(Failure::new(
+                Code::BadRequest,
+                message,
+                "wait for `text=REGEX` on its screen, or for `exit`",
+            ))
         } else {
             None
         };
@@ -83,7 +89,9 @@ impl Host {
                     self.send(waiting.connection, &line);
                     // What it looks for may come with the program's last words, and be asked for after them.
                     let looks_on = waiting.wanted.wanted == WaitFor::Text && self.exit.is_none();
-                    if let Some(connection) = self.connections.get_mut(&waiting.connection).filter(|_| looks_on) {
+                    if let Some(connection) =
+                        self.connections.get_mut(&waiting.connection).filter(|_| looks_on)
+                    {
                         connection.asks = Some(now.after(ASKS_MS));
                     }
                 }
@@ -96,7 +104,10 @@ impl Host {
     fn look_for(&mut self, waiting: &Waiting, now: Stamp) -> Option<String> {
         let Waiting { request, wanted, from, until, .. } = waiting;
         let ended = self.exit.is_some();
-        let is = |state| self.recorder.supervisor.state().state == state && self.recorder.supervisor.entered().1 > wanted.since;
+        let is = |state| {
+            self.recorder.supervisor.state().state == state
+                && self.recorder.supervisor.entered().1 > wanted.since
+        };
         let met = match wanted.wanted {
             WaitFor::Idle => is(State::Idle),
             WaitFor::Busy => is(State::Busy),
@@ -127,10 +138,13 @@ impl Host {
         let latest = known.is_none() || ended;
         // Another run has another screen, whose revisions begin anew.
         let revision = |screen: &Screen| screen.revision().wrapping_add(u64::from(run.number) << 40);
-        let rows = |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
+        let rows =
+            |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
         let looked = if latest { run.model.look(rows) } else { run.model.look_so_far(rows) };
         match looked {
-            Some(changed) => changed.map(|(revision, rows)| json!({"met": true, "revision": revision, "rows": rows})),
+            Some(changed) => {
+                changed.map(|(revision, rows)| json!({"met": true, "revision": revision, "rows": rows}))
+            }
             None => Some(json!({"met": false, "degraded": true})),
         }
     }

@@ -1,5 +1,6 @@
-//! The writer: one thread that puts the journal, the session's file and `host.log` on the disk, in the order in which they
-//! came. The loop hands over and goes on: a disk that is slow, full or gone costs lines, never the terminal.
+//! The writer: one thread that puts the journal, the session's file and `host.log` on the disk, in the order
+//! in which they came. The loop hands over and goes on: a disk that is slow, full or gone costs lines, never
+//! the terminal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -151,7 +152,8 @@ impl Shared {
         let mut state = self.lock();
         loop {
             let Some(job) = state.jobs.pop_front() else {
-                let (waited, rest) = self.changed.wait_timeout(state, REST).unwrap_or_else(PoisonError::into_inner);
+                let (waited, rest) =
+                    self.changed.wait_timeout(state, REST).unwrap_or_else(PoisonError::into_inner);
                 state = waited;
                 if rest.timed_out() && state.jobs.is_empty() {
                     state.runs = false;
@@ -206,7 +208,10 @@ impl DiskWriter {
         state.jobs.push_back(job);
         if !state.runs {
             let shared = Arc::clone(&self.shared);
-            state.runs = std::thread::Builder::new().name("hopty-writer".to_owned()).spawn(move || shared.work()).is_ok();
+            state.runs = std::thread::Builder::new()
+                .name("hopty-writer".to_owned())
+                .spawn(move || shared.work())
+                .is_ok();
         }
         if state.runs {
             drop(state);
@@ -281,7 +286,10 @@ mod tests {
         }
         assert!(writer.flush(LONG) && writer.is_idle());
         let wanted: String = (0..100).map(|n| format!("{n}\n")).collect();
-        assert_eq!((std::fs::read_to_string(&path).unwrap(), std::fs::read(&file).unwrap()), (wanted, b"99".to_vec()));
+        assert_eq!(
+            (std::fs::read_to_string(&path).unwrap(), std::fs::read(&file).unwrap()),
+            (wanted, b"99".to_vec())
+        );
         assert_eq!(writer.shared.lock().bytes, 0);
     }
 

@@ -1,4 +1,5 @@
-//! The work tree that a handoff is loaded into, held against the one that it was made in (checklist 97, `handoff.git`).
+//! The work tree that a handoff is loaded into, held against the one that it was made in (checklist 97,
+//! `handoff.git`).
 
 use std::path::Path;
 
@@ -7,7 +8,8 @@ use crate::core::handoff::drift::drift;
 use crate::fs::store::{Loaded, Store};
 use crate::git::state::{Limits, read};
 
-/// What is different, in sentences; empty when nothing is, when nobody wants to know, or when it cannot be told.
+/// What is different, in sentences; empty when nothing is, when nobody wants to know, or when it cannot be
+/// told.
 #[must_use]
 pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec<String> {
     if config.handoff.git == GitPolicy::Ignore {
@@ -15,11 +17,13 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
     }
     let Some((then, patch)) = store.work_tree(&loaded.entry.id) else { return Vec::new() };
     // Where the work was done: the next conversation begins elsewhere, and goes there.
-    let there = then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());
+    let there =
+        then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());
     if let Some(gone) = there.filter(|there| !there.is_dir()) {
         return vec![format!("The working directory {} is gone.", gone.display())];
     }
-    // Nothing is said of what cannot be compared, but who wants the same work tree does not get another one unseen.
+    // Nothing is said of what cannot be compared, but who wants the same work tree does not get another one
+    // unseen.
     let unsure = |why: &str| match config.handoff.git {
         GitPolicy::Hold => vec![format!("hopty cannot tell whether the work tree has changed: {why}.")],
         _ => Vec::new(),

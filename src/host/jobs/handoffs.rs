@@ -1,5 +1,5 @@
-//! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop waits for none of them, and a
-//! hand-over never for the copy of an earlier one's transcript.
+//! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop waits for none
+//! of them, and a hand-over never for the copy of an earlier one's transcript.
 
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -87,7 +87,8 @@ pub(in crate::host) enum Done {
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
     Limited(Vec<String>),
-    /// The copy of layout `memory` that was due here was made, if there was something to copy, or what went wrong, in a sentence.
+    /// The copy of layout `memory` that was due here was made, if there was something to copy, or what went
+    /// wrong, in a sentence.
     Copied(PathBuf, Result<Option<PathBuf>, String>),
     /// What runs code in the directories that Claude trusted when the session began.
     Known(Vec<(PathBuf, CodeDigest)>),
@@ -133,7 +134,9 @@ impl Host {
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
                 Done::Recorded(hook, saved, found) => self.record_settled(hook, saved, found.as_ref()),
                 Done::Failed(error) => log(error),
-                Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
+                Done::Limited(failed) => {
+                    self.events.extend(failed.into_iter().map(|what| Event::Limited { what }))
+                }
                 Done::Copied(due, copied) => self.backed_up(&due, copied),
                 Done::Known(dirs) => self.accepted.know(dirs),
                 Done::Quiet => {}
@@ -189,7 +192,10 @@ impl Host {
             kind,
             created_at: Clock::wall(),
             working_dir: self.dir.display().to_string(),
-            transcript: followed.and_then(|transcript| transcript.path()).map(|p| p.display().to_string()).unwrap_or_default(),
+            transcript: followed
+                .and_then(|transcript| transcript.path())
+                .map(|p| p.display().to_string())
+                .unwrap_or_default(),
             session: Some(self.claim.name.clone()),
             pid: std::process::id(),
             predecessor: self.lineage.predecessor.clone(),
@@ -203,12 +209,14 @@ impl Host {
         capture
     }
 
-    /// Saves a record of what a compaction is about to shorten. It waits in the store for who looks for it; nobody is to go on from it.
+    /// Saves a record of what a compaction is about to shorten. It waits in the store for who looks for it;
+    /// nobody is to go on from it.
     pub(in crate::host) fn save_before_compaction(&mut self, hook: u64) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
         };
-        let mut capture = self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
+        let mut capture =
+            self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
         // Its queue stays with the conversation.
         capture.situation.queued.clear();
         let (paths, dir, keeping) = (self.paths.clone(), self.dir.clone(), self.keeping());
@@ -300,7 +308,8 @@ impl Host {
         self.worker.submit(job);
     }
 
-    /// After the next run has its prompt there is time for the raw copy: before, it would take the new Claude's processor.
+    /// After the next run has its prompt there is time for the raw copy: before, it would take the new
+    /// Claude's processor.
     pub(in crate::host) fn compress_transcripts(&mut self) {
         let Some(frame) = &mut self.brief else { return };
         let Some(source) = frame.raw.take() else { return };
@@ -309,7 +318,10 @@ impl Host {
             #[cfg(debug_assertions)]
             crate::sys::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
-            done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
+            done.map_or_else(
+                |e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")),
+                |_| Done::Quiet,
+            )
         };
         // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
         self.copier.submit(job);
@@ -324,7 +336,8 @@ impl Host {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());
                 consume().or_else(|_| {
-                    // It was claimed for a conversation that died, or that Claude gave another id: this host's claim moves.
+                    // It was claimed for a conversation that died, or that Claude gave another id: this
+                    // host's claim moves.
                     let mine = store.show(&id)?.entry.claim.filter(|old| old.by_pid == claim.by_pid);
                     if let Some(old) = mine {
                         store.release(&id, &old.session_id)?;
@@ -333,7 +346,10 @@ impl Host {
                     consume()
                 })
             });
-            done.map_or_else(|e| Done::Failed(format!("{id} could not be marked consumed: {e}")), |()| Done::Quiet)
+            done.map_or_else(
+                |e| Done::Failed(format!("{id} could not be marked consumed: {e}")),
+                |()| Done::Quiet,
+            )
         });
     }
 
@@ -353,7 +369,12 @@ impl Host {
         if !self.launch.config.compat.signal_files {
             return;
         }
-        let text = self.observer.context_usage(self.clock.now()).fill.status_line(&self.recorder.supervisor.levels()) + "\n";
+        let text = self
+            .observer
+            .context_usage(self.clock.now())
+            .fill
+            .status_line(&self.recorder.supervisor.levels())
+            + "\n";
         if self.context_status_file != text {
             self.context_status_file.clone_from(&text);
             self.write_small(self.paths.context_status(), text);
@@ -365,8 +386,12 @@ impl Host {
         let (store, channel) = (self.paths.claude.clone(), self.channel.clone());
         self.do_quietly(move || {
             let until = WallTime::of_seconds(until);
-            let done = Store::open(&store).and_then(|store| store.postpone_expiry(&channel, Clock::wall(), until));
-            done.map_or_else(|e| Done::Failed(format!("handoffs may expire during a usage limit: {e}")), |_| Done::Quiet)
+            let done =
+                Store::open(&store).and_then(|store| store.postpone_expiry(&channel, Clock::wall(), until));
+            done.map_or_else(
+                |e| Done::Failed(format!("handoffs may expire during a usage limit: {e}")),
+                |_| Done::Quiet,
+            )
         });
     }
 

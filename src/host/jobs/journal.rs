@@ -1,5 +1,5 @@
-//! The journal as the loop sees it: lines are handed to the writer; where they cannot be written they are counted, and the
-//! journal goes on as soon as it can, with a line that says how many are missing.
+//! The journal as the loop sees it: lines are handed to the writer; where they cannot be written they are
+//! counted, and the journal goes on as soon as it can, with a line that says how many are missing.
 
 use std::time::Duration;
 
@@ -61,7 +61,8 @@ impl Journal {
         self.writer.flush(limit);
     }
 
-    /// Device and inode of the journal's file; `None` while it is written, and where it is not to be looked for.
+    /// Device and inode of the journal's file; `None` while it is written, and where it is not to be looked
+    /// for.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
         let settled = matches!(self.standing, JournalState::On { .. }) && self.writer.is_idle();
         self.writer.journal_id().filter(|_| settled)
@@ -110,13 +111,14 @@ impl Host {
 
     fn open_journal(&mut self) -> std::io::Result<()> {
         let limits = &self.launch.config.journal;
-        let journal = JournalFile::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?;
+        let journal =
+            JournalFile::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?;
         self.journal.writer.begin(journal);
         Ok(())
     }
 
-    /// Begins a new file where the old one was deleted or moved away; what was in that is gone with it. The writer does it behind the
-    /// lines that wait, which are of the old one.
+    /// Begins a new file where the old one was deleted or moved away; what was in that is gone with it. The
+    /// writer does it behind the lines that wait, which are of the old one.
     pub(in crate::host) fn renew_journal(&mut self) {
         let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
         self.journal.bytes = open.len() as u64;
@@ -170,7 +172,10 @@ impl Host {
                 record.standing = JournalState::On { resumed: None };
                 record.pause = 0;
                 let lines = missing.lines;
-                self.notice(DecisionKind::Degraded, &format!("The journal is written again; {lines} lines of it are missing."));
+                self.notice(
+                    DecisionKind::Degraded,
+                    &format!("The journal is written again; {lines} lines of it are missing."),
+                );
             }
             JournalState::Missing { again, .. } if again <= now => self.resume_journal(now),
             _ => {}
@@ -178,10 +183,14 @@ impl Host {
     }
 
     fn resume_journal(&mut self, now: Stamp) {
-        let JournalState::Missing { mut missing, again, pause } = std::mem::take(&mut self.journal.standing) else { return };
+        let JournalState::Missing { mut missing, again, pause } = std::mem::take(&mut self.journal.standing)
+        else {
+            return;
+        };
         let lost = self.journal.writer.take_lost();
         missing.lines += lost;
-        let opened = self.journal.writer.is_idle() && (self.journal.writer.journal_bytes().is_some() || self.open_journal().is_ok());
+        let opened = self.journal.writer.is_idle()
+            && (self.journal.writer.journal_bytes().is_some() || self.open_journal().is_ok());
         if !opened {
             // The disk still holds what it was given, or there is no file yet.
             let again = if again <= now { now.after(pause) } else { again };
@@ -199,7 +208,9 @@ impl Host {
         match &self.journal.standing {
             JournalState::Missing { again, .. } => Some(*again),
             JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
-            JournalState::On { resumed: None } | JournalState::Off => (!self.journal.writer.is_idle()).then(|| now.after(LOOK_MS)),
+            JournalState::On { resumed: None } | JournalState::Off => {
+                (!self.journal.writer.is_idle()).then(|| now.after(LOOK_MS))
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Handoffs in other tools' formats, and what is printed for who has a source document's habits configured. The worker writes; nothing of
-//! it holds a hand-over up, and what fails is a line of the journal.
+//! Handoffs in other tools' formats, and what is printed for who has a source document's habits configured.
+//! The worker writes; nothing of it holds a hand-over up, and what fails is a line of the journal.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,8 @@ use crate::sys::clock::Clock;
 /// Copies of layout `memory`.
 #[derive(Debug, Default)]
 pub(in crate::host) struct MemoryCopies {
-    /// Those that the worker is about to make: what they are called if nobody else takes the name in the same second.
+    /// Those that the worker is about to make: what they are called if nobody else takes the name in the same
+    /// second.
     due: Vec<PathBuf>,
     /// The one that nobody looked at yet, as of the last look.
     pending: Option<PathBuf>,
@@ -45,7 +46,11 @@ impl Host {
     /// Writes the layouts of the handoff that was just saved.
     pub(in crate::host) fn write_layouts(&mut self) {
         let chosen = self.launch.config.handoff.views.clone();
-        let Some(of) = self.brief.as_ref().and_then(|frame| frame.material.clone()).filter(|_| !chosen.is_empty()) else { return };
+        let Some(of) =
+            self.brief.as_ref().and_then(|frame| frame.material.clone()).filter(|_| !chosen.is_empty())
+        else {
+            return;
+        };
         let host = std::process::id();
         let place = Place {
             project: self.dir.clone(),
@@ -59,10 +64,14 @@ impl Host {
 
     /// The handoff was consumed: what only waited for that goes.
     pub(in crate::host) fn layouts_consumed(&mut self, id: &HandoffId) {
-        if [Layout::Pid, Layout::Orchestrator, Layout::Memory].into_iter().any(|layout| self.has_layout(layout)) {
+        if [Layout::Pid, Layout::Orchestrator, Layout::Memory]
+            .into_iter()
+            .any(|layout| self.has_layout(layout))
+        {
             // A restart may have led elsewhere; its files lie where it was made.
             let frame = self.brief.as_ref().filter(|frame| frame.id == *id);
-            let (dir, channel) = frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
+            let (dir, channel) =
+                frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
             let (claude, id) = (self.paths.claude.clone(), id.clone());
             self.do_quietly(move || {
                 layouts::consumed(&dir, &claude, &channel, &id);
@@ -71,7 +80,8 @@ impl Host {
         }
     }
 
-    /// Layout `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them after 1.5 s.
+    /// Layout `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them
+    /// after 1.5 s.
     pub(in crate::host) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
         if call.hook.agent || call.hook.conversation.is_none() {
             return;
@@ -93,7 +103,8 @@ impl Host {
         }
     }
 
-    /// Layout `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was not copied yet.
+    /// Layout `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was
+    /// not copied yet.
     pub(in crate::host) fn back_up_last(&mut self) {
         let conversation = self.recorder.supervisor.conversation().cloned();
         if self.backups.ended != conversation {
@@ -103,7 +114,10 @@ impl Host {
 
     fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: &Reason) {
         // One of which nothing was read has nothing to copy.
-        let known = self.observer.transcript().is_some_and(|t| Some(&t.conversation) == conversation && t.bytes() > 0);
+        let known = self
+            .observer
+            .transcript()
+            .is_some_and(|t| Some(&t.conversation) == conversation && t.bytes() > 0);
         if !self.has_layout(Layout::Memory) || !known {
             return;
         }
@@ -116,8 +130,13 @@ impl Host {
         }
         self.do_quietly(move || {
             let copy = layouts::copy_for(&dir, &transcript, &reason, now);
-            let made = copy.map(|copy| layouts::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy)).transpose();
-            Done::Copied(due, made.map_err(|e| format!("The transcript could not be copied for layout memory: {e}")))
+            let made = copy
+                .map(|copy| layouts::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy))
+                .transpose();
+            Done::Copied(
+                due,
+                made.map_err(|e| format!("The transcript could not be copied for layout memory: {e}")),
+            )
         });
     }
 
@@ -131,7 +150,8 @@ impl Host {
         }
     }
 
-    /// A conversation begins: the look that its hook waits for is to tell of a copy that nobody looked at yet.
+    /// A conversation begins: the look that its hook waits for is to tell of a copy that nobody looked at
+    /// yet.
     pub(in crate::host) fn look_for_backup(&mut self) {
         if self.has_layout(Layout::Memory) {
             self.backups.pending = None;
@@ -144,10 +164,11 @@ impl Host {
         self.backups.pending = copy;
     }
 
-    /// Layout `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is just being made. One
-    /// that goes on from a handoff has better.
+    /// Layout `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is
+    /// just being made. One that goes on from a handoff has better.
     pub(in crate::host) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
-        let begins = call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
+        let begins =
+            call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
         if !begins || !self.has_layout(Layout::Memory) {
             return None;
         }
@@ -168,7 +189,8 @@ impl Host {
         self.show(text.as_bytes());
     }
 
-    /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of 002.
+    /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of
+    /// 002.
     pub(in crate::host) fn printed_between(&self) -> String {
         let mut text = String::new();
         let frame = self.brief.as_ref().filter(|frame| Some(&frame.id) == self.next_handoff());

@@ -1,5 +1,5 @@
-//! What a conversation has from before it: the handoff that it began from (`--handoff` claims one), and files that Claude or the person
-//! wrote for the next conversation.
+//! What a conversation has from before it: the handoff that it began from (`--handoff` claims one), and files
+//! that Claude or the person wrote for the next conversation.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,9 @@ impl OwnFiles {
     pub fn add_to(&self, capture: &mut Capture) -> Vec<String> {
         let (found, mut said) = own_files::find(&self.claude, &capture.origin.channel, self.pid, self.since);
         capture.own_file = own_files::joined(&found);
-        said.extend(found.iter().map(|OwnFile { path, .. }| format!("{} was found: its text is in the handoff.", path.display())));
+        said.extend(found.iter().map(|OwnFile { path, .. }| {
+            format!("{} was found: its text is in the handoff.", path.display())
+        }));
         said
     }
 }
@@ -65,10 +67,15 @@ impl Host {
     /// Files of Claude's own that the next record is to have.
     pub(in crate::host) fn own_files(&self) -> OwnFiles {
         let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
-        OwnFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(WallTime(self.began.0)) }
+        OwnFiles {
+            claude: self.paths.claude.clone(),
+            pid,
+            since: self.lineage.carried.unwrap_or(WallTime(self.began.0)),
+        }
     }
 
-    /// The session went back over a handoff: it is not to be loaded again, unless somebody goes on from it already.
+    /// The session went back over a handoff: it is not to be loaded again, unless somebody goes on from it
+    /// already.
     pub(in crate::host) fn clear(&mut self, handoff: HandoffId) {
         let store = self.paths.claude.clone();
         self.do_quietly(move || {
@@ -81,8 +88,13 @@ impl Host {
     }
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
-    pub(in crate::host) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
-        let hint = "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
+    pub(in crate::host) fn load_handoff(
+        &mut self,
+        id: Option<&str>,
+        conversation: &ConversationId,
+    ) -> Result<HandoffId, Ready> {
+        let hint =
+            "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
         let refuse = |what: String| Ready::failed(1, what, hint);
         let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
         let id: HandoffId = match id {
@@ -95,16 +107,23 @@ impl Host {
             }
             None => {
                 let (dir, now) = (&self.dir, Clock::wall());
-                let pending = store.pending(&self.channel, None, Scope::Project, dir, now).map_err(|e| refuse(e.to_string()))?;
+                let pending = store
+                    .pending(&self.channel, None, Scope::Project, dir, now)
+                    .map_err(|e| refuse(e.to_string()))?;
                 pending.ok_or_else(|| refuse(store.none_waits(&self.channel, dir, now)))?.id
             }
         };
-        let loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let loaded: Loaded =
+            store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
         let said = drift::since(&self.launch.config, &store, &loaded, &self.dir);
         if !said.is_empty() && self.launch.config.handoff.git == GitPolicy::Hold {
             let _ = store.release(&id, conversation);
             let what = format!("{id} is not loaded: {}", said.join(" "));
-            return Err(Ready::failed(4, what, "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway"));
+            return Err(Ready::failed(
+                4,
+                what,
+                "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway",
+            ));
         }
         let (text, document) = loaded.brief(&said, self.budget());
         if !said.is_empty() {
@@ -114,7 +133,8 @@ impl Host {
         if foreign {
             self.told.push(format!("{id} belongs to another project: {}", safe_line(loaded.entry.project())));
         }
-        if *loaded.entry.working_dir != *self.dir.to_string_lossy() && !(foreign && loaded.entry.working_dir == loaded.entry.project())
+        if *loaded.entry.working_dir != *self.dir.to_string_lossy()
+            && !(foreign && loaded.entry.working_dir == loaded.entry.project())
         {
             self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
         }

@@ -1,4 +1,5 @@
-//! The host's own log, `host.log` of its session: what failed and nobody waits for. It is the host's standard error.
+//! The host's own log, `host.log` of its session: what failed and nobody waits for. It is the host's standard
+//! error.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -24,7 +25,8 @@ const MOST: usize = 1 << 16;
 
 static WAITING: Mutex<String> = Mutex::new(String::new());
 
-/// Notes a line. It is written by the writer: a disk that hangs, which is what it may tell of, holds nobody up.
+/// Notes a line. It is written by the writer: a disk that hangs, which is what it may tell of, holds nobody
+/// up.
 pub(in crate::host) fn log(what: impl Display) {
     let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
     if waiting.len() < MOST {
@@ -37,8 +39,8 @@ pub(in crate::host) fn take() -> String {
     std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Writes lines. `eprintln!` would panic where the disk is full, and the program would end with the host: here that costs
-/// the lines.
+/// Writes lines. `eprintln!` would panic where the disk is full, and the program would end with the host:
+/// here that costs the lines.
 pub(in crate::host) fn write(lines: &str) {
     let _ = std::io::stderr().write_all(lines.as_bytes());
 }

@@ -1,4 +1,5 @@
-//! Jobs: what the host writes, and what it has read, git asked or compressed, on threads. The loop waits for none of them.
+//! Jobs: what the host writes, and what it has read, git asked or compressed, on threads. The loop waits for
+//! none of them.
 //!
 //! | file | holds |
 //! |---|---|

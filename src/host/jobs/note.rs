@@ -16,7 +16,8 @@ pub(in crate::host) enum NoteState {
 }
 
 impl NoteState {
-    /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts alone.
+    /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts
+    /// alone.
     pub fn answer(&mut self, last_message: Option<&str>) {
         if *self == NoteState::Asked {
             *self = last_message.and_then(Note::read).map_or(NoteState::None, NoteState::Said);

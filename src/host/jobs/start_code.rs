@@ -1,5 +1,5 @@
-//! What runs code when Claude starts: accepted when the session begins and with every `hopty restart` of a person, compared before
-//! a hand-over stops Claude, and once more when the next run starts.
+//! What runs code when Claude starts: accepted when the session begins and with every `hopty restart` of a
+//! person, compared before a hand-over stops Claude, and once more when the next run starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ use crate::host::Host;
 use crate::host::jobs::handoffs::Done;
 use crate::host::terminals::repaint;
 
-/// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is started unseen.
+/// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is
+/// started unseen.
 pub(in crate::host) const READ_MS: u64 = 5000;
 /// What is said where it takes longer.
 pub(in crate::host) const UNREADABLE: &str = "its files cannot be read in time";
@@ -29,7 +30,8 @@ pub(in crate::host) struct AcceptedCode {
     everywhere: CodeDigest,
     /// By directory. In one that is not here nothing was ever accepted.
     dirs: BTreeMap<PathBuf, CodeDigest>,
-    /// Restarts that a person asked for and that are not decided, by number, with the directory into which each leads.
+    /// Restarts that a person asked for and that are not decided, by number, with the directory into which
+    /// each leads.
     restarts: BTreeMap<u64, Option<PathBuf>>,
 }
 
@@ -49,8 +51,12 @@ impl AcceptedCode {
     fn changes(&self, found: &CodeFound) -> Vec<(String, Change)> {
         let nothing = CodeDigest::default();
         let here = self.dirs.get(&found.real).unwrap_or(&nothing);
-        let mut all: Vec<_> =
-            self.everywhere.changes(&found.code.everywhere).into_iter().chain(here.changes(&found.code.here)).collect();
+        let mut all: Vec<_> = self
+            .everywhere
+            .changes(&found.code.everywhere)
+            .into_iter()
+            .chain(here.changes(&found.code.here))
+            .collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all.dedup();
         all
@@ -104,7 +110,8 @@ impl Host {
         self.accepted.restarts.insert(number, next);
     }
 
-    /// A request was decided. Where it was a person's restart, and there will be one, what runs code now is what they mean.
+    /// A request was decided. Where it was a person's restart, and there will be one, what runs code now is
+    /// what they mean.
     pub(in crate::host) fn restart_decided(&mut self, number: u64, accepted: bool) {
         let Some(asked) = self.accepted.restarts.remove(&number) else { return };
         if !accepted || self.launch.agent != Agent::Claude {
@@ -113,7 +120,9 @@ impl Host {
         let (places, now) = (self.places(), self.clock.now());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         let dirs: BTreeSet<PathBuf> = [Some(self.dir.clone()), asked, next].into_iter().flatten().collect();
-        self.read_files(move || Done::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect()));
+        self.read_files(move || {
+            Done::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect())
+        });
     }
 
     /// What a person accepted was read. What was read much later may be somebody else's doing.
@@ -123,8 +132,12 @@ impl Host {
         }
     }
 
-    /// What the next run would start with, to be read by a thread. `dir` is where it is wanted, when that is not the session's.
-    pub(in crate::host) fn next_found(&self, dir: Option<&str>) -> impl FnOnce() -> CodeFound + Send + 'static {
+    /// What the next run would start with, to be read by a thread. `dir` is where it is wanted, when that is
+    /// not the session's.
+    pub(in crate::host) fn next_found(
+        &self,
+        dir: Option<&str>,
+    ) -> impl FnOnce() -> CodeFound + Send + 'static {
         let (places, own, next) = (self.places(), self.dir.clone(), dir.map(PathBuf::from));
         move || CodeFound::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
     }
@@ -133,7 +146,8 @@ impl Host {
     pub(in crate::host) fn start_code_changes(&self, found: &CodeFound) -> Vec<String> {
         let changes = self.accepted.changes(found);
         let more = changes.len().saturating_sub(MOST_TOLD);
-        let told = changes.into_iter().take(MOST_TOLD).map(|(key, change)| format!("{key} {}", change.word()));
+        let told =
+            changes.into_iter().take(MOST_TOLD).map(|(key, change)| format!("{key} {}", change.word()));
         told.chain((more > 0).then(|| format!("{more} more"))).collect()
     }
 
@@ -147,7 +161,9 @@ impl Host {
 
     /// What a check was to look at was read.
     pub(in crate::host) fn checked(&mut self, number: u64, found: &CodeFound) {
-        if let Some(check) = self.check.as_mut().filter(|check| check.number == number && check.until.is_some()) {
+        if let Some(check) =
+            self.check.as_mut().filter(|check| check.number == number && check.until.is_some())
+        {
             check.until = None;
             let changed = self.start_code_changes(found);
             self.events.push_back(Event::Settings { changed });
@@ -167,7 +183,8 @@ impl Host {
         }
     }
 
-    /// A restart may lead into any directory that Claude trusts: what stands there now is what it is compared with.
+    /// A restart may lead into any directory that Claude trusts: what stands there now is what it is compared
+    /// with.
     pub(in crate::host) fn look_at_trusted(&mut self) {
         let (places, dir) = (self.places(), self.dir.clone());
         let job = move || {

@@ -1,6 +1,6 @@
-//! The person's prompts between two runs: the one that was stopped in the old conversation and begins the fresh one, and those
-//! that were queued behind it. None is lost and none is given twice: each has one owner at a time, and what no run gets is kept in
-//! a file at the end.
+//! The person's prompts between two runs: the one that was stopped in the old conversation and begins the
+//! fresh one, and those that were queued behind it. None is lost and none is given twice: each has one owner
+//! at a time, and what no run gets is kept in a file at the end.
 
 use super::drafts::paste;
 use crate::core::claude::carried::Carried;
@@ -17,7 +17,8 @@ use crate::host::control::HookCall;
 use crate::host::jobs::NoteState;
 use crate::sys::clock::Clock;
 
-/// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
+/// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the
+/// Enter.
 const EARLIER_MS: i64 = 10_000;
 
 /// The prompts that a next run may get.
@@ -36,9 +37,11 @@ pub(in crate::host) struct CarriedPrompts {
 }
 
 impl CarriedPrompts {
-    /// A handoff is being saved, and these are queued in Claude. What was stopped may not have left its queue for the transcript yet.
+    /// A handoff is being saved, and these are queued in Claude. What was stopped may not have left its queue
+    /// for the transcript yet.
     pub fn found_queued(&mut self, queued: Vec<&str>) {
-        let known = |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
+        let known =
+            |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
         self.queued = queued.into_iter().filter(|prompt| !known(prompt)).map(str::to_owned).collect();
     }
 
@@ -82,8 +85,8 @@ impl CarriedPrompts {
         self.taken.as_ref().map(|(taken, _)| taken.text())
     }
 
-    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation. `run`: the one in
-    /// which it was submitted.
+    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation.
+    /// `run`: the one in which it was submitted.
     pub fn take_first_queued(&mut self, run: u32) {
         if self.taken.is_none() && !self.queued.is_empty() {
             self.taken = Some((Carried::new(&self.queued.remove(0)), run));
@@ -134,7 +137,9 @@ impl Host {
         let hook = &call.call.hook;
         let of_this = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
         let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
-        let Some(prompt) = call.call.prompt.as_deref().filter(|_| of_this && hook.event == HookEvent::UserPromptSubmit) else {
+        let Some(prompt) =
+            call.call.prompt.as_deref().filter(|_| of_this && hook.event == HookEvent::UserPromptSubmit)
+        else {
             return;
         };
         if !matches!(with, HookAnswer::StopTurn { .. }) {
@@ -157,7 +162,11 @@ impl Host {
     pub(in crate::host) fn keep_late_prompt(&mut self, id: u64) {
         let Some(call) = self.hooks.get(&id) else { return };
         let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
-        let prompt = call.call.prompt.clone().filter(|_| persons && call.call.hook.event == HookEvent::UserPromptSubmit);
+        let prompt = call
+            .call
+            .prompt
+            .clone()
+            .filter(|_| persons && call.call.hook.event == HookEvent::UserPromptSubmit);
         if let Some(prompt) = prompt.filter(|_| matches!(self.phase(), Phase::Stopping { .. })) {
             self.keyboard.carried.stop(&prompt);
         }
@@ -198,9 +207,15 @@ impl Host {
         }
     }
 
-    /// Types the prompt that begins the fresh conversation. Where nobody has it any more, the prompt that names the handoff takes its place.
+    /// Types the prompt that begins the fresh conversation. Where nobody has it any more, the prompt that
+    /// names the handoff takes its place.
     pub(in crate::host) fn type_carried(&mut self) {
-        let text = self.keyboard.carried.text().map(str::to_owned).or_else(|| self.brief.as_ref().map(|frame| frame.prompt(true)));
+        let text = self
+            .keyboard
+            .carried
+            .text()
+            .map(str::to_owned)
+            .or_else(|| self.brief.as_ref().map(|frame| frame.prompt(true)));
         let Some(text) = text else { return };
         if let Some(frame) = &mut self.brief {
             frame.typed = Some(text.clone());

@@ -4,7 +4,8 @@ use crate::core::input::{Classifier, Piece};
 use crate::core::supervisor::event::KeyClass;
 use crate::core::time::Stamp;
 
-/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C and a Shift+Tab at once.
+/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C and a
+/// Shift+Tab at once.
 const REPORT_MS: u64 = 250;
 
 /// What is known of one client's input.
@@ -17,7 +18,8 @@ pub(in crate::host) struct ClientInput {
     /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
     pub pending: Vec<u8>,
     pub offset: u64,
-    /// The first bytes of a sequence that the child was given before the rest came, and the run that has them.
+    /// The first bytes of a sequence that the child was given before the rest came, and the run that has
+    /// them.
     pub head: Option<(u32, Vec<u8>)>,
     /// What was typed while another client was in the middle of a sequence.
     pub behind: Vec<u8>,
@@ -43,11 +45,14 @@ impl ClientInput {
     /// Takes the bytes of a piece that went nowhere yet, and says whether these are all of it.
     pub fn cut(&mut self, piece: &Piece) -> (bool, Vec<u8>) {
         let given = self.offset - self.pending.len() as u64;
-        let length = usize::try_from(piece.range.end.saturating_sub(given)).unwrap_or(usize::MAX).min(self.pending.len());
+        let length = usize::try_from(piece.range.end.saturating_sub(given))
+            .unwrap_or(usize::MAX)
+            .min(self.pending.len());
         (given <= piece.range.start, self.pending.drain(..length).collect())
     }
 
-    /// Everything that went nowhere yet was given to this run: what of it has no label is the head of a sequence.
+    /// Everything that went nowhere yet was given to this run: what of it has no label is the head of a
+    /// sequence.
     pub fn take_pending(&mut self, run: u32) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.pending);
         let unlabelled = usize::try_from(self.classifier.pending()).unwrap_or(usize::MAX);

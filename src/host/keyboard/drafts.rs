@@ -22,7 +22,8 @@ const WRITE_LIMIT: Duration = Duration::from_secs(1);
 /// Characters of a draft that are shown where it cannot be kept.
 const SHOWN_MOST: usize = 500;
 
-/// The draft in Claude's prompt box: what was typed since the last submit, and what is saved of it for the next run.
+/// The draft in Claude's prompt box: what was typed since the last submit, and what is saved of it for the
+/// next run.
 #[derive(Debug, Default)]
 pub(in crate::host) struct PromptDraft {
     /// Labels what the child was given of a person's keys.
@@ -85,7 +86,8 @@ impl PromptDraft {
     /// Whether the typed bytes alone explain the text of the box.
     fn is(&self, text: &str) -> bool {
         let squeeze = |s: &str| s.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
-        let typed = String::from_utf8_lossy(self.typed.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
+        let typed =
+            String::from_utf8_lossy(self.typed.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
         !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
     }
 }
@@ -97,16 +99,20 @@ impl Host {
         self.keyboard.draft.save(shown.as_ref());
     }
 
-    /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the last moment.
+    /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the
+    /// last moment.
     pub(in crate::host) fn save_lost_draft(&mut self) {
         let lost = match self.phase() {
             Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
-            Phase::Closed { cause, .. } => matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit),
+            Phase::Closed { cause, .. } => {
+                matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit)
+            }
             _ => false,
         };
-        // A draft that was saved before has not been typed yet. What hopty or a script typed is not a person's.
-        let ours =
-            self.keyboard.queue.is_submitting() || self.child.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
+        // A draft that was saved before has not been typed yet. What hopty or a script typed is not a
+        // person's.
+        let ours = self.keyboard.queue.is_submitting()
+            || self.child.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
         if lost && !ours && self.launch.agent == Agent::Claude && self.keyboard.draft.saved().is_empty() {
             self.save_draft();
         }
@@ -118,9 +124,9 @@ impl Host {
     }
 }
 
-/// At the end of a session: puts what a person wrote and no run has got into a file, so that nothing is lost in silence. Gives
-/// the sentence that names the file, or shows the text where no file can be written. `own`: the session's own file, where it
-/// outlives the session.
+/// At the end of a session: puts what a person wrote and no run has got into a file, so that nothing is lost
+/// in silence. Gives the sentence that names the file, or shows the text where no file can be written. `own`:
+/// the session's own file, where it outlives the session.
 pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
     let text: String = String::from_utf8_lossy(unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
     if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
@@ -132,7 +138,8 @@ pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String>
     })
 }
 
-/// Writes a draft to `own`, or where that fails to a file that outlives the session. Gives the file, or why there is none.
+/// Writes a draft to `own`, or where that fails to a file that outlives the session. Gives the file, or why
+/// there is none.
 fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
     let mut why = None;
     if let Some(own) = own {
@@ -146,10 +153,13 @@ fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
         }
     }
     let bytes = text.as_bytes().to_vec();
-    in_time(move || place::write_outside(&bytes).map_err(|e| e.to_string())).map_err(|error| why.unwrap_or(error))
+    in_time(move || place::write_outside(&bytes).map_err(|e| e.to_string()))
+        .map_err(|error| why.unwrap_or(error))
 }
 
-fn in_time<T: Send + 'static>(write: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+fn in_time<T: Send + 'static>(
+    write: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
     within(WRITE_LIMIT, write).unwrap_or_else(|| Err("the disk does not answer".to_owned()))
 }
 
@@ -194,7 +204,10 @@ mod tests {
     #[test]
     fn a_draft_that_is_shown_has_one_line_no_secret_and_a_bounded_length() {
         let shown = short("fix\x1b[2J the\nlogin, password=hunter2hunter2");
-        assert!(shown.starts_with("fix") && shown.contains("the login") && !shown.contains("hunter2"), "{shown}");
+        assert!(
+            shown.starts_with("fix") && shown.contains("the login") && !shown.contains("hunter2"),
+            "{shown}"
+        );
         assert!(!shown.contains(|c: char| c.is_control()), "{shown:?}");
         let long = short(&"é".repeat(5000));
         assert_eq!((long.chars().count(), long.ends_with("é...")), (SHOWN_MOST + 3, true));

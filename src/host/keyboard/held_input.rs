@@ -1,5 +1,5 @@
-//! Input that waits: what people type while a hand-over needs the prompt box for itself, and the prompts that the next run gets.
-//! Afterwards it is typed in order, key by key, into a prompt box and never into a dialog.
+//! Input that waits: what people type while a hand-over needs the prompt box for itself, and the prompts that
+//! the next run gets. Afterwards it is typed in order, key by key, into a prompt box and never into a dialog.
 
 use std::collections::VecDeque;
 
@@ -137,12 +137,15 @@ impl HeldInput {
         self.passing = true;
     }
 
-    /// Takes what came while keys are held, or while held ones are still being typed: this comes after them, as it is.
+    /// Takes what came while keys are held, or while held ones are still being typed: this comes after them,
+    /// as it is.
     pub fn push(&mut self, class: Class, part: Vec<u8>) {
         match class {
             _ if self.holding => self.bytes.extend(part),
             // A long paste comes in parts, which mean nothing by themselves.
-            Class::Paste => self.items.push_back(HeldItem::Unit(Unit { class, bytes: part, pause_after_ms: 0 })),
+            Class::Paste => {
+                self.items.push_back(HeldItem::Unit(Unit { class, bytes: part, pause_after_ms: 0 }))
+            }
             _ => self.items.extend(units(&part).into_iter().map(HeldItem::Unit)),
         }
     }
@@ -151,7 +154,8 @@ impl HeldInput {
     pub fn put_first(&mut self, prompts: Vec<String>, draft: &[u8]) {
         let prompts = prompts.into_iter().map(|text| HeldItem::Prompt { text, pasted: None });
         let draft = units(draft).into_iter().map(HeldItem::Unit);
-        // What an earlier hand-over had held and was not typed yet came after the draft; a prompt that was is in it.
+        // What an earlier hand-over had held and was not typed yet came after the draft; a prompt that was is
+        // in it.
         let left = std::mem::take(&mut self.items).into_iter();
         let left = left.filter(|item| !matches!(item, HeldItem::Prompt { pasted: Some(_), .. }));
         self.items = prompts.chain(draft).chain(left).collect();
@@ -179,8 +183,9 @@ impl HeldInput {
         self.due = now.after(ECHO_LOOK_MS);
     }
 
-    /// Held keys are typed into a prompt box, and never into a dialog: they were typed before it was there, and one Enter
-    /// among them would approve whatever is asked. While there is none, decides whether new keys wait behind them.
+    /// Held keys are typed into a prompt box, and never into a dialog: they were typed before it was there,
+    /// and one Enter among them would approve whatever is asked. While there is none, decides whether new
+    /// keys wait behind them.
     pub fn look(&mut self, now: Stamp, focus: InputFocus) -> bool {
         if focus != InputFocus::Prompt {
             let since = *self.boxless.get_or_insert(now);
@@ -327,8 +332,14 @@ mod tests {
         let mut held = HeldInput::default();
         held.put_first(vec!["count Lyra".to_owned()], b"");
         held.release(Stamp(0));
-        assert_eq!(held.next(Stamp(0), &target(InputFocus::Prompt)), Some(Keystrokes::Own(paste("count Lyra"))));
-        assert_eq!((held.next(Stamp(20), &target(InputFocus::Prompt)), held.pasted_prompt()), (None, Some("count Lyra")));
+        assert_eq!(
+            held.next(Stamp(0), &target(InputFocus::Prompt)),
+            Some(Keystrokes::Own(paste("count Lyra")))
+        );
+        assert_eq!(
+            (held.next(Stamp(20), &target(InputFocus::Prompt)), held.pasted_prompt()),
+            (None, Some("count Lyra"))
+        );
         assert_eq!(
             held.next(Stamp(40), &TypingTarget { shows_pasted: true, ..target(InputFocus::Prompt) }),
             Some(Keystrokes::Own(b"\r".to_vec()))

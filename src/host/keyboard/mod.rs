@@ -52,7 +52,8 @@ impl Keyboard {
         self.queue.deadline(now).filter(|_| !self.held.must_wait())
     }
 
-    /// The prompt that was to begin a fresh conversation goes back to the person: submitted again, or into the draft.
+    /// The prompt that was to begin a fresh conversation goes back to the person: submitted again, or into
+    /// the draft.
     pub fn return_prompt(&mut self, submit: bool) {
         if let Some(prompt) = self.carried.give_back(submit) {
             self.draft.put_first(&prompt);
@@ -61,7 +62,8 @@ impl Keyboard {
 
     /// At the end of a session: keeps what no run has got in a file (`own`, where that outlives the session).
     pub fn keep_unsent(&mut self, own: Option<PathBuf>) {
-        let mut unsent: Vec<u8> = self.carried.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
+        let mut unsent: Vec<u8> =
+            self.carried.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
         unsent.extend_from_slice(self.draft.saved());
         unsent.extend(self.held.unsent());
         self.unsent = drafts::keep_unsent(&unsent, own).or(self.unsent.take());
@@ -98,7 +100,10 @@ mod tests {
             keyboard.carried.take_first_queued(1);
             keyboard.return_prompt(submit);
             assert_eq!(keyboard.draft.saved(), draft);
-            assert_eq!(keyboard.carried.take(), if submit { vec!["first", "second"] } else { vec!["second"] });
+            assert_eq!(
+                keyboard.carried.take(),
+                if submit { vec!["first", "second"] } else { vec!["second"] }
+            );
         }
     }
 }

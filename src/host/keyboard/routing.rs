@@ -37,8 +37,8 @@ impl Host {
         self.take_pieces(id, &pieces);
     }
 
-    /// Whether what this client types must wait for the end of another one's sequence, which lasts for [`FLUSH_MS`] at most. What is
-    /// kept lands in no sequence.
+    /// Whether what this client types must wait for the end of another one's sequence, which lasts for
+    /// [`FLUSH_MS`] at most. What is kept lands in no sequence.
     fn waits_behind(&self, id: u64) -> bool {
         self.terminals.is_in_a_sequence(Some(id)) && !self.keyboard.held.must_wait()
     }
@@ -49,20 +49,26 @@ impl Host {
         let waiting: Vec<u64> = waiting.map(|(id, _)| id).collect();
         for id in waiting {
             if !self.waits_behind(id) {
-                let bytes = self.client_mut(id).map(|client| std::mem::take(&mut client.input.behind)).unwrap_or_default();
+                let bytes = self
+                    .client_mut(id)
+                    .map(|client| std::mem::take(&mut client.input.behind))
+                    .unwrap_or_default();
                 self.typed(id, &bytes);
             }
         }
     }
 
-    /// A sequence of which a run has the first half. The same run gets the rest, whatever becomes of the keys behind it; where
-    /// that run is over, or on its way out, the sequence is whole again and goes where keys go now. Gives how many pieces
-    /// are dealt with.
+    /// A sequence of which a run has the first half. The same run gets the rest, whatever becomes of the keys
+    /// behind it; where that run is over, or on its way out, the sequence is whole again and goes where keys
+    /// go now. Gives how many pieces are dealt with.
     fn complete_sequence(&mut self, id: u64, pieces: &[Piece]) -> usize {
-        let takes = self.child.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
+        let takes =
+            self.child.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
         let waits = self.keyboard.held.must_wait();
         let Some(client) = self.client_mut(id) else { return 0 };
-        let Some((run, head)) = client.input.head.take_if(|(run, _)| waits || Some(*run) != takes) else { return 0 };
+        let Some((run, head)) = client.input.head.take_if(|(run, _)| waits || Some(*run) != takes) else {
+            return 0;
+        };
         if Some(run) != takes {
             client.input.pending.splice(..0, head);
             return 0;
@@ -86,7 +92,8 @@ impl Host {
         }
         let pieces = &pieces[self.complete_sequence(id, pieces)..];
         let Some(client) = self.client_mut(id) else { return };
-        let orders = client.input.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
+        let orders =
+            client.input.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
         if matches!(&client.viewport, Viewport::Stale { until: StaleUntil::Key, .. }) {
             self.leave_page(id, pieces);
             return;
@@ -98,7 +105,9 @@ impl Host {
         if orders {
             self.take_orders(id, pieces);
         } else {
-            pieces.iter().for_each(|piece| self.tell_keys(id, piece.class, piece.range.end - piece.range.start));
+            pieces
+                .iter()
+                .for_each(|piece| self.tell_keys(id, piece.class, piece.range.end - piece.range.start));
             self.give(id, pieces);
         }
     }
@@ -167,8 +176,8 @@ impl Host {
         }
     }
 
-    /// What a terminal says of itself answers the run that asked, and that one waits for it now. A click is a person's, and
-    /// was meant for what is no longer there.
+    /// What a terminal says of itself answers the run that asked, and that one waits for it now. A click is a
+    /// person's, and was meant for what is no longer there.
     fn pass_report(&mut self, bytes: &[u8]) {
         if self.child.run.as_ref().is_some_and(|run| run.muted.is_none()) {
             for unit in units(bytes).iter().filter(|unit| !is_mouse(&unit.bytes)) {
@@ -239,14 +248,20 @@ impl Host {
     fn typing_target(&mut self) -> TypingTarget {
         let view = if self.launch.agent == Agent::Claude { self.view() } else { None };
         let focus = match self.launch.agent {
-            Agent::Claude => InputFocus::of_claude(view.as_ref(), self.recorder.supervisor.state().state == State::Blocked),
+            Agent::Claude => {
+                InputFocus::of_claude(view.as_ref(), self.recorder.supervisor.state().state == State::Blocked)
+            }
             Agent::Plain => InputFocus::Prompt,
         };
         let shown = view.and_then(|view| view.prompt_box);
         TypingTarget {
             run: self.child.run.as_ref().map(|run| run.number),
             focus,
-            shows_pasted: self.keyboard.held.pasted_prompt().is_some_and(|text| shown.is_some_and(|shown| shown.holds(text))),
+            shows_pasted: self
+                .keyboard
+                .held
+                .pasted_prompt()
+                .is_some_and(|text| shown.is_some_and(|shown| shown.holds(text))),
             has_read_all: self.child.run.as_ref().is_none_or(|run| run.input.is_empty() && !run.pty.unread()),
         }
     }

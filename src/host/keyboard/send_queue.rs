@@ -1,8 +1,8 @@
-//! What scripts type: `hopty send`. Bytes and keys go to the child as a person's would; a prompt that is to be submitted is
-//! typed step by step as the supervisor justifies it.
+//! What scripts type: `hopty send`. Bytes and keys go to the child as a person's would; a prompt that is to
+//! be submitted is typed step by step as the supervisor justifies it.
 //!
-//! Nothing is typed while keys are kept for a hand-over, or while the child has enough to read: it waits its turn, and is
-//! answered when it was typed. What waits is bounded.
+//! Nothing is typed while keys are kept for a hand-over, or while the child has enough to read: it waits its
+//! turn, and is answered when it was typed. What waits is bounded.
 
 use std::collections::VecDeque;
 
@@ -24,8 +24,8 @@ use crate::sys::clock::Clock;
 
 /// The most that waits, of all requests, in bytes.
 const WAITING_MAX: usize = 4 << 20;
-/// The pause behind each key of `keys`, in ms: programs act on what they have drawn (measured on Claude: "down, enter" in one
-/// write takes the old choice), and ESC with another byte behind it is Alt.
+/// The pause behind each key of `keys`, in ms: programs act on what they have drawn (measured on Claude:
+/// "down, enter" in one write takes the old choice), and ESC with another byte behind it is Alt.
 const KEY_MS: u64 = 30;
 /// How many reads of output may come before an Enter.
 const READS: u32 = 16;
@@ -94,11 +94,19 @@ impl SendQueue {
     fn push(&mut self, queued: QueuedSend) -> Result<(), Failure> {
         let (bytes, waiting) = (queued.bytes, self.waiting.iter().map(|queued| queued.bytes).sum::<usize>());
         if bytes > SEND_MAX {
-            return Err(Failure::new(Code::TooLarge, format!("{bytes} bytes are over the limit of {SEND_MAX}"), "send it in parts"));
+            return Err(Failure::new(
+                Code::TooLarge,
+                format!("{bytes} bytes are over the limit of {SEND_MAX}"),
+                "send it in parts",
+            ));
         }
         if waiting + bytes > WAITING_MAX {
             let what = format!("{waiting} bytes already wait to be typed");
-            return Err(Failure::new(Code::Busy, what, "the program does not read its input; `hopty screen` shows its screen"));
+            return Err(Failure::new(
+                Code::Busy,
+                what,
+                "the program does not read its input; `hopty screen` shows its screen",
+            ));
         }
         self.waiting.push_back(queued);
         Ok(())
@@ -118,7 +126,8 @@ impl SendQueue {
     fn next(&mut self, now: Stamp) -> Option<(Vec<u8>, Option<TypedSend>)> {
         let queued = self.waiting.front_mut().filter(|_| self.due <= now)?;
         let part = queued.parts.pop_front().unwrap_or_default();
-        let done = queued.parts.is_empty().then_some(TypedSend { bytes: queued.bytes, submit: queued.submit });
+        let done =
+            queued.parts.is_empty().then_some(TypedSend { bytes: queued.bytes, submit: queued.submit });
         if done.is_some() {
             self.drop_first();
         }
@@ -140,9 +149,9 @@ fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure>
     let mut parts = match (&wanted.text, &wanted.base64, &wanted.keys) {
         (Some(text), None, None) if wanted.submit => VecDeque::from([as_pasted(text, modes.pastes)]),
         (Some(text), None, None) => VecDeque::from([text.clone().into_bytes()]),
-        (None, Some(text), None) => {
-            VecDeque::from([BASE64_STANDARD.decode(text).map_err(|_| wrong("`base64` is invalid".to_owned()))?])
-        }
+        (None, Some(text), None) => VecDeque::from([BASE64_STANDARD
+            .decode(text)
+            .map_err(|_| wrong("`base64` is invalid".to_owned()))?]),
         (None, None, Some(keys)) => {
             let bytes = |name: &String| names::bytes(name, modes.cursor).map_err(|e| wrong(e.to_string()));
             keys.iter().map(bytes).collect::<Result<_, _>>()?
@@ -185,14 +194,21 @@ impl Host {
     }
 
     fn input_modes(&mut self) -> InputModes {
-        let on = |screen: &Screen| (screen.is_on(TerminalMode::CursorKeys), screen.is_on(TerminalMode::BracketedPaste));
-        let (application, pastes) = self.child.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
+        let on = |screen: &Screen| {
+            (screen.is_on(TerminalMode::CursorKeys), screen.is_on(TerminalMode::BracketedPaste))
+        };
+        let (application, pastes) =
+            self.child.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
         InputModes { cursor: if application { CursorKeys::Application } else { CursorKeys::Normal }, pastes }
     }
 
     fn begin_submit(&mut self, connection: u64, request: u64, wanted: &Send) -> Result<(), Failure> {
         if self.keyboard.queue.is_submitting() {
-            return Err(Failure::new(Code::Busy, "another prompt is in progress", "try again when it is done"));
+            return Err(Failure::new(
+                Code::Busy,
+                "another prompt is in progress",
+                "try again when it is done",
+            ));
         }
         let bytes = wanted
             .base64
@@ -200,7 +216,9 @@ impl Host {
             .and_then(|text| BASE64_STANDARD.decode(text).ok())
             .and_then(|bytes| String::from_utf8(bytes).ok());
         let text = wanted.text.clone().or(bytes).filter(|_| wanted.keys.is_none());
-        let text = text.ok_or_else(|| Failure::new(Code::BadRequest, "a prompt must be text", "use `--keys` without --submit"))?;
+        let text = text.ok_or_else(|| {
+            Failure::new(Code::BadRequest, "a prompt must be text", "use `--keys` without --submit")
+        })?;
         if text.len() > SEND_MAX {
             return Err(Failure::new(
                 Code::TooLarge,
@@ -254,8 +272,8 @@ impl Host {
         }
     }
 
-    /// Presses Enter if, at this very moment, the prompt still stands alone in the box: Claude may be at work, and a dialog
-    /// may have come since the supervisor looked.
+    /// Presses Enter if, at this very moment, the prompt still stands alone in the box: Claude may be at
+    /// work, and a dialog may have come since the supervisor looked.
     pub(in crate::host) fn enter_sent(&mut self) {
         for _ in 0..READS {
             if !self.read_output() {
@@ -263,7 +281,8 @@ impl Host {
             }
         }
         let shown = self.view().and_then(|view| view.prompt_box);
-        let stands = self.keyboard.queue.text().is_some_and(|text| shown.is_some_and(|shown| shown.holds(text)));
+        let stands =
+            self.keyboard.queue.text().is_some_and(|text| shown.is_some_and(|shown| shown.holds(text)));
         if !stands {
             return;
         }
@@ -278,7 +297,10 @@ impl Host {
 
     /// Whether the transcript has it. Where only the transcript tells of turns, this one has begun.
     pub(in crate::host) fn tell_sent(&mut self) {
-        let Some(transcript) = self.observer.transcript_mut().filter(|_| self.keyboard.queue.is_submitting()) else { return };
+        let Some(transcript) = self.observer.transcript_mut().filter(|_| self.keyboard.queue.is_submitting())
+        else {
+            return;
+        };
         if let Some(taken) = transcript.facts.take_found() {
             let queued = taken == crate::core::claude::sent::Taken::Queued;
             if !queued {
@@ -309,10 +331,14 @@ impl Host {
             }
             if self.exit.is_some() {
                 self.keyboard.queue.drop_first();
-                self.send(connection, &error_line(request, &Failure::new(Code::Ended, "the session has ended", "")));
+                self.send(
+                    connection,
+                    &error_line(request, &Failure::new(Code::Ended, "the session has ended", "")),
+                );
                 continue;
             }
-            let reads = self.child.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= INPUT_HIGH);
+            let reads =
+                self.child.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= INPUT_HIGH);
             if !reads || self.keyboard.held.must_wait() || in_a_sequence {
                 return;
             }
@@ -320,7 +346,11 @@ impl Host {
             self.type_scripted(&part);
             if let Some(TypedSend { bytes, submit }) = done {
                 let seq = self.recorder.supervisor.seq();
-                let answer = if submit { json!({"result": "unknown", "seq": seq}) } else { json!({"typed": bytes, "seq": seq}) };
+                let answer = if submit {
+                    json!({"result": "unknown", "seq": seq})
+                } else {
+                    json!({"typed": bytes, "seq": seq})
+                };
                 self.send(connection, &ok_line(request, &answer));
             }
         }
@@ -357,15 +387,26 @@ mod tests {
     #[test]
     fn each_piece_has_its_pause_and_the_request_is_done_with_the_last() {
         let mut queue = SendQueue::default();
-        queue.push(queued(1, &Send { keys: Some(vec!["down".to_owned(), "enter".to_owned()]), ..Send::default() })).unwrap();
+        queue
+            .push(queued(
+                1,
+                &Send { keys: Some(vec!["down".to_owned(), "enter".to_owned()]), ..Send::default() },
+            ))
+            .unwrap();
         queue.push(queued(2, &text("a\n", true))).unwrap();
         assert!(queue.has(7) && !queue.has(8));
         assert_eq!(queue.next(Stamp(5)), Some((b"\x1b[B".to_vec(), None)));
         assert_eq!((queue.next(Stamp(5)), queue.deadline(Stamp(5))), (None, Some(Stamp(5 + KEY_MS))));
-        assert_eq!(queue.next(Stamp(50)), Some((b"\r".to_vec(), Some(TypedSend { bytes: 4, submit: false }))));
+        assert_eq!(
+            queue.next(Stamp(50)),
+            Some((b"\r".to_vec(), Some(TypedSend { bytes: 4, submit: false })))
+        );
         assert_eq!(queue.first(), Some((7, 2)));
         assert_eq!(queue.next(Stamp(100)), Some((paste("a"), None)));
-        assert_eq!(queue.next(Stamp(150)), Some((b"\r".to_vec(), Some(TypedSend { bytes: 14, submit: true }))));
+        assert_eq!(
+            queue.next(Stamp(150)),
+            Some((b"\r".to_vec(), Some(TypedSend { bytes: 14, submit: true })))
+        );
         assert_eq!((queue.first(), queue.deadline(Stamp(150))), (None, None));
     }
 

@@ -1,4 +1,5 @@
-//! A Claude that is only a socket: it draws a prompt box, shows what is typed into it, and calls hooks when it is told to.
+//! A Claude that is only a socket: it draws a prompt box, shows what is typed into it, and calls hooks when
+//! it is told to.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -74,7 +75,8 @@ impl Processes for Stage {
         let mut children = self.0.borrow_mut();
         let pid = FIRST_PID + i32::try_from(children.len()).unwrap();
         let mut args = program.args.iter().map(|arg| arg.to_string_lossy().into_owned());
-        let conversation = args.by_ref().find(|arg| arg == "--session-id" || arg == "--resume").and_then(|_| args.next());
+        let conversation =
+            args.by_ref().find(|arg| arg == "--session-id" || arg == "--resume").and_then(|_| args.next());
         children.push(Child {
             pid,
             terminal: self.1.borrow_mut().take(),
@@ -89,12 +91,18 @@ impl Processes for Stage {
     }
 
     fn change(&mut self, pid: i32) -> io::Result<Option<ProcessEnd>> {
-        Ok(self.0.borrow_mut().iter_mut().find(|child| child.pid == pid).and_then(|child| child.changes.pop_front()))
+        Ok(self
+            .0
+            .borrow_mut()
+            .iter_mut()
+            .find(|child| child.pid == pid)
+            .and_then(|child| child.changes.pop_front()))
     }
 
     fn signal(&mut self, pid: i32, signal: Signal, _: bool) -> io::Result<()> {
         let mut children = self.0.borrow_mut();
-        let Some(child) = children.iter_mut().find(|child| child.pid == pid && child.terminal.is_some()) else {
+        let Some(child) = children.iter_mut().find(|child| child.pid == pid && child.terminal.is_some())
+        else {
             return Err(io::Error::from_raw_os_error(nix::libc::ESRCH));
         };
         child.signals.push(signal);

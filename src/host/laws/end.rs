@@ -19,7 +19,8 @@ struct Found {
 const OWN: (&[u8], &[u8]) = (b"Continue from handoff ", b"go on with the next step.");
 
 impl Found {
-    /// `halves` are of clients that went away in the middle of a key; a run may end in the middle of one of `keys`.
+    /// `halves` are of clients that went away in the middle of a key; a run may end in the middle of one of
+    /// `keys`.
     fn of(mut bytes: &[u8], halves: &[Vec<u8>], keys: &[Key]) -> Found {
         let mut found = Found::default();
         while let Some(first) = bytes.first() {
@@ -28,19 +29,30 @@ impl Found {
                 None if [&b"\x1b[200~"[..], b"\x1b[201~"].iter().any(|mark| bytes.starts_with(mark)) => 6,
                 None if [&b"\x1b[A"[..], b"\x1b[B"].iter().any(|key| bytes.starts_with(key)) => 3,
                 None if matches!(first, b'\r' | b'\x03' | b'\n') => 1,
-                None if bytes.starts_with(OWN.0) => {
-                    bytes.windows(OWN.1.len()).position(|part| part == OWN.1).map_or(bytes.len(), |at| at + OWN.1.len())
-                }
+                None if bytes.starts_with(OWN.0) => bytes
+                    .windows(OWN.1.len())
+                    .position(|part| part == OWN.1)
+                    .map_or(bytes.len(), |at| at + OWN.1.len()),
                 // An answer to what the program asked its terminal.
-                None if bytes.starts_with(b"\x1b[?") => bytes.iter().position(|b| *b == b'c').map_or(bytes.len(), |at| at + 1),
+                None if bytes.starts_with(b"\x1b[?") => {
+                    bytes.iter().position(|b| *b == b'c').map_or(bytes.len(), |at| at + 1)
+                }
                 // It took the first letter of a script's word for the end of a key that was never finished.
-                None if !halves.is_empty() && bytes.get(4) == Some(&b'.') && bytes[..4].iter().all(u8::is_ascii_digit) => 5,
+                None if !halves.is_empty()
+                    && bytes.get(4) == Some(&b'.')
+                    && bytes[..4].iter().all(u8::is_ascii_digit) =>
+                {
+                    5
+                }
                 None if keys.iter().any(|key| key.bytes.starts_with(bytes)) => bytes.len(),
                 None if halves.iter().any(|half| bytes.starts_with(half)) => {
                     halves.iter().filter(|half| bytes.starts_with(half)).map(Vec::len).max().unwrap_or(1)
                 }
                 None => {
-                    let until = bytes[1..].iter().position(|b| matches!(b, 0x1b | b'\r')).map_or(bytes.len(), |at| at + 1);
+                    let until = bytes[1..]
+                        .iter()
+                        .position(|b| matches!(b, 0x1b | b'\r'))
+                        .map_or(bytes.len(), |at| at + 1);
                     found.strange.push(bytes[..until].to_vec());
                     until
                 }
@@ -142,12 +154,29 @@ impl World {
         for (run, found) in found.iter().enumerate() {
             let show = || String::from_utf8_lossy(&runs[run]).escape_debug().to_string();
             let strange: Vec<_> = found.strange.iter().map(|part| escaped(part)).collect();
-            assert!(strange.is_empty(), "run {run} was given {strange:?}, nobody's keys: {}\n{}", show(), self.story());
+            assert!(
+                strange.is_empty(),
+                "run {run} was given {strange:?}, nobody's keys: {}\n{}",
+                show(),
+                self.story()
+            );
             for (key, n) in &found.keys {
-                assert!(*n == 1, "run {run} was given {:?} {n} times: {}\n{}", escaped(key), show(), self.story());
+                assert!(
+                    *n == 1,
+                    "run {run} was given {:?} {n} times: {}\n{}",
+                    escaped(key),
+                    show(),
+                    self.story()
+                );
                 let typed = self.keys.iter().any(|typed| typed.bytes == *key);
                 let scripted = matches!(key[0], b'X' | b'Y');
-                assert!(typed || scripted, "nobody who may type typed {:?}: {}\n{}", escaped(key), show(), self.story());
+                assert!(
+                    typed || scripted,
+                    "nobody who may type typed {:?}: {}\n{}",
+                    escaped(key),
+                    show(),
+                    self.story()
+                );
             }
         }
         for key in self.keys.iter().filter(|key| key.held && !key.cut) {
@@ -162,20 +191,38 @@ impl World {
 
     /// Who was there at the end was told where a key lies that no run got.
     fn check_told(&self, key: &Key) {
-        let told = |text: &str| text.contains("Your unsent input is in ") && text.contains("/laws/unsent.txt");
+        let told =
+            |text: &str| text.contains("Your unsent input is in ") && text.contains("/laws/unsent.txt");
         let last = self.host.last_word().unwrap_or_default();
-        assert!(told(&last), "{:?} was held, and its file is not named: {last}\n{}", escaped(&key.bytes), self.story());
-        for bye in self.clients.iter().filter_map(|client| client.bye.as_ref()).filter(|bye| bye["why"] == "ended") {
-            assert!(told(bye["message"].as_str().unwrap_or_default()), "not told of the file: {bye}\n{}", self.story());
+        assert!(
+            told(&last),
+            "{:?} was held, and its file is not named: {last}\n{}",
+            escaped(&key.bytes),
+            self.story()
+        );
+        for bye in
+            self.clients.iter().filter_map(|client| client.bye.as_ref()).filter(|bye| bye["why"] == "ended")
+        {
+            assert!(
+                told(bye["message"].as_str().unwrap_or_default()),
+                "not told of the file: {bye}\n{}",
+                self.story()
+            );
         }
     }
 
     /// What happened, for messages.
     pub(super) fn story(&self) -> String {
-        let journal = std::fs::read_to_string(self.paths.sessions().join("laws/journal.jsonl")).unwrap_or_default();
+        let journal =
+            std::fs::read_to_string(self.paths.sessions().join("laws/journal.jsonl")).unwrap_or_default();
         let sentences: Vec<&str> = journal.lines().collect();
         let last = sentences.len().saturating_sub(60);
-        format!("in {}\n{}\n{}", self.root.path().display(), sentences[last..].join("\n"), self.trace.join(", "))
+        format!(
+            "in {}\n{}\n{}",
+            self.root.path().display(),
+            sentences[last..].join("\n"),
+            self.trace.join(", ")
+        )
     }
 }
 

@@ -1,14 +1,15 @@
-//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and callers that are sockets
-//! (half of the clients with a terminal that the host takes),
-//! a worker whose jobs are done when the test says so, and a clock that stands still between two moves.
+//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and
+//! callers that are sockets (half of the clients with a terminal that the host takes), a worker whose jobs
+//! are done when the test says so, and a clock that stands still between two moves.
 //!
 //! - Nothing stays due: after each move the loop comes to rest without time passing.
-//! - What a client types reaches the program whole, as that client's and once in each run; a client that only watches types
-//!   nothing.
+//! - What a client types reaches the program whole, as that client's and once in each run; a client that only
+//!   watches types nothing.
 //! - A key that was held is delivered, or kept in a file that a notice names.
 //! - Every request is answered once, every hook call within its bound, also while a disk does not answer.
 //! - A client is told to stop only for a program that stopped while it was attached.
-//! - A client that only watches ends nothing: not by a signal, by hanging up or by breaking off, whatever `on_hangup` says.
+//! - A client that only watches ends nothing: not by a signal, by hanging up or by breaking off, whatever
+//!   `on_hangup` says.
 //! - A key that was held answers no dialog.
 //!
 //! `HOPTY_LAWS_SEED=n` takes another seed, `HOPTY_LAWS_CASES=n` more histories.
@@ -163,8 +164,11 @@ impl World {
         let pid = i32::try_from(std::process::id()).unwrap();
         let mut connection = Connection::new(FrameStream::new(near).unwrap(), pid, self.now());
         let inside = asker == Asker::Descendant;
-        connection.peer =
-            Some(if inside { crate::host::control::peer::Peer::Inside } else { crate::host::control::peer::Peer::Person });
+        connection.peer = Some(if inside {
+            crate::host::control::peer::Peer::Inside
+        } else {
+            crate::host::control::peer::Peer::Person
+        });
         let id = self.host.next_id;
         self.host.next_id += 1;
         self.host.connections.insert(id, Box::new(connection));
@@ -185,7 +189,12 @@ impl World {
             let read = self.read_disks();
             let busy = read | self.host.turn() | self.listen() | !self.host.events.is_empty();
             let now = self.now();
-            let due: Vec<_> = self.host.deadlines(now).into_iter().filter(|(_, at)| at.is_some_and(|at| at <= now)).collect();
+            let due: Vec<_> = self
+                .host
+                .deadlines(now)
+                .into_iter()
+                .filter(|(_, at)| at.is_some_and(|at| at <= now))
+                .collect();
             if !busy && due.is_empty() {
                 break;
             }
@@ -233,7 +242,11 @@ impl World {
             // Of one that takes nothing it is not known when it was told.
             let known = !std::mem::replace(&mut client.was_stalled, client.stalled);
             let fits = !told || !known || (stopped && while_there && !client.read_only);
-            assert!(fits, "client {n} is told to stop: stopped {stopped}, since then {while_there}\n{}", self.story());
+            assert!(
+                fits,
+                "client {n} is told to stop: stopped {stopped}, since then {while_there}\n{}",
+                self.story()
+            );
         }
         let hold = self.host.launch.config.hooks.hold.ms() + HOOK_SLACK_MS;
         for caller in &self.callers {
@@ -242,7 +255,12 @@ impl World {
                 assert!(now.since(asked.at) <= bound, "no answer within {bound} ms: {asked:?}");
             }
         }
-        assert_eq!(self.claude.enters_in_dialog, 0, "an Enter that was held answers a dialog\n{}", self.story());
+        assert_eq!(
+            self.claude.enters_in_dialog,
+            0,
+            "an Enter that was held answers a dialog\n{}",
+            self.story()
+        );
     }
 }
 

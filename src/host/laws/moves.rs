@@ -47,8 +47,15 @@ impl World {
             while self.read_disks() {}
             let now = self.now();
             // A sequence that takes longer than this counts as typed in two.
-            let cut = self.clients.iter().filter_map(|client| client.rest.as_ref()).map(|(at, _)| at.after(90));
-            let next = self.host.deadlines(now).into_iter().filter_map(|(_, at)| at).chain(cut).chain(self.hangs_until);
+            let cut =
+                self.clients.iter().filter_map(|client| client.rest.as_ref()).map(|(at, _)| at.after(90));
+            let next = self
+                .host
+                .deadlines(now)
+                .into_iter()
+                .filter_map(|(_, at)| at)
+                .chain(cut)
+                .chain(self.hangs_until);
             let next = next.filter(|at| *at > now).min();
             let to = next.filter(|at| *at < until).unwrap_or(until);
             self.now.store(to.0, Ordering::Relaxed);
@@ -70,7 +77,9 @@ impl World {
     }
 
     fn attach(&mut self, dice: Dice) {
-        if self.clients.iter().filter(|client| client.is_there()).count() >= CLIENTS || self.host.exit.is_some() {
+        if self.clients.iter().filter(|client| client.is_there()).count() >= CLIENTS
+            || self.host.exit.is_some()
+        {
             return;
         }
         let read_only = dice.with.is_multiple_of(3);
@@ -82,7 +91,10 @@ impl World {
         let attach = json!({"id": 1, "do": "attach", "cols": cols, "rows": 40, "read_only": read_only, "term": "xterm-256color"});
         client.write(format!("{hello}\n{attach}\n").as_bytes());
         let first = self.host.terminals.leader().is_none() && !read_only;
-        if first && self.stage.last(|child| child.stopped) == Some(true) && self.stopped_at.is_some_and(|at| at < self.now()) {
+        if first
+            && self.stage.last(|child| child.stopped) == Some(true)
+            && self.stopped_at.is_some_and(|at| at < self.now())
+        {
             self.note("joins a stopped program");
         }
         self.clients.push(client);
@@ -130,7 +142,9 @@ impl World {
         if !read_only {
             self.keys.push(key);
         }
-        for (what, so) in [("read-only key", read_only), ("held key", held && !read_only), ("cut key", cut), ("key", true)] {
+        for (what, so) in
+            [("read-only key", read_only), ("held key", held && !read_only), ("cut key", cut), ("key", true)]
+        {
             if so {
                 self.note(what);
             }
@@ -179,7 +193,8 @@ impl World {
         match dice.wild % 12 {
             0 | 1 => {
                 self.clients[n].leaves = true;
-                self.clients[n].frame(if dice.wild.is_multiple_of(12) { tag::DETACH } else { tag::HANGUP }, &[]);
+                self.clients[n]
+                    .frame(if dice.wild.is_multiple_of(12) { tag::DETACH } else { tag::HANGUP }, &[]);
                 self.rest();
                 self.note("goes");
             }
@@ -220,8 +235,14 @@ impl World {
         }
         let act = dice.wild % 12;
         let ends = matches!(act, 0..=2 | 7..);
-        assert!(!ends || !watches || self.signals() == before, "client {n} only watches, and act {act} signals the program");
-        assert!(!ends || !watches || exit || self.host.exit.is_none(), "client {n} only watches, and act {act} ends the session");
+        assert!(
+            !ends || !watches || self.signals() == before,
+            "client {n} only watches, and act {act} signals the program"
+        );
+        assert!(
+            !ends || !watches || exit || self.host.exit.is_none(),
+            "client {n} only watches, and act {act} ends the session"
+        );
     }
 
     /// How many signals the program got.
@@ -242,7 +263,9 @@ impl World {
     /// The worker does a job.
     pub(super) fn work(&mut self) {
         let hangs = self.disk_hangs();
-        let jobs = [&mut self.host.worker, &mut self.host.copier].into_iter().fold(false, |any, worker| any | worker.do_next());
+        let jobs = [&mut self.host.worker, &mut self.host.copier]
+            .into_iter()
+            .fold(false, |any, worker| any | worker.do_next());
         if jobs | (!hangs && self.host.reader.do_next()) | self.host.launch_writer.do_next() {
             self.host.take_done();
             if matches!(self.host.phase(), Phase::Saving { .. }) {
@@ -310,11 +333,14 @@ impl World {
     /// The program writes.
     fn write(&mut self, bytes: &[u8]) -> bool {
         use std::io::Write;
-        self.stage.last(|child| child.terminal.as_mut().is_some_and(|terminal| terminal.write_all(bytes).is_ok())) == Some(true)
+        self.stage
+            .last(|child| child.terminal.as_mut().is_some_and(|terminal| terminal.write_all(bytes).is_ok()))
+            == Some(true)
     }
 
     pub(super) fn redraw(&mut self) {
-        let (claude, size) = (&mut self.claude, self.host.child.run.as_ref().map_or(self.host.launch.size, |run| run.size));
+        let (claude, size) =
+            (&mut self.claude, self.host.child.run.as_ref().map_or(self.host.launch.size, |run| run.size));
         if claude.drawn {
             self.stage.last(|child| claude.draw(child, size));
         }
@@ -340,7 +366,8 @@ impl World {
             std::fs::write(&transcript, "").unwrap();
         }
         let conversation = self.stage.last(|child| child.conversation.clone()).unwrap();
-        let mut payload = json!({"session_id": conversation, "transcript_path": transcript, "cwd": self.project});
+        let mut payload =
+            json!({"session_id": conversation, "transcript_path": transcript, "cwd": self.project});
         payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let (_, socket) = self.connect(Asker::Descendant);
         let mut caller = Caller::new(socket, true);

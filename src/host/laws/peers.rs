@@ -72,7 +72,10 @@ impl Line {
     fn line(&mut self) -> Option<Value> {
         let end = self.input.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.input.drain(..=end).collect();
-        Some(serde_json::from_slice(&line).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&line))))
+        Some(
+            serde_json::from_slice(&line)
+                .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&line))),
+        )
     }
 }
 

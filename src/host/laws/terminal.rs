@@ -41,7 +41,14 @@ impl Terminal {
     pub fn hand_over(&self, socket: &UnixStream) -> bool {
         let bytes = Frame::new(tag::TERMINAL, &[]).encode();
         let (iov, fds) = ([std::io::IoSlice::new(&bytes)], [self.given.as_raw_fd()]);
-        sendmsg::<()>(socket.as_raw_fd(), &iov, &[ControlMessage::ScmRights(&fds)], MsgFlags::MSG_NOSIGNAL, None).is_ok()
+        sendmsg::<()>(
+            socket.as_raw_fd(),
+            &iov,
+            &[ControlMessage::ScmRights(&fds)],
+            MsgFlags::MSG_NOSIGNAL,
+            None,
+        )
+        .is_ok()
     }
 
     /// Keys are pressed. They have reached the host's end afterwards, which the kernel does in its own time.

@@ -20,15 +20,20 @@ impl Observer {
         let transcript = self.transcript.as_ref();
         let facts = transcript.map(|transcript| &transcript.facts);
         let line = self.status_line.as_ref();
-        let age = |written: &str| u64::try_from(Clock::wall().0.saturating_sub(WallTime::parse(written)?.0)).ok();
+        let age =
+            |written: &str| u64::try_from(Clock::wall().0.saturating_sub(WallTime::parse(written)?.0)).ok();
         // What was said of another conversation counts for that one.
-        let same = line.filter(|(line, _)| transcript.is_some_and(|transcript| transcript.conversation == line.conversation));
+        let same = line.filter(|(line, _)| {
+            transcript.is_some_and(|transcript| transcript.conversation == line.conversation)
+        });
         let fill = facts.and_then(|facts| facts.fill());
         let names = self.model.names(self.own.model.as_deref(), self.answered_model());
         Sources {
-            statusline: same.and_then(|(line, at)| Some(Count { tokens: line.tokens?, age_ms: Some(now.since(*at)) })),
+            statusline: same
+                .and_then(|(line, at)| Some(Count { tokens: line.tokens?, age_ms: Some(now.since(*at)) })),
             statusline_window: line.and_then(|(line, _)| line.window),
-            transcript: fill.map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+            transcript: fill
+                .map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
             compacted: fill.is_some_and(|fill| fill.message_id.is_empty()),
             answered: facts.is_some_and(|facts| facts.model().is_some()),
             bytes: transcript.map_or(0, Transcript::bytes),

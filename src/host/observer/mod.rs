@@ -1,9 +1,10 @@
-//! The observer: what Claude's files and the project's say. It knows the transcript, the sessions file, signal files, the status line, how
-//! full the context window is and which usage limits are reached.
+//! The observer: what Claude's files and the project's say. It knows the transcript, the sessions file,
+//! signal files, the status line, how full the context window is and which usage limits are reached.
 //!
-//! It reads no file itself. The [`FileReader`] does, on a thread to which it is lent for one scan at a time, so that a disk that hangs holds
-//! nobody up. A scan is made when inotify reports a change, when a hook or a person asks, and, where nothing reports changes, every 250 ms
-//! and more and more rarely while nothing happens.
+//! It reads no file itself. The [`FileReader`] does, on a thread to which it is lent for one scan at a time,
+//! so that a disk that hangs holds nobody up. A scan is made when inotify reports a change, when a hook or a
+//! person asks, and, where nothing reports changes, every 250 ms and more and more rarely while nothing
+//! happens.
 //!
 //! | file | holds |
 //! |---|---|
@@ -30,7 +31,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-pub(super) use reader::{FileId, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id};
+pub(super) use reader::{
+    FileId, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
+};
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use transcript::Transcript;
 pub(super) use usage_limits::time_left;
@@ -134,16 +137,18 @@ impl Observer {
         self.scans.want().obeyed.push(file);
     }
 
-    /// When to do something although nothing is ready. `changed` is when the screen last did; `lines` while a hook waits for lines of the
-    /// transcript.
+    /// When to do something although nothing is ready. `changed` is when the screen last did; `lines` while a
+    /// hook waits for lines of the transcript.
     pub fn deadline(&self, now: Stamp, changed: Stamp, lines: bool) -> Option<Stamp> {
         [self.poll_deadline(changed), self.scans.deadline(now, lines)].into_iter().flatten().min()
     }
 
     /// When the files are polled, where nothing reports changes.
     fn poll_deadline(&self, changed: Stamp) -> Option<Stamp> {
-        // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not watched yet.
-        let unknown = self.turns_by_transcript && self.transcript.as_ref().is_some_and(|transcript| transcript.path().is_none());
+        // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not
+        // watched yet.
+        let unknown = self.turns_by_transcript
+            && self.transcript.as_ref().is_some_and(|transcript| transcript.path().is_none());
         let waits = self.claude && (unknown || self.scans.polls()) && self.scans.is_reader_here();
         waits.then(|| self.polled.after(pause(self.polled.since(changed))))
     }
@@ -165,7 +170,8 @@ impl Observer {
         }
     }
 
-    /// The reader and its order, when a scan is wanted and it is here. `lines` while a hook waits for lines of the transcript.
+    /// The reader and its order, when a scan is wanted and it is here. `lines` while a hook waits for lines
+    /// of the transcript.
     pub fn begin_scan(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
         self.scans.lend(now, lines)
     }
@@ -192,11 +198,22 @@ impl Observer {
     }
 
     /// A hook call waits for a scan that begins from now on, which also checks the transcript that it names.
-    pub fn hook_waits(&mut self, until: Stamp, (connection, request): (u64, u64), event: String, payload: Value) {
+    pub fn hook_waits(
+        &mut self,
+        until: Stamp,
+        (connection, request): (u64, u64),
+        event: String,
+        payload: Value,
+    ) {
         let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
         let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
         let number = self.scans.check(named);
-        self.scans.ask(until, connection, request, AfterScan::Hook { number, event, payload, believed: false });
+        self.scans.ask(
+            until,
+            connection,
+            request,
+            AfterScan::Hook { number, event, payload, believed: false },
+        );
     }
 
     /// `hopty context` waits for a scan that begins from now on.
@@ -242,27 +259,38 @@ impl Observer {
         self.tasks = Tasks::default();
     }
 
-    /// Follows a conversation. `hook_path` is where a hook says that its transcript is; `keeps_tasks` where it goes on with the tasks of the
-    /// one before. Gives whether it is another conversation.
-    pub fn follow(&mut self, conversation: &ConversationId, hook_path: Option<&str>, keeps_tasks: bool) -> bool {
-        let another = self.transcript.as_ref().is_none_or(|transcript| transcript.conversation != *conversation);
+    /// Follows a conversation. `hook_path` is where a hook says that its transcript is; `keeps_tasks` where
+    /// it goes on with the tasks of the one before. Gives whether it is another conversation.
+    pub fn follow(
+        &mut self,
+        conversation: &ConversationId,
+        hook_path: Option<&str>,
+        keeps_tasks: bool,
+    ) -> bool {
+        let another =
+            self.transcript.as_ref().is_none_or(|transcript| transcript.conversation != *conversation);
         if another {
             if keeps_tasks && let Some(before) = &self.transcript {
                 self.tasks = before.facts.tasks().clone();
             }
             self.transcript = Some(Transcript::new(conversation.clone(), &self.tasks));
         }
-        if let Some((line, at)) = self.early_status_line.take_if(|(line, _)| line.conversation == *conversation) {
+        if let Some((line, at)) =
+            self.early_status_line.take_if(|(line, _)| line.conversation == *conversation)
+        {
             self.take_status_line(line, at);
         }
-        let follow = FollowTranscript { conversation: conversation.clone(), transcript: hook_path.map(PathBuf::from) };
+        let follow =
+            FollowTranscript { conversation: conversation.clone(), transcript: hook_path.map(PathBuf::from) };
         self.scans.want().follow = Some(follow);
         another
     }
 
-    /// Takes in what a scan read of the transcript: `None` where it is of another conversation, else whether its file is a new one.
+    /// Takes in what a scan read of the transcript: `None` where it is of another conversation, else whether
+    /// its file is a new one.
     pub fn take_transcript(&mut self, read: TranscriptRead) -> Option<bool> {
-        let transcript = self.transcript.as_mut().filter(|transcript| transcript.conversation == read.conversation)?;
+        let transcript =
+            self.transcript.as_mut().filter(|transcript| transcript.conversation == read.conversation)?;
         let more = read.more;
         let found = transcript.take(read, &self.tasks);
         if more {
@@ -271,9 +299,14 @@ impl Observer {
         Some(found)
     }
 
-    /// What the transcript adds up to, for the supervisor; nothing before it has been read to its end: the counts of long ago must not cross
-    /// a level now. Gives whether it has been.
-    pub fn report_transcript(&mut self, now: Stamp, handoff: Option<&HandoffId>, events: &mut VecDeque<Event>) -> bool {
+    /// What the transcript adds up to, for the supervisor; nothing before it has been read to its end: the
+    /// counts of long ago must not cross a level now. Gives whether it has been.
+    pub fn report_transcript(
+        &mut self,
+        now: Stamp,
+        handoff: Option<&HandoffId>,
+        events: &mut VecDeque<Event>,
+    ) -> bool {
         let usage = self.context_usage(now);
         let Some(transcript) = self.whole_transcript_mut() else { return false };
         transcript.report(&usage, handoff, events);

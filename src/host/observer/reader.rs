@@ -1,6 +1,7 @@
-//! What is read of Claude's files and the project's, on a thread: the transcript, the sessions file, signal files, and whether the
-//! session's own directory is still there. The [`Observer`] is lent to the thread for a look and comes back with what it saw, so a
-//! disk that hangs keeps it away, and the loop goes on without it.
+//! What is read of Claude's files and the project's, on a thread: the transcript, the sessions file, signal
+//! files, and whether the session's own directory is still there. The [`Observer`] is lent to the thread for
+//! a look and comes back with what it saw, so a disk that hangs keeps it away, and the loop goes on without
+//! it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use crate::fs::paths::Paths;
 use crate::fs::tail::{Tail, TailRead};
 use crate::fs::watch::Watcher;
 
-/// Bytes of the transcript that are read in one look: what the loop takes of it at once, so that keys never wait for a large file.
+/// Bytes of the transcript that are read in one look: what the loop takes of it at once, so that keys never
+/// wait for a large file.
 const SLICE: usize = 1 << 18;
 
 /// Reads what is watched, and knows what it saw last.
@@ -69,7 +71,8 @@ pub(in crate::host) struct ScanOrder {
     /// The child's sessions file from now on.
     pub child: Option<PathBuf>,
     pub follow: Option<FollowTranscript>,
-    /// Paths that hooks name, by the number of the call: whether each may be the transcript of its conversation.
+    /// Paths that hooks name, by the number of the call: whether each may be the transcript of its
+    /// conversation.
     pub named: Vec<(u64, PathBuf, ConversationId)>,
     /// Look for a copy of layout `memory` that nobody looked at yet.
     pub backup: bool,
@@ -170,7 +173,9 @@ impl FileReader {
             self.follow(follow);
         }
         self.read_transcript(&mut found);
-        let is_transcript = |(id, path, of): (u64, PathBuf, ConversationId)| self.paths.may_be_transcript(&path, &of).then_some(id);
+        let is_transcript = |(id, path, of): (u64, PathBuf, ConversationId)| {
+            self.paths.may_be_transcript(&path, &of).then_some(id)
+        };
         found.believed = order.named.into_iter().filter_map(is_transcript).collect();
         found.backup = order.backup.then(|| layouts::pending_backup(&here.dir));
         found.polls = self.needs_poll || self.watcher.is_blind();
@@ -339,7 +344,8 @@ mod tests {
         let follow = FollowTranscript { conversation: conversation.clone(), transcript: None };
         let read = |seen: ScanResult| {
             let seen = seen.transcript.unwrap();
-            let bytes = |part: &TranscriptPart| if let TranscriptPart::Bytes(bytes) = part { bytes.len() } else { 0 };
+            let bytes =
+                |part: &TranscriptPart| if let TranscriptPart::Bytes(bytes) = part { bytes.len() } else { 0 };
             (seen.parts.iter().map(bytes).sum::<usize>(), seen.bytes, seen.more)
         };
         let first = reader.scan(ScanOrder { follow: Some(follow), ..ScanOrder::default() }, &here);

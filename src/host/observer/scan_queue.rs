@@ -9,7 +9,8 @@ use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use crate::fs::watch::Watcher;
 
-/// How often the transcript is read while a hook waits for its lines, in ms: Claude's own flush comes every 100.
+/// How often the transcript is read while a hook waits for its lines, in ms: Claude's own flush comes every
+/// 100.
 const AWAIT_LOOK_MS: u64 = 5;
 /// After how long a scan that does not come back is reported, in ms.
 const HANGS_MS: u64 = 10_000;
@@ -205,7 +206,11 @@ mod tests {
         assert_eq!(queue.deadline(Stamp(1), true), Some(Stamp(100)));
         assert!(queue.next_due(Stamp(99)).is_none() && queue.next_due(Stamp(100)).is_some());
         assert_eq!(queue.deadline(Stamp(101), true), Some(Stamp(HANGS_MS)));
-        assert!(!queue.hangs(Stamp(HANGS_MS - 1)) && queue.hangs(Stamp(HANGS_MS)) && !queue.hangs(Stamp(HANGS_MS)));
+        assert!(
+            !queue.hangs(Stamp(HANGS_MS - 1))
+                && queue.hangs(Stamp(HANGS_MS))
+                && !queue.hangs(Stamp(HANGS_MS))
+        );
         assert_eq!(queue.deadline(Stamp(HANGS_MS), true), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Files by which scripts ask for a restart: `.restart-session`, and an orchestrator's `.handoff-requested`. Read when they
-//! change, described for the supervisor, and removed when they were obeyed.
+//! Files by which scripts ask for a restart: `.restart-session`, and an orchestrator's `.handoff-requested`.
+//! Read when they change, described for the supervisor, and removed when they were obeyed.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -86,7 +86,8 @@ impl SignalFiles {
         Some(Event::Signal { file, fresh: place.is_fresh(&meta), sessions, dir_ok, dir })
     }
 
-    /// Whether an orchestrator's task is completed. What says so since before this session is of another task.
+    /// Whether an orchestrator's task is completed. What says so since before this session is of another
+    /// task.
     pub fn look_at_task(&mut self, place: &SignalScan<'_>) -> Option<Event> {
         let path = place.session.dir.join(orchestrator::DIR).join(orchestrator::STATE);
         let meta = std::fs::symlink_metadata(&path).ok();
@@ -95,10 +96,14 @@ impl SignalFiles {
             return None;
         }
         self.state = seen;
-        let text = atomic::read_own(&path, MAX_STATE, 0).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let text = atomic::read_own(&path, MAX_STATE, 0)
+            .ok()
+            .flatten()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         let status = text.as_deref().and_then(state_yaml::status);
         let says = status == Some("completed");
-        // What was completed before this session stays so while hopty itself sets the status for a hand-over and puts it back.
+        // What was completed before this session stays so while hopty itself sets the status for a hand-over
+        // and puts it back.
         self.old_task = match status {
             Some("completed") => self.old_task || !meta.as_ref().is_some_and(|meta| place.is_fresh(meta)),
             Some("handoff_requested") => self.old_task,
@@ -109,7 +114,8 @@ impl SignalFiles {
         changed.then_some(Event::Task { completed })
     }
 
-    /// A signal was obeyed: its file goes. Only the very file that was read: another one may have been written meanwhile.
+    /// A signal was obeyed: its file goes. Only the very file that was read: another one may have been
+    /// written meanwhile.
     pub fn obeyed(&mut self, file: SignalFile, paths: &Paths, dir: &Path) {
         let path = path_of(file, paths, dir);
         let seen = self.seen(file);
@@ -134,8 +140,8 @@ impl SignalScan<'_> {
         written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000
     }
 
-    /// What a directory is that a signal names. Another one than the session's own is taken only if it is the person's and
-    /// Claude trusts it.
+    /// What a directory is that a signal names. Another one than the session's own is taken only if it is the
+    /// person's and Claude trusts it.
     fn named_dir(&self, dir: &Path) -> NamedDir {
         let Ok(real) = dir.canonicalize() else { return NamedDir::Missing };
         if self.session.dir.canonicalize().is_ok_and(|own| own == real) {
@@ -176,7 +182,8 @@ fn refusal(error: &SafeFileError) -> &'static str {
     }
 }
 
-/// The same with the directory that it names resolved now: a link may lead elsewhere by the time of the restart.
+/// The same with the directory that it names resolved now: a link may lead elsewhere by the time of the
+/// restart.
 fn resolved(file: RestartFile) -> RestartFile {
     let RestartFile::Named { conversation, dir: Some(dir) } = file else { return file };
     let real = Path::new(&dir).canonicalize().ok().and_then(|real| real.into_os_string().into_string().ok());
@@ -186,8 +193,8 @@ fn resolved(file: RestartFile) -> RestartFile {
 /// Inode, time, its nanoseconds, and length.
 type FileVersion = (u64, i64, i64, u64);
 
-/// What tells one state of the file from the next. Its time alone does not: a shell makes it empty and writes it within one
-/// tick of the kernel's clock, and hopty may have looked in between.
+/// What tells one state of the file from the next. Its time alone does not: a shell makes it empty and writes
+/// it within one tick of the kernel's clock, and hopty may have looked in between.
 fn version(meta: &Metadata) -> FileVersion {
     (meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
 }

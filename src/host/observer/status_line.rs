@@ -1,7 +1,8 @@
 //! Claude's status line as a source: the one place where Claude says how large its context window is.
 //!
-//! For one launch Claude is given `hopty statusline` by `--settings`, merged with the person's own `--settings` because only
-//! the last one counts. The person's own status line is chained, so that it shows what it always showed.
+//! For one launch Claude is given `hopty statusline` by `--settings`, merged with the person's own
+//! `--settings` because only the last one counts. The person's own status line is chained, so that it shows
+//! what it always showed.
 
 use std::path::Path;
 
@@ -17,8 +18,9 @@ use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The `--settings` of a launch: the person's own, with `hopty statusline` in front of the status line that they have. `None`:
-/// nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
+/// The `--settings` of a launch: the person's own, with `hopty statusline` in front of the status line that
+/// they have. `None`: nothing is added, because a project brings a status line of its own, which Claude runs
+/// only when it is trusted.
 pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<String> {
     let [user, shared, local] = paths.claude_settings(project);
     let object = |path: &Path| -> Map<String, Value> {
@@ -47,15 +49,19 @@ pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) ->
 }
 
 impl Observer {
-    /// Takes a status-line payload: the window that Claude itself reports, and its tokens for as long as the transcript has none. Gives
-    /// whether it is of the conversation that is followed.
+    /// Takes a status-line payload: the window that Claude itself reports, and its tokens for as long as the
+    /// transcript has none. Gives whether it is of the conversation that is followed.
     pub fn status_line(&mut self, payload: &Value, now: Stamp) -> bool {
         let Some(reported) = StatusLine::read(payload) else { return false };
-        let same = self.transcript.as_ref().is_some_and(|transcript| transcript.conversation == reported.conversation);
+        let same = self
+            .transcript
+            .as_ref()
+            .is_some_and(|transcript| transcript.conversation == reported.conversation);
         if same {
             self.take_status_line(reported, now);
         } else {
-            // With `--continue` it may come before the hook that names the conversation (measured on 2.1.330), and it comes once.
+            // With `--continue` it may come before the hook that names the conversation (measured on
+            // 2.1.330), and it comes once.
             self.early_status_line = Some((reported, now));
         }
         same

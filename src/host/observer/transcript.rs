@@ -1,4 +1,5 @@
-//! The transcript that is followed: what is known of its conversation, and what of that the supervisor was told.
+//! The transcript that is followed: what is known of its conversation, and what of that the supervisor was
+//! told.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,12 @@ impl Transcript {
     }
 
     /// What has changed, for the supervisor. `handoff` is the one whose prompt is on its way.
-    pub(super) fn report(&mut self, usage: &Figure, handoff: Option<&HandoffId>, events: &mut VecDeque<Event>) {
+    pub(super) fn report(
+        &mut self,
+        usage: &Figure,
+        handoff: Option<&HandoffId>,
+        events: &mut VecDeque<Event>,
+    ) {
         let (conversation, facts, reported) = (&self.conversation, &self.facts, &mut self.reported);
         let Fill { tokens, window, bytes } = usage.fill;
         // A guess decides nothing.
@@ -146,7 +152,8 @@ impl Transcript {
     }
 }
 
-/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one may be cut.
+/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one
+/// may be cut.
 fn queued_way(first: Option<&str>) -> Option<Way> {
     way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
 }

@@ -1,5 +1,5 @@
-//! A turn as the transcript and the screen tell it, where no hook does: hooks are switched off, or an old Claude was told to end its turn
-//! after a tool, which fires no Stop.
+//! A turn as the transcript and the screen tell it, where no hook does: hooks are switched off, or an old
+//! Claude was told to end its turn after a tool, which fires no Stop.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,8 @@ impl Observer {
         self.turns_by_transcript = wanted;
     }
 
-    /// Whether the turn is over; `None` while hooks tell, and before the first prompt. `cut`: it was told to end after a tool.
+    /// Whether the turn is over; `None` while hooks tell, and before the first prompt. `cut`: it was told to
+    /// end after a tool.
     pub fn turn_is_over(&self, cut: bool) -> Option<bool> {
         if !self.turns_by_transcript {
             return None;
@@ -27,7 +28,11 @@ impl Observer {
         let Some(transcript) = &mut self.transcript else { return };
         if transcript.report_turn(over) {
             let conversation = transcript.conversation.clone();
-            events.push_back(if over { Event::TurnEnded { conversation } } else { Event::TurnBegan { conversation } });
+            events.push_back(if over {
+                Event::TurnEnded { conversation }
+            } else {
+                Event::TurnBegan { conversation }
+            });
         }
     }
 

@@ -1,5 +1,5 @@
-//! Usage limits, as Claude tells them: the line of its transcript that says when one resets, and the figures of its status
-//! line. Measured on 2.1.329; the hook that ends such a turn names no time.
+//! Usage limits, as Claude tells them: the line of its transcript that says when one resets, and the figures
+//! of its status line. Measured on 2.1.329; the hook that ends such a turn names no time.
 
 use std::collections::VecDeque;
 
@@ -31,15 +31,21 @@ impl Observer {
 
     /// The limit at which the transcript stands, and when it resets, in seconds since 1970.
     fn reached_limit(&self) -> Option<(LimitKind, u64)> {
-        let failure = self.whole_transcript()?.facts.failure().filter(|failure| failure.error == "rate_limit")?;
+        let failure =
+            self.whole_transcript()?.facts.failure().filter(|failure| failure.error == "rate_limit")?;
         let named = |word: &str| serde_json::from_value(Value::from(word)).unwrap_or(LimitKind::Other);
         if let Some(resets) = failure.resets_at {
             return Some((failure.limit.as_deref().map_or(LimitKind::Other, named), resets));
         }
-        // An API key has no such limits, and its refusal is an error like others. Up to 2.1.197 the line says it in words only.
+        // An API key has no such limits, and its refusal is an error like others. Up to 2.1.197 the line says
+        // it in words only.
         let kind = LimitKind::said(&failure.said);
         let meant = |used: &&Used| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
-        self.used().iter().filter(meant).map(|used| (used.kind, used.resets)).max_by_key(|(_, resets)| *resets)
+        self.used()
+            .iter()
+            .filter(meant)
+            .map(|used| (used.kind, used.resets))
+            .max_by_key(|(_, resets)| *resets)
     }
 
     fn used(&self) -> &[Used] {

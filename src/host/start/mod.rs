@@ -1,5 +1,6 @@
-//! How a host comes into being: forked by the client before that has read anything, it makes itself independent of the
-//! terminal, is told the resolved configuration, takes its name and its socket, starts the program and says how that went.
+//! How a host comes into being: forked by the client before that has read anything, it makes itself
+//! independent of the terminal, is told the resolved configuration, takes its name and its socket, starts the
+//! program and says how that went.
 
 pub mod orphan;
 pub(super) mod place;
@@ -87,8 +88,8 @@ pub struct Launch {
     pub unplaced: Option<String>,
 }
 
-/// What every run gets that the host itself was only lent. Whoever asked for a session without a terminal may wait for the
-/// end of what it left open, so nothing is kept then.
+/// What every run gets that the host itself was only lent. Whoever asked for a session without a terminal may
+/// wait for the end of what it left open, so nothing is kept then.
 #[derive(Debug)]
 pub(in crate::host) struct Lent {
     pub descriptors: Vec<RawFd>,
@@ -105,22 +106,39 @@ impl Lent {
         let errors = match launch.errors {
             ErrorOutput::Terminal => ErrorStream::Terminal,
             ErrorOutput::Closed => ErrorStream::Closed,
-            ErrorOutput::Redirected => {
-                std::io::stderr().as_fd().try_clone_to_owned().map_or(ErrorStream::Terminal, |fd| ErrorStream::To(Arc::new(fd)))
-            }
+            ErrorOutput::Redirected => std::io::stderr()
+                .as_fd()
+                .try_clone_to_owned()
+                .map_or(ErrorStream::Terminal, |fd| ErrorStream::To(Arc::new(fd))),
         };
         Lent { descriptors, errors }
     }
 
     /// What a run starts.
-    pub fn program(&self, launch: &Launch, args: Vec<OsString>, env: Vec<(OsString, OsString)>, dir: PathBuf) -> ChildProgram {
+    pub fn program(
+        &self,
+        launch: &Launch,
+        args: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        dir: PathBuf,
+    ) -> ChildProgram {
         let path = launch.program.clone();
         let name = match launch.agent {
             Agent::Plain => launch.called.clone().into(),
             Agent::Claude => path.clone().into(),
         };
         let (descriptors, errors) = (self.descriptors.clone(), self.errors.clone());
-        ChildProgram { path, name, args, env, dir, signals: launch.signals, descriptors, errors, umask: inherited::umask() }
+        ChildProgram {
+            path,
+            name,
+            args,
+            env,
+            dir,
+            signals: launch.signals,
+            descriptors,
+            errors,
+            umask: inherited::umask(),
+        }
     }
 }
 
@@ -165,8 +183,8 @@ struct Orders<L> {
     words: usize,
 }
 
-/// What a host is told on its socket: the launch as a line of JSON; then program and arguments, which may be any bytes but
-/// NUL, each with one behind it.
+/// What a host is told on its socket: the launch as a line of JSON; then program and arguments, which may be
+/// any bytes but NUL, each with one behind it.
 ///
 /// # Errors
 /// When the launch cannot be written down.
@@ -252,7 +270,10 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 host.journal.flush(FIRST_WRITES);
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
-            tell(&socket, &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told), state });
+            tell(
+                &socket,
+                &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told), state },
+            );
             if !detached {
                 host.expect(socket);
             }
@@ -272,7 +293,8 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
 }
 
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
-    let paths = Paths::from_env(|name| std::env::var_os(name)).unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
+    let paths = Paths::from_env(|name| std::env::var_os(name))
+        .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = place::find(&paths, &launch)?;
     super::jobs::log::to(&place.claim.dir);
     Host::begin(launch, args, lent, place)
@@ -318,10 +340,14 @@ impl Host {
             Begin::Pending if claude => Some(None),
             _ => None,
         };
-        let goes_on = self.own.resume.is_some() || self.own.continues || self.own.picks_conversation && self.own.session_id.is_none();
+        let goes_on = self.own.resume.is_some()
+            || self.own.continues
+            || self.own.picks_conversation && self.own.session_id.is_none();
         let handoff = match (id, &conversation) {
             (None, _) => None,
-            (Some(id), Some(conversation)) if !goes_on => Some(self.load_handoff(id.as_deref(), conversation)?),
+            (Some(id), Some(conversation)) if !goes_on => {
+                Some(self.load_handoff(id.as_deref(), conversation)?)
+            }
             (Some(_), _) => {
                 let hint = "remove options that continue an old one, such as --resume or --continue; or remove --handoff";
                 return Err(Ready::failed(2, "--handoff starts a new conversation", hint));

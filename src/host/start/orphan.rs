@@ -1,5 +1,5 @@
-//! The program of a host that died without a word. The kernel tells it to end (SIGHUP, SIGTERM); one that ignores both is ended by
-//! whoever finds its host dead: the client, or the next session of that name.
+//! The program of a host that died without a word. The kernel tells it to end (SIGHUP, SIGTERM); one that
+//! ignores both is ended by whoever finds its host dead: the client, or the next session of that name.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::sys::process::{Process, environment};
 /// How long it may take to end by itself; Claude's own hooks may take 3.4 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sees to it that the program of session `name`, whose host is dead, is gone. `host_is_dead` is asked before anything is
-/// done to it: a connection that closes is no proof, and the name may be a new session's by then.
+/// Sees to it that the program of session `name`, whose host is dead, is gone. `host_is_dead` is asked before
+/// anything is done to it: a connection that closes is no proof, and the name may be a new session's by then.
 pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     let Ok(Some(last)) = session::status(&paths.session(name)) else { return };
     let pid = last.pid.filter(|pid| *pid > 1 && last.exit.is_none());
@@ -26,7 +26,10 @@ pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
         return;
     }
     let patience = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
-    if host_is_dead() && !wait_for(&process.as_fd(), Interest::Read, patience).unwrap_or(true) && host_is_dead() {
+    if host_is_dead()
+        && !wait_for(&process.as_fd(), Interest::Read, patience).unwrap_or(true)
+        && host_is_dead()
+    {
         let _ = process.signal(Signal::KILL);
         // So that who says that it is gone is right.
         let _ = wait_for(&process.as_fd(), Interest::Read, patience);

@@ -1,5 +1,6 @@
-//! Where a session lives: below the person's state directory. Where that cannot be used (no home, a full or read-only
-//! disk), in a private directory that goes with the session: no journal, and no other terminal can attach.
+//! Where a session lives: below the person's state directory. Where that cannot be used (no home, a full or
+//! read-only disk), in a private directory that goes with the session: no journal, and no other terminal can
+//! attach.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
@@ -89,7 +90,10 @@ fn write_in(parents: &[PathBuf], bytes: &[u8]) -> io::Result<PathBuf> {
         // It must not be there yet: a link of that name is an error.
         match File::options().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(mut file) => {
-                match safe_file::open_to_owner(&file).and_then(|()| file.write_all(bytes)).and_then(|()| file.sync_all()) {
+                match safe_file::open_to_owner(&file)
+                    .and_then(|()| file.write_all(bytes))
+                    .and_then(|()| file.sync_all())
+                {
                     Ok(()) => return Ok(path),
                     Err(error) => {
                         let _ = std::fs::remove_file(&path);
@@ -111,9 +115,13 @@ enum Refused {
 impl Refused {
     fn ready(&self, launch: &Launch) -> Ready {
         match self {
-            Refused::Session(e @ SessionError::Taken(_)) => Ready::failed(1, format!("{}: {e}", launch.name), e.hint()),
+            Refused::Session(e @ SessionError::Taken(_)) => {
+                Ready::failed(1, format!("{}: {e}", launch.name), e.hint())
+            }
             Refused::Session(e) => Ready::failed(125, e.to_string(), e.hint()),
-            Refused::Socket(e) => Ready::failed(125, format!("cannot create the control socket: {e}"), e.hint()),
+            Refused::Socket(e) => {
+                Ready::failed(125, format!("cannot create the control socket: {e}"), e.hint())
+            }
         }
     }
 
@@ -134,7 +142,8 @@ pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPla
         Ok(place) => return Ok(place),
         Err(refused) => refused,
     };
-    // Without a terminal nobody could ever reach it, and a handoff that is asked for lies in the place that cannot be used.
+    // Without a terminal nobody could ever reach it, and a handoff that is asked for lies in the place that
+    // cannot be used.
     let may_go = !launch.detached && launch.handoff == Begin::Fresh;
     if !may_go || matches!(refused, Refused::Session(SessionError::Taken(_))) {
         return Err(refused.ready(launch));
@@ -166,7 +175,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let parents = [dir.path().join("missing"), "/dev/null".into(), dir.path().to_owned()];
         let path = write_in(&parents, b"a thought").unwrap();
-        assert!(path.starts_with(dir.path()) && path.file_name().unwrap().to_str().unwrap().starts_with("hopty-unsent-"));
+        assert!(
+            path.starts_with(dir.path())
+                && path.file_name().unwrap().to_str().unwrap().starts_with("hopty-unsent-")
+        );
         assert_eq!(std::fs::read(&path).unwrap(), b"a thought");
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
         assert!(write_in(&parents[..2], b"a thought").is_err());

@@ -37,7 +37,8 @@ impl Terminals {
         true
     }
 
-    /// Shows a client what it has missed: the bytes as they came where all of them are still there, else the picture.
+    /// Shows a client what it has missed: the bytes as they came where all of them are still there, else the
+    /// picture.
     fn catch_up(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.client_mut(id) else { return };
         let (returns, redo) = (client.returns, client.redo.take());
@@ -55,12 +56,13 @@ impl Terminals {
             }
             return;
         }
-        let former = if returns { run.model.look_so_far(|screen| screen.terminal_before().clone()) } else { None };
+        let former =
+            if returns { run.model.look_so_far(|screen| screen.terminal_before().clone()) } else { None };
         self.draw_whole(id, former.unwrap_or_default(), scene);
     }
 
-    /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed is to be shown
-    /// (true); any other gets its mirror.
+    /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed
+    /// is to be shown (true); any other gets its mirror.
     fn accept(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
         let led = self.leader.and_then(|leader| self.client(leader)).is_some_and(|leader| !leader.leaving);
         if !led && self.client(id).is_some_and(|client| !client.read_only) {
@@ -75,8 +77,8 @@ impl Terminals {
         bytes
     }
 
-    /// A client has come while the program is stopped. Who joins continues it; what it started, or came back to, stopped while the
-    /// terminal was on its way, when nobody could be told.
+    /// A client has come while the program is stopped. Who joins continues it; what it started, or came back
+    /// to, stopped while the terminal was on its way, when nobody could be told.
     pub fn meet_stopped_program(&mut self, id: u64, scene: &mut Scene<'_>) {
         match self.client(id).map(|client| (client.how, client.returns)) {
             Some((AttachKind::Joins, false)) => self.events.push_back(TerminalEvent::Continued),

@@ -1,7 +1,7 @@
 //! What a terminal cannot do, by the name in its `TERM`: what it is sent goes without.
 //!
-//! A child writes for the terminal that it was started for, and to such a one its bytes go untouched. This is about a simpler
-//! terminal that comes later.
+//! A child writes for the terminal that it was started for, and to such a one its bytes go untouched. This is
+//! about a simpler terminal that comes later.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,9 @@ impl Capabilities {
         let name = term.split(['-', '.', '+']).next().unwrap_or_default();
         match name {
             "dumb" | "unknown" => Capabilities::Dumb,
-            "linux" | "ansi" | "cons25" | "vt52" | "vt100" | "vt102" | "vt220" | "vt320" | "vt420" => Capabilities::Basic,
+            "linux" | "ansi" | "cons25" | "vt52" | "vt100" | "vt102" | "vt220" | "vt320" | "vt420" => {
+                Capabilities::Basic
+            }
             _ => Capabilities::Full,
         }
     }
@@ -95,7 +97,9 @@ fn length(bytes: &[u8]) -> usize {
         Some(b']' | b'P' | b'_' | b'^') => {
             // No further than to its end: a picture may have a link for every cell.
             let end = memchr::memchr2(0x07, 0x1b, &bytes[2..]).map(|at| at + 2);
-            end.map(|at| at + if bytes[at] == 0x07 { 1 } else { 2 * usize::from(bytes[at..].starts_with(b"\x1b\\")) })
+            end.map(|at| {
+                at + if bytes[at] == 0x07 { 1 } else { 2 * usize::from(bytes[at..].starts_with(b"\x1b\\")) }
+            })
         }
         Some(0x20..=0x2f) => bytes[1..].iter().position(|byte| (0x30..=0x7e).contains(byte)).map(|at| at + 2),
         Some(_) => Some(2),
@@ -120,9 +124,13 @@ mod tests {
         ] {
             assert_eq!(Capabilities::of(term), kind, "{term}");
         }
-        for (term, takes) in
-            [("screen-256color", true), ("tmux-256color", true), ("tmux", true), ("xterm-256color", false), ("", false)]
-        {
+        for (term, takes) in [
+            ("screen-256color", true),
+            ("tmux-256color", true),
+            ("tmux", true),
+            ("xterm-256color", false),
+            ("", false),
+        ] {
             assert_eq!(takes_window_names(term), takes, "{term}");
         }
     }
@@ -147,7 +155,8 @@ mod tests {
     #[test]
     fn what_it_cannot_do_is_left_out() {
         let picture = "a\x1b[1;31mb\x1b]2;title\x1b\\c\x1b[>5u\x1b[=1;1u\x1b[>4;2m\x1b[5 q\x1b[22;2t\x1b[?2004h\x1b(0d\x1b7\x1b[2;3H\x1b]8;;x\x07e";
-        let strip = |kind: Capabilities| String::from_utf8(kind.strip(picture.as_bytes()).into_owned()).unwrap();
+        let strip =
+            |kind: Capabilities| String::from_utf8(kind.strip(picture.as_bytes()).into_owned()).unwrap();
         assert_eq!(strip(Capabilities::Full), picture);
         assert_eq!(strip(Capabilities::Basic), "a\x1b[1;31mbc\x1b[?2004h\x1b(0d\x1b7\x1b[2;3He");
         assert_eq!(strip(Capabilities::Dumb), "abcde");

@@ -21,21 +21,21 @@ use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::StatFile;
 use crate::tty::handed::{Handed, Spare};
 
-/// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
-/// keyboard.
+/// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is
+/// throttled, not the keyboard.
 pub(super) const OUT_HIGH: usize = 1 << 18;
-/// The same for a terminal that takes bytes: enough for the child to go on while somebody else has that one's processor, and little to
-/// wait for behind Ctrl+C.
+/// The same for a terminal that takes bytes: enough for the child to go on while somebody else has that one's
+/// processor, and little to wait for behind Ctrl+C.
 const AHEAD: usize = 1 << 14;
-/// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a burst. More than 20 would be
-/// seen by who stops the client; a look costs some 3 us.
+/// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a
+/// burst. More than 20 would be seen by who stops the client; a look costs some 3 us.
 const LOOK_MS: (u64, u64) = (1, 5);
-/// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while. When it goes
-/// on it says so itself.
+/// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while.
+/// When it goes on it says so itself.
 const PAUSED_MS: (u64, u64) = (20, 500);
-/// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's end, when
-/// the last bytes are owed as they would be without hopty; when somebody asked for the session's end, which is sooner than the host
-/// ends; and when it only leaves.
+/// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's
+/// end, when the last bytes are owed as they would be without hopty; when somebody asked for the session's
+/// end, which is sooner than the host ends; and when it only leaves.
 pub(super) const STUCK_END_MS: u64 = 60_000;
 pub(super) const STUCK_STOP_MS: u64 = 1500;
 pub(super) const STUCK_LEAVE_MS: u64 = 2000;
@@ -85,7 +85,8 @@ pub(in crate::host) struct Client {
     pub progress: (usize, Stamp),
     /// It takes nothing and holds the program up: the bytes that it had taken by then, and since when.
     pub stalled: Option<(u64, Stamp)>,
-    /// The run that it was suspended from, and what turns on again what was turned off; none where only a picture can.
+    /// The run that it was suspended from, and what turns on again what was turned off; none where only a
+    /// picture can.
     pub redo: Option<(u32, Vec<u8>)>,
     /// It was here before and comes back from a suspension.
     pub returns: bool,
@@ -186,7 +187,10 @@ impl Client {
         let stuck = self.after_flush.as_ref().map(|after| self.progress.1.after(after.patience()));
         let asked = self.asked.filter(|_| self.after_flush.is_some());
         let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
-        [self.paused.map(|(at, _)| at), self.input.deadline(), stuck, asked, self.undo_at, stalled].into_iter().flatten().min()
+        [self.paused.map(|(at, _)| at), self.input.deadline(), stuck, asked, self.undo_at, stalled]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Whether it gets the child's bytes.
@@ -196,7 +200,9 @@ impl Client {
 
     /// Whether its terminal is in use.
     pub fn watches(&self) -> bool {
-        matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_)) && self.after_flush.is_none() && !self.leaving
+        matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_))
+            && self.after_flush.is_none()
+            && !self.leaving
     }
 
     /// Whether its bytes come and go by its connection.
@@ -315,7 +321,8 @@ impl Client {
         }
     }
 
-    /// Where it was stopped and is due for another look: whether its terminal may be used again, and then what waits for it.
+    /// Where it was stopped and is due for another look: whether its terminal may be used again, and then
+    /// what waits for it.
     pub(super) fn look_again(&mut self, now: Stamp) {
         if self.paused.is_some_and(|(at, _)| at <= now)
             && self.may_use_terminal(now)
@@ -327,7 +334,13 @@ impl Client {
     }
 
     /// Reads what was typed on its borrowed terminal, which gives no more than `buf` takes at once.
-    pub(super) fn read(&mut self, ready: FdReadiness, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
+    pub(super) fn read(
+        &mut self,
+        ready: FdReadiness,
+        typing_waits: bool,
+        now: Stamp,
+        buf: &mut [u8],
+    ) -> TerminalInput {
         if !self.may_use_terminal(now) {
             return TerminalInput::Nothing;
         }

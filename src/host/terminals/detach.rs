@@ -1,8 +1,8 @@
 //! A client's terminal is given back whole: for a while, when its client stops, or because its client leaves.
 //!
-//! The host never touches a terminal whose client is stopped or in the background: then it is the shell's. It never waits
-//! for a slow one either: what has to come after the last byte (a release, a farewell) is an [`AfterFlush`], done when
-//! the terminal has taken everything.
+//! The host never touches a terminal whose client is stopped or in the background: then it is the shell's. It
+//! never waits for a slow one either: what has to come after the last byte (a release, a farewell) is an
+//! [`AfterFlush`], done when the terminal has taken everything.
 
 use serde_json::json;
 
@@ -36,8 +36,8 @@ impl Terminals {
         self.finish_flush(id, scene);
     }
 
-    /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the program goes
-    /// on; after a stop from outside the shell has written on the screen, which is drawn again.
+    /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the
+    /// program goes on; after a stop from outside the shell has written on the screen, which is drawn again.
     pub fn resume(&mut self, id: u64, scene: &mut Scene<'_>) {
         let in_charge = self.is_in_charge(id);
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
@@ -56,7 +56,9 @@ impl Terminals {
             Transport::Borrowed(_) | Transport::Relayed(_) => {
                 client.paused = None;
                 let Some(run) = &mut scene.run else { return };
-                let draw = |screen: &Screen| if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) };
+                let draw = |screen: &Screen| {
+                    if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) }
+                };
                 let picture = run.model.look(draw).unwrap_or_default();
                 self.events.push_back(TerminalEvent::WantsRedraw);
                 client.put(id, &picture, scene);
@@ -96,7 +98,8 @@ impl Terminals {
         if ended && matches!(client.via, Transport::Pending) {
             return;
         }
-        client.after_flush = Some(AfterFlush::Disconnect { why, message: message.map(str::to_owned), patience });
+        client.after_flush =
+            Some(AfterFlush::Disconnect { why, message: message.map(str::to_owned), patience });
         client.progress = (client.out.len(), scene.now());
         if ended && matches!(client.via, Transport::Released) {
             // What the program wrote while its client was stopped; it will see it when it goes on.
@@ -156,7 +159,11 @@ impl Terminals {
         scene.links.close(id, now, BYE_MS);
         self.unlead(id, scene);
         if !ended {
-            self.events.push_back(TerminalEvent::Detached { client: number, why: why.to_owned(), in_charge: false });
+            self.events.push_back(TerminalEvent::Detached {
+                client: number,
+                why: why.to_owned(),
+                in_charge: false,
+            });
         }
     }
 
@@ -178,7 +185,11 @@ impl Terminals {
         scene.links.frame(id, tag::BYE, br#"{"why":"detached","exit":null,"message":"hangup"}"#);
         scene.links.close(id, now, STUCK_LEAVE_MS);
         self.unlead(id, scene);
-        self.events.push_back(TerminalEvent::Detached { client: number, why: "hangup".to_owned(), in_charge });
+        self.events.push_back(TerminalEvent::Detached {
+            client: number,
+            why: "hangup".to_owned(),
+            in_charge,
+        });
     }
 
     /// A client's connection broke, with or without a word before.
@@ -189,7 +200,11 @@ impl Terminals {
         let Some(mut client) = client.filter(|client| !client.leaving) else { return };
         // The client died without a word: its terminal is made whole from here.
         client.repair(scene);
-        self.events.push_back(TerminalEvent::Detached { client: client.number, why: why.to_owned(), in_charge });
+        self.events.push_back(TerminalEvent::Detached {
+            client: client.number,
+            why: why.to_owned(),
+            in_charge,
+        });
     }
 }
 

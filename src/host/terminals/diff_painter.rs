@@ -1,8 +1,10 @@
-//! A mirror: a picture of the session on a terminal that does not get the child's bytes: of another size, or not the leader's.
+//! A mirror: a picture of the session on a terminal that does not get the child's bytes: of another size, or
+//! not the leader's.
 //!
-//! It is drawn from the screen model on the terminal's alternate screen, so that nothing of what the person has there is
-//! lost. What the terminal shows is known from a second model that is fed what is sent: only rows that differ are sent, and
-//! what is left on is that model's to undo. Modes that make a terminal report (mouse, focus) stay off: nobody listens.
+//! It is drawn from the screen model on the terminal's alternate screen, so that nothing of what the person
+//! has there is lost. What the terminal shows is known from a second model that is fed what is sent: only
+//! rows that differ are sent, and what is left on is that model's to undo. Modes that make a terminal report
+//! (mouse, focus) stay off: nobody listens.
 
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
@@ -10,8 +12,12 @@ use crate::host::child::GuardedScreen;
 use crate::screen::{Screen, TerminalMode};
 
 /// Modes that change what keys send: a person may type here and becomes the leader.
-const KEYS: [TerminalMode; 4] =
-    [TerminalMode::CursorKeys, TerminalMode::Keypad, TerminalMode::BracketedPaste, TerminalMode::BackspaceSendsBs];
+const KEYS: [TerminalMode; 4] = [
+    TerminalMode::CursorKeys,
+    TerminalMode::Keypad,
+    TerminalMode::BracketedPaste,
+    TerminalMode::BackspaceSendsBs,
+];
 /// The least time between two pictures, in ms.
 const FRAME_MS: u64 = 16;
 
@@ -48,15 +54,16 @@ impl DiffPainter {
         }
     }
 
-    /// What is to be sent so that the terminal shows the screen, or the part of it round the cursor. `None`: what the terminal
-    /// shows is not known any more.
+    /// What is to be sent so that the terminal shows the screen, or the part of it round the cursor. `None`:
+    /// what the terminal shows is not known any more.
     pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Option<Vec<u8>> {
         (self.drawn, self.at) = (Some((run, screen.revision())), now);
         let origin = &mut self.origin;
         self.shadow.change(|shadow| frame(shadow, origin, screen))
     }
 
-    /// What is to be sent so that the terminal shows a text in place of the screen, `now` being the run and revision of that.
+    /// What is to be sent so that the terminal shows a text in place of the screen, `now` being the run and
+    /// revision of that.
     pub fn tell(&mut self, text: &str, now: (u32, u64)) -> Vec<u8> {
         self.drawn = Some(now);
         let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();
@@ -76,12 +83,14 @@ impl DiffPainter {
     }
 }
 
-/// What makes the terminal of `shadow`, which then knows of it, show the part of the screen that begins at `origin`.
+/// What makes the terminal of `shadow`, which then knows of it, show the part of the screen that begins at
+/// `origin`.
 fn frame(shadow: &mut Screen, origin: &mut (u16, u16), screen: &Screen) -> Vec<u8> {
     let (cols, rows) = shadow.size();
     let (wide, high) = screen.size();
     let cursor = screen.cursor();
-    // Lines are read from their beginning: what once drew attention to the far right must not keep the picture there.
+    // Lines are read from their beginning: what once drew attention to the far right must not keep the
+    // picture there.
     let left = if cursor.col < cols { 0 } else { origin.0 };
     // What is written above blank rows is worth more than they are.
     let blank = (cursor.row + 1..high).rev().take_while(|row| screen.row_runs(*row).is_empty()).count();
@@ -136,7 +145,8 @@ fn write_keys(shadow: &Screen, screen: &Screen, out: &mut String) {
     }
 }
 
-/// The first column or row to show of `whole`, where `room` are there: as before, moved as far as the cursor needs.
+/// The first column or row to show of `whole`, where `room` are there: as before, moved as far as the cursor
+/// needs.
 fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
     let most = whole.saturating_sub(room);
     before.clamp((cursor + 1).saturating_sub(room), cursor).min(most)
@@ -194,9 +204,13 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_when_nothing_changed_and_all_is_undone() {
-        let (screen, mut terminal, mut painter) = shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
+        let (screen, mut terminal, mut painter) =
+            shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
         assert_eq!(painter.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
-        assert_eq!((painter.due((1, screen.revision())), painter.due((2, 0))), (None, Some(Stamp(9 + FRAME_MS))));
+        assert_eq!(
+            (painter.due((1, screen.revision())), painter.due((2, 0))),
+            (None, Some(Stamp(9 + FRAME_MS)))
+        );
         assert!(!terminal.is_on(TerminalMode::MouseButtons) && !terminal.is_on(TerminalMode::Focus));
         terminal.feed(&painter.undo());
         assert_eq!((terminal.modes(), terminal.keyboard_flags(), terminal.alternate()), (vec![], 0, false));
@@ -204,7 +218,10 @@ mod tests {
 
     #[test]
     fn the_part_moves_no_further_than_it_must() {
-        assert_eq!([part(0, 10, 20, 9), part(0, 10, 20, 10), part(5, 10, 20, 7), part(5, 10, 20, 4)], [0, 1, 5, 4]);
+        assert_eq!(
+            [part(0, 10, 20, 9), part(0, 10, 20, 10), part(5, 10, 20, 7), part(5, 10, 20, 4)],
+            [0, 1, 5, 4]
+        );
         assert_eq!([part(15, 10, 20, 19), part(15, 10, 12, 11), part(3, 10, 5, 0)], [10, 2, 0]);
     }
 }

@@ -1,7 +1,7 @@
 //! Who leads, and how large the session is.
 //!
-//! The leader, the client whose person typed last, sets the size and gets the program's bytes as they are; its terminal alone is asked
-//! and heard when the program asks one.
+//! The leader, the client whose person typed last, sets the size and gets the program's bytes as they are;
+//! its terminal alone is asked and heard when the program asks one.
 
 use super::capabilities::Rendering;
 use super::client::Client;
@@ -76,7 +76,8 @@ impl Terminals {
             SizePolicy::Fixed => Some(self.detached_size),
             SizePolicy::Leader => self.leader.and_then(|id| self.client(id)).map(|leader| leader.size),
             SizePolicy::Smallest => {
-                let sizes: Vec<_> = self.clients.values().filter(|c| !c.read_only && !c.leaving).map(|c| c.size).collect();
+                let sizes: Vec<_> =
+                    self.clients.values().filter(|c| !c.read_only && !c.leaving).map(|c| c.size).collect();
                 let least = |of: fn(&Size) -> u16| sizes.iter().map(of).min();
                 let (cols, rows) = (least(|size| size.drawn().0)?, least(|size| size.drawn().1)?);
                 let same = sizes.iter().find(|size| size.drawn() == (cols, rows));
@@ -87,10 +88,13 @@ impl Terminals {
 
     /// Whether this client gets the program's bytes as they are.
     pub(super) fn may_have_bytes(&self, id: u64, scene: &Scene<'_>) -> bool {
-        // Without a model there are no pictures: then the leader gets bytes that were written for another terminal.
+        // Without a model there are no pictures: then the leader gets bytes that were written for another
+        // terminal.
         let run = scene.run.as_ref().filter(|run| !run.model.is_off());
         let fits = |client: &Client| {
-            run.is_none_or(|run| *run.size == client.size && client.capabilities.shown(run.capabilities) != Rendering::Pictures)
+            run.is_none_or(|run| {
+                *run.size == client.size && client.capabilities.shown(run.capabilities) != Rendering::Pictures
+            })
         };
         self.leads(id) && self.client(id).is_some_and(|client| !client.read_only && fits(client))
     }

@@ -1,8 +1,9 @@
 //! People's terminals: who is attached, who leads, what each terminal shows, and how it is given back.
 //!
-//! [`Terminals`] owns all of it. It reads no socket and no pseudo-terminal of the program: what it needs of those comes with each call
-//! ([`Scene`]), what follows for the rest of the host comes out as [`TerminalEvent`]s (`wiring/terminals`). What is due by time is done in
-//! [`Terminals::due`], at [`Terminals::deadline`].
+//! [`Terminals`] owns all of it. It reads no socket and no pseudo-terminal of the program: what it needs of
+//! those comes with each call ([`Scene`]), what follows for the rest of the host comes out as
+//! [`TerminalEvent`]s (`wiring/terminals`). What is due by time is done in [`Terminals::due`], at
+//! [`Terminals::deadline`].
 //!
 //! | file | holds |
 //! |---|---|
@@ -60,7 +61,8 @@ use scrollback::ScrollbackPositions;
 /// The terminals of the people who are attached.
 #[derive(Debug)]
 pub(super) struct Terminals {
-    /// By their connections. By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
+    /// By their connections. By itself each: a map keeps room for eleven of what it holds, also when nobody
+    /// is there.
     clients: BTreeMap<u64, Box<Client>>,
     /// The connection of who started this host and has not attached yet.
     launcher: Option<u64>,
@@ -125,20 +127,29 @@ impl Terminals {
 
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub fn expects_first(&self) -> bool {
-        let pending = |client: &&Box<Client>| matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts;
+        let pending = |client: &&Box<Client>| {
+            matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts
+        };
         self.launcher.is_some() || self.clients.values().any(|client| pending(&client))
     }
 
-    /// A connection becomes a client's. `pid` and `began`: its process, and when that began, in clock ticks since boot. Gives the
-    /// client's number, and where it comes from.
-    pub fn attach(&mut self, connection: u64, attach: &Attach, process: (i32, Option<u64>), now: Stamp) -> (u32, AttachKind) {
+    /// A connection becomes a client's. `pid` and `began`: its process, and when that began, in clock ticks
+    /// since boot. Gives the client's number, and where it comes from.
+    pub fn attach(
+        &mut self,
+        connection: u64,
+        attach: &Attach,
+        process: (i32, Option<u64>),
+        now: Stamp,
+    ) -> (u32, AttachKind) {
         self.attached += 1;
         let how = match self.launcher.take_if(|launcher| *launcher == connection) {
             Some(_) => AttachKind::Starts,
             None if attach.read_only => AttachKind::Watches,
             None => AttachKind::Joins,
         };
-        self.clients.insert(connection, Box::new(Client::new(self.attached, how, attach, process, self.prefix, now)));
+        self.clients
+            .insert(connection, Box::new(Client::new(self.attached, how, attach, process, self.prefix, now)));
         (self.attached, how)
     }
 
@@ -190,8 +201,16 @@ impl Terminals {
     }
 
     /// Reads what was typed on a client's borrowed terminal, which gives no more than `buf` takes at once.
-    pub fn read(&mut self, id: u64, ready: FdReadiness, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
-        self.client_mut(id).map_or(TerminalInput::Nothing, |client| client.read(ready, typing_waits, now, buf))
+    pub fn read(
+        &mut self,
+        id: u64,
+        ready: FdReadiness,
+        typing_waits: bool,
+        now: Stamp,
+        buf: &mut [u8],
+    ) -> TerminalInput {
+        self.client_mut(id)
+            .map_or(TerminalInput::Nothing, |client| client.read(ready, typing_waits, now, buf))
     }
 
     /// Whether the bytes of this client come and go by its connection.
@@ -199,30 +218,34 @@ impl Terminals {
         self.client(id).is_some_and(Client::is_relayed)
     }
 
-    /// Whether what happens to this client is meant for the program: it leads, or it may type and nobody else is there. Any other
-    /// only watches.
+    /// Whether what happens to this client is meant for the program: it leads, or it may type and nobody else
+    /// is there. Any other only watches.
     pub fn is_in_charge(&self, id: u64) -> bool {
         let clients = || self.clients.iter().filter(|(_, client)| !client.leaving);
         let may_type = clients().any(|(client, c)| *client == id && !c.read_only);
         may_type && (self.leads(id) || clients().count() == 1)
     }
 
-    /// A new run begins on the terminals that get its bytes: they have seen all of its `total` lines of history, and no other any.
+    /// A new run begins on the terminals that get its bytes: they have seen all of its `total` lines of
+    /// history, and no other any.
     pub fn begin_run(&mut self, total: u64) {
         let shown = self.clients.values().filter(|client| client.gets_bytes());
-        self.scrollback = ScrollbackPositions::by(shown.filter_map(|client| client.terminal_id.clone()), total);
+        self.scrollback =
+            ScrollbackPositions::by(shown.filter_map(|client| client.terminal_id.clone()), total);
         self.backlog = Backlog::default();
         self.undelivered = Vec::new();
     }
 
-    /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever else was typed now
-    /// would land in the middle of it.
+    /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever
+    /// else was typed now would land in the middle of it.
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
-        others.any(|client| !client.leaving && client.input.unflushed.is_some() && client.input.head.is_some())
+        others
+            .any(|client| !client.leaving && client.input.unflushed.is_some() && client.input.head.is_some())
     }
 
-    /// What people typed and the program had not read when it ended; the leader's client gives it to its shell.
+    /// What people typed and the program had not read when it ended; the leader's client gives it to its
+    /// shell.
     pub fn keep_undelivered(&mut self, bytes: Vec<u8>) {
         self.undelivered = bytes;
     }

@@ -1,8 +1,8 @@
 //! What people are told while a program has the screen.
 //!
-//! A multiplexer with a line of its own would write it there; hopty has none, and adds no byte to what the program writes.
-//! Each client gets a frame and says it when its terminal is the person's again; who wants to know before asks with a key
-//! after the prefix key, and gets the last ones on a page.
+//! A multiplexer with a line of its own would write it there; hopty has none, and adds no byte to what the
+//! program writes. Each client gets a frame and says it when its terminal is the person's again; who wants to
+//! know before asks with a key after the prefix key, and gets the last ones on a page.
 
 use std::collections::VecDeque;
 
@@ -85,7 +85,8 @@ impl Terminals {
         }
     }
 
-    /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where there is none.
+    /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where
+    /// there is none.
     pub fn keep_notifications(&mut self, scene: &mut Scene<'_>) {
         let said = scene.run.as_mut().map(|run| run.model.take_notifications()).unwrap_or_default();
         // Who is there may have seen it by now, and looks at something else already.
@@ -93,7 +94,10 @@ impl Terminals {
             return;
         }
         for text in said {
-            self.notices.miss(scene.now(), &format!("from from from from from the program, while nobody was attached: {text}"));
+            self.notices.miss(
+                scene.now(),
+                &format!("from from from from from the program, while nobody was attached: {text}"),
+            );
         }
     }
 
@@ -101,7 +105,9 @@ impl Terminals {
     pub(super) fn tell_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         for (at, text) in self.notices.missed.drain(..) {
-            let payload = json!({"kind": DecisionKind::ClientAttached, "text": text, "ago_ms": now.since(at)}).to_string();
+            let payload =
+                json!({"kind": DecisionKind::ClientAttached, "text": text, "ago_ms": now.since(at)})
+                    .to_string();
             scene.links.frame(id, tag::NOTICE, payload.as_bytes());
         }
     }

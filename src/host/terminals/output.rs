@@ -1,8 +1,9 @@
-//! What the program writes and asks: to which terminals it goes, what is kept while none is there, and who is too slow for it.
+//! What the program writes and asks: to which terminals it goes, what is kept while none is there, and who is
+//! too slow for it.
 //!
-//! A terminal that is slower than the program while others watch gets nothing until it has caught up, and then a picture: it slows
-//! nobody. One that is alone slows the program, as it would without hopty, unless it takes nothing at all: behind a connection that
-//! hangs, nobody may look for hours.
+//! A terminal that is slower than the program while others watch gets nothing until it has caught up, and
+//! then a picture: it slows nobody. One that is alone slows the program, as it would without hopty, unless it
+//! takes nothing at all: behind a connection that hangs, nobody may look for hours.
 
 use super::client::{Client, OUT_HIGH};
 use super::scene::{ClientLinks, Scene};
@@ -14,8 +15,8 @@ use crate::screen::{Screen, TerminalIdentity};
 const BACKLOG_MAX: usize = 1 << 18;
 /// How long answers that the terminal owes the program are waited for before it is given back, in ms.
 const ANSWER_MS: u64 = 100;
-/// How long the only terminal may take nothing before the program goes on without it, in ms: longer than a poor connection pauses,
-/// and nothing against the hours that a broken one can hang.
+/// How long the only terminal may take nothing before the program goes on without it, in ms: longer than a
+/// poor connection pauses, and nothing against the hours that a broken one can hang.
 pub(super) const STALL_MS: u64 = 10_000;
 
 /// Output for a client that is not there yet, or is suspended.
@@ -68,15 +69,20 @@ impl Terminals {
     /// Whether the program may be read. One that has a single terminal is no faster than it.
     pub fn have_room(&self, links: &dyn ClientLinks) -> bool {
         let must_wait = self.backlog.is_full() && self.expects_first();
-        !must_wait && (self.in_use() > 1 || self.clients.iter().all(|(id, client)| client.has_room(links.waiting(*id))))
+        !must_wait
+            && (self.in_use() > 1
+                || self.clients.iter().all(|(id, client)| client.has_room(links.waiting(*id))))
     }
 
     /// Whether a person has typed what was not read yet.
     pub fn have_input(&self, links: &dyn ClientLinks) -> bool {
-        self.clients.iter().any(|(id, client)| client.has_typed() || client.is_relayed() && links.has_input(*id))
+        self.clients
+            .iter()
+            .any(|(id, client)| client.has_typed() || client.is_relayed() && links.has_input(*id))
     }
 
-    /// Somebody is about to come or to go: what the program has asked and said so far is for those who were there.
+    /// Somebody is about to come or to go: what the program has asked and said so far is for those who were
+    /// there.
     pub fn settle_output(&mut self, scene: &mut Scene<'_>) {
         if let Some(run) = &mut scene.run {
             run.model.look(|_| ());
@@ -104,20 +110,23 @@ impl Terminals {
         self.events.push_back(TerminalEvent::Answers(run.model.answer(&queries, &identity)));
     }
 
-    /// Sets a terminal aside that is slower than the program while others watch. What it has got, or waits for it, is all that was
-    /// read so far; so this comes before more is read.
+    /// Sets a terminal aside that is slower than the program while others watch. What it has got, or waits
+    /// for it, is all that was read so far; so this comes before more is read.
     pub fn set_slow_aside(&mut self, scene: &mut Scene<'_>) {
         if self.in_use() < 2 {
             return;
         }
-        let waits = |(id, client): (&u64, &Box<Client>)| client.gets_bytes() && client.out.len() + scene.links.waiting(*id) > OUT_HIGH;
+        let waits = |(id, client): (&u64, &Box<Client>)| {
+            client.gets_bytes() && client.out.len() + scene.links.waiting(*id) > OUT_HIGH
+        };
         let slow: Vec<u64> = self.clients.iter().filter(|client| waits(*client)).map(|(id, _)| *id).collect();
         for id in slow {
             self.set_aside(id, scene);
         }
     }
 
-    /// Sets the only terminal aside when it has taken nothing for long, or when its client is stopped and much waits for it.
+    /// Sets the only terminal aside when it has taken nothing for long, or when its client is stopped and
+    /// much waits for it.
     pub(super) fn set_stalled_aside(&mut self, scene: &mut Scene<'_>) {
         let now = scene.now();
         let alone = scene.exit.is_none() && self.in_use() == 1;

@@ -1,15 +1,16 @@
 //! What a terminal is sent so that it shows the session's picture: for who attaches, and after a suspension.
 //!
-//! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a clipboard.
-//! Who comes gets the whole state ([`whole`]); a terminal that was only lent to the shell gets its modes back and, of a
-//! full-screen program, the picture.
+//! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a
+//! clipboard. Who comes gets the whole state ([`whole`]); a terminal that was only lent to the shell gets its
+//! modes back and, of a full-screen program, the picture.
 
 use std::ops::Range;
 
 use super::scene::ShownRun;
 use crate::screen::Screen;
 
-/// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not sent (6).
+/// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not
+/// sent (6).
 const LEFT_OUT: [&str; 2] = ["2026", "6"];
 const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
 
@@ -30,8 +31,8 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The run, and what turns on again what `undo` turns off. Only on the primary screen: what the program wrote last is still
-/// there when it goes on, above what the shell writes.
+/// The run, and what turns on again what `undo` turns off. Only on the primary screen: what the program wrote
+/// last is still there when it goes on, above what the shell writes.
 #[must_use]
 pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
@@ -69,7 +70,8 @@ pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
-/// The rows down to the cursor's as mere text, for a terminal that knows no sequences; what the child writes next goes on there.
+/// The rows down to the cursor's as mere text, for a terminal that knows no sequences; what the child writes
+/// next goes on there.
 #[must_use]
 pub(super) fn text(screen: &Screen) -> Vec<u8> {
     let lines = screen.lines();
@@ -78,8 +80,8 @@ pub(super) fn text(screen: &Screen) -> Vec<u8> {
     lines[first..end].join("\r\n").into_bytes()
 }
 
-/// From the cursor to a line of its own below all that an inline program has drawn, for what the client and the shell say
-/// next. Relative, because on which row of the terminal the program began is not known.
+/// From the cursor to a line of its own below all that an inline program has drawn, for what the client and
+/// the shell say next. Relative, because on which row of the terminal the program began is not known.
 #[must_use]
 pub(super) fn below(screen: &Screen) -> Vec<u8> {
     if screen.alternate() {
@@ -94,7 +96,8 @@ pub(super) fn below(screen: &Screen) -> Vec<u8> {
     }
 }
 
-/// From the cursor to the last row that an inline program has drawn, which stands somewhere below it; nothing where it does not.
+/// From the cursor to the last row that an inline program has drawn, which stands somewhere below it; nothing
+/// where it does not.
 #[must_use]
 pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     let cursor = screen.cursor().row;
@@ -103,8 +106,8 @@ pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     last.map(|last| format!("\x1b[{}B", last - cursor).into_bytes()).unwrap_or_default()
 }
 
-/// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the history, then the
-/// screen's whole state. What the terminal shows now goes into its history, not away.
+/// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the
+/// history, then the screen's whole state. What the terminal shows now goes into its history, not away.
 #[must_use]
 pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let mut out = format!("\r{}", history(screen, unseen));
@@ -143,7 +146,8 @@ pub(in crate::host) fn above(screen: &Screen) -> Vec<u8> {
     [history(screen, usize::MAX).into_bytes(), last_lines(screen)].concat()
 }
 
-/// A full-screen picture for a terminal that is as the program left it, but for what a shell has written there.
+/// A full-screen picture for a terminal that is as the program left it, but for what a shell has written
+/// there.
 #[must_use]
 pub(super) fn again(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
@@ -230,7 +234,10 @@ mod tests {
         let mut after = Screen::new(20, 4);
         after.feed(b"\x1b[?1049h\x1b[?2004h\x1b[>1u\x1b[>5u\x1b[Hrubbish of the shell's\x1b[m");
         after.feed(&again(&before));
-        assert_eq!((after.lines(), after.cursor(), after.modes()), (before.lines(), before.cursor(), before.modes()));
+        assert_eq!(
+            (after.lines(), after.cursor(), after.modes()),
+            (before.lines(), before.cursor(), before.modes())
+        );
         assert_eq!(after.keyboard_redo(), before.keyboard_redo());
     }
 }

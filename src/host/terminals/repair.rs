@@ -1,5 +1,5 @@
-//! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the host does it where
-//! a client is gone without a word.
+//! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the
+//! host does it where a client is gone without a word.
 
 use std::os::fd::AsFd;
 
@@ -14,23 +14,26 @@ use crate::tty::raw;
 
 /// How long the terminal of a client that died may take to be repaired, in ms.
 const REPAIR_MS: u64 = 200;
-/// How long a program may go on drawing before a client is told where below it there is room, in ms: to tell it after each
-/// piece would wake the client as often as the program writes.
+/// How long a program may go on drawing before a client is told where below it there is room, in ms: to tell
+/// it after each piece would wake the client as often as the program writes.
 const DRAWS_MS: u64 = 100;
 
 impl Terminals {
-    /// The sequences that a client writes when the host dies, whenever they change. What it says next stands below what the
-    /// program has drawn.
+    /// The sequences that a client writes when the host dies, whenever they change. What it says next stands
+    /// below what the program has drawn.
     pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
-        let run = scene.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
+        let run =
+            scene.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
         let Some(run) = run else {
             client.undo_at = None;
             return;
         };
         let (revision, drawn) = match &client.viewport {
-            Viewport::Direct => ((run.number, run.model.undo_revision(), run.muted.is_some()), run.model.revision()),
+            Viewport::Direct => {
+                ((run.number, run.model.undo_revision(), run.muted.is_some()), run.model.revision())
+            }
             Viewport::Mirror(painter) => ((u32::MAX, painter.undo_revision(), false), 0),
             Viewport::Stale { .. } => ((u32::MAX, u64::MAX, true), 0),
         };

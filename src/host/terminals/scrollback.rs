@@ -1,4 +1,5 @@
-//! How much of the session's history each terminal has been shown, so that it is shown once and not at each attach.
+//! How much of the session's history each terminal has been shown, so that it is shown once and not at each
+//! attach.
 
 use nix::unistd::{Pid, getsid};
 
@@ -7,7 +8,8 @@ use crate::sys::process::start_ticks;
 /// Terminals that are remembered; of more, the oldest is shown the history again.
 const MOST: usize = 64;
 
-/// A terminal: its name, and the process that leads the session in it. Names are used again, together they are not.
+/// A terminal: its name, and the process that leads the session in it. Names are used again, together they
+/// are not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) struct TerminalId {
     tty: String,
@@ -63,7 +65,11 @@ mod tests {
         assert_eq!(seen.unseen(Some(&window(1)), 9), 9);
         seen.saw(Some(&window(1)), 9);
         assert_eq!(
-            [seen.unseen(Some(&window(1)), 9), seen.unseen(Some(&window(1)), 12), seen.unseen(Some(&window(2)), 12)],
+            [
+                seen.unseen(Some(&window(1)), 9),
+                seen.unseen(Some(&window(1)), 12),
+                seen.unseen(Some(&window(2)), 12)
+            ],
             [0, 3, 12]
         );
         // Lines came back, because the screen became higher.

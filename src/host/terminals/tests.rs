@@ -1,4 +1,5 @@
-//! The terminals by themselves: clients whose bytes go in frames that are kept here, a screen model, and a clock that stands still.
+//! The terminals by themselves: clients whose bytes go in frames that are kept here, a screen model, and a
+//! clock that stands still.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::core::supervisor::action::DecisionKind;
-use crate::core::supervisor::phase::WaitCause;
+use crate::core::supervisor::phase::EndCause;
 use crate::host::child::ScreenModel;
 use crate::host::control::status::Exit;
 use crate::ipc::frame::tag;
@@ -113,10 +114,16 @@ impl Stage {
         assert!(self.on(|terminals, scene| terminals.take_terminal(id, scene)));
     }
 
-    /// What was sent to a client since it was last asked for: the bytes for its terminal, and the tags of all other frames.
+    /// What was sent to a client since it was last asked for: the bytes for its terminal, and the tags of all
+    /// other frames.
     fn take(&mut self, id: u64) -> (String, Vec<u8>) {
-        let (output, others): (Vec<_>, Vec<_>) =
-            self.links.sent.remove(&id).unwrap_or_default().into_iter().partition(|(tag, _)| *tag == tag::OUTPUT);
+        let (output, others): (Vec<_>, Vec<_>) = self
+            .links
+            .sent
+            .remove(&id)
+            .unwrap_or_default()
+            .into_iter()
+            .partition(|(tag, _)| *tag == tag::OUTPUT);
         let bytes = output.into_iter().flat_map(|(_, payload)| payload).collect();
         (String::from_utf8(bytes).unwrap(), others.into_iter().map(|(tag, _)| tag).collect())
     }
@@ -228,10 +235,11 @@ fn what_the_program_did_not_read_goes_to_the_leader_at_the_end() {
     let mut stage = stage();
     stage.attach(1, 20, false);
     stage.attach(2, 20, false);
-    stage.exit = Some(Exit::new(WaitCause::Finished, 3, None));
+    stage.exit = Some(Exit::new(EndCause::Finished, 3, None));
     stage.terminals.keep_undelivered(b"ls\r".to_vec());
     stage.on(|terminals, scene| terminals.disconnect_all(Some("over"), scene));
-    let bye = |id: u64| -> Value { serde_json::from_slice(&stage.links.sent[&id].last().unwrap().1).unwrap() };
+    let bye =
+        |id: u64| -> Value { serde_json::from_slice(&stage.links.sent[&id].last().unwrap().1).unwrap() };
     assert_eq!(
         (&bye(1)["unread"], &bye(1)["exit"]["code"], &bye(1)["message"]),
         (&serde_json::json!(b"ls\r"), &3.into(), &"over".into())

@@ -1,7 +1,8 @@
-//! What a person typed and the program had not read when it ended: it is the shell's, as it would be without hopty.
+//! What a person typed and the program had not read when it ended: it is the shell's, as it would be without
+//! hopty.
 //!
-//! Only what people typed: a prompt of hopty's, what a script sent and what a terminal answered would be commands that nobody
-//! gave.
+//! Only what people typed: a prompt of hopty's, what a script sent and what a terminal answered would be
+//! commands that nobody gave.
 
 use std::io;
 
@@ -36,14 +37,16 @@ impl UnreadInput {
         }
     }
 
-    /// What a person typed and the program, which has ended, did not read; `None` where something else may be among it, or where more
-    /// was typed than a terminal holds: the middle would be lost, and the rest a command that nobody wrote.
+    /// What a person typed and the program, which has ended, did not read; `None` where something else may be
+    /// among it, or where more was typed than a terminal holds: the middle would be lost, and the rest a
+    /// command that nobody wrote.
     pub fn take(&self, pty: &Pty, waiting: &mut OutBuf) -> Option<Vec<u8>> {
         if self.mixed {
             return None;
         }
         let unread = [take(pty).unwrap_or_default(), waiting.take()].concat();
-        let persons = units(&unread).into_iter().filter(|unit| !matches!(unit.class, Class::Report | Class::Interrupt));
+        let persons =
+            units(&unread).into_iter().filter(|unit| !matches!(unit.class, Class::Report | Class::Interrupt));
         (unread.len() <= HELD).then(|| persons.flat_map(|unit| unit.bytes).collect())
     }
 }
@@ -60,7 +63,8 @@ fn take(pty: &Pty) -> io::Result<Vec<u8>> {
     set_nonblocking(&slave)?;
     let found = modes::read(&slave)?;
     let lines = found.lflag & u64::from(libc::ICANON) != 0;
-    // Only the foreground may read. The group that was there hears of the terminal's end, if anything of it is left.
+    // Only the foreground may read. The group that was there hears of the terminal's end, if anything of it
+    // is left.
     let before = nix::unistd::tcgetpgrp(pty);
     nix::unistd::tcsetpgrp(&slave, nix::unistd::getpgrp())?;
     let mut all = found.clone();

@@ -1,7 +1,8 @@
 //! What each terminal shows of the session.
 //!
-//! The leader's gets the program's bytes. Every other client, and a leader whose terminal is of another size than the session
-//! (`terminal.size`) or can do less than the program was started for, gets a mirror: pictures drawn from the model.
+//! The leader's gets the program's bytes. Every other client, and a leader whose terminal is of another size
+//! than the session (`terminal.size`) or can do less than the program was started for, gets a mirror:
+//! pictures drawn from the model.
 
 use super::TerminalEvent;
 use super::Terminals;
@@ -42,7 +43,8 @@ pub(in crate::host) enum StaleUntil {
 }
 
 impl Terminals {
-    /// Takes everything off a client's terminal, and gives what that took. If it got the program's bytes it has seen all of them.
+    /// Takes everything off a client's terminal, and gives what that took. If it got the program's bytes it
+    /// has seen all of them.
     pub(super) fn take_off(&mut self, id: u64, scene: &mut Scene<'_>) -> Vec<u8> {
         let Some(client) = self.clients.get(&id) else { return Vec::new() };
         if let Some(run) = scene.run.as_mut().filter(|_| client.gets_bytes()) {
@@ -71,7 +73,8 @@ impl Terminals {
         }
     }
 
-    /// Draws the whole picture, after which the program's bytes can follow. `former`: how the terminal was before the program.
+    /// Draws the whole picture, after which the program's bytes can follow. `former`: how the terminal was
+    /// before the program.
     pub(super) fn draw_whole(&mut self, id: u64, former: TerminalBefore, scene: &mut Scene<'_>) {
         let Some(run) = &mut scene.run else { return };
         let client = self.clients.get(&id);
@@ -125,7 +128,8 @@ impl Terminals {
             Viewport::Mirror(painter) => {
                 let due = painter.due(run.revision());
                 if due.is_some_and(|at| at <= now) && run.muted.is_none() {
-                    let picture = run.model.look_so_far(|screen| painter.draw(screen, run.number, now)).flatten();
+                    let picture =
+                        run.model.look_so_far(|screen| painter.draw(screen, run.number, now)).flatten();
                     let picture = picture.unwrap_or_else(|| {
                         // What the picture cannot be made of is not good for anything else either.
                         run.model.give_up();
@@ -141,7 +145,9 @@ impl Terminals {
     /// When the next picture is due, `shown` being the run and revision of the screen.
     pub(super) fn picture_deadline(&self, shown: (u32, u64), links: &dyn ClientLinks) -> Option<Stamp> {
         let clients = self.clients.iter().filter(|(id, client)| client.watches() && links.waiting(**id) == 0);
-        let ready = clients.map(|(_, client)| client).filter(|client| client.out.is_empty() && client.paused.is_none());
+        let ready = clients
+            .map(|(_, client)| client)
+            .filter(|client| client.out.is_empty() && client.paused.is_none());
         let due = ready.filter_map(|client| match &client.viewport {
             Viewport::Mirror(painter) => painter.due(shown),
             Viewport::Stale { until: StaleUntil::CaughtUp, .. } => Some(Stamp(0)),
@@ -158,11 +164,13 @@ impl Terminals {
         client.viewport = Viewport::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
     }
 
-    /// At the session's end, for a terminal that did not get the program's last bytes: what the screen shows, as lines.
+    /// At the session's end, for a terminal that did not get the program's last bytes: what the screen shows,
+    /// as lines.
     pub(super) fn draw_last_lines(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.gets_bytes()) else { return };
         let undo = client.undo(scene);
-        let lines = scene.run.as_mut().and_then(|run| run.model.look(repaint::last_lines)).unwrap_or_default();
+        let lines =
+            scene.run.as_mut().and_then(|run| run.model.look(repaint::last_lines)).unwrap_or_default();
         client.put_picture(id, &[undo, lines].concat(), scene);
         client.viewport = Viewport::Direct;
     }

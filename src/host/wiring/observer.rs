@@ -14,18 +14,21 @@ use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::{Stamp, WallTime};
 use crate::host::Host;
 use crate::host::jobs::handoffs::Done;
-use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left};
+use crate::host::observer::{
+    AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left,
+};
 use crate::ipc::message::ok_line;
 
 /// How long the screen must have been still before a turn counts as over that no hook ended, in ms.
 const QUIET_MS: u64 = 2000;
 
-/// How long a call or a request waits for a scan of what Claude wrote before it, in ms: a disk that hangs holds nobody.
+/// How long a call or a request waits for a scan of what Claude wrote before it, in ms: a disk that hangs
+/// holds nobody.
 const SCAN_MS: u64 = 150;
 /// How long the thread waits for another scan, in ms.
 const REST_MS: u64 = 2000;
-/// How much earlier than the loop's clock thinks a limit must reset to be told again, in ms: that clock stands still while the
-/// machine sleeps.
+/// How much earlier than the loop's clock thinks a limit must reset to be told again, in ms: that clock
+/// stands still while the machine sleeps.
 const SLEPT_MS: u64 = 5000;
 
 impl Host {
@@ -69,7 +72,8 @@ impl Host {
 
     /// When the reader's thread ends, because nobody has needed it for a while.
     pub(in crate::host) fn reader_rests_at(&self) -> Option<Stamp> {
-        (self.reader.fd().is_some() && !self.reader.is_busy()).then(|| self.observer.scan_began().after(REST_MS))
+        (self.reader.fd().is_some() && !self.reader.is_busy())
+            .then(|| self.observer.scan_began().after(REST_MS))
     }
 
     /// A scan is over.
@@ -78,7 +82,8 @@ impl Host {
         for event in result.events {
             let event = match event {
                 Event::Status { status, conversation, waiting_for } => {
-                    let words = |words: String| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words));
+                    let words =
+                        |words: String| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words));
                     Event::Status { status, conversation, waiting_for: waiting_for.map(words) }
                 }
                 event => event,
@@ -105,7 +110,9 @@ impl Host {
     fn go_on_without_scan(&mut self, now: Stamp) {
         while let Some(ScanWaiter { connection, request, what, .. }) = self.observer.next_waiter(now) {
             match what {
-                AfterScan::Hook { event, payload, believed, .. } => self.hook_called(connection, request, &event, &payload, believed),
+                AfterScan::Hook { event, payload, believed, .. } => {
+                    self.hook_called(connection, request, &event, &payload, believed)
+                }
                 AfterScan::Context => {
                     self.settle();
                     let line = ok_line(request, &self.explained());
@@ -117,7 +124,13 @@ impl Host {
     }
 
     /// A hook is called: what Claude wrote before is read first.
-    pub(in crate::host) fn hook_asks(&mut self, connection: u64, request: u64, event: String, payload: Value) {
+    pub(in crate::host) fn hook_asks(
+        &mut self,
+        connection: u64,
+        request: u64,
+        event: String,
+        payload: Value,
+    ) {
         let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
         // What it says of another conversation is believed only if Claude's own file says the same.
         if of.as_ref() != self.recorder.supervisor.conversation() {
@@ -142,7 +155,12 @@ impl Host {
         self.clock.now().after(SCAN_MS.min(self.launch.config.hooks.ack.ms() / 2))
     }
 
-    pub(in crate::host) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>, anew: bool) {
+    pub(in crate::host) fn follow(
+        &mut self,
+        conversation: &ConversationId,
+        transcript: Option<&str>,
+        anew: bool,
+    ) {
         if anew {
             // Another job: neither the tasks of the one before are its own, nor what was said and done there.
             self.observer.forget_tasks();
@@ -176,7 +194,8 @@ impl Host {
 
     /// Hook calls whose lines have come.
     fn tell_lines(&mut self) {
-        // The usage of a line is told when the file has been read to its end: the line must not be told before it.
+        // The usage of a line is told when the file has been read to its end: the line must not be told
+        // before it.
         let Some(transcript) = self.observer.whole_transcript() else { return };
         let (facts, mut heard) = (&transcript.facts, false);
         for (id, waiting) in &mut self.hooks {
@@ -221,8 +240,8 @@ impl Host {
         self.observer.read_on();
     }
 
-    /// Tells the supervisor when a turn began or ended. An end needs a screen that has been quiet for a while: the lines of
-    /// a message that is still being written look like its last.
+    /// Tells the supervisor when a turn began or ended. An end needs a screen that has been quiet for a
+    /// while: the lines of a message that is still being written look like its last.
     pub(in crate::host) fn tell_turn(&mut self) {
         let now = self.clock.now();
         self.observer.set_turns_by_transcript(self.recorder.supervisor.turns_by_transcript(now));
@@ -246,11 +265,18 @@ impl Host {
     /// The machine may have slept: the wall clock says when a limit is over.
     pub(in crate::host) fn tell_limit_anew(&mut self) {
         let supervisor = &self.recorder.supervisor;
-        let (Some(limit), Some(conversation)) = (supervisor.limit(), supervisor.conversation()) else { return };
+        let (Some(limit), Some(conversation)) = (supervisor.limit(), supervisor.conversation()) else {
+            return;
+        };
         let left = time_left(limit.resets);
         if limit.reset.since(self.clock.now()) > left + SLEPT_MS {
             let conversation = conversation.clone();
-            self.events.push_back(Event::UsageLimit { conversation, limit: limit.kind, left, resets: limit.resets });
+            self.events.push_back(Event::UsageLimit {
+                conversation,
+                limit: limit.kind,
+                left,
+                resets: limit.resets,
+            });
         }
     }
 
@@ -259,7 +285,8 @@ impl Host {
         let reached = self.recorder.supervisor.limit();
         let resets_at = |seconds: u64| Some(Rfc3339(WallTime::of_seconds(seconds)));
         LimitsStatus {
-            reached: reached.map(|limit| ReachedLimit { kind: limit.kind.into(), resets_at: resets_at(limit.resets) }),
+            reached: reached
+                .map(|limit| ReachedLimit { kind: limit.kind.into(), resets_at: resets_at(limit.resets) }),
             five_hour: self.observer.limit_use(LimitKind::FiveHour),
             seven_day: self.observer.limit_use(LimitKind::SevenDay),
         }
@@ -274,7 +301,8 @@ impl Host {
     /// The same with every source that was tried.
     fn explained(&self) -> Value {
         let transcript = self.observer.transcript().and_then(|transcript| transcript.path());
-        let (levels, tried) = (self.recorder.supervisor.levels(), self.observer.tried_sources(self.clock.now()));
+        let (levels, tried) =
+            (self.recorder.supervisor.levels(), self.observer.tried_sources(self.clock.now()));
         json!({"context": self.context(), "tried": tried, "levels": levels, "transcript": transcript})
     }
 }

@@ -73,7 +73,10 @@ impl ChildRun {
 
 impl Host {
     /// Lets the terminals do something, and does what follows from it.
-    pub(in crate::host) fn on_terminals<T>(&mut self, act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T) -> T {
+    pub(in crate::host) fn on_terminals<T>(
+        &mut self,
+        act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T,
+    ) -> T {
         let run = self.child.run.as_mut().map(ChildRun::shown);
         let mut scene = Scene { clock: self.clock, run, links: &mut self.connections, exit: self.exit };
         let done = act(&mut self.terminals, &mut scene);
@@ -134,7 +137,9 @@ impl Host {
         if self.exit.is_some() {
             self.keep_last_screen(true);
             let message = self.last_word();
-            self.on_terminals(|terminals, scene| terminals.disconnect(id, "ended", message.as_deref(), scene));
+            self.on_terminals(|terminals, scene| {
+                terminals.disconnect(id, "ended", message.as_deref(), scene)
+            });
         }
     }
 
@@ -171,7 +176,8 @@ impl Host {
         self.terminals.have_room(&self.connections)
     }
 
-    /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is looked for between.
+    /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is
+    /// looked for between.
     pub(in crate::host) fn goes_on(&self) -> bool {
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
         bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.connections))

@@ -1,6 +1,8 @@
-//! Where the cursor is on a screen of this size, and where it may go: the movements that stop at margins and tab stops.
+//! Where the cursor is on a screen of this size, and where it may go: the movements that stop at margins and
+//! tab stops.
 //!
-//! A cursor outside of the margins moves as if there were none, as in xterm. What scrolls or wraps on the way is in `display/lines.rs`.
+//! A cursor outside of the margins moves as if there were none, as in xterm. What scrolls or wraps on the way
+//! is in `display/lines.rs`.
 
 use crate::screen::cursor::{CursorState, Margins, TabStops};
 use crate::screen::grid::Area;
@@ -144,7 +146,8 @@ impl ActivePosition {
         }
     }
 
-    /// DECSTBM, as the sequence counts rows: margins of less than two rows are refused, and the cursor goes home.
+    /// DECSTBM, as the sequence counts rows: margins of less than two rows are refused, and the cursor goes
+    /// home.
     pub fn set_row_margins(&mut self, first: u16, last: u16) {
         if let Some(margins) = self.margins.with_rows(first, last, self.rows) {
             self.margins = margins;
@@ -168,7 +171,8 @@ impl ActivePosition {
         }
     }
 
-    /// DECSC. A wait at a margin is not saved: the margin may be gone. Nor is a shift for the next character alone.
+    /// DECSC. A wait at a margin is not saved: the margin may be gone. Nor is a shift for the next character
+    /// alone.
     pub fn saved(&self) -> CursorState {
         let wrap_pending = self.cursor.wrap_pending && self.cursor.col + 1 == self.cols;
         CursorState { wrap_pending, charsets: self.cursor.charsets.unshifted(), ..self.cursor }

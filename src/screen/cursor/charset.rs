@@ -10,19 +10,20 @@ pub enum Charset {
     British,
     /// DEC special graphics: lines and boxes in the place of small letters.
     Graphics,
-    /// One that is not drawn here but must be undone and found again: national and supplemental sets. What designated it: two
-    /// bytes, the second 0 if there was but one, and the last byte.
+    /// One that is not drawn here but must be undone and found again: national and supplemental sets. What
+    /// designated it: two bytes, the second 0 if there was but one, and the last byte.
     Other([u8; 3]),
 }
 
 /// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
 const GRAPHICS: [char; 32] = [
-    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│',
-    '≤', '≥', 'π', '≠', '£', '·',
+    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽',
+    '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 ];
 
 impl Charset {
-    /// The set that `ESC`, these bytes and the last one name. For the second family (`-`, `.`, `/`) the sets have other names.
+    /// The set that `ESC`, these bytes and the last one name. For the second family (`-`, `.`, `/`) the sets
+    /// have other names.
     fn designated(first: u8, rest: &[u8], last: u8) -> Self {
         match (rest.first(), last) {
             (None, b'B') if first <= b'+' => Self::Ascii,
@@ -59,7 +60,8 @@ impl Charset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charsets {
     sets: [Charset; 4],
-    /// The set that text is read in; above two bits, the one that the next character alone is read in, if there is one.
+    /// The set that text is read in; above two bits, the one that the next character alone is read in, if
+    /// there is one.
     shown: u8,
 }
 
@@ -84,7 +86,8 @@ impl Charsets {
         }
     }
 
-    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False when `intermediates` are no designation.
+    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False when `intermediates` are no
+    /// designation.
     pub fn designate(&mut self, intermediates: &[u8], last: u8) -> bool {
         let Some((first, rest)) = intermediates.split_first() else { return false };
         let at = match first {
@@ -122,8 +125,8 @@ impl Charsets {
         bytes
     }
 
-    /// What has to come before a character that was shown last, for it to be read as itself again: a single shift where it was read in
-    /// one, and the set that text is read in would make another of it.
+    /// What has to come before a character that was shown last, for it to be read as itself again: a single
+    /// shift where it was read in one, and the set that text is read in would make another of it.
     pub fn again(self, ch: char) -> &'static str {
         let is_itself = |at: usize| self.sets.get(at).is_some_and(|set| set.map(ch) == ch);
         let shifts = [(usize::from(self.shown & 3), ""), (2, "\x1bN"), (3, "\x1bO")];
@@ -174,7 +177,10 @@ mod tests {
         assert!(sets.designate(b"*", b'0') && sets.designate(b"+", b'A'));
         sets.shift_once(2);
         assert!(!sets.is_ascii());
-        assert_eq!((sets.redo(), sets.undo()), ("\x1b*0\x1b+A\x1bN".to_owned(), "\x1b*B\x1b+B\x0f".to_owned()));
+        assert_eq!(
+            (sets.redo(), sets.undo()),
+            ("\x1b*0\x1b+A\x1bN".to_owned(), "\x1b*B\x1b+B\x0f".to_owned())
+        );
         assert_eq!("éqq".chars().map(|ch| sets.read(ch)).collect::<String>(), "é─q");
         sets.shift_once(2);
         sets.shift_once(3);

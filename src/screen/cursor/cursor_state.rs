@@ -26,7 +26,8 @@ impl CursorState {
         Self { col: self.col, row: self.row, ..Self::default() }
     }
 
-    /// The same cursor in a screen of another size. Where it stood at the edge there may be none now: it waits no more.
+    /// The same cursor in a screen of another size. Where it stood at the edge there may be none now: it
+    /// waits no more.
     pub fn cropped(mut self, cols: usize, rows: usize) -> Self {
         self.wrap_pending = false;
         self.col = self.col.min(cols.saturating_sub(1));

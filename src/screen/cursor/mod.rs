@@ -1,5 +1,6 @@
-//! Where the next character goes and how it will look: the cursor with all that DECSC saves of it, margins, tab stops, character
-//! sets, and the stack of pens. [`ActivePosition`] joins them with the size of the screen; it knows no cells.
+//! Where the next character goes and how it will look: the cursor with all that DECSC saves of it, margins,
+//! tab stops, character sets, and the stack of pens. [`ActivePosition`] joins them with the size of the
+//! screen; it knows no cells.
 
 mod active_position;
 mod charset;

@@ -20,11 +20,14 @@ pub struct PenStack {
 }
 
 impl PenStack {
-    /// Puts a pen aside, of which the parts that the numbers name will be taken back; all if none does. A link and protection
-    /// are no parts.
+    /// Puts a pen aside, of which the parts that the numbers name will be taken back; all if none does. A
+    /// link and protection are no parts.
     pub fn push(&mut self, style: PackedStyle, numbers: impl Iterator<Item = u16>) {
         if self.pushed.len() < DEPTH {
-            let parts = numbers.filter_map(|number| 1u32.checked_shl(number.into())).fold(0, |parts, part| parts | part) & !1;
+            let parts = numbers
+                .filter_map(|number| 1u32.checked_shl(number.into()))
+                .fold(0, |parts, part| parts | part)
+                & !1;
             let mut style = style.unlinked();
             style.protect(false);
             self.pushed.push(SavedPen { style, parts });
@@ -41,7 +44,8 @@ impl PenStack {
     /// The pens from the lowest, each with the sequence that puts it aside.
     pub fn redo(&self) -> impl Iterator<Item = (PackedStyle, String)> {
         self.pushed.iter().map(|pen| {
-            let numbers = (1..u32::BITS).filter(|number| pen.parts & 1 << number != 0).map(|number| number.to_string());
+            let numbers =
+                (1..u32::BITS).filter(|number| pen.parts & 1 << number != 0).map(|number| number.to_string());
             (pen.style, format!("\x1b[{}#{{", numbers.collect::<Vec<_>>().join(";")))
         })
     }

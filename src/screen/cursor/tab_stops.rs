@@ -26,7 +26,9 @@ impl TabStops {
             return String::new();
         }
         let stops = self.stops.iter().enumerate().filter(|(_, stop)| **stop);
-        std::iter::once("\x1b[3g".to_owned()).chain(stops.map(|(col, _)| format!("\x1b[{}G\x1bH", col + 1))).collect()
+        std::iter::once("\x1b[3g".to_owned())
+            .chain(stops.map(|(col, _)| format!("\x1b[{}G\x1bH", col + 1)))
+            .collect()
     }
 
     /// Keeps the stops that there are; new columns get default ones.

@@ -26,7 +26,10 @@ impl PartialEq for ScreenBuffer {
             (false, true) => self.grid.is_blank(),
             _ => self.grid == other.grid,
         };
-        same_rows && self.saved_cursor == other.saved_cursor && self.keyboard == other.keyboard && self.pointer == other.pointer
+        same_rows
+            && self.saved_cursor == other.saved_cursor
+            && self.keyboard == other.keyboard
+            && self.pointer == other.pointer
     }
 }
 
@@ -63,7 +66,8 @@ impl ScreenBuffers {
         }
     }
 
-    /// Scrolls what lies between margins up, on a screen of so many columns. Only whole rows go to the history.
+    /// Scrolls what lies between margins up, on a screen of so many columns. Only whole rows go to the
+    /// history.
     #[inline]
     pub fn scroll_up(&mut self, margins: Margins, cols: usize, count: usize, blank: PackedStyle) {
         if margins.are_narrow(cols) {
@@ -108,12 +112,20 @@ impl ScreenBuffers {
         cursor
     }
 
-    /// Lines of the primary screen and of the history that ran over are joined and cut anew, and none is lost while there is room.
+    /// Lines of the primary screen and of the history that ran over are joined and cut anew, and none is lost
+    /// while there is room.
     ///
-    /// The history and the rows of the screen are taken as one list of lines. It is cut for the new width, and then split again:
-    /// a screen that was filled to its last row keeps its end at the bottom, another keeps its first row at the top, and the
-    /// cursor stays on the screen and on its character. The alternate screen is only cropped: who draws there draws again.
-    fn resize_primary(&mut self, cursor: CursorState, old_cols: usize, cols: usize, rows: usize) -> Option<CursorPlace> {
+    /// The history and the rows of the screen are taken as one list of lines. It is cut for the new width,
+    /// and then split again: a screen that was filled to its last row keeps its end at the bottom, another
+    /// keeps its first row at the top, and the cursor stays on the screen and on its character. The alternate
+    /// screen is only cropped: who draws there draws again.
+    fn resize_primary(
+        &mut self,
+        cursor: CursorState,
+        old_cols: usize,
+        cols: usize,
+        rows: usize,
+    ) -> Option<CursorPlace> {
         let shown = self.alternate.is_none();
         let buffer = if shown { &mut self.active } else { &mut self.inactive };
         let cursor = match self.alternate {
@@ -128,12 +140,15 @@ impl ScreenBuffers {
         // One list of all lines, and in it the cursor, the saved cursor and the top of the screen.
         let mut lines = self.history.take_lines();
         let above = lines.len();
-        let mut places = vec![LinePosition { line: above, cell: 0 }, line_position(buffer.saved_cursor, above)];
+        let mut places =
+            vec![LinePosition { line: above, cell: 0 }, line_position(buffer.saved_cursor, above)];
         places.extend(cursor.map(|cursor| line_position(cursor, above)));
         let mut builder = LineBuilder::default();
         for (at, row) in old.range(..used).enumerate() {
             // What lies before the cursor is text to whoever moved it there.
-            let cells = cursor.filter(|cursor| cursor.row == at).map_or(0, |cursor| cursor.col + usize::from(cursor.wrap_pending));
+            let cells = cursor
+                .filter(|cursor| cursor.row == at)
+                .map_or(0, |cursor| cursor.col + usize::from(cursor.wrap_pending));
             let end = builder.push_row(row, cells);
             lines.push_back(builder.finish(end));
         }
@@ -175,7 +190,12 @@ impl ScreenBuffers {
         for buffer in [&mut self.active, &mut self.inactive] {
             change(&mut buffer.saved_cursor.pen);
             for at in 0..buffer.grid.rows().len() {
-                buffer.grid.row_mut(at).into_iter().flat_map(|row| &mut row.cells).for_each(|cell| cell.restyle(&mut change));
+                buffer
+                    .grid
+                    .row_mut(at)
+                    .into_iter()
+                    .flat_map(|row| &mut row.cells)
+                    .for_each(|cell| cell.restyle(&mut change));
             }
         }
         self.history.lines_mut().for_each(|line| line.restyle(&mut change));
@@ -245,7 +265,9 @@ mod tests {
     #[test]
     fn the_cursor_stays_on_its_character() {
         let mut buffers = ScreenBuffers::new(Grid::new(4, 2));
-        (0..4).for_each(|col| buffers.active.grid.row_mut(0).unwrap().put_narrow(col, 'x', PackedStyle::default()));
+        (0..4).for_each(|col| {
+            buffers.active.grid.row_mut(0).unwrap().put_narrow(col, 'x', PackedStyle::default())
+        });
         let cursor = CursorState { col: 3, ..CursorState::default() };
         let moved = buffers.resize(cursor, 4, 2, 2);
         assert_eq!((moved.col, moved.row), (1, 1));

@@ -20,11 +20,13 @@ pub struct DisplayState {
     pub cursor_shape: Option<CursorShape>,
     /// What text leads to.
     pub links: Hyperlinks,
-    /// SPA (`ESC V`) has protected last, not DECSCA: what is protected stays when anything is erased, not only selectively.
+    /// SPA (`ESC V`) has protected last, not DECSCA: what is protected stays when anything is erased, not
+    /// only selectively.
     pub iso_protection: bool,
     /// DECSACE 2: attributes change in rectangles, not in lines that run on.
     pub rectangular_changes: bool,
-    /// The character that was just written, for REP: as in xterm and tmux, anything that is no text makes it forgotten.
+    /// The character that was just written, for REP: as in xterm and tmux, anything that is no text makes it
+    /// forgotten.
     pub last_printed: Option<char>,
     /// Something visible changed since this was cleared.
     pub changed: bool,
@@ -51,8 +53,8 @@ impl DisplayState {
         }
     }
 
-    /// RIS: all as new, but for the pointers, which terminals keep; the history is emptied, as in xterm. The rows are used again: two
-    /// bytes must not cost an allocation of the whole screen.
+    /// RIS: all as new, but for the pointers, which terminals keep; the history is emptied, as in xterm. The
+    /// rows are used again: two bytes must not cost an allocation of the whole screen.
     pub fn reset(&mut self) {
         let (cols, rows) = (self.position.cols, self.position.rows);
         let mut grid = std::mem::take(&mut self.buffers.active.grid);
@@ -120,9 +122,9 @@ impl DisplayState {
         }
     }
 
-    /// DECCOLM: the screen is erased and the margins are gone. The window's width is its owner's business, who tells of it. 132
-    /// columns erase in most terminals without mode 40, too (alacritty, tmux, kitty, foot); 80 are part of what `tput init` sends, and do
-    /// nothing in most without it.
+    /// DECCOLM: the screen is erased and the margins are gone. The window's width is its owner's business,
+    /// who tells of it. 132 columns erase in most terminals without mode 40, too (alacritty, tmux, kitty,
+    /// foot); 80 are part of what `tput init` sends, and do nothing in most without it.
     pub fn change_columns(&mut self) {
         if !self.is_on(TerminalMode::KeepOnColumns) {
             self.clear_screen();
@@ -150,11 +152,16 @@ impl DisplayState {
         self.unwrap_at_cursor();
     }
 
-    /// Other rows are where the cursor waits to wrap: the one under it goes on in the next row when the next character comes, and not
-    /// before.
+    /// Other rows are where the cursor waits to wrap: the one under it goes on in the next row when the next
+    /// character comes, and not before.
     pub fn unwrap_at_cursor(&mut self) {
         if self.position.cursor.wrap_pending {
-            self.buffers.active.grid.row_mut(self.position.cursor.row).into_iter().for_each(|row| row.wrapped = false);
+            self.buffers
+                .active
+                .grid
+                .row_mut(self.position.cursor.row)
+                .into_iter()
+                .for_each(|row| row.wrapped = false);
         }
     }
 
@@ -178,8 +185,8 @@ impl DisplayState {
         true
     }
 
-    /// DECRST of the same. `?1049l` on the primary screen restores the saved cursor, too (xterm; measured in tmux), which is why the
-    /// undo must never send it there.
+    /// DECRST of the same. `?1049l` on the primary screen restores the saved cursor, too (xterm; measured in
+    /// tmux), which is why the undo must never send it there.
     pub fn leave_alternate(&mut self, how: AlternateScreen) -> bool {
         let left = self.buffers.alternate.is_some();
         if left {
@@ -234,7 +241,8 @@ impl DisplayState {
         used
     }
 
-    /// The same with links numbered in the order in which they are met: two that are equal then show the same.
+    /// The same with links numbered in the order in which they are met: two that are equal then show the
+    /// same.
     pub fn renumbered(&self) -> Self {
         let mut new = self.clone();
         let mut links = self.links.without_numbers();

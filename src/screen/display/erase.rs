@@ -1,6 +1,7 @@
 //! Erasing and shifting at the cursor: ED, EL, DECSED, DECSEL, ECH, ICH, DCH, IL, DL, DECALN.
 //!
-//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's background (as in xterm), and a cursor that waits to wrap waits no more.
+//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's
+//! background (as in xterm), and a cursor that waits to wrap waits no more.
 
 use std::ops::Range;
 
@@ -38,8 +39,8 @@ impl DisplayState {
         self.iso_protection = false;
     }
 
-    /// SPA: what is written is protected from being erased in any way. Which of the two holds is no matter of the cell but of what
-    /// the child said last, as in xterm.
+    /// SPA: what is written is protected from being erased in any way. Which of the two holds is no matter of
+    /// the cell but of what the child said last, as in xterm.
     pub fn protect_always(&mut self) {
         self.position.cursor.pen.protect(true);
         self.iso_protection = true;
@@ -82,7 +83,12 @@ impl DisplayState {
         };
         for at in rows {
             let cols = self.position.cols;
-            self.buffers.active.grid.row_mut(at).into_iter().for_each(|row| row.erase_unprotected(0, cols, blank));
+            self.buffers
+                .active
+                .grid
+                .row_mut(at)
+                .into_iter()
+                .for_each(|row| row.erase_unprotected(0, cols, blank));
         }
         self.erase_line_selectively(extent);
     }
@@ -122,7 +128,13 @@ impl DisplayState {
     pub fn insert_chars(&mut self, count: usize) {
         let (col, edge, blank) = (self.position.cursor.col, self.position.margins.right + 1, self.blank());
         self.position.cursor.wrap_pending = false;
-        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| self.position.margins.has_col(col)) {
+        if let Some(row) = self
+            .buffers
+            .active
+            .grid
+            .row_mut(self.position.cursor.row)
+            .filter(|_| self.position.margins.has_col(col))
+        {
             row.insert_within(col..edge, count, blank);
         }
         self.changed = true;
@@ -132,7 +144,13 @@ impl DisplayState {
     pub fn delete_chars(&mut self, count: usize) {
         let (col, edge, blank) = (self.position.cursor.col, self.position.margins.right + 1, self.blank());
         self.position.cursor.wrap_pending = false;
-        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| self.position.margins.has_col(col)) {
+        if let Some(row) = self
+            .buffers
+            .active
+            .grid
+            .row_mut(self.position.cursor.row)
+            .filter(|_| self.position.margins.has_col(col))
+        {
             row.delete_within(col..edge, count, blank);
         }
         self.changed = true;

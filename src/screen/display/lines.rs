@@ -8,8 +8,9 @@ use crate::screen::grid::GridRow;
 use crate::screen::modes::TerminalMode;
 
 impl DisplayState {
-    /// BS and CUB: to the left. With reverse wrap (45) it goes on at the end of the row above, if that one ran over into this; with
-    /// the other (1045) in any case, and from the top of the margins at their bottom. The wait to wrap is a column then.
+    /// BS and CUB: to the left. With reverse wrap (45) it goes on at the end of the row above, if that one
+    /// ran over into this; with the other (1045) in any case, and from the top of the margins at their
+    /// bottom. The wait to wrap is a column then.
     pub fn go_back(&mut self, mut count: usize) {
         let anywhere = self.is_on(TerminalMode::ReverseWrapAnywhere);
         if !(anywhere || self.is_on(TerminalMode::ReverseWrap)) || !self.is_on(TerminalMode::AutoWrap) {
@@ -27,7 +28,14 @@ impl DisplayState {
             }
             let above = match row.checked_sub(1) {
                 _ if row == top => anywhere.then_some(bottom),
-                Some(above) => self.buffers.active.grid.rows().get(above).filter(|row| anywhere || row.wrapped).map(|_| above),
+                Some(above) => self
+                    .buffers
+                    .active
+                    .grid
+                    .rows()
+                    .get(above)
+                    .filter(|row| anywhere || row.wrapped)
+                    .map(|_| above),
                 None => None,
             };
             let Some(above) = above else { return };
@@ -74,7 +82,8 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// SL and DECDC: moves the columns between the margins from `col` on to the left, if the cursor is inside of them.
+    /// SL and DECDC: moves the columns between the margins from `col` on to the left, if the cursor is inside
+    /// of them.
     pub fn shift_left(&mut self, col: usize, count: usize) {
         let blank = self.blank();
         self.shift(col, |row, edge| row.delete_within(col..edge, count, blank));
@@ -91,7 +100,14 @@ impl DisplayState {
         if margins.has_col(cursor.col) && margins.has_row(cursor.row) && margins.has_col(col) {
             cursor.wrap_pending = false;
             let rows = margins.top..=margins.bottom;
-            rows.for_each(|row| self.buffers.active.grid.row_mut(row).into_iter().for_each(|row| shift(row, margins.right + 1)));
+            rows.for_each(|row| {
+                self.buffers
+                    .active
+                    .grid
+                    .row_mut(row)
+                    .into_iter()
+                    .for_each(|row| shift(row, margins.right + 1))
+            });
             self.changed = true;
         }
     }
@@ -149,7 +165,10 @@ mod tests {
     #[test]
     fn so_do_horizontal_ones() {
         let inside = |bytes: &str| at(&format!("\x1b[?69h\x1b[3;6s\x1b[2;4H{bytes}")).0;
-        assert_eq!((inside("\x1b[9D"), inside("\x1b[9C"), inside("\r"), inside("\x08\x08\x08")), (2, 5, 2, 2));
+        assert_eq!(
+            (inside("\x1b[9D"), inside("\x1b[9C"), inside("\r"), inside("\x08\x08\x08")),
+            (2, 5, 2, 2)
+        );
         assert_eq!((inside("\x1b[1G\x1b[9C"), inside("\x1b[2G\x1b[D"), inside("\x1b[2G\r")), (5, 0, 0));
         assert_eq!((inside("\x1b[8G\x1b[9C"), inside("\x1b[8G\x1b[9D"), inside("\x1b[8G\r")), (9, 2, 2));
         assert_eq!((inside("\x1b[?6h\x1b[Z"), inside("\x1b[Z")), (2, 0));
@@ -196,7 +215,14 @@ mod tests {
 
     #[test]
     fn outside_of_the_margins_nothing_scrolls() {
-        for bytes in ["\x1b[4;5H\n", "\x1b[2;1H\x1bM", "\x1b[3;1H\x1b[L", "\x1b[3;5H\x1b[M", "\x1b[3;5H\x1b[P", "\x1b[3;1H\x1b[@"] {
+        for bytes in [
+            "\x1b[4;5H\n",
+            "\x1b[2;1H\x1bM",
+            "\x1b[3;1H\x1b[L",
+            "\x1b[3;5H\x1b[M",
+            "\x1b[3;5H\x1b[P",
+            "\x1b[3;1H\x1b[@",
+        ] {
             assert_eq!(lines(bytes), ["abcde", "fghij", "klmno", "pqrst", "uvwxy"], "{bytes:?}");
         }
     }
@@ -226,7 +252,9 @@ mod tests {
 
     #[test]
     fn wide_characters_and_marks_move_whole_or_not_at_all() {
-        let narrow = |bytes: &str| screen(6, 2, &format!("ab\r\n漢e\u{301}字x\x1b[?69h\x1b[2;4s\x1b[2;2H{bytes}")).lines();
+        let narrow = |bytes: &str| {
+            screen(6, 2, &format!("ab\r\n漢e\u{301}字x\x1b[?69h\x1b[2;4s\x1b[2;2H{bytes}")).lines()
+        };
         assert_eq!(narrow("\x1b[S"), ["a e\u{301}", "     x"]);
         assert_eq!(narrow("\x1b[3G\x1b[@")[1], "漢 e\u{301} x");
     }

@@ -36,11 +36,14 @@ impl DisplayState {
         }
     }
 
-    /// Writes the characters beyond ASCII that `bytes` begin with, and says how many bytes those were; 0 when the first one is
-    /// for [`Self::put`]. No character set has a say in them.
+    /// Writes the characters beyond ASCII that `bytes` begin with, and says how many bytes those were; 0 when
+    /// the first one is for [`Self::put`]. No character set has a say in them.
     #[inline]
     pub fn put_text(&mut self, bytes: &[u8]) -> usize {
-        if self.position.cursor.wrap_pending || self.modes.is_on(TerminalMode::Insert) || self.position.has_side_margins() {
+        if self.position.cursor.wrap_pending
+            || self.modes.is_on(TerminalMode::Insert)
+            || self.position.has_side_margins()
+        {
             return 0;
         }
         let (col, style) = (self.position.cursor.col, self.position.cursor.pen);
@@ -66,8 +69,8 @@ impl DisplayState {
         }
     }
 
-    /// REP: writes the last character again. A few bytes must not cost more than a screen full of it: what is behind that
-    /// is cut by whole rows, which leaves the same screen.
+    /// REP: writes the last character again. A few bytes must not cost more than a screen full of it: what is
+    /// behind that is cut by whole rows, which leaves the same screen.
     pub fn repeat(&mut self, count: usize) {
         let Some(ch) = self.last_printed else { return };
         let wide = width(ch) == Some(2);
@@ -126,7 +129,8 @@ impl DisplayState {
         if room {
             self.make_room(1);
         }
-        let (col, edge, style) = (self.position.cursor.col, self.position.right_edge(), self.position.cursor.pen);
+        let (col, edge, style) =
+            (self.position.cursor.col, self.position.right_edge(), self.position.cursor.pen);
         if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
             row.put_narrow(col, ch, style);
         }
@@ -139,7 +143,9 @@ impl DisplayState {
     #[inline]
     fn put_wide(&mut self, ch: char, room: bool) {
         // Where it does not fit and must not wrap, it is not written at all.
-        if self.position.cols < 2 || (self.position.cursor.col + 2 > self.position.right_edge() && !self.is_on(TerminalMode::AutoWrap))
+        if self.position.cols < 2
+            || (self.position.cursor.col + 2 > self.position.right_edge()
+                && !self.is_on(TerminalMode::AutoWrap))
         {
             return;
         }
@@ -172,8 +178,8 @@ impl DisplayState {
         self.modes.is_on(TerminalMode::Insert) && self.position.margins.has_col(col)
     }
 
-    /// Moves the cursor behind what was written; in the last column before the edge it stays and waits, also where nothing
-    /// wraps: that may be switched on before the next character comes.
+    /// Moves the cursor behind what was written; in the last column before the edge it stays and waits, also
+    /// where nothing wraps: that may be switched on before the next character comes.
     #[inline]
     fn advance(&mut self, width: usize, edge: usize) {
         self.position.cursor.col += width;
@@ -181,7 +187,13 @@ impl DisplayState {
             self.position.cursor.col = edge - 1;
             self.position.cursor.wrap_pending = true;
             // What was there before went on in the next row; this does not yet.
-            if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| edge == self.position.cols) {
+            if let Some(row) = self
+                .buffers
+                .active
+                .grid
+                .row_mut(self.position.cursor.row)
+                .filter(|_| edge == self.position.cols)
+            {
                 row.wrapped = false;
             }
         }
@@ -193,8 +205,10 @@ impl DisplayState {
         if !self.is_on(TerminalMode::AutoWrap) {
             return;
         }
-        // Below the margins nothing scrolls, and the last row is written over. Between margins at the sides it is a part that goes on.
-        let goes_on = (self.position.cursor.row + 1 < self.position.rows || self.position.cursor.row == self.position.margins.bottom)
+        // Below the margins nothing scrolls, and the last row is written over. Between margins at the sides
+        // it is a part that goes on.
+        let goes_on = (self.position.cursor.row + 1 < self.position.rows
+            || self.position.cursor.row == self.position.margins.bottom)
             && !self.position.has_side_margins();
         if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| goes_on) {
             row.wrapped = true;
@@ -204,7 +218,8 @@ impl DisplayState {
         self.position.cursor.col = self.position.margins.left;
     }
 
-    /// Joins a mark to the character before the cursor, or under it where it waits; at the left edge there is none, and it is dropped.
+    /// Joins a mark to the character before the cursor, or under it where it waits; at the left edge there is
+    /// none, and it is dropped.
     fn combine(&mut self, mark: char) {
         let col = match (self.position.cursor.wrap_pending, self.position.cursor.col) {
             (true, col) => col,

@@ -1,5 +1,5 @@
-//! Rectangles: DECFRA fills one, DECERA and DECSERA erase one, DECCRA copies one, DECCARA and DECRARA change attributes in one. tmux
-//! clears panes with the first.
+//! Rectangles: DECFRA fills one, DECERA and DECSERA erase one, DECCRA copies one, DECCARA and DECRARA change
+//! attributes in one. tmux clears panes with the first.
 //!
 //! They are given by rows and columns, in origin mode from the margins. The cursor stays where it is.
 
@@ -13,7 +13,10 @@ const CORNERS: usize = 4;
 impl DisplayState {
     /// DECFRA: a character of ASCII or Latin-1 in every cell, with the style of the pen.
     pub fn fill_area(&mut self, args: &Params) {
-        let ch = u8::try_from(args.value(0)).ok().filter(|byte| matches!(byte, b' '..=b'~' | 0xa0..)).map(char::from);
+        let ch = u8::try_from(args.value(0))
+            .ok()
+            .filter(|byte| matches!(byte, b' '..=b'~' | 0xa0..))
+            .map(char::from);
         let (Some(ch), Some(area)) = (ch, self.area(args, 1)) else { return };
         self.buffers.active.grid.fill_area(&area, ch, self.position.cursor.pen);
         self.changed = true;
@@ -59,7 +62,8 @@ impl DisplayState {
     /// DECCRA: from one place to another, which may overlap. There is but one page.
     pub fn copy_area(&mut self, args: &Params) {
         let Some(Area { rows, cols }) = self.area(args, 0) else { return };
-        let (row, col) = (self.position.addressed_row(args.position(5)), self.position.addressed_col(args.position(6)));
+        let (row, col) =
+            (self.position.addressed_row(args.position(5)), self.position.addressed_col(args.position(6)));
         let last = self.position.addressable();
         if row > last.bottom || col > last.right {
             return;
@@ -98,8 +102,14 @@ mod tests {
 
     #[test]
     fn what_is_no_area_or_no_character_changes_nothing() {
-        for bytes in ["\x1b[46;3;3;2;2$x", "\x1b[46;9;1$x", "\x1b[7;1;1$x", "\x1b[300;1;1$x", "\x1b[2;9;3;9$z", "\x1b[1;1;2;2;1;9;1$v"]
-        {
+        for bytes in [
+            "\x1b[46;3;3;2;2$x",
+            "\x1b[46;9;1$x",
+            "\x1b[7;1;1$x",
+            "\x1b[300;1;1$x",
+            "\x1b[2;9;3;9$z",
+            "\x1b[1;1;2;2;1;9;1$v",
+        ] {
             assert_eq!(lines(bytes), lines(""), "{bytes:?}");
         }
     }
@@ -135,7 +145,13 @@ mod tests {
     fn attributes(bytes: &str) -> Vec<String> {
         let mut screen = Screen::new(4, 3);
         screen.feed(format!("abcd\r\n漢字\r\nx{bytes}").as_bytes());
-        let runs = |row| screen.row_runs(row).into_iter().map(|run| format!("{}{}", run.text, &run.style.sgr()[1..])).collect();
+        let runs = |row| {
+            screen
+                .row_runs(row)
+                .into_iter()
+                .map(|run| format!("{}{}", run.text, &run.style.sgr()[1..]))
+                .collect()
+        };
         (0..3).map(runs).collect()
     }
 

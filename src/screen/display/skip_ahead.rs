@@ -1,8 +1,8 @@
 //! Lines that nobody will see are not laid out.
 //!
-//! When a program writes many lines at once, all but the last ones have left the screen by the end. Where nothing in them can
-//! do more than write and scroll, the model goes on at the first line that stays. The state is the same as when each had been
-//! written: that is a law, with a test.
+//! When a program writes many lines at once, all but the last ones have left the screen by the end. Where
+//! nothing in them can do more than write and scroll, the model goes on at the first line that stays. The
+//! state is the same as when each had been written: that is a law, with a test.
 
 use super::write::printable;
 use crate::screen::display::DisplayState;
@@ -14,8 +14,9 @@ use crate::screen::parser::{Decoded, decode};
 pub const WORTH: usize = 2048;
 
 impl DisplayState {
-    /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves the screen before
-    /// the bytes end. What the history keeps of them it is given. The state is then as if they had been written.
+    /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves
+    /// the screen before the bytes end. What the history keeps of them it is given. The state is then as if
+    /// they had been written.
     pub fn look_ahead(&mut self, bytes: &[u8]) -> usize {
         #[cfg(test)]
         SEEN.set(SEEN.get() + bytes.len());
@@ -32,8 +33,8 @@ impl DisplayState {
         self.position.cursor.row + 1 == self.position.rows && self.position.margins == self.position.whole()
     }
 
-    /// How many of `bytes` write what leaves the screen and the history before they end. The state is then as if they had been
-    /// written, but for rows that are gone when the rest is.
+    /// How many of `bytes` write what leaves the screen and the history before they end. The state is then as
+    /// if they had been written, but for rows that are gone when the rest is.
     pub fn skip(&mut self, bytes: &[u8]) -> usize {
         if bytes.len() < WORTH || !self.is_sure_to_scroll() {
             return 0;
@@ -47,8 +48,8 @@ impl DisplayState {
 
     /// Where in `text` the part begins that will be on the screen or in the history.
     ///
-    /// It begins after `\r\n`, or the column would depend on what is before; and it scrolls all rows out, so that they matter
-    /// to nobody.
+    /// It begins after `\r\n`, or the column would depend on what is before; and it scrolls all rows out, so
+    /// that they matter to nobody.
     fn leaves(&self, text: &[u8]) -> Option<usize> {
         let kept = if self.buffers.alternate.is_none() { self.buffers.history.limit() } else { 0 };
         last_lines(text, self.position.rows + kept)
@@ -68,13 +69,18 @@ impl DisplayState {
         start
     }
 
-    /// Gives lines that fit into a row to the history without laying them out, all but the last ones. Those would scroll all
-    /// that is there out; so it is given to the history before, and they are written from the top of an empty screen.
+    /// Gives lines that fit into a row to the history without laying them out, all but the last ones. Those
+    /// would scroll all that is there out; so it is given to the history before, and they are written from
+    /// the top of an empty screen.
     fn write_history(&mut self, text: &[u8]) -> usize {
         let usual = self.position.cursor.charsets.is_ascii()
             && !self.modes.is_on(TerminalMode::Insert)
             && self.blank() == PackedStyle::default();
-        if self.buffers.alternate.is_some() || self.buffers.history.limit() == 0 || self.position.cursor.col != 0 || !usual {
+        if self.buffers.alternate.is_some()
+            || self.buffers.history.limit() == 0
+            || self.position.cursor.col != 0
+            || !usual
+        {
             return 0;
         }
         // Text is written over what there is, and only a row that has come in below is sure to be empty.
@@ -85,7 +91,12 @@ impl DisplayState {
         let mut at = 0;
         while let Some(line) = PlainLine::read(&text[at..end], self.position.cols) {
             if at == 0 {
-                self.buffers.active.grid.rows().range(..self.position.rows - 1).for_each(|row| self.buffers.history.push(row));
+                self.buffers
+                    .active
+                    .grid
+                    .rows()
+                    .range(..self.position.rows - 1)
+                    .for_each(|row| self.buffers.history.push(row));
                 self.buffers.active.grid.erase_rows(0, self.position.rows, PackedStyle::default());
                 self.position.move_to(0, 0);
                 self.changed = true;
@@ -147,7 +158,8 @@ fn all_ascii(bytes: &[u8]) -> bool {
 fn only_scrolling(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<64>();
     let other = |byte: &u8| u8::from((*byte < b' ') & (*byte != b'\n') & (*byte != b'\r') & (*byte != b'\t'));
-    let good = blocks.iter().take_while(|block| block.iter().fold(0, |sum, byte| sum | other(byte)) == 0).count();
+    let good =
+        blocks.iter().take_while(|block| block.iter().fold(0, |sum, byte| sum | other(byte)) == 0).count();
     good * 64
 }
 
@@ -230,7 +242,15 @@ mod tests {
         let flood = "a line of t\u{e9}xt\r\n".repeat(1000);
         let lines = ["a line of text\r\n", "\r\n", "\u{6f22}\r\n"].map(|line| line.repeat(400));
         for rest in [&flood].into_iter().chain(&lines) {
-            for before in ["", "\x1b*0\x1bN", "\x1b+A\x1bO\r\n", "abc", "twenty columns, no m", "\x1b[7m\x1b[?7l", "x\x1b[?1049h"] {
+            for before in [
+                "",
+                "\x1b*0\x1bN",
+                "\x1b+A\x1bO\r\n",
+                "abc",
+                "twenty columns, no m",
+                "\x1b[7m\x1b[?7l",
+                "x\x1b[?1049h",
+            ] {
                 let bytes = [flood.as_bytes(), rest.as_bytes(), b"\x1b[2b~"].concat();
                 for cut in [0, 1, 12, 13, 14, 15, 16] {
                     let [mut skipped, mut written] = [0; 2].map(|_| {
@@ -250,13 +270,22 @@ mod tests {
         }
     }
 
-    /// What a program writes must not cost more at once than in pieces, whatever it is: few looks see all that is left.
+    /// What a program writes must not cost more at once than in pieces, whatever it is: few looks see all
+    /// that is left.
     #[test]
     fn looks_ahead_are_few() {
         let one_of_many = ["a\r\n".to_owned(), "\t\r\n".repeat(4)].concat();
         let one_of_few = ["a\r\n".to_owned(), "\t\r\n".repeat(2)].concat();
-        for line in ["\r\n", "\t\r\n", "漢字\r\n", "x\n", "more than twenty columns\r\n", "e\u{301}\r\n", &one_of_many, &one_of_few]
-        {
+        for line in [
+            "\r\n",
+            "\t\r\n",
+            "漢字\r\n",
+            "x\n",
+            "more than twenty columns\r\n",
+            "e\u{301}\r\n",
+            &one_of_many,
+            &one_of_few,
+        ] {
             let before = ["\x1b[4H", "\x1b[?1049h\x1b[4H", "\x1b[41m\x1b[4H", "\x1b[4h\x1b[4H"];
             for (before, limit) in before.into_iter().flat_map(|before| [(before, 300), (before, 100_000)]) {
                 let mut screen = Screen::with_history(20, 4, limit);
@@ -264,7 +293,11 @@ mod tests {
                 let bytes = line.repeat((1 << 18) / line.len());
                 let before = SEEN.get();
                 screen.feed(bytes.as_bytes());
-                assert!(SEEN.get() - before < 4 * bytes.len(), "{line:?} {before:?}: {}", SEEN.get() - before);
+                assert!(
+                    SEEN.get() - before < 4 * bytes.len(),
+                    "{line:?} {before:?}: {}",
+                    SEEN.get() - before
+                );
             }
         }
     }
@@ -282,9 +315,15 @@ mod tests {
     #[test]
     fn the_history_is_the_same_without_layout() {
         let lines = |line: &str| line.repeat(1200);
-        for before in
-            ["", "\x1b[7m", "\x1b[41m", "\x1b[4h", "\x1b(0", "old\x1b[4;13Hold\x1b[3;1H", "\x1b[3H                    x\x1b[T\x1b[3H"]
-        {
+        for before in [
+            "",
+            "\x1b[7m",
+            "\x1b[41m",
+            "\x1b[4h",
+            "\x1b(0",
+            "old\x1b[4;13Hold\x1b[3;1H",
+            "\x1b[3H                    x\x1b[T\x1b[3H",
+        ] {
             for line in [
                 "text  \r\n",
                 "\r\n",
@@ -303,7 +342,10 @@ mod tests {
 
     #[test]
     fn lines_after_others_are_given_to_the_history_too() {
-        let bytes = "\n".to_owned() + &"a line of text\r\n".repeat(200) + "a\tb\r\n\x1b[1mbold\x1b[m\r\n" + &"wide 漢\r\n".repeat(200);
+        let bytes = "\n".to_owned()
+            + &"a line of text\r\n".repeat(200)
+            + "a\tb\r\n\x1b[1mbold\x1b[m\r\n"
+            + &"wide 漢\r\n".repeat(200);
         let [once, pieces] = both(20, 4, "", &bytes);
         assert_eq!(once, pieces);
         assert_eq!(once.history_len(), 400);

@@ -1,17 +1,19 @@
 //! Bytes outside of sequences: text, line ends, tabs, all that needs no parser.
 //!
-//! Text comes in runs, and a run is written as one. What happens to each character is the same as when `vte` hands them
-//! over one by one (`parser/perform.rs`): the laws compare both.
+//! Text comes in runs, and a run is written as one. What happens to each character is the same as when `vte`
+//! hands them over one by one (`parser/perform.rs`): the laws compare both.
 
 use crate::screen::display::DisplayState;
 use crate::screen::modes::TerminalMode;
 use crate::screen::parser::{Decoded, decode};
 
 impl DisplayState {
-    /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
+    /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how
+    /// many that were.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        // It is looked ahead at the first line feed in the last row, and then once for each screenful; after a look by which little
-        // was skipped, behind half of what it saw: such looks together see no more than twice what there is.
+        // It is looked ahead at the first line feed in the last row, and then once for each screenful; after
+        // a look by which little was skipped, behind half of what it saw: such looks together see no more
+        // than twice what there is.
         let (mut at, mut lines, mut next_look, mut look_from) = (0, 0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {
@@ -24,7 +26,10 @@ impl DisplayState {
                 b'\n' => {
                     self.control(b'\n');
                     lines += 1;
-                    if self.position.cursor.row + 1 == self.position.rows && lines >= next_look && at >= look_from {
+                    if self.position.cursor.row + 1 == self.position.rows
+                        && lines >= next_look
+                        && at >= look_from
+                    {
                         next_look = lines + self.position.rows;
                         let skipped = self.look_ahead(&rest[1..]);
                         let left = rest.len() - skipped;
@@ -88,8 +93,8 @@ impl DisplayState {
     }
 }
 
-/// How many bytes from the first on are printable ASCII. Eight at a time: the borrows and carries of the sums go only
-/// upwards, so the lowest byte that is marked is rightly marked.
+/// How many bytes from the first on are printable ASCII. Eight at a time: the borrows and carries of the sums
+/// go only upwards, so the lowest byte that is marked is rightly marked.
 #[inline]
 pub fn printable(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -135,7 +140,10 @@ mod tests {
         for (bytes, expected) in table {
             assert_eq!(shown(bytes), expected, "{bytes:x?}");
             let lossy = String::from_utf8_lossy(bytes).replace('\u{fffd}', "?");
-            assert!(bytes.contains(&0x1b) || lossy.chars().filter(|ch| !ch.is_control()).eq(expected.chars()), "{lossy}");
+            assert!(
+                bytes.contains(&0x1b) || lossy.chars().filter(|ch| !ch.is_control()).eq(expected.chars()),
+                "{lossy}"
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! One cell of the grid: a character, its width and its style, in 16 bytes that are copied like a number.
 //!
-//! Marks that combine with the character are too rare to have room here: the row keeps them (`combining.rs`), and the cell only
-//! says that there are some.
+//! Marks that combine with the character are too rare to have room here: the row keeps them (`combining.rs`),
+//! and the cell only says that there are some.
 
 use super::packed_style::PackedStyle;
 
@@ -138,11 +138,17 @@ mod tests {
             let [mut left, right] = GridCell::wide(ch, style);
             left.mark();
             assert_eq!((left.ch(), left.is_wide(), left.style(), left.is_marked()), (ch, true, style, true));
-            assert_eq!((right.ch(), right.is_spacer(), right.style(), right.is_marked()), (' ', true, style, false));
+            assert_eq!(
+                (right.ch(), right.is_spacer(), right.style(), right.is_marked()),
+                (' ', true, style, false)
+            );
             left.hollow();
             assert_eq!(left, GridCell::blank(style));
             let narrow = GridCell::narrow(ch, style);
-            assert_eq!((narrow.ch(), narrow.is_wide() || narrow.is_spacer(), narrow.style()), (ch, false, style));
+            assert_eq!(
+                (narrow.ch(), narrow.is_wide() || narrow.is_spacer(), narrow.style()),
+                (ch, false, style)
+            );
         }
         assert_eq!(GridCell::BLANK, GridCell::blank(PackedStyle::default()));
     }

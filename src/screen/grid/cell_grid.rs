@@ -1,7 +1,8 @@
 //! The visible rows of one screen: scrolling inside margins, erasing, resizing.
 //!
-//! Rows are moved, never copied: a scroll of the whole screen turns a ring, one inside margins rotates the row headers. Cursor, margins and modes
-//! are the terminal's. Lines that leave at the top are lost here; the history has been given them before.
+//! Rows are moved, never copied: a scroll of the whole screen turns a ring, one inside margins rotates the
+//! row headers. Cursor, margins and modes are the terminal's. Lines that leave at the top are lost here; the
+//! history has been given them before.
 
 use std::collections::VecDeque;
 

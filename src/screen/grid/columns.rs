@@ -9,8 +9,8 @@ use super::packed_style::PackedStyle;
 use super::row::GridRow;
 
 impl GridRow {
-    /// Puts the cells `part` of another row in the place of those from `at` on, with their marks. A wide character of which only half
-    /// lies in the part becomes a blank.
+    /// Puts the cells `part` of another row in the place of those from `at` on, with their marks. A wide
+    /// character of which only half lies in the part becomes a blank.
     pub fn paste(&mut self, other: &GridRow, part: Range<usize>, at: usize) {
         let len = part.len().min(self.cols().saturating_sub(at));
         if len == 0 {
@@ -30,7 +30,12 @@ impl GridRow {
             }
             if cell.is_marked() {
                 let had = std::iter::once(Had::None).chain(std::iter::repeat(Had::Some));
-                other.marks.get(from).chars().zip(had).for_each(|(mark, had)| self.marks.add(at + n, mark, had));
+                other
+                    .marks
+                    .get(from)
+                    .chars()
+                    .zip(had)
+                    .for_each(|(mark, had)| self.marks.add(at + n, mark, had));
             }
             if let Some(place) = self.cells.get_mut(at + n) {
                 *place = cell;
@@ -41,8 +46,10 @@ impl GridRow {
     /// Blanks the columns `from..to`, but for what is protected.
     pub fn erase_unprotected(&mut self, from: usize, to: usize, style: PackedStyle) {
         let mut from = from;
-        while let Some(guarded) =
-            self.cells.get(from..to.min(self.cells.len())).and_then(|cells| cells.iter().position(|cell| cell.is_protected()))
+        while let Some(guarded) = self
+            .cells
+            .get(from..to.min(self.cells.len()))
+            .and_then(|cells| cells.iter().position(|cell| cell.is_protected()))
         {
             self.erase(from, from + guarded, style);
             from += guarded + 1;
@@ -50,7 +57,8 @@ impl GridRow {
         self.erase(from, to, style);
     }
 
-    /// Gives the cells of `cols` other styles; a wide character of which one half lies there is changed whole.
+    /// Gives the cells of `cols` other styles; a wide character of which one half lies there is changed
+    /// whole.
     pub fn restyle(&mut self, cols: Range<usize>, change: impl Fn(&mut PackedStyle)) {
         let to = cols.end.min(self.cols());
         self.reach(to);

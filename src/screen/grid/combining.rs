@@ -1,10 +1,10 @@
 //! The combining marks of one row, by column.
 //!
-//! A cell says that it has marks; what stands here for another column is left over from a character that is gone, and means
-//! nothing. So overwriting text need not look here.
+//! A cell says that it has marks; what stands here for another column is left over from a character that is
+//! gone, and means nothing. So overwriting text need not look here.
 
-/// Most bytes of combining marks that one cell keeps; what comes after is dropped. Screen's CVE-2021-26937 was a crash on
-/// an endless pile of marks.
+/// Most bytes of combining marks that one cell keeps; what comes after is dropped. Screen's CVE-2021-26937
+/// was a crash on an endless pile of marks.
 const BYTES_MAX: usize = 16;
 
 /// The marks of one column, as UTF-8.
@@ -54,7 +54,8 @@ impl CombiningMarks {
 
     /// The marks of a column whose cell says that it has some.
     pub fn get(&self, col: usize) -> &str {
-        let find = |piles: &'_ Vec<MarkPile>| piles.binary_search_by_key(&col, |pile| usize::from(pile.col)).ok();
+        let find =
+            |piles: &'_ Vec<MarkPile>| piles.binary_search_by_key(&col, |pile| usize::from(pile.col)).ok();
         self.piles
             .as_deref()
             .and_then(|piles| piles.get(find(piles)?))
@@ -63,7 +64,8 @@ impl CombiningMarks {
             .unwrap_or_default()
     }
 
-    /// Follows cells that move: `to` says where a column's cell is now, or that it is gone. It keeps the order.
+    /// Follows cells that move: `to` says where a column's cell is now, or that it is gone. It keeps the
+    /// order.
     pub fn shift(&mut self, to: impl Fn(usize) -> Option<usize>) {
         let Some(piles) = &mut self.piles else { return };
         piles.retain_mut(|pile| match to(usize::from(pile.col)).map(u16::try_from) {

@@ -1,7 +1,8 @@
-//! What has left the primary screen at the top: a bounded number of lines, the oldest of which is dropped for a new one.
+//! What has left the primary screen at the top: a bounded number of lines, the oldest of which is dropped for
+//! a new one.
 //!
-//! It takes no memory while it is empty. Which lines get here is the terminal's business; cutting them anew for another width
-//! is `reflow.rs`.
+//! It takes no memory while it is empty. Which lines get here is the terminal's business; cutting them anew
+//! for another width is `reflow.rs`.
 
 use std::collections::VecDeque;
 
@@ -10,8 +11,8 @@ use super::row::GridRow;
 use super::runs::StyledRun;
 use crate::screen::Screen;
 
-/// Bytes that a history may take for each of its lines. Few have as much, so this is about lines of many columns, of which
-/// fewer are kept if each cell has a style of its own.
+/// Bytes that a history may take for each of its lines. Few have as much, so this is about lines of many
+/// columns, of which fewer are kept if each cell has a style of its own.
 const LINE_BYTES: usize = 4096;
 
 /// The lines above the primary screen.
@@ -92,8 +93,8 @@ impl History {
 
     /// Lines that were cut anew, and of these the first one of the screen, before and after.
     ///
-    /// A narrow screen can make more lines of them than the limit. Those are not told, but kept until the next line comes: a
-    /// window that is dragged to be small and large again loses nothing.
+    /// A narrow screen can make more lines of them than the limit. Those are not told, but kept until the
+    /// next line comes: a window that is dragged to be small and large again loses nothing.
     pub fn put_lines(&mut self, lines: VecDeque<HistoryLine>, old_top: usize, new_top: usize) {
         self.total = (self.total + new_top as u64).saturating_sub(old_top as u64);
         if self.limit > 0 {
@@ -137,8 +138,8 @@ impl History {
 }
 
 impl Screen {
-    /// A fresh screen that keeps up to `lines` lines of what leaves the primary screen at the top. Each side is cut as in
-    /// [`Screen::new`], which keeps none.
+    /// A fresh screen that keeps up to `lines` lines of what leaves the primary screen at the top. Each side
+    /// is cut as in [`Screen::new`], which keeps none.
     #[must_use]
     pub fn with_history(cols: u16, rows: u16, lines: usize) -> Self {
         let mut screen = Self::new(cols, rows);
@@ -151,35 +152,43 @@ impl Screen {
         self.terminal.display.buffers.history.set_limit(lines);
     }
 
-    /// How many lines of history there are: at most as many as the limit, and fewer where they take more than 4 KiB each.
+    /// How many lines of history there are: at most as many as the limit, and fewer where they take more than
+    /// 4 KiB each.
     #[must_use]
     pub fn history_len(&self) -> usize {
         self.terminal.display.buffers.history.len()
     }
 
-    /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out, unless the line
-    /// goes on in the next one; a line that does not exist has no runs.
+    /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out,
+    /// unless the line goes on in the next one; a line that does not exist has no runs.
     #[must_use]
     pub fn history_row_runs(&self, line: usize) -> Vec<StyledRun> {
-        self.terminal.display.buffers.history.line(line).map(|line| line.runs(&self.terminal.display.links)).unwrap_or_default()
+        self.terminal
+            .display
+            .buffers
+            .history
+            .line(line)
+            .map(|line| line.runs(&self.terminal.display.links))
+            .unwrap_or_default()
     }
 
-    /// Whether a line of history goes on in the next one, or the last one in the first row of the primary screen: it ran over
-    /// the right edge (autowrap) and was not ended by a line feed.
+    /// Whether a line of history goes on in the next one, or the last one in the first row of the primary
+    /// screen: it ran over the right edge (autowrap) and was not ended by a line feed.
     #[must_use]
     pub fn history_row_wrapped(&self, line: usize) -> bool {
         self.terminal.display.buffers.history.line(line).is_some_and(|line| line.end != LineEnd::Break)
     }
 
-    /// Whether a row of the screen that is shown goes on in the next row, for the same reason. The blanks at its end, which
-    /// [`Screen::row_runs`] leaves out, are text then.
+    /// Whether a row of the screen that is shown goes on in the next row, for the same reason. The blanks at
+    /// its end, which [`Screen::row_runs`] leaves out, are text then.
     #[must_use]
     pub fn row_wrapped(&self, row: u16) -> bool {
         self.terminal.display.buffers.active.grid.rows().get(usize::from(row)).is_some_and(|row| row.wrapped)
     }
 
-    /// How many lines ever left the primary screen at the top, kept or not. Who remembers it finds at the end of the history
-    /// as many lines that are new as it has risen by. Lines that come back, because the screen becomes higher, count back.
+    /// How many lines ever left the primary screen at the top, kept or not. Who remembers it finds at the end
+    /// of the history as many lines that are new as it has risen by. Lines that come back, because the screen
+    /// becomes higher, count back.
     #[must_use]
     pub fn history_total(&self) -> u64 {
         self.terminal.display.buffers.history.total
@@ -191,7 +200,9 @@ mod tests {
     use super::*;
 
     fn history(screen: &Screen) -> Vec<String> {
-        (0..screen.history_len()).map(|at| screen.history_row_runs(at).iter().map(|run| run.text.as_str()).collect()).collect()
+        (0..screen.history_len())
+            .map(|at| screen.history_row_runs(at).iter().map(|run| run.text.as_str()).collect())
+            .collect()
     }
 
     fn screen(limit: usize, bytes: &str) -> Screen {
@@ -203,7 +214,10 @@ mod tests {
     #[test]
     fn what_leaves_at_the_top_is_kept_up_to_the_limit() {
         let screen = screen(3, "a\r\nb\r\nc\r\nd\r\ne\r\nf\r\ng");
-        assert_eq!((history(&screen), screen.lines()), (["c", "d", "e"].map(str::to_owned).to_vec(), vec!["f".into(), "g".into()]));
+        assert_eq!(
+            (history(&screen), screen.lines()),
+            (["c", "d", "e"].map(str::to_owned).to_vec(), vec!["f".into(), "g".into()])
+        );
         assert_eq!(screen.history_total(), 5);
         assert_eq!(Screen::new(4, 2).history_len(), 0);
     }

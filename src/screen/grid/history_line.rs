@@ -1,7 +1,8 @@
 //! A line that has left the screen: its text, and the styles of its parts, packed.
 //!
-//! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is only read, so
-//! it takes the bytes of its text, and 16 for each span of one style; a line that looks like nothing has none of those.
+//! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is
+//! only read, so it takes the bytes of its text, and 16 for each span of one style; a line that looks like
+//! nothing has none of those.
 
 use super::cell::GridCell;
 use super::hyperlinks::Hyperlinks;
@@ -25,7 +26,10 @@ pub enum LineEnd {
 impl GridRow {
     /// How it ends. A gap that was written to since is none.
     pub fn end(&self) -> LineEnd {
-        match (self.wrapped, self.gap && self.stored().get(self.cols() - 1).is_none_or(|cell| cell.ch() == ' ')) {
+        match (
+            self.wrapped,
+            self.gap && self.stored().get(self.cols() - 1).is_none_or(|cell| cell.ch() == ' '),
+        ) {
             (false, _) => LineEnd::Break,
             (true, false) => LineEnd::Wrap,
             (true, true) => LineEnd::Gap,
@@ -33,7 +37,8 @@ impl GridRow {
     }
 }
 
-/// Neighbouring characters of one style: the style, and in the bits that a cell has its character in, the bytes of text.
+/// Neighbouring characters of one style: the style, and in the bits that a cell has its character in, the
+/// bytes of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StyleSpan(PackedStyle);
 
@@ -69,9 +74,17 @@ impl HistoryLine {
         let plain = style == PackedStyle::default();
         let blanks = if plain { text.iter().rev().take_while(|byte| **byte == b' ').count() } else { 0 };
         let shown = &text[..text.len() - blanks];
-        let stretches =
-            if plain || shown.is_empty() { Box::default() } else { Box::new([StyleSpan::new(style, shown.len())]) as Box<[_]> };
-        Self { text: shown.into(), stretches, cells: u16::try_from(cells - blanks).unwrap_or(u16::MAX), end: LineEnd::Break }
+        let stretches = if plain || shown.is_empty() {
+            Box::default()
+        } else {
+            Box::new([StyleSpan::new(style, shown.len())]) as Box<[_]>
+        };
+        Self {
+            text: shown.into(),
+            stretches,
+            cells: u16::try_from(cells - blanks).unwrap_or(u16::MAX),
+            end: LineEnd::Break,
+        }
     }
 
     /// Bytes of memory that it takes, roughly: what an allocation costs beside its content is counted, too.
@@ -87,14 +100,18 @@ impl HistoryLine {
 
     /// Its text in parts of one style.
     pub fn parts(&self) -> impl Iterator<Item = (&str, PackedStyle)> {
-        let plain = (self.stretches.is_empty() && !self.text.is_empty()).then_some((&*self.text, PackedStyle::default()));
+        let plain = (self.stretches.is_empty() && !self.text.is_empty())
+            .then_some((&*self.text, PackedStyle::default()));
         let mut rest = &*self.text;
         let parts = self.stretches.iter().map_while(move |stretch| {
             let (part, behind) = rest.split_at_checked(stretch.bytes())?;
             rest = behind;
             Some((part, stretch.style()))
         });
-        plain.into_iter().chain(parts).map(|(text, style)| (std::str::from_utf8(text).unwrap_or_default(), style))
+        plain
+            .into_iter()
+            .chain(parts)
+            .map(|(text, style)| (std::str::from_utf8(text).unwrap_or_default(), style))
     }
 
     /// The styles of its parts.
@@ -169,7 +186,8 @@ impl LineBuilder {
         }
     }
 
-    /// Appends what a row shows, at least `cells` of it: blanks at its end are left out, unless it goes on in the next row.
+    /// Appends what a row shows, at least `cells` of it: blanks at its end are left out, unless it goes on in
+    /// the next row.
     pub fn push_row(&mut self, row: &GridRow, cells: usize) -> LineEnd {
         let end = row.end();
         let cells = match end {
@@ -205,8 +223,12 @@ impl LineBuilder {
     pub fn finish(&mut self, end: LineEnd) -> HistoryLine {
         let plain = self.stretches.iter().all(|stretch| stretch.style() == PackedStyle::default());
         let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
-        let line =
-            HistoryLine { text: self.text.as_bytes().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
+        let line = HistoryLine {
+            text: self.text.as_bytes().into(),
+            stretches,
+            cells: u16::try_from(self.cells).unwrap_or(u16::MAX),
+            end,
+        };
         self.text.clear();
         self.stretches.clear();
         self.cells = 0;

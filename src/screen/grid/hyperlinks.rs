@@ -1,9 +1,11 @@
 //! OSC 8: what text leads to. A cell has the number of its link, the table has each link once.
 //!
-//! Numbers are never told: two screens are the same when their cells lead to the same, whatever the numbers. A link that
-//! nothing uses any more leaves the table only when there is no room for a new one; where all are in use, text has none.
+//! Numbers are never told: two screens are the same when their cells lead to the same, whatever the numbers.
+//! A link that nothing uses any more leaves the table only when there is no room for a new one; where all are
+//! in use, text has none.
 //!
-//! Text that is erased leaves no link behind. The link is saved with the pen (DECSC), as in alacritty; SGR leaves it as it is.
+//! Text that is erased leaves no link behind. The link is saved with the pen (DECSC), as in alacritty; SGR
+//! leaves it as it is.
 
 use std::collections::BTreeMap;
 
@@ -79,8 +81,8 @@ pub struct Hyperlinks {
     bytes: usize,
     /// So many links will be refused before it is looked again which ones are in use.
     pause: usize,
-    /// A link was begun and not ended. The pen may have none all the same: one that is not kept, or the cursor was restored since, for
-    /// which terminals differ.
+    /// A link was begun and not ended. The pen may have none all the same: one that is not kept, or the
+    /// cursor was restored since, for which terminals differ.
     pub open: bool,
 }
 
@@ -135,7 +137,8 @@ impl Hyperlinks {
         number
     }
 
-    /// Whether it is time to look which links are in use. When nearly all are, it is not done again for each further one.
+    /// Whether it is time to look which links are in use. When nearly all are, it is not done again for each
+    /// further one.
     pub fn is_due(&mut self, link: &Hyperlink) -> bool {
         if self.numbers.contains_key(link) || self.has_room(link) {
             return false;
@@ -147,7 +150,9 @@ impl Hyperlinks {
     /// Drops all links but those of which `used` is true.
     pub fn retain(&mut self, used: &[bool]) {
         let (count, bytes) = (self.numbers.len(), self.bytes);
-        for (at, place) in self.all.iter_mut().enumerate().filter(|(at, _)| !used.get(at + 1).is_some_and(|used| *used)) {
+        for (at, place) in
+            self.all.iter_mut().enumerate().filter(|(at, _)| !used.get(at + 1).is_some_and(|used| *used))
+        {
             if let Some(link) = place.take() {
                 self.bytes -= link.len();
                 self.numbers.remove(&link);

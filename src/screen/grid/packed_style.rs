@@ -1,7 +1,7 @@
 //! A [`Style`] in two machine words, as the pen holds it and as every cell stores it.
 //!
-//! The low bits of the first word are left empty: there a cell has its character (`cell.rs`). So a run of text is written
-//! with one `or` and one store for each character.
+//! The low bits of the first word are left empty: there a cell has its character (`cell.rs`). So a run of
+//! text is written with one `or` and one store for each character.
 
 use super::style::{Attr, Color, Style, Underline};
 
@@ -21,7 +21,8 @@ const LINK_BITS: u32 = 14;
 const RGB: u64 = 1 << 24;
 const COLOR_BITS: u32 = 25;
 
-/// The style of one cell, and the pen that the next character is written with. The default is a fresh terminal's.
+/// The style of one cell, and the pen that the next character is written with. The default is a fresh
+/// terminal's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackedStyle {
     /// Attributes, kind of underline, colour of the text.
@@ -41,7 +42,8 @@ impl PackedStyle {
         self.first &= !(u64::from(attr.bit()) << ATTRS);
     }
 
-    /// Switches what an SGR number stands for to the other state, where DECRARA has it: 1, 4, 5, 7, and 0 for all four.
+    /// Switches what an SGR number stands for to the other state, where DECRARA has it: 1, 4, 5, 7, and 0 for
+    /// all four.
     pub fn reverse(&mut self, number: u16) {
         match number {
             0 => [1, 4, 5, 7].into_iter().for_each(|each| self.reverse(each)),
@@ -54,8 +56,8 @@ impl PackedStyle {
         }
     }
 
-    /// Takes from another style what the SGR numbers switch that `parts` has the bits of (30 and 31: the colours, as XTPUSHSGR counts);
-    /// everything but link and protection if it has none.
+    /// Takes from another style what the SGR numbers switch that `parts` has the bits of (30 and 31: the
+    /// colours, as XTPUSHSGR counts); everything but link and protection if it has none.
     pub fn take(&mut self, from: Self, parts: u32) {
         let (mut first, mut second) = (0, 0);
         let color = mask(COLOR_BITS);
@@ -102,7 +104,8 @@ impl PackedStyle {
         put(&mut self.second, LINK, LINK_BITS, u64::from(number) & mask(LINK_BITS));
     }
 
-    /// DECSCA: whether what is written stays when the screen is erased selectively. It is no part of the style.
+    /// DECSCA: whether what is written stays when the screen is erased selectively. It is no part of the
+    /// style.
     pub fn protect(&mut self, protected: bool) {
         self.first = if protected { self.first | PROTECTED } else { self.first & !PROTECTED };
     }
@@ -204,7 +207,14 @@ mod tests {
             Color::Rgb(255, 255, 255),
             Color::Rgb(1, 2, 3),
         ];
-        let kinds = [Underline::None, Underline::Single, Underline::Double, Underline::Curly, Underline::Dotted, Underline::Dashed];
+        let kinds = [
+            Underline::None,
+            Underline::Single,
+            Underline::Double,
+            Underline::Curly,
+            Underline::Dotted,
+            Underline::Dashed,
+        ];
         for fg in colors {
             for bg in colors {
                 for kind in kinds {
@@ -220,7 +230,10 @@ mod tests {
                     packed.set_underline(kind);
                     let unlinked = packed;
                     packed.set_link(0x3fff);
-                    assert_eq!((packed.unlinked(), packed.link(), packed.plain().link()), (unlinked, 0x3fff, 0x3fff));
+                    assert_eq!(
+                        (packed.unlinked(), packed.link(), packed.plain().link()),
+                        (unlinked, 0x3fff, 0x3fff)
+                    );
                     assert_eq!(packed.plain().unpack(), Style::default());
                     (style.fg, style.bg, style.underline_color, style.underline) = (fg, bg, fg, kind);
                     assert_eq!(packed.unpack(), style);
@@ -229,8 +242,15 @@ mod tests {
                     behind.set_background(bg);
                     assert_eq!(packed.erased(), behind);
                     packed.protect(true);
-                    assert_eq!((packed.is_protected(), packed.unpack(), packed.plain().unpack()), (true, style, Style::default()));
-                    assert!(packed.plain().is_protected() && packed.plain().is_plain() && !packed.erased().is_protected());
+                    assert_eq!(
+                        (packed.is_protected(), packed.unpack(), packed.plain().unpack()),
+                        (true, style, Style::default())
+                    );
+                    assert!(
+                        packed.plain().is_protected()
+                            && packed.plain().is_plain()
+                            && !packed.erased().is_protected()
+                    );
                     packed.protect(false);
                     packed.remove(Attr::Italic);
                     style.remove(Attr::Italic);

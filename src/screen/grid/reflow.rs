@@ -88,7 +88,8 @@ impl LineCutter {
         }
     }
 
-    /// Begins a new line if `cells` more do not fit. In one column a wide character has a line of its own, though it is too long.
+    /// Begins a new line if `cells` more do not fit. In one column a wide character has a line of its own,
+    /// though it is too long.
     fn make_room(&mut self, cells: usize) {
         if self.draft.cells > 0 && self.draft.cells + cells > self.cols {
             self.flush(if self.draft.cells < self.cols { LineEnd::Gap } else { LineEnd::Wrap });

@@ -1,10 +1,10 @@
 //! One row of cells, and the edits inside it. It knows nothing of cursors, margins or modes.
 //!
-//! The law of a row: every wide cell is followed by its spacer and every spacer follows a wide cell. Each edit first
-//! hollows out the wide characters that its ends would cut in two.
+//! The law of a row: every wide cell is followed by its spacer and every spacer follows a wide cell. Each
+//! edit first hollows out the wide characters that its ends would cut in two.
 //!
-//! Cells behind the last one that was written are blank and are not stored: clearing a row is forgetting it, an empty row
-//! has no memory of its own, and text is mostly appended.
+//! Cells behind the last one that was written are blank and are not stored: clearing a row is forgetting it,
+//! an empty row has no memory of its own, and text is mostly appended.
 
 use super::cell::GridCell;
 use super::combining::{CombiningMarks, Had};
@@ -29,7 +29,8 @@ pub struct GridRow {
     pub cells: Vec<GridCell>,
     pub marks: CombiningMarks,
     cols: u16,
-    /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line feed.
+    /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line
+    /// feed.
     pub wrapped: bool,
     /// It goes on because a wide character did not fit, for which the last column was left empty.
     pub gap: bool,
@@ -42,7 +43,9 @@ impl PartialEq for GridRow {
         self.cols == other.cols
             && self.end() == other.end()
             && self.written() == other.written()
-            && (0..).zip(self.written()).all(|(at, cell)| !cell.is_marked() || marks(self, at) == marks(other, at))
+            && (0..)
+                .zip(self.written())
+                .all(|(at, cell)| !cell.is_marked() || marks(self, at) == marks(other, at))
     }
 }
 
@@ -145,12 +148,14 @@ impl GridRow {
         }
     }
 
-    /// Writes the characters beyond ASCII that `bytes` begin with, as many as fit and need no more care than their width.
+    /// Writes the characters beyond ASCII that `bytes` begin with, as many as fit and need no more care than
+    /// their width.
     #[inline]
     pub fn put_text(&mut self, mut col: usize, bytes: &[u8], style: PackedStyle) -> TextWritten {
         let (mut len, mut last) = (0, None);
         self.reach(col);
-        while let Some(rest) = bytes.get(len..).filter(|rest| rest.first().is_some_and(|byte| *byte >= 0x80)) {
+        while let Some(rest) = bytes.get(len..).filter(|rest| rest.first().is_some_and(|byte| *byte >= 0x80))
+        {
             let Decoded::Char(ch, read) = decode(rest) else { break };
             match width(ch) {
                 Some(1) if col < self.cols() => {
@@ -164,7 +169,9 @@ impl GridRow {
                 Some(2) if col + 2 <= self.cols() => {
                     match self.cells.get_mut(col..) {
                         Some([]) => self.cells.extend_from_slice(&GridCell::wide(ch, style)),
-                        Some([left, right, ..]) if !left.is_half() && !right.is_half() => [*left, *right] = GridCell::wide(ch, style),
+                        Some([left, right, ..]) if !left.is_half() && !right.is_half() => {
+                            [*left, *right] = GridCell::wide(ch, style)
+                        }
                         _ => break,
                     }
                     col += 2;
@@ -276,7 +283,8 @@ impl GridRow {
         if col < self.cells.len() {
             self.forget_unmarked();
             self.cells.drain(col..(col + count).min(self.cells.len()));
-            self.marks.shift(|at| if at < col { Some(at) } else { at.checked_sub(count).filter(|to| *to >= col) });
+            self.marks
+                .shift(|at| if at < col { Some(at) } else { at.checked_sub(count).filter(|to| *to >= col) });
         }
         self.fill(cols - count, cols, style);
     }

@@ -1,7 +1,7 @@
 //! How a cell looks: colours, underline and the set of attributes that SGR switches.
 //!
-//! It only holds them. Reading SGR is `parser/sgr.rs`; turning a style into JSON or back into escape sequences is done by
-//! whoever shows it.
+//! It only holds them. Reading SGR is `parser/sgr.rs`; turning a style into JSON or back into escape
+//! sequences is done by whoever shows it.
 
 /// A colour as the child named it. The palette belongs to the terminal, so an index stays an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,8 +68,16 @@ pub enum Attr {
 
 impl Attr {
     /// Every attribute, in the order of SGR numbers.
-    pub const ALL: [Self; 8] =
-        [Self::Bold, Self::Dim, Self::Italic, Self::Blink, Self::Reverse, Self::Hidden, Self::Strike, Self::Overline];
+    pub const ALL: [Self; 8] = [
+        Self::Bold,
+        Self::Dim,
+        Self::Italic,
+        Self::Blink,
+        Self::Reverse,
+        Self::Hidden,
+        Self::Strike,
+        Self::Overline,
+    ];
 
     /// The attribute's name in `screen --json`.
     #[must_use]
@@ -176,7 +184,8 @@ impl Style {
     /// Names of all that is on, `underline` last.
     #[must_use]
     pub fn attr_names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = Attr::ALL.into_iter().filter(|attr| self.has(*attr)).map(Attr::name).collect();
+        let mut names: Vec<_> =
+            Attr::ALL.into_iter().filter(|attr| self.has(*attr)).map(Attr::name).collect();
         if self.underline != Underline::None {
             names.push("underline");
         }

@@ -1,6 +1,7 @@
-//! How many columns a character takes: that of each alone (`unicode-width`), as in alacritty, and for all but a few signs in xterm and in
-//! tmux without mode 2027. An emoji joined from several stands in several cells. Those few: a soft hyphen and some vowel signs of Indic
-//! scripts take no column here and one in xterm, VTE and the C library.
+//! How many columns a character takes: that of each alone (`unicode-width`), as in alacritty, and for all but
+//! a few signs in xterm and in tmux without mode 2027. An emoji joined from several stands in several cells.
+//! Those few: a soft hyphen and some vowel signs of Indic scripts take no column here and one in xterm, VTE
+//! and the C library.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -43,7 +44,8 @@ const BLOCKS: [u8; 4096] = {
 
 /// The columns of `ch`; `None` for control characters.
 ///
-/// The library looks every character up in tables of several steps; for what text is mostly made of, one is enough.
+/// The library looks every character up in tables of several steps; for what text is mostly made of, one is
+/// enough.
 #[inline(always)]
 pub fn width(ch: char) -> Option<usize> {
     match BLOCKS.get((ch as u32 / BLOCK) as usize) {

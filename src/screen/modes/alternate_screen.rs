@@ -1,7 +1,7 @@
 //! The alternate screen, and the three modes that it is entered and left by.
 //!
-//! They differ in what they do beside switching: 47 nothing; 1047 clears the alternate screen when it is left; 1049
-//! saves the cursor, clears on entry, and restores the cursor on leaving.
+//! They differ in what they do beside switching: 47 nothing; 1047 clears the alternate screen when it is
+//! left; 1049 saves the cursor, clears on entry, and restores the cursor on leaving.
 
 /// How the alternate screen was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +51,8 @@ impl AlternateScreen {
         }
     }
 
-    /// The sequences that lead back. In the mixed case some terminals are led back by the first and others by the second;
-    /// the cursor is saved between, because the second restores it even where it leads nowhere.
+    /// The sequences that lead back. In the mixed case some terminals are led back by the first and others by
+    /// the second; the cursor is saved between, because the second restores it even where it leads nowhere.
     pub fn way_back(self) -> String {
         match self {
             Self::Mixed => "\x1b[?47l\x1b7\x1b[?1049l".to_owned(),

@@ -12,7 +12,8 @@ pub struct TerminalEncoding {
 }
 
 impl TerminalEncoding {
-    /// The sequences that have a fresh terminal read bytes as here: nothing but the child's own bytes may follow.
+    /// The sequences that have a fresh terminal read bytes as here: nothing but the child's own bytes may
+    /// follow.
     pub fn redo_reading(self) -> String {
         let mut out = String::new();
         if self.not_utf8 {

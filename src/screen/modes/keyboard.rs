@@ -1,9 +1,10 @@
-//! What the child asked of the keyboard: the kitty protocol's flags, a stack for each of the two screens, and xterm's key
-//! options.
+//! What the child asked of the keyboard: the kitty protocol's flags, a stack for each of the two screens, and
+//! xterm's key options.
 //!
 //! It is kept so that it can be answered (`CSI ? u`) and undone. No keys are encoded here.
 
-/// Most pushes that are kept; the oldest falls out. Kitty keeps 8; what falls out there too is not ours to pop.
+/// Most pushes that are kept; the oldest falls out. Kitty keeps 8; what falls out there too is not ours to
+/// pop.
 const DEPTH: usize = 16;
 
 /// How `CSI = flags ; how u` changes the flags.
@@ -67,8 +68,8 @@ impl KittyKeyboard {
         self.base = Some(0);
     }
 
-    /// The sequences that take everything back; empty when nothing is set. `before` are the flags that the child found,
-    /// where they are known: as many pops as pushes bring them back by themselves.
+    /// The sequences that take everything back; empty when nothing is set. `before` are the flags that the
+    /// child found, where they are known: as many pops as pushes bring them back by themselves.
     pub fn undo(&self, before: Option<u8>) -> String {
         let mut bytes = String::new();
         if !self.pushed.is_empty() {
@@ -154,8 +155,8 @@ impl KeyOptions {
         out
     }
 
-    /// The sequences that take everything back; `before` is the level of modifyOtherKeys that the child found, where it is
-    /// known.
+    /// The sequences that take everything back; `before` is the level of modifyOtherKeys that the child
+    /// found, where it is known.
     pub fn undo(&self, before: Option<u16>) -> String {
         let mut bytes = String::new();
         for (option, value) in self.modify.iter().enumerate() {

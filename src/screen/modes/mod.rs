@@ -1,4 +1,5 @@
-//! The switches that a program turns: modes, the alternate screen, what it asked of the keyboard, how bytes are coded.
+//! The switches that a program turns: modes, the alternate screen, what it asked of the keyboard, how bytes
+//! are coded.
 
 mod alternate_screen;
 mod encoding;

@@ -1,8 +1,8 @@
 //! The modes: every switch the child can turn that outlives it, and which of them it has turned.
 //!
-//! Modes are kept one by one as the child sets them, even where a terminal treats some as one choice (mouse): taking
-//! back one too many is harmless, one too few is not. What a mode does is not here; most do nothing to the picture.
-//! The alternate screen (47, 1047, 1049) is not a bit but a place, see `alternate_screen.rs`.
+//! Modes are kept one by one as the child sets them, even where a terminal treats some as one choice (mouse):
+//! taking back one too many is harmless, one too few is not. What a mode does is not here; most do nothing to
+//! the picture. The alternate screen (47, 1047, 1049) is not a bit but a place, see `alternate_screen.rs`.
 
 /// The two number spaces of SM and RM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,8 +201,9 @@ impl TerminalMode {
         matches!(self, Self::AutoWrap | Self::AutoRepeat | Self::CursorVisible | Self::NoLocalEcho)
     }
 
-    /// Whether terminals differ in how it is at first, so that nobody can say what it was before: the wheel on the alternate
-    /// screen is on in alacritty, foot and VTE and off in xterm; grapheme clusters are on in foot and Ghostty.
+    /// Whether terminals differ in how it is at first, so that nobody can say what it was before: the wheel
+    /// on the alternate screen is on in alacritty, foot and VTE and off in xterm; grapheme clusters are on in
+    /// foot and Ghostty.
     fn has_no_default(self) -> bool {
         matches!(self, Self::AlternateScroll | Self::Graphemes)
     }
@@ -278,7 +279,9 @@ impl ModeSet {
     }
 
     fn choose(&mut self, mode: TerminalMode, on: bool) {
-        if let Some(chosen) = CHOICES.iter().position(|choice| choice.contains(&mode)).and_then(|at| self.chosen.get_mut(at)) {
+        if let Some(chosen) =
+            CHOICES.iter().position(|choice| choice.contains(&mode)).and_then(|at| self.chosen.get_mut(at))
+        {
             *chosen = on.then_some(mode);
         }
     }
@@ -313,13 +316,15 @@ impl ModeSet {
         }
     }
 
-    /// The sequences that bring a fresh terminal to these modes: what was saved is saved again, then all that was touched is
-    /// set to what it is, those of `last` at the very end. A frame that is held back (2026) is not held back again.
+    /// The sequences that bring a fresh terminal to these modes: what was saved is saved again, then all that
+    /// was touched is set to what it is, those of `last` at the very end. A frame that is held back (2026) is
+    /// not held back again.
     pub fn redo(self, last: &[TerminalMode]) -> [String; 3] {
         let (mut saves, mut first, mut end) = (String::new(), String::new(), String::new());
         let (which, changed, touched) = self.saved;
-        let shown =
-            |mode: TerminalMode, bits: u64| mode != TerminalMode::Synchronized && (bits & mode.bit() != 0) != mode.initially_on();
+        let shown = |mode: TerminalMode, bits: u64| {
+            mode != TerminalMode::Synchronized && (bits & mode.bit() != 0) != mode.initially_on()
+        };
         for mode in TerminalMode::ALL.into_iter().filter(|mode| which & mode.bit() != 0) {
             if touched & mode.bit() != 0 {
                 saves.push_str(&mode.redo(shown(mode, changed)));
@@ -330,28 +335,41 @@ impl ModeSet {
             }
         }
         let chosen = |mode: TerminalMode| self.chosen.contains(&Some(mode));
-        let set: Vec<TerminalMode> =
-            TerminalMode::ALL.into_iter().filter(|mode| self.is_touched(*mode) && !last.contains(mode)).collect();
+        let set: Vec<TerminalMode> = TerminalMode::ALL
+            .into_iter()
+            .filter(|mode| self.is_touched(*mode) && !last.contains(mode))
+            .collect();
         let choice = |mode: TerminalMode| CHOICES.iter().position(|choice| choice.contains(&mode));
         for mode in set.iter().filter(|mode| choice(**mode).is_none()) {
             first.push_str(&mode.redo(shown(*mode, self.changed)));
         }
         for (at, modes) in CHOICES.iter().enumerate() {
-            let of_choice = |on: bool| set.iter().filter(move |mode| choice(**mode) == Some(at) && self.is_on(**mode) == on);
-            let all = |modes: &[&TerminalMode], on: bool| modes.iter().map(|mode| mode.redo(on)).collect::<String>();
+            let of_choice = |on: bool| {
+                set.iter().filter(move |mode| choice(**mode) == Some(at) && self.is_on(**mode) == on)
+            };
+            let all = |modes: &[&TerminalMode], on: bool| {
+                modes.iter().map(|mode| mode.redo(on)).collect::<String>()
+            };
             let off: Vec<&TerminalMode> = of_choice(false).collect();
-            let (in_force, on): (Vec<&TerminalMode>, Vec<&TerminalMode>) = of_choice(true).partition(|mode| chosen(**mode));
+            let (in_force, on): (Vec<&TerminalMode>, Vec<&TerminalMode>) =
+                of_choice(true).partition(|mode| chosen(**mode));
             if let Some(mode) = in_force.first() {
                 first.push_str(&(all(&off, false) + &all(&on, true) + &mode.redo(true)));
                 continue;
             }
-            // None is in force, although some were set: one was set after them and reset, or restored from before it was touched.
+            // None is in force, although some were set: one was set after them and reset, or restored from
+            // before it was touched.
             first.push_str(&all(&on, true));
             match off.first().filter(|_| !on.is_empty()) {
                 Some(mode) => first.push_str(&mode.redo(true)),
                 None => {
-                    let restored = modes.iter().find(|mode| which & !touched & mode.bit() != 0 && !self.is_touched(**mode));
-                    restored.filter(|_| !on.is_empty()).iter().for_each(|mode| first.push_str(&format!("\x1b[?{}r", mode.number().1)));
+                    let restored = modes
+                        .iter()
+                        .find(|mode| which & !touched & mode.bit() != 0 && !self.is_touched(**mode));
+                    restored
+                        .filter(|_| !on.is_empty())
+                        .iter()
+                        .for_each(|mode| first.push_str(&format!("\x1b[?{}r", mode.number().1)));
                 }
             }
             first.push_str(&all(&off, false));
@@ -362,9 +380,9 @@ impl ModeSet {
         [saves, first, end]
     }
 
-    /// What brings `mode` back to what it was before the child: `before` where that is known; else as in a fresh terminal, if
-    /// all agree on that, and then to what the child saved, if it saved it before it touched it. Empty when there is nothing
-    /// to do.
+    /// What brings `mode` back to what it was before the child: `before` where that is known; else as in a
+    /// fresh terminal, if all agree on that, and then to what the child saved, if it saved it before it
+    /// touched it. Empty when there is nothing to do.
     pub fn undo(self, mode: TerminalMode, before: Option<bool>) -> String {
         let mut out = String::new();
         if !self.is_touched(mode) {

@@ -1,8 +1,8 @@
 //! The usual control sequences, read in one go where they stand whole.
 //!
-//! `vte` takes a sequence byte by byte; this takes it from the slice. What is cut, or has anything but numbers and one
-//! leading `<`, `=`, `>` or `?`, is left to `vte`, so both must read the same of what is read here: the laws feed every
-//! input whole, and byte by byte, which never comes here.
+//! `vte` takes a sequence byte by byte; this takes it from the slice. What is cut, or has anything but
+//! numbers and one leading `<`, `=`, `>` or `?`, is left to `vte`, so both must read the same of what is read
+//! here: the laws feed every input whole, and byte by byte, which never comes here.
 
 use super::params::{NUMBERS_MAX, Params};
 
@@ -18,8 +18,8 @@ pub struct ControlSequence {
 }
 
 impl ControlSequence {
-    /// Reads the sequence that `bytes` begin with, its numbers into `params`; `None` when it is not one of the usual ones, or
-    /// not all of it is there.
+    /// Reads the sequence that `bytes` begin with, its numbers into `params`; `None` when it is not one of
+    /// the usual ones, or not all of it is there.
     #[inline]
     pub fn read(bytes: &[u8], params: &mut Params) -> Option<Self> {
         let (mut at, marker) = match bytes {

@@ -1,7 +1,7 @@
 //! Control sequences: which function a `CSI` means, with its counts made safe.
 //!
-//! Counts are at most 65535 and everything they drive is cut to the screen. A sequence that is not in the table does
-//! nothing.
+//! Counts are at most 65535 and everything they drive is cut to the screen. A sequence that is not in the
+//! table does nothing.
 
 use super::params::Params;
 use crate::screen::cursor::{CursorShape, TabStops};
@@ -43,10 +43,18 @@ impl TerminalState {
                     self.display.cursor_shape = Some(shape);
                 }
             }
-            [b' '] if action == '@' => self.display.shift_left(self.display.position.margins.left, args.count(0)),
-            [b' '] if action == 'A' => self.display.shift_right(self.display.position.margins.left, args.count(0)),
-            [b'\''] if action == '}' => self.display.shift_right(self.display.position.cursor.col, args.count(0)),
-            [b'\''] if action == '~' => self.display.shift_left(self.display.position.cursor.col, args.count(0)),
+            [b' '] if action == '@' => {
+                self.display.shift_left(self.display.position.margins.left, args.count(0))
+            }
+            [b' '] if action == 'A' => {
+                self.display.shift_right(self.display.position.margins.left, args.count(0))
+            }
+            [b'\''] if action == '}' => {
+                self.display.shift_right(self.display.position.cursor.col, args.count(0))
+            }
+            [b'\''] if action == '~' => {
+                self.display.shift_left(self.display.position.cursor.col, args.count(0))
+            }
             [b'"'] if action == 'q' => self.display.protect(args.value(0) == 1),
             [b'*'] if action == 'x' => self.display.rectangular_changes = args.value(0) == 2,
             [b'$'] if action == 'r' => self.display.change_area(args),
@@ -55,8 +63,12 @@ impl TerminalState {
             [b'$'] if action == 'z' => self.display.erase_area(args),
             [b'$'] if action == '{' => self.display.erase_area_selectively(args),
             [b'$'] if action == 'v' => self.display.copy_area(args),
-            [b'#'] if matches!(action, '{' | 'p') => self.display.pen_stack.push(self.display.position.cursor.pen, args.values()),
-            [b'#'] if matches!(action, '}' | 'q') => self.display.pen_stack.pop(&mut self.display.position.cursor.pen),
+            [b'#'] if matches!(action, '{' | 'p') => {
+                self.display.pen_stack.push(self.display.position.cursor.pen, args.values())
+            }
+            [b'#'] if matches!(action, '}' | 'q') => {
+                self.display.pen_stack.pop(&mut self.display.position.cursor.pen)
+            }
             [b'#'] if action == 'P' => self.window.colors.push(),
             [b'#'] if action == 'Q' => self.window.colors.pop(),
             [b'!'] if action == 'p' => self.display.soft_reset(),
@@ -85,7 +97,10 @@ impl TerminalState {
                 at.carriage_return();
             }
             'G' | '`' => at.move_to(at.addressed_col(args.position(0)), row),
-            'a' => at.move_to_addressed((col + count).saturating_sub(at.origin().0), row.saturating_sub(at.origin().1)),
+            'a' => at.move_to_addressed(
+                (col + count).saturating_sub(at.origin().0),
+                row.saturating_sub(at.origin().1),
+            ),
             'H' | 'f' => at.move_to_addressed(args.position(1), args.position(0)),
             'I' => at.tab_forward(count),
             'J' if args.value(0) == 3 => self.display.buffers.history.clear(),
@@ -103,7 +118,10 @@ impl TerminalState {
             'b' => self.display.repeat(count),
             'c' if args.value(0) == 0 => self.queries.push(Query::PrimaryAttributes),
             'd' => at.move_to(col, at.addressed_row(args.position(0))),
-            'e' => at.move_to_addressed(col.saturating_sub(at.origin().0), (row + count).saturating_sub(at.origin().1)),
+            'e' => at.move_to_addressed(
+                col.saturating_sub(at.origin().0),
+                (row + count).saturating_sub(at.origin().1),
+            ),
             'g' => match args.value(0) {
                 0 => at.tab_stops.clear(col),
                 3 => at.tab_stops.clear_all(),
@@ -136,15 +154,22 @@ impl TerminalState {
             'J' => self.erase(args, DisplayState::erase_screen_selectively),
             'K' => self.erase(args, DisplayState::erase_line_selectively),
             'n' if args.value(0) == 6 => self.ask_position(ModeSpace::Private),
-            'm' if args.value(0) == 4 => self.before.ask(QuestionTopic::OtherKeys, self.key_options.other_keys().is_none()),
+            'm' if args.value(0) == 4 => {
+                self.before.ask(QuestionTopic::OtherKeys, self.key_options.other_keys().is_none())
+            }
             's' => args.values().for_each(|number| self.save_mode(number)),
             'r' => args.values().for_each(|number| self.restore_mode(number)),
             'u' => {
                 let alternate = self.display.buffers.alternate.is_some();
-                self.before.ask(QuestionTopic::Keyboard { alternate }, self.display.buffers.active.keyboard.is_untouched());
+                self.before.ask(
+                    QuestionTopic::Keyboard { alternate },
+                    self.display.buffers.active.keyboard.is_untouched(),
+                );
                 self.queries.push(Query::KeyboardFlags(self.display.buffers.active.keyboard.flags()));
             }
-            'W' if args.value(0) == 5 => self.display.position.tab_stops = TabStops::new(self.display.position.cols),
+            'W' if args.value(0) == 5 => {
+                self.display.position.tab_stops = TabStops::new(self.display.position.cols)
+            }
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! Operating system commands: titles, colours, links, the working directory, and whether a progress is left open. The clipboard
-//! and the rest are not kept.
+//! Operating system commands: titles, colours, links, the working directory, and whether a progress is left
+//! open. The clipboard and the rest are not kept.
 
 use super::reader::STRING_MAX;
 use crate::screen::grid::{PARTS_MAX, printable};
@@ -8,7 +8,8 @@ use crate::screen::restore::QuestionTopic;
 use crate::screen::terminal_state::TerminalState;
 use crate::screen::window::TitleKind;
 
-/// Most bytes of a working directory. One that cannot be kept is forgotten: the one before it holds no longer.
+/// Most bytes of a working directory. One that cannot be kept is forgotten: the one before it holds no
+/// longer.
 const DIRECTORY_MAX: usize = 4096;
 
 impl TerminalState {
@@ -29,7 +30,9 @@ impl TerminalState {
             b"0" => self.set_title(TitleKind::Both, rest),
             b"1" => self.set_title(TitleKind::Icon, rest),
             b"2" => self.set_title(TitleKind::Window, rest),
-            b"7" if rest.len() < PARTS_MAX => self.window.directory = printable(rest, DIRECTORY_MAX).unwrap_or_default(),
+            b"7" if rest.len() < PARTS_MAX => {
+                self.window.directory = printable(rest, DIRECTORY_MAX).unwrap_or_default()
+            }
             b"7" => self.window.directory.clear(),
             b"8" => {
                 if let [_, uri @ ..] = rest {

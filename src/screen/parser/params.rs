@@ -1,7 +1,8 @@
 //! The numbers of a control sequence: parameters with subparameters, as `CSI 38:2::1:2:3;1 m` has them.
 //!
-//! `vte` has a type for them that nobody else can fill. This one is filled from it, and by `control_sequence.rs`, which reads the
-//! usual sequences without `vte`; what carries sequences out knows this one only.
+//! `vte` has a type for them that nobody else can fill. This one is filled from it, and by
+//! `control_sequence.rs`, which reads the usual sequences without `vte`; what carries sequences out knows
+//! this one only.
 
 /// Most numbers in one sequence, as many as `vte` keeps. A longer sequence is ignored.
 pub const NUMBERS_MAX: usize = 32;
@@ -23,8 +24,8 @@ impl Params {
         self.len = 0;
     }
 
-    /// Adds a number that begins a parameter (`joined` = 0) or belongs to the one before it (1). Ignored when all places
-    /// are taken.
+    /// Adds a number that begins a parameter (`joined` = 0) or belongs to the one before it (1). Ignored when
+    /// all places are taken.
     #[inline]
     pub fn push(&mut self, number: u16, joined: u32) {
         if let Some(place) = self.numbers.get_mut(self.len) {

@@ -1,7 +1,9 @@
-//! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`, control characters to the display.
+//! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and
+//! `osc.rs`, control characters to the display.
 //!
 //! Device control strings are ignored, but for the question for a setting (DECRQSS). So are the C1 controls
-//! (U+0080 to U+009F), which few terminals obey in UTF-8; a byte of theirs alone is no character, and is shown as one that is none.
+//! (U+0080 to U+009F), which few terminals obey in UTF-8; a byte of theirs alone is no character, and is
+//! shown as one that is none.
 
 use vte::Perform;
 
@@ -174,6 +176,9 @@ mod tests {
 
     #[test]
     fn strings_that_mean_nothing_here_show_nothing() {
-        assert_eq!(lines("a\x1bP$q\"p\x1b\\b\x1b_Gi=31,s=1;AAAA\x1b\\c\x1b^x\x1b\\d\x1bXy\x1b\\e")[0], "abcde");
+        assert_eq!(
+            lines("a\x1bP$q\"p\x1b\\b\x1b_Gi=31,s=1;AAAA\x1b\\c\x1b^x\x1b\\d\x1bXy\x1b\\e")[0],
+            "abcde"
+        );
     }
 }

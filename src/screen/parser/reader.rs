@@ -1,14 +1,16 @@
-//! Between the raw bytes and what carries them out: text and the usual sequences go the short way, the rest to `vte`.
+//! Between the raw bytes and what carries them out: text and the usual sequences go the short way, the rest
+//! to `vte`.
 //!
-//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here again. Three
-//! things it leaves to its caller:
+//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here
+//! again. Three things it leaves to its caller:
 //!
-//! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here. Everything else it keeps a
-//!   bounded part of, or nothing, and knows itself where that ends.
-//! * It ends a device control string at a byte 0x9c, which many characters have in them (✓, ✳): it gets only the ASCII of one.
+//! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here.
+//!   Everything else it keeps a bounded part of, or nothing, and knows itself where that ends.
+//! * It ends a device control string at a byte 0x9c, which many characters have in them (✓, ✳): it gets only
+//!   the ASCII of one.
 //! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
-//!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole ones only:
-//!   the first bytes wait here for the rest, and what is none is replaced by U+FFFD.
+//!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole
+//!   ones only: the first bytes wait here for the rest, and what is none is replaced by U+FFFD.
 
 use vte::Parser;
 
@@ -77,7 +79,8 @@ impl InputReader {
         self.partial.get(..self.len).unwrap_or_default()
     }
 
-    /// Text and usual sequences. Returns what follows: nothing, or the beginning of a sequence for the parser.
+    /// Text and usual sequences. Returns what follows: nothing, or the beginning of a sequence for the
+    /// parser.
     fn read<'a>(&mut self, terminal: &mut TerminalState, mut bytes: &'a [u8]) -> &'a [u8] {
         loop {
             let done = terminal.display.write(bytes);
@@ -103,7 +106,9 @@ impl InputReader {
     /// Gives the parser a part of `bytes`, and returns what follows.
     fn parse<'a>(&mut self, terminal: &mut TerminalState, bytes: &'a [u8]) -> &'a [u8] {
         let part = match decode(bytes) {
-            Decoded::Char(_, len) | Decoded::Broken(len) if terminal.parser.in_device_control && bytes[0] >= 0x80 => {
+            Decoded::Char(_, len) | Decoded::Broken(len)
+                if terminal.parser.in_device_control && bytes[0] >= 0x80 =>
+            {
                 return &bytes[len..];
             }
             Decoded::Char(_, len) => part_length(bytes, len),
@@ -122,7 +127,8 @@ impl InputReader {
         &bytes[done..]
     }
 
-    /// Lets the parser read up to the end of its sequence, says how far that was, and looks at what it has reported.
+    /// Lets the parser read up to the end of its sequence, says how far that was, and looks at what it has
+    /// reported.
     fn give(&mut self, terminal: &mut TerminalState, bytes: &[u8]) -> usize {
         terminal.parser.clear_calls();
         let done = self.parser.advance_until_terminated(terminal, bytes);
@@ -191,11 +197,14 @@ impl InputReader {
     }
 }
 
-/// How far the parser may read at a time: whole characters, of ASCII or beyond it, and no escape but the first byte. Only an escape
-/// leads away from text, so when it reports text, all to the end of the part was text.
+/// How far the parser may read at a time: whole characters, of ASCII or beyond it, and no escape but the
+/// first byte. Only an escape leads away from text, so when it reports text, all to the end of the part was
+/// text.
 fn part_length(bytes: &[u8], first: usize) -> usize {
     let mut len = first;
-    while len < CHUNK && bytes.get(len).is_some_and(|byte| *byte != 0x1b && byte.is_ascii() == bytes[0].is_ascii()) {
+    while len < CHUNK
+        && bytes.get(len).is_some_and(|byte| *byte != 0x1b && byte.is_ascii() == bytes[0].is_ascii())
+    {
         match decode(&bytes[len..]) {
             Decoded::Char(_, more) => len += more,
             Decoded::Broken(_) | Decoded::Cut => break,

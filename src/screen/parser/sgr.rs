@@ -1,10 +1,12 @@
-//! SGR: the pen. Colours come as `38;5;n` and `38;2;r;g;b`, and with colons, where RGB may name a colour space.
+//! SGR: the pen. Colours come as `38;5;n` and `38;2;r;g;b`, and with colons, where RGB may name a colour
+//! space.
 
 use super::params::ParamsIter;
 use crate::screen::grid::{Attr, Color, PackedStyle, Underline};
 
 impl PackedStyle {
-    /// Changes it as the parameters of an SGR say. Unknown numbers are skipped; a colour cut short ends the sequence.
+    /// Changes it as the parameters of an SGR say. Unknown numbers are skipped; a colour cut short ends the
+    /// sequence.
     #[inline(always)]
     pub fn change(&mut self, mut params: ParamsIter<'_>) {
         let style = self;
@@ -119,7 +121,10 @@ mod tests {
     #[test]
     fn attributes_come_and_go() {
         let on = pen("1;2;3;4;5;7;8;9;53");
-        assert_eq!(on.attr_names(), ["bold", "dim", "italic", "blink", "reverse", "hidden", "strike", "overline", "underline"]);
+        assert_eq!(
+            on.attr_names(),
+            ["bold", "dim", "italic", "blink", "reverse", "hidden", "strike", "overline", "underline"]
+        );
         assert_eq!(pen("1;2;3;4;5;7;8;9;53;22;23;24;25;27;28;29;55"), Style::default());
         assert_eq!(pen("1;31;4:3;"), Style::default());
     }

@@ -1,8 +1,9 @@
-//! Whether what the child has written so far ends in the middle of something: a terminal would take the next bytes, ours or
-//! the shell's, for the rest of it.
+//! Whether what the child has written so far ends in the middle of something: a terminal would take the next
+//! bytes, ours or the shell's, for the rest of it.
 //!
-//! It follows where sequences and characters begin and end, not what they say. An escape begins anew wherever it stands, so
-//! only what follows the last one is looked at. Bytes from 0x80 to 0x9f are text, as in the parser.
+//! It follows where sequences and characters begin and end, not what they say. An escape begins anew wherever
+//! it stands, so only what follows the last one is looked at. Bytes from 0x80 to 0x9f are text, as in the
+//! parser.
 
 /// The last bytes among which the beginning of a character must be.
 const TAIL: usize = 3;
@@ -66,8 +67,8 @@ impl Unfinished {
         }
     }
 
-    /// What of the next bytes is text, or a control of a typewriter (BEL, BS, HT, LF, CR): all that a terminal can show which
-    /// knows no sequences.
+    /// What of the next bytes is text, or a control of a typewriter (BEL, BS, HT, LF, CR): all that a
+    /// terminal can show which knows no sequences.
     pub fn text(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut text = Vec::with_capacity(bytes.len());
         for byte in bytes {
@@ -80,8 +81,8 @@ impl Unfinished {
         text
     }
 
-    /// The bytes that end it: CAN cancels a sequence, and what was cut does nothing. For strings ST as well, because not
-    /// every terminal lets them be cancelled.
+    /// The bytes that end it: CAN cancels a sequence, and what was cut does nothing. For strings ST as well,
+    /// because not every terminal lets them be cancelled.
     pub(in crate::screen) fn ending(self) -> &'static [u8] {
         match self {
             Self::Nothing => b"",
@@ -111,7 +112,11 @@ mod tests {
             let mut open = Unfinished::default();
             let (one, other) = stream.as_bytes().split_at(cut);
             let text = [open.text(one), open.text(other)].concat();
-            assert_eq!(String::from_utf8(text).unwrap(), "a\x07\u{e9}\u{6f22}bc\r\n\t\x08defg", "cut at {cut}");
+            assert_eq!(
+                String::from_utf8(text).unwrap(),
+                "a\x07\u{e9}\u{6f22}bc\r\n\t\x08defg",
+                "cut at {cut}"
+            );
         }
     }
 

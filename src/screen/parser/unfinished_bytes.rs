@@ -1,7 +1,8 @@
-//! The beginning of what the child is in the middle of: a sequence or a string that was cut by a read. (Of a character, the
-//! reader has it, see `reader.rs`.)
+//! The beginning of what the child is in the middle of: a sequence or a string that was cut by a read. (Of a
+//! character, the reader has it, see `reader.rs`.)
 //!
-//! A terminal that is given the picture now gets the child's next bytes as they come, and needs these before them.
+//! A terminal that is given the picture now gets the child's next bytes as they come, and needs these before
+//! them.
 
 use super::unfinished::Unfinished;
 
@@ -27,8 +28,8 @@ impl UnfinishedBytes {
             self.bytes.clear();
         }
         let string = matches!(open, Unfinished::Command | Unfinished::Text);
-        // Control characters inside a sequence were carried out at once, and other text is none there. A string has them as text,
-        // but not before it has begun.
+        // Control characters inside a sequence were carried out at once, and other text is none there. A
+        // string has them as text, but not before it has begun.
         let begins = |byte: u8| string && matches!(byte, 0x30..=0x7e);
         let mut inside = self.bytes.iter().any(|byte| begins(*byte));
         let more = bytes[start.unwrap_or(0)..].iter().filter(|byte| {

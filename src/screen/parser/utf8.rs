@@ -1,6 +1,7 @@
 //! Reading UTF-8 one character at a time, and telling what is broken from what is cut.
 //!
-//! It agrees with `std::str::from_utf8` on where the broken parts are, as `vte` does, and is only faster for what is whole.
+//! It agrees with `std::str::from_utf8` on where the broken parts are, as `vte` does, and is only faster for
+//! what is whole.
 
 /// What bytes begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +15,12 @@ pub enum Decoded {
 }
 
 /// How many bytes a character takes, by the upper five bits of its first one; 0 where none begins so.
-const LEN: [u8; 32] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3, 3, 4, 0];
+const LEN: [u8; 32] =
+    [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3, 3, 4, 0];
 
-/// By that length: the bits of the first byte that count, the bits of four bytes that are too many, the lowest code that is
-/// not written shorter, and where the bytes that follow, as bits 7 and 6 of each, are to be `10`.
+/// By that length: the bits of the first byte that count, the bits of four bytes that are too many, the
+/// lowest code that is not written shorter, and where the bytes that follow, as bits 7 and 6 of each, are to
+/// be `10`.
 const FORMS: [(u8, u32, u32, u32); 5] = [
     (0, 0, u32::MAX, 0),
     (0x7f, 18, 0, 0),
@@ -28,8 +31,9 @@ const FORMS: [(u8, u32, u32, u32); 5] = [
 
 /// Reads the first character of `bytes`.
 ///
-/// Most that is not ASCII takes three bytes, and then a processor guesses that it goes on so. The rest changes between
-/// lengths all the time, and each guess would be wrong: it is read as if it took four, and only what comes of it is looked at.
+/// Most that is not ASCII takes three bytes, and then a processor guesses that it goes on so. The rest
+/// changes between lengths all the time, and each guess would be wrong: it is read as if it took four, and
+/// only what comes of it is looked at.
 #[inline(always)]
 pub fn decode(bytes: &[u8]) -> Decoded {
     let Some(four) = bytes.first_chunk::<4>() else { return checked(bytes) };
@@ -54,8 +58,13 @@ fn checked(bytes: &[u8]) -> Decoded {
     let first = bytes.get(..bytes.len().min(4)).unwrap_or_default();
     let valid = match std::str::from_utf8(first) {
         Ok(text) => text,
-        Err(error) if error.valid_up_to() == 0 => return error.error_len().map_or(Decoded::Cut, Decoded::Broken),
-        Err(error) => first.get(..error.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default(),
+        Err(error) if error.valid_up_to() == 0 => {
+            return error.error_len().map_or(Decoded::Cut, Decoded::Broken);
+        }
+        Err(error) => first
+            .get(..error.valid_up_to())
+            .and_then(|valid| std::str::from_utf8(valid).ok())
+            .unwrap_or_default(),
     };
     valid.chars().next().map_or(Decoded::Cut, |ch| Decoded::Char(ch, ch.len_utf8()))
 }
@@ -66,13 +75,15 @@ mod tests {
 
     /// The bytes at which anything changes in the table of well-formed sequences.
     const EDGES: [u8; 24] = [
-        0x00, 0x1b, 0x41, 0x7f, 0x80, 0x81, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef,
-        0xf0, 0xf4, 0xff,
+        0x00, 0x1b, 0x41, 0x7f, 0x80, 0x81, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1,
+        0xec, 0xed, 0xee, 0xef, 0xf0, 0xf4, 0xff,
     ];
 
     #[test]
     fn every_character_is_read() {
-        for ch in ('\0'..=char::MAX).step_by(7).chain(['\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}', char::MAX]) {
+        for ch in
+            ('\0'..=char::MAX).step_by(7).chain(['\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}', char::MAX])
+        {
             let text = format!("{ch}x");
             assert_eq!(decode(text.as_bytes()), Decoded::Char(ch, ch.len_utf8()));
         }

@@ -1,4 +1,5 @@
-//! The picture as lines with the sequences for their looks: to be printed in a terminal. It moves no cursor and sets no mode.
+//! The picture as lines with the sequences for their looks: to be printed in a terminal. It moves no cursor
+//! and sets no mode.
 
 use super::PictureLines;
 use crate::screen::{Screen, Style};

@@ -6,7 +6,8 @@ use super::PictureLines;
 use crate::screen::{Hyperlink, Screen, StyledRun};
 
 impl Screen {
-    /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the lines above.
+    /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the
+    /// lines above.
     #[must_use]
     pub fn json(&self, lines: PictureLines) -> Value {
         let (cols, rows) = self.size();
@@ -21,7 +22,8 @@ impl Screen {
             "lines": self.picture(PictureLines::Screen).map(|runs| row(&runs)).collect::<Value>(),
         });
         if lines == PictureLines::WithHistory {
-            picture["history"] = (0..self.history_len()).map(|line| row(&self.history_row_runs(line))).collect();
+            picture["history"] =
+                (0..self.history_len()).map(|line| row(&self.history_row_runs(line))).collect();
         }
         picture
     }

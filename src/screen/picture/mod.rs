@@ -1,5 +1,5 @@
-//! The screen as something to look at: plain text, text with escape sequences, JSON, an SVG image. Made by who looks, never by
-//! the host.
+//! The screen as something to look at: plain text, text with escape sequences, JSON, an SVG image. Made by
+//! who looks, never by the host.
 
 mod ansi;
 mod json;

@@ -114,9 +114,11 @@ fn draw(text: &str, style: &Style, (col, row, cells): (usize, usize, usize), out
     if fore != FOREGROUND {
         let _ = write!(out, " style=\"fill:{}\"", hex(fore));
     }
-    for (attr, words) in
-        [(Attr::Bold, " font-weight=\"bold\""), (Attr::Italic, " font-style=\"italic\""), (Attr::Dim, " fill-opacity=\"0.6\"")]
-    {
+    for (attr, words) in [
+        (Attr::Bold, " font-weight=\"bold\""),
+        (Attr::Italic, " font-style=\"italic\""),
+        (Attr::Dim, " fill-opacity=\"0.6\""),
+    ] {
         out.push_str(if style.has(attr) { words } else { "" });
     }
     if !lines.is_empty() {
@@ -135,8 +137,18 @@ fn draw(text: &str, style: &Style, (col, row, cells): (usize, usize, usize), out
     out.push_str("</text>\n");
 }
 
-fn rect((x, y): (usize, usize), (width, height): (usize, usize), fill: [u8; 3], more: &str, out: &mut String) {
-    let _ = writeln!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{}\"{more}/>", hex(fill));
+fn rect(
+    (x, y): (usize, usize),
+    (width, height): (usize, usize),
+    fill: [u8; 3],
+    more: &str,
+    out: &mut String,
+) {
+    let _ = writeln!(
+        out,
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{}\"{more}/>",
+        hex(fill)
+    );
 }
 
 fn hex([r, g, b]: [u8; 3]) -> String {
@@ -180,7 +192,10 @@ mod tests {
     #[test]
     fn what_is_seen_is_in_the_image() {
         let mut screen = Screen::new(20, 3);
-        screen.feed("a<b&c\x1b[2;3H\x1b[1;7;32m漢\x1b[m\x1b[3;1H\x1b[9;4:3;58:2::1:2:3mx\x1b[m\x1b[4 q\x1b]2;<t>\x07".as_bytes());
+        screen.feed(
+            "a<b&c\x1b[2;3H\x1b[1;7;32m漢\x1b[m\x1b[3;1H\x1b[9;4:3;58:2::1:2:3mx\x1b[m\x1b[4 q\x1b]2;<t>\x07"
+                .as_bytes(),
+        );
         let svg = screen.svg(PictureLines::Screen);
         for part in [
             "width=\"180\" height=\"54\"",

@@ -1,8 +1,9 @@
-//! Questions that the child asks its terminal, and the answers when no client's terminal is there to give them.
+//! Questions that the child asks its terminal, and the answers when no client's terminal is there to give
+//! them.
 //!
-//! A question is kept with what was true when it was asked (where the cursor stood), so the answer may be made later.
-//! What is not known here gets no answer: silence is what a terminal without the feature gives, and bytes that the child
-//! does not expect would be typed text.
+//! A question is kept with what was true when it was asked (where the cursor stood), so the answer may be
+//! made later. What is not known here gets no answer: silence is what a terminal without the feature gives,
+//! and bytes that the child does not expect would be typed text.
 
 use super::setting::TerminalSetting;
 use crate::screen::modes::ModeSpace;
@@ -113,7 +114,8 @@ pub struct TerminalIdentity<'a> {
     pub background: [u8; 3],
     /// Red, green and blue of the cursor.
     pub cursor: [u8; 3],
-    /// The three as they are described already ([`crate::screen::Screen::described_colors`]), which comes before those.
+    /// The three as they are described already ([`crate::screen::Screen::described_colors`]), which comes
+    /// before those.
     pub described: [Option<&'a str>; 3],
 }
 
@@ -260,7 +262,8 @@ mod tests {
     fn a_person_s_terminal_is_believed_after_it_has_gone() {
         let told = |screen: &mut Screen| {
             let queries = screen.take_queries();
-            let identity = TerminalIdentity { described: screen.described_colors(), ..TerminalIdentity::new("0.1.0") };
+            let identity =
+                TerminalIdentity { described: screen.described_colors(), ..TerminalIdentity::new("0.1.0") };
             String::from_utf8(queries.iter().flat_map(|query| reply(query, &identity)).collect()).unwrap()
         };
         let mut screen = Screen::new(80, 24);
@@ -272,7 +275,11 @@ mod tests {
         screen.feed(b"\x1b]11;?\x07\x1b]10;?\x07");
         assert_eq!(told(&mut screen), "\x1b]11;rgb:ffff/ffff/f0f0\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07");
         screen.feed(b"\x1b]11;rgb:11/22/33\x07\x1b]11;?\x07\x1b]10;red\x07\x1b]10;?\x07");
-        assert_eq!(told(&mut screen), "\x1b]11;rgb:11/22/33\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07", "what the child set itself");
+        assert_eq!(
+            told(&mut screen),
+            "\x1b]11;rgb:11/22/33\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07",
+            "what the child set itself"
+        );
         screen.feed(b"\x1b]11;rgb:1/2/rm x\x07\x1b]11;?\x07");
         assert_eq!(told(&mut screen), "\x1b]11;rgb:0000/0000/0000\x07", "a text is no colour");
     }

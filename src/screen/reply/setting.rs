@@ -1,4 +1,5 @@
-//! Settings that a child asks its terminal for (DECRQSS), and how they are told: as the sequence that would set them.
+//! Settings that a child asks its terminal for (DECRQSS), and how they are told: as the sequence that would
+//! set them.
 
 use crate::screen::cursor::CursorShape;
 use crate::screen::display::DisplayState;
@@ -47,7 +48,8 @@ impl TerminalSetting {
     }
 }
 
-/// The pen as xterm tells it: 0 first, then what is on, and colours of many with colons, which Neovim looks for.
+/// The pen as xterm tells it: 0 first, then what is on, and colours of many with colons, which Neovim looks
+/// for.
 fn pen(style: Style) -> String {
     let mut parts = vec!["0".to_owned()];
     parts.extend(Attr::ALL.into_iter().filter(|attr| style.has(*attr)).map(|attr| attr.code().to_owned()));
@@ -73,7 +75,8 @@ impl TerminalSetting {
     pub(in crate::screen) fn requested(request: &[u8], display: &DisplayState) -> Option<Self> {
         let place = |at: usize| at as u16 + 1;
         let position = &display.position;
-        let (cols, rows, margins, pen) = (position.cols as u16, position.rows as u16, position.margins, position.cursor.pen);
+        let (cols, rows, margins, pen) =
+            (position.cols as u16, position.rows as u16, position.margins, position.cursor.pen);
         Some(match request {
             b"m" => Self::Pen(pen.unpack()),
             b"r" => Self::Rows(place(margins.top), place(margins.bottom)),

@@ -1,9 +1,9 @@
-//! The whole state as escape sequences, which put a fresh terminal into the same state: what a terminal is sent that attaches,
-//! and what a session's screen is handed on as.
+//! The whole state as escape sequences, which put a fresh terminal into the same state: what a terminal is
+//! sent that attaches, and what a session's screen is handed on as.
 //!
-//! It is made from the model, never from old output: no question is asked again, nothing rings, and no clipboard is set. A frame
-//! that is held back (mode 2026) is not held back again. Laws hold it to that: fed to a fresh [`Screen`], the dump gives an equal
-//! one, and a dump of that gives the same bytes.
+//! It is made from the model, never from old output: no question is asked again, nothing rings, and no
+//! clipboard is set. A frame that is held back (mode 2026) is not held back again. Laws hold it to that: fed
+//! to a fresh [`Screen`], the dump gives an equal one, and a dump of that gives the same bytes.
 //!
 //! What is known of the terminal that showed it so far ([`Screen::terminal_before`]) is not part of it.
 
@@ -20,19 +20,20 @@ use crate::screen::terminal_state::TerminalState;
 /// Modes that are set when everything is drawn, because drawing needs them as they are in a fresh terminal.
 const AT_THE_END: [TerminalMode; 2] = [TerminalMode::Insert, TerminalMode::AutoWrap];
 
-/// Most bytes that begin links, in the part of the history and in that of the screen, which has to fit into an answer of a megabyte:
-/// a link for every cell would make them without bounds. Text behind that has none.
+/// Most bytes that begin links, in the part of the history and in that of the screen, which has to fit into
+/// an answer of a megabyte: a link for every cell would make them without bounds. Text behind that has none.
 const LINKING_MAX: [usize; 2] = [4 * 1024 * 1024, 256 * 1024];
 
 /// A state as escape sequences, in parts that are sent one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
-    /// The lines above the screen, oldest first; when they are sent, the screen below them is blank. Empty when there are none.
+    /// The lines above the screen, oldest first; when they are sent, the screen below them is blank. Empty
+    /// when there are none.
     pub history: Vec<u8>,
     /// Everything else. It may be sent without the history.
     pub screen: Vec<u8>,
-    /// The beginning of the sequence or the character that the child is in the middle of: only for who gets the child's next
-    /// bytes, too.
+    /// The beginning of the sequence or the character that the child is in the middle of: only for who gets
+    /// the child's next bytes, too.
     pub unfinished: Vec<u8>,
 }
 
@@ -130,8 +131,8 @@ impl<'a> DumpWriter<'a> {
         }
     }
 
-    /// Leaves the last column empty and runs over into the next row, as before a wide character that does not fit: there is one,
-    /// and is taken away again.
+    /// Leaves the last column empty and runs over into the next row, as before a wide character that does not
+    /// fit: there is one, and is taken away again.
     fn gap(&mut self, style: PackedStyle) {
         self.set_pen(style);
         self.push("\u{3000}\r");
@@ -146,7 +147,9 @@ impl<'a> DumpWriter<'a> {
         for at in first..history.len() {
             let Some(line) = history.line(at) else { continue };
             let mut parts: Vec<(&str, PackedStyle)> = line.parts().collect();
-            if let Some(last) = parts.last_mut().filter(|last| line.end == LineEnd::Break && last.1 == PackedStyle::default()) {
+            if let Some(last) =
+                parts.last_mut().filter(|last| line.end == LineEnd::Break && last.1 == PackedStyle::default())
+            {
                 last.0 = last.0.trim_end_matches(' ');
             }
             parts.retain(|(text, _)| !text.is_empty());
@@ -197,7 +200,8 @@ impl<'a> DumpWriter<'a> {
         self.set_pen(PackedStyle::default());
     }
 
-    /// The cursor with all that belongs to it. `origin` is the place from which it is counted, `rows` what stands on the screen.
+    /// The cursor with all that belongs to it. `origin` is the place from which it is counted, `rows` what
+    /// stands on the screen.
     fn cursor(&mut self, cursor: &CursorState, origin: (usize, usize), rows: &VecDeque<GridRow>) {
         if cursor.origin {
             self.push("\x1b[?6h");
@@ -252,7 +256,9 @@ fn screen(terminal: &TerminalState) -> String {
     if !window.directory.is_empty() {
         writer.push(&format!("\x1b]7;{}\x1b\\", window.directory));
     }
-    for part in [window.titles.redo(), window.colors.redo(), terminal.key_options.redo(), window.progress.redo()] {
+    for part in
+        [window.titles.redo(), window.colors.redo(), terminal.key_options.redo(), window.progress.redo()]
+    {
         writer.push(&part);
     }
     writer.push(if terminal.encoding.eight_bit_controls { "\x1b G" } else { "" });
@@ -285,7 +291,8 @@ fn screen(terminal: &TerminalState) -> String {
     writer.out
 }
 
-/// The sequences that have a terminal protect as here, the pen being as it is already: nothing may be erased behind them.
+/// The sequences that have a terminal protect as here, the pen being as it is already: nothing may be erased
+/// behind them.
 fn redo_protection(iso: bool, pen_protects: bool) -> &'static str {
     match (iso, pen_protects) {
         (false, _) => "",
@@ -336,7 +343,8 @@ impl DumpWriter<'_> {
 
     /// The cursor, and `last`: what has to be set behind everything that is drawn.
     fn last(&mut self, display: &DisplayState, last: &str) {
-        let (cursor, rows, origin) = (&display.position.cursor, display.buffers.active.grid.rows(), display.position.origin());
+        let (cursor, rows, origin) =
+            (&display.position.cursor, display.buffers.active.grid.rows(), display.position.origin());
         let just_written = just_written(display).and_then(|col| Some((col, rows.get(cursor.row)?)));
         let Some((col, row)) = just_written else {
             self.cursor(cursor, origin, rows);
@@ -362,7 +370,8 @@ impl DumpWriter<'_> {
     }
 }
 
-/// The column of the character that was just written, if there is one: it is before the cursor, or under it where it waits.
+/// The column of the character that was just written, if there is one: it is before the cursor, or under it
+/// where it waits.
 fn just_written(display: &DisplayState) -> Option<usize> {
     let (cursor, ch) = (&display.position.cursor, display.last_printed?);
     let row = display.buffers.active.grid.rows().get(cursor.row)?;

@@ -1,8 +1,9 @@
 //! What the terminal was like before the child changed it, as far as the child itself asked.
 //!
-//! hopty asks no terminal anything. But most programs ask about what they are going to change, and the answers pass
-//! through hopty's hands. An answer tells how things were before, if the child had not touched them when it asked; a
-//! question is kept with that, and matched with the first answer of its kind, because a terminal answers in order.
+//! hopty asks no terminal anything. But most programs ask about what they are going to change, and the
+//! answers pass through hopty's hands. An answer tells how things were before, if the child had not touched
+//! them when it asked; a question is kept with that, and matched with the first answer of its kind, because a
+//! terminal answers in order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,7 +45,8 @@ struct PendingQuestion {
     untouched: bool,
 }
 
-/// How the terminal was, where that is known, and what is still to be heard of it. It belongs to one terminal.
+/// How the terminal was, where that is known, and what is still to be heard of it. It belongs to one
+/// terminal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TerminalBefore {
     /// Which modes are known, and which of them are on.
@@ -90,7 +92,8 @@ impl TerminalBefore {
         self.described.get(&color).map(String::as_str)
     }
 
-    /// It is another terminal from here on, of which this is known: what `other` had described holds until it describes that anew.
+    /// It is another terminal from here on, of which this is known: what `other` had described holds until it
+    /// describes that anew.
     pub(in crate::screen) fn follow(&mut self, other: &Self) {
         for (color, value) in &other.described {
             self.described.entry(*color).or_insert_with(|| value.clone());
@@ -137,7 +140,9 @@ impl TerminalBefore {
     }
 
     fn read_color(&mut self, color: ColorId, value: &[u8]) {
-        let Some(value) = std::str::from_utf8(value).ok().filter(|value| value.len() <= COLOR_MAX && !value.is_empty()) else {
+        let Some(value) =
+            std::str::from_utf8(value).ok().filter(|value| value.len() <= COLOR_MAX && !value.is_empty())
+        else {
             return;
         };
         let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/#.,".contains(&byte));
@@ -213,7 +218,9 @@ impl Perform for AnswerSink<'_> {
                     self.before.keyboard[usize::from(alternate)] = Some((first & 0x1f) as u8);
                 }
             }
-            ([b'>'], 'm') if first == 4 && self.before.answers(|topic| topic == QuestionTopic::OtherKeys).is_some() => {
+            ([b'>'], 'm')
+                if first == 4 && self.before.answers(|topic| topic == QuestionTopic::OtherKeys).is_some() =>
+            {
                 self.before.other_keys = Some(second);
             }
             _ => {}
@@ -231,7 +238,8 @@ impl Perform for AnswerSink<'_> {
             }
             [command @ (b"4" | b"5"), which, value] => {
                 if let Some(which) = number(which) {
-                    let color = if command == b"4" { ColorId::Palette(which) } else { ColorId::Special(which) };
+                    let color =
+                        if command == b"4" { ColorId::Palette(which) } else { ColorId::Special(which) };
                     self.before.read_color(color, value);
                 }
             }
@@ -291,7 +299,12 @@ mod tests {
             ("\x1b[?2004$p", "\x1b[?2004;0$y", "\x1b[?2004h", "\x1b[?2004l"),
             ("\x1b[?2004$p", "", "\x1b[?2004h", "\x1b[?2004l"),
             ("\x1b[?2004$p", "\x1b[?2004;1$y", "\x1bc", "\x1b[?2004h"),
-            ("\x1b[?1$p\x1b[?7$p", "typed\x1b[?1;1$y\x1b[A\x1b[?7;2$y", "\x1b[?1l\x1b[?7h", "\x1b[?1h\x1b[?7l"),
+            (
+                "\x1b[?1$p\x1b[?7$p",
+                "typed\x1b[?1;1$y\x1b[A\x1b[?7;2$y",
+                "\x1b[?1l\x1b[?7h",
+                "\x1b[?1h\x1b[?7l",
+            ),
             ("\x1b[4$p", "\x1b[4;1$y", "\x1b[4l", "\x1b[4h"),
             ("\x1b[?u", "\x1b[?5u", "\x1b[>1u", "\x1b[<1u"),
             ("\x1b[?u", "\x1b[?5u", "\x1b[=1u", "\x1b[=5;1u"),

@@ -1,10 +1,12 @@
 //! The bytes that put a terminal back after the child died without doing so.
 //!
-//! Only what the child changed is undone, because a needless sequence can do harm: `?1049l` on the primary screen moves the
-//! cursor to where it was once saved, and the next line overwrites what stands there (measured). It goes back to
-//! what it was before where the child asked for that (`terminal_before.rs`), else to what it is in a fresh terminal.
+//! Only what the child changed is undone, because a needless sequence can do harm: `?1049l` on the primary
+//! screen moves the cursor to where it was once saved, and the next line overwrites what stands there
+//! (measured). It goes back to what it was before where the child asked for that (`terminal_before.rs`), else
+//! to what it is in a fresh terminal.
 //!
-//! [`UNDO_STEPS`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the tests go through it.
+//! [`UNDO_STEPS`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the
+//! tests go through it.
 
 use crate::screen::cursor::{CursorState, TabStops};
 use crate::screen::display::DisplayState;
@@ -63,7 +65,9 @@ pub const UNDO_STEPS: &[UndoStep] = &[
             ("\x1b[?47h", "\x1b[?47l"),
             ("\x1b[?47h\x1b[?1049h", "\x1b[?47l\x1b7\x1b[?1049l"),
         ],
-        undo: |terminal, out| out.push_str(&terminal.display.buffers.alternate.map(|how| how.way_back()).unwrap_or_default()),
+        undo: |terminal, out| {
+            out.push_str(&terminal.display.buffers.alternate.map(|how| how.way_back()).unwrap_or_default())
+        },
     },
     UndoStep {
         what: "kitty keyboard and pointer of the primary screen",
@@ -136,7 +140,12 @@ pub const UNDO_STEPS: &[UndoStep] = &[
     UndoStep {
         what: "reverse video; the cursor: blinking, hidden, its form",
         why: "a cursor that was hidden while all this was drawn did not flicker",
-        examples: &[("\x1b[?5h", "\x1b[?5l"), ("\x1b[?12h", "\x1b[?12l"), ("\x1b[?25l", "\x1b[?25h"), ("\x1b[5 q", "\x1b[0 q")],
+        examples: &[
+            ("\x1b[?5h", "\x1b[?5l"),
+            ("\x1b[?12h", "\x1b[?12l"),
+            ("\x1b[?25l", "\x1b[?25h"),
+            ("\x1b[5 q", "\x1b[0 q"),
+        ],
         undo: undo_looks,
     },
     UndoStep {
@@ -302,7 +311,8 @@ fn undo_margins(terminal: &TerminalState, out: &mut String) {
         stops.for_each(|col| moving.push_str(&format!("\x1b[{}G\x1bH", col + 1)));
     }
     if cursor.origin {
-        // Leaving origin mode moves the cursor home, and DECRC would bring the mode back: so it is put back by hand.
+        // Leaving origin mode moves the cursor home, and DECRC would bring the mode back: so it is put back
+        // by hand.
         out.push_str(&format!("\x1b[?6l{moving}\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
     } else if !moving.is_empty() {
         out.push_str(&format!("\x1b7{moving}\x1b8"));
@@ -327,8 +337,8 @@ fn undo_pen(terminal: &TerminalState, out: &mut String) {
     }
 }
 
-/// The modes that are not as in a fresh terminal, in the form of `screen --json`: the number of a private mode that is on;
-/// with `-` before it, of one that is off and should not be; with `ansi:`, of an ANSI mode.
+/// The modes that are not as in a fresh terminal, in the form of `screen --json`: the number of a private
+/// mode that is on; with `-` before it, of one that is off and should not be; with `ansi:`, of an ANSI mode.
 pub fn mode_names(display: &DisplayState) -> Vec<String> {
     let mut names: Vec<String> = TerminalMode::ALL
         .into_iter()
@@ -356,7 +366,8 @@ mod tests {
         let undo = [screen.ending(), &screen.undo()].concat();
         screen.feed(&undo);
         assert_eq!((screen.ending(), screen.undo()), (&b""[..], vec![]), "undone twice: {bytes:?}");
-        let left: Vec<String> = screen.modes().into_iter().filter(|mode| !["1007", "2027"].contains(&mode.as_str())).collect();
+        let left: Vec<String> =
+            screen.modes().into_iter().filter(|mode| !["1007", "2027"].contains(&mode.as_str())).collect();
         assert!(left.is_empty() && !screen.alternate() && screen.cursor().visible, "{bytes:?} {screen:?}");
         if !was_alternate {
             assert_eq!((screen.cursor().col, screen.cursor().row), place, "{bytes:?}");

@@ -1,8 +1,9 @@
-//! What the undo depends on, in a form that costs nothing to compare, so that it is not made anew after every burst.
+//! What the undo depends on, in a form that costs nothing to compare, so that it is not made anew after every
+//! burst.
 //!
-//! A part of the state that changes with every frame (modes, pen, cursor in origin mode) is held as it is: on and off again
-//! within one burst is no change. The rest (titles, keyboard stacks, what may come) is not: every sequence that is not
-//! known to leave it alone counts as a change.
+//! A part of the state that changes with every frame (modes, pen, cursor in origin mode) is held as it is: on
+//! and off again within one burst is no change. The rest (titles, keyboard stacks, what may come) is not:
+//! every sequence that is not known to leave it alone counts as a change.
 
 use crate::screen::cursor::{Charsets, CursorShape, Margins};
 use crate::screen::modes::{AlternateScreen, ModeSet, TerminalEncoding};
@@ -87,7 +88,8 @@ mod tests {
             rose
         };
         let frame = "\x1b[?2026h\x1b[?25l\x1b[H\x1b[2J\x1b[1;31mtext\x1b[m\r\n\x1b[3A\x1b[K\x1b]8;;u\x1b\\x\x1b]8;;\x1b\\\x1b7\x1b8\x1b[?25h\x1b[?2026l";
-        // What is touched for the first time counts, because it may have to go back to something else than is usual.
+        // What is touched for the first time counts, because it may have to go back to something else than is
+        // usual.
         screen.feed(frame.as_bytes());
         assert!(rises(&screen));
         for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! The start and the end of Claude Code 2.1.329, fullscreen and inline, as measured on the real program: what is on
-//! after the start, and that nothing is on after a clean exit, nor after an undo.
+//! The start and the end of Claude Code 2.1.329, fullscreen and inline, as measured on the real program: what
+//! is on after the start, and that nothing is on after a clean exit, nor after an undo.
 
 use crate::screen::{Screen, TerminalIdentity, reply};
 

@@ -119,11 +119,17 @@ fn no_input_of_many_makes_a_screen_or_its_dump_fail() {
 fn a_dump_has_no_clipboard_no_bell_and_no_question() {
     let mut screen = Screen::with_history(20, 3, 10);
     for _ in 0..4 {
-        screen.feed(b"line\x07\x1b]52;c;aG9wdHk=\x07\x1b]52;c;?\x1b\\\x1b[c\x1b[6n\x1b]11;?\x1b\\\x1bP$qm\x1b\\\r\n");
+        screen.feed(
+            b"line\x07\x1b]52;c;aG9wdHk=\x07\x1b]52;c;?\x1b\\\x1b[c\x1b[6n\x1b]11;?\x1b\\\x1bP$qm\x1b\\\r\n",
+        );
     }
     let dump = screen.dump();
     for part in [&dump.history, &dump.screen, &dump.unfinished] {
-        assert!(!part.windows(4).any(|four| four == b"]52;") && !part.contains(&0x07), "{}", part.escape_ascii());
+        assert!(
+            !part.windows(4).any(|four| four == b"]52;") && !part.contains(&0x07),
+            "{}",
+            part.escape_ascii()
+        );
     }
     let mut fresh = Screen::with_history(20, 3, 10);
     [&dump.history, &dump.screen, &dump.unfinished].into_iter().for_each(|part| fresh.feed(part));
@@ -133,7 +139,14 @@ fn a_dump_has_no_clipboard_no_bell_and_no_question() {
 
 #[test]
 fn the_character_of_a_single_shift_is_written_as_itself_again() {
-    for bytes in ["\x1b(0\x1b+A\x1bOe", "\x1b(0\x1bNe\u{301}", "\x1b(A\x1b*0\x1bO#", "\x1b(0\x1b*A\x1bN#", "\x1b*0\x1bNq", "\x1b(0q"] {
+    for bytes in [
+        "\x1b(0\x1b+A\x1bOe",
+        "\x1b(0\x1bNe\u{301}",
+        "\x1b(A\x1b*0\x1bO#",
+        "\x1b(0\x1b*A\x1bN#",
+        "\x1b*0\x1bNq",
+        "\x1b(0q",
+    ] {
         let mut screen = Screen::new(6, 2);
         screen.feed(bytes.as_bytes());
         let mut fresh = Screen::new(6, 2);

@@ -18,14 +18,15 @@ fn parameter() -> impl Strategy<Value = String> {
 fn control_sequence() -> impl Strategy<Value = Vec<u8>> {
     let marker = prop_oneof![6 => Just(""), 1 => Just("?"), 1 => Just(">"), 1 => Just("<"), 1 => Just("=")];
     let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 2 => Just("$"), 1 => Just("*")];
-    (marker, vec(parameter(), 0..7), between, 0x40u8..0x7f)
-        .prop_map(|(marker, params, between, last)| format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes())
+    (marker, vec(parameter(), 0..7), between, 0x40u8..0x7f).prop_map(|(marker, params, between, last)| {
+        format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes()
+    })
 }
 
 fn mode() -> impl Strategy<Value = Vec<u8>> {
     let number = prop::sample::select(vec![
-        1, 2, 3, 5, 6, 7, 8, 9, 12, 25, 40, 42, 45, 47, 66, 67, 69, 80, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016,
-        1045, 1047, 1048, 1049, 2004, 2026, 2027, 2031, 2048, 5522, 8452, 9001,
+        1, 2, 3, 5, 6, 7, 8, 9, 12, 25, 40, 42, 45, 47, 66, 67, 69, 80, 1000, 1001, 1002, 1003, 1004, 1005,
+        1006, 1007, 1015, 1016, 1045, 1047, 1048, 1049, 2004, 2026, 2027, 2031, 2048, 5522, 8452, 9001,
     ]);
     prop_oneof![
         5 => (number, prop::sample::select(vec!['h', 'h', 'l', 'l', 's', 'r']))
@@ -165,7 +166,8 @@ pub fn flood() -> impl Strategy<Value = Vec<u8>> {
         3 => vec(text(), 0..4).prop_map(|pieces| pieces.concat()),
         1 => Just(b"a\tb".to_vec()),
     ];
-    let end = prop_oneof![20 => Just("\r\n"), 2 => Just("\n"), 1 => Just("\r")].prop_map(|end| end.as_bytes().to_vec());
+    let end = prop_oneof![20 => Just("\r\n"), 2 => Just("\n"), 1 => Just("\r")]
+        .prop_map(|end| end.as_bytes().to_vec());
     let line = (line, end).prop_map(|(line, end)| [line, end].concat());
     let shift = prop::sample::select(vec![b"\x1b*0\x1bN".to_vec(), b"\x1b+A\x1bO".to_vec()]);
     let rare = prop_oneof![3 => piece(), 1 => Just(vec![0xe2, 0x82]), 1 => Just(vec![0x9b]), 1 => shift];

@@ -12,9 +12,10 @@ use crate::screen::{SIDE_MAX, Screen, Style, StyledRun, TerminalBefore};
 /// Lines of history.
 pub const KEPT: usize = 7;
 
-/// Questions before anything else, and a terminal's answers: paste and cursor keys are on, wrapping is off, a keyboard stack
-/// has flags, and so on.
-const ASKING: &[u8] = b"\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?69$p\x1b[?u\x1b[?4m\x1bP$q q\x1b\\\x1b]11;?\x07\x1b]4;1;?\x07";
+/// Questions before anything else, and a terminal's answers: paste and cursor keys are on, wrapping is off, a
+/// keyboard stack has flags, and so on.
+const ASKING: &[u8] =
+    b"\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?69$p\x1b[?u\x1b[?4m\x1bP$q q\x1b\\\x1b]11;?\x07\x1b]4;1;?\x07";
 const ANSWERS: &[u8] =
     b"\x1b[?2004;1$y\x1b[?1;1$y\x1b[?7;2$y\x1b[?69;1$y\x1b[?5u\x1b[>4;1m\x1bP1$r5 q\x1b\\\x1b]11;rgb:1/2/3\x07\x1b]4;1;rgb:1/1/1\x07";
 
@@ -90,7 +91,8 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     drop(expected.queries.take());
     expected.display.modes.show_frames();
     let told = |terminal: &TerminalState| {
-        let lines = (0..terminal.display.buffers.history.len()).filter_map(|at| terminal.display.buffers.history.line(at));
+        let lines = (0..terminal.display.buffers.history.len())
+            .filter_map(|at| terminal.display.buffers.history.line(at));
         lines.map(|line| (line.end, seen(line.runs(&terminal.display.links)))).collect::<Vec<_>>()
     };
     // In one column there is no room for a wide character.
@@ -107,7 +109,9 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     // One that is not kept is not begun again.
     expected.display.links.open = made.display.links.open;
     prop_assert!(
-        made.is_same(&expected) && fresh.input == screen.input && fresh.unfinished_bytes.bytes() == screen.unfinished_bytes.bytes(),
+        made.is_same(&expected)
+            && fresh.input == screen.input
+            && fresh.unfinished_bytes.bytes() == screen.unfinished_bytes.bytes(),
         "{:?} {:?}",
         String::from_utf8_lossy(&[&dump.history[..], &dump.screen, &dump.unfinished].concat()),
         different(&made, &expected)
@@ -117,13 +121,15 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Takes controls out of the middle of characters. The parser keeps the bytes of an OSC string without its controls, so that a torn
-/// character becomes whole; here it was seen to be none before.
+/// Takes controls out of the middle of characters. The parser keeps the bytes of an OSC string without its
+/// controls, so that a torn character becomes whole; here it was seen to be none before.
 fn mend_torn(bytes: &mut Vec<u8>) {
     let mut at = 0;
     while at < bytes.len() {
         match decode(&bytes[at..]) {
-            Decoded::Broken(len) if bytes.get(at + len).is_some_and(|byte| *byte < 0x20 && ![0x07, 0x1b].contains(byte)) => {
+            Decoded::Broken(len)
+                if bytes.get(at + len).is_some_and(|byte| *byte < 0x20 && ![0x07, 0x1b].contains(byte)) =>
+            {
                 bytes.remove(at + len);
             }
             Decoded::Char(_, len) | Decoded::Broken(len) => at += len,
@@ -132,7 +138,8 @@ fn mend_torn(bytes: &mut Vec<u8>) {
     }
 }
 
-/// Puts other bytes that are no character in the place of lone ones of the old C1 range, which the parser takes for controls.
+/// Puts other bytes that are no character in the place of lone ones of the old C1 range, which the parser
+/// takes for controls.
 fn unlike_controls(bytes: &mut [u8]) {
     let mut at = 0;
     while at < bytes.len() {
@@ -300,8 +307,8 @@ proptest! {
         }
     }
 
-    /// What is asked, and what is known of the terminal, is no state of the screen; a frame that is held back is not held back
-    /// again.
+    /// What is asked, and what is known of the terminal, is no state of the screen; a frame that is held back
+    /// is not held back again.
     #[test]
     fn a_dump_brings_a_fresh_screen_to_the_same_state((cols, rows) in size(), bytes in input(), (other_cols, other_rows) in size(), more in input()) {
         let mut screen = Screen::with_history(cols, rows, KEPT);

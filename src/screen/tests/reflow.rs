@@ -8,12 +8,13 @@ use super::laws::{KEPT, check, config};
 use crate::screen::Screen;
 use crate::screen::grid::{LineEnd, width};
 
-/// History and screen as text, what ran over joined, unless what followed was erased; blanks at the ends of lines and empty
-/// lines at the end are left out.
+/// History and screen as text, what ran over joined, unless what followed was erased; blanks at the ends of
+/// lines and empty lines at the end are left out.
 fn paragraphs(screen: &Screen) -> Vec<String> {
     let text = |runs: Vec<crate::screen::StyledRun>| runs.into_iter().map(|run| run.text).collect::<String>();
-    let kept = (0..screen.history_len())
-        .map(|at| (text(screen.history_row_runs(at)), screen.terminal.display.buffers.history.line(at).unwrap().end));
+    let kept = (0..screen.history_len()).map(|at| {
+        (text(screen.history_row_runs(at)), screen.terminal.display.buffers.history.line(at).unwrap().end)
+    });
     let shown = screen.terminal.display.buffers.active.grid.rows().iter().zip(0..).map(|(row, at)| {
         let mut text = text(screen.row_runs(at));
         match (row.end(), row.cols() - row.written().len()) {
@@ -41,7 +42,9 @@ fn paragraphs(screen: &Screen) -> Vec<String> {
 }
 
 fn history(screen: &Screen) -> Vec<String> {
-    (0..screen.history_len()).map(|at| screen.history_row_runs(at).into_iter().map(|run| run.text).collect()).collect()
+    (0..screen.history_len())
+        .map(|at| screen.history_row_runs(at).into_iter().map(|run| run.text).collect())
+        .collect()
 }
 
 fn place(screen: &Screen) -> (u16, u16) {
@@ -89,11 +92,20 @@ fn a_full_screen_keeps_its_end_and_another_its_start() {
 fn empty_rows_below_go_first_and_the_cursor_stays_on_the_screen() {
     let mut screen = screen(6, 5, "1\r\n2\r\n3\x1b[2;1H");
     screen.resize(6, 3);
-    assert_eq!((screen.history_len(), screen.lines(), place(&screen)), (0, ["1", "2", "3"].map(str::to_owned).to_vec(), (0, 1)));
+    assert_eq!(
+        (screen.history_len(), screen.lines(), place(&screen)),
+        (0, ["1", "2", "3"].map(str::to_owned).to_vec(), (0, 1))
+    );
     screen.resize(6, 2);
-    assert_eq!((history(&screen), screen.lines(), place(&screen)), (vec!["1".into()], vec!["2".into(), "3".into()], (0, 0)));
+    assert_eq!(
+        (history(&screen), screen.lines(), place(&screen)),
+        (vec!["1".into()], vec!["2".into(), "3".into()], (0, 0))
+    );
     screen.resize(6, 1);
-    assert_eq!((history(&screen), screen.lines(), place(&screen)), (vec!["1".into()], vec!["2".into()], (0, 0)));
+    assert_eq!(
+        (history(&screen), screen.lines(), place(&screen)),
+        (vec!["1".into()], vec!["2".into()], (0, 0))
+    );
 }
 
 #[test]
@@ -191,12 +203,21 @@ fn memory_is_bounded_for_lines_where_each_cell_has_a_look_and_marks() {
     let cell = |at: usize| format!("\x1b[38;2;{};9;9me{}", at % 250, "\u{301}".repeat(9));
     let line: String = (0..1000).map(cell).collect();
     (0..20).for_each(|_| screen.feed(line.as_bytes()));
-    let room =
-        screen.terminal.display.buffers.history.clone().take_lines().iter().map(crate::screen::grid::HistoryLine::size).sum::<usize>();
+    let room = screen
+        .terminal
+        .display
+        .buffers
+        .history
+        .clone()
+        .take_lines()
+        .iter()
+        .map(crate::screen::grid::HistoryLine::size)
+        .sum::<usize>();
     assert!(room <= 10 * 4096 && screen.history_len() == 1, "{room} {}", screen.history_len());
 }
 
-/// The primary screen, and the cursor in an empty last row: nothing is below it, which can be lost when there is no room.
+/// The primary screen, and the cursor in an empty last row: nothing is below it, which can be lost when there
+/// is no room.
 const LAST: &[u8] = b"\x18\x1b[?1049l\x1b[?47l\x1b[?69l\x1b[?6l\x1b[r\x1b[m\x1b[999H\r\n";
 
 fn large() -> impl Strategy<Value = (u16, u16)> {

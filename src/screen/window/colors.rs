@@ -1,5 +1,5 @@
-//! Colours of the terminal itself that the child changed: the palette, text, background, cursor and others (OSC 4, 5, 10 to
-//! 19, kitty's 21), and what it put on the stack of colours.
+//! Colours of the terminal itself that the child changed: the palette, text, background, cursor and others
+//! (OSC 4, 5, 10 to 19, kitty's 21), and what it put on the stack of colours.
 //!
 //! The model draws no colours: it keeps them to put them back, and to bring another terminal to them.
 
@@ -81,13 +81,16 @@ impl ColorSet {
         for color in before.numbered.keys().filter(|color| !self.numbered.contains_key(color)) {
             out.push_str(&color.reset().replace('\x07', "\x1b\\"));
         }
-        for (color, value) in self.numbered.iter().filter(|(color, value)| before.numbered.get(color) != Some(*value)) {
+        for (color, value) in
+            self.numbered.iter().filter(|(color, value)| before.numbered.get(color) != Some(*value))
+        {
             out.push_str(&format!("\x1b]{};{value}\x1b\\", color.command()));
         }
         for name in before.named.keys().filter(|name| !self.named.contains_key(*name)) {
             out.push_str(&format!("\x1b]21;{name}\x1b\\"));
         }
-        for (name, value) in self.named.iter().filter(|(name, value)| before.named.get(*name) != Some(*value)) {
+        for (name, value) in self.named.iter().filter(|(name, value)| before.named.get(*name) != Some(*value))
+        {
             out.push_str(&format!("\x1b]21;{name}={value}\x1b\\"));
         }
         out
@@ -96,7 +99,8 @@ impl ColorSet {
 
 /// What may be a colour: printable, and not too long.
 fn color_value(value: &[u8]) -> Option<&str> {
-    let plain = value.len() <= VALUE_MAX && !value.is_empty() && value.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    let plain =
+        value.len() <= VALUE_MAX && !value.is_empty() && value.iter().all(|byte| matches!(byte, b' '..=b'~'));
     std::str::from_utf8(value).ok().filter(|_| plain)
 }
 
@@ -112,8 +116,8 @@ fn number(bytes: &[u8]) -> Option<u16> {
 }
 
 impl TerminalColors {
-    /// An OSC that may be about colours, its number first. Returns the colours that it asks for. A colour that is set to
-    /// what it was `before` is not changed any more.
+    /// An OSC that may be about colours, its number first. Returns the colours that it asks for. A colour
+    /// that is set to what it was `before` is not changed any more.
     pub fn osc(&mut self, params: &[&[u8]], before: &BTreeMap<ColorId, String>) -> Vec<ColorId> {
         let mut asked = Vec::new();
         let Some((command, rest)) = params.split_first() else { return asked };
@@ -131,22 +135,34 @@ impl TerminalColors {
             }
             Some(21) => rest.iter().for_each(|pair| self.name(pair)),
             Some(command @ (104 | 105)) if rest.iter().all(|number| number.is_empty()) => {
-                self.now.numbered.retain(|color, _| ColorId::of_pair(command - 100, 0).is_none_or(|of| !same_kind(of, *color)));
+                self.now.numbered.retain(|color, _| {
+                    ColorId::of_pair(command - 100, 0).is_none_or(|of| !same_kind(of, *color))
+                });
             }
             Some(command @ (104 | 105)) => {
-                for color in rest.iter().filter_map(|n| number(n)).filter_map(|n| ColorId::of_pair(command - 100, n)) {
+                for color in
+                    rest.iter().filter_map(|n| number(n)).filter_map(|n| ColorId::of_pair(command - 100, n))
+                {
                     self.now.numbered.remove(&color);
                 }
             }
             Some(command @ 110..=119) => {
-                self.now.numbered.retain(|color, _| u8::try_from(command - 100).map(ColorId::Dynamic) != Ok(*color));
+                self.now
+                    .numbered
+                    .retain(|color, _| u8::try_from(command - 100).map(ColorId::Dynamic) != Ok(*color));
             }
             _ => {}
         }
         asked
     }
 
-    fn set(&mut self, color: Option<ColorId>, value: &[u8], before: &BTreeMap<ColorId, String>, asked: &mut Vec<ColorId>) {
+    fn set(
+        &mut self,
+        color: Option<ColorId>,
+        value: &[u8],
+        before: &BTreeMap<ColorId, String>,
+        asked: &mut Vec<ColorId>,
+    ) {
         match color {
             Some(color) if value == b"?" => asked.push(color),
             Some(color) if before.get(&color).is_some_and(|known| known.as_bytes() == value) => {
@@ -185,7 +201,8 @@ impl TerminalColors {
 
     /// Whether the child has changed this colour, or may have.
     pub fn is_touched(&self, color: ColorId) -> bool {
-        self.now.numbered.contains_key(&color) || self.pushed.iter().any(|set| set.numbered.contains_key(&color))
+        self.now.numbered.contains_key(&color)
+            || self.pushed.iter().any(|set| set.numbered.contains_key(&color))
     }
 
     /// What the child set a colour to, in its own words.
@@ -220,8 +237,8 @@ impl TerminalColors {
         out + &self.now.from(shown)
     }
 
-    /// The sequences that take everything back. What is changed is reset before the pops, for terminals that have no such
-    /// stack; in the others the pops bring back exactly what was there.
+    /// The sequences that take everything back. What is changed is reset before the pops, for terminals that
+    /// have no such stack; in the others the pops bring back exactly what was there.
     pub fn undo(&self, before: &BTreeMap<ColorId, String>) -> String {
         let mut out = String::new();
         self.now.undo(before, &mut out);
@@ -247,7 +264,9 @@ mod tests {
             match *command {
                 "push" => colors.push(),
                 "pop" => colors.pop(),
-                _ => drop(colors.osc(&command.split(';').map(str::as_bytes).collect::<Vec<_>>(), &BTreeMap::new())),
+                _ => drop(
+                    colors.osc(&command.split(';').map(str::as_bytes).collect::<Vec<_>>(), &BTreeMap::new()),
+                ),
             }
         }
         colors.undo(&BTreeMap::new()).replace('\x1b', "^").replace('\x07', "!")

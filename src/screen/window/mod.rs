@@ -1,4 +1,5 @@
-//! What belongs to the window rather than to the text in it: titles, colours, pointer, progress, notifications.
+//! What belongs to the window rather than to the text in it: titles, colours, pointer, progress,
+//! notifications.
 
 mod colors;
 mod notifications;

@@ -1,4 +1,5 @@
-//! What a program wants a person to be told by the terminal: OSC 9 (iTerm2), 777 (urxvt) and 99 (kitty), as texts.
+//! What a program wants a person to be told by the terminal: OSC 9 (iTerm2), 777 (urxvt) and 99 (kitty), as
+//! texts.
 
 use crate::screen::Screen;
 
@@ -79,7 +80,10 @@ mod tests {
         screen
             .feed(b"\x1b]9;It is; done\x07\x1b]9;4;1;50\x07\x1b]777;notify;Build;failed; twice\x1b\\\x1b]777;other;x\x07\x1b]9;\x07");
         screen.feed(b"\x1b]99;i=1:d=0;Claude\x1b\\\x1b]99;i=1:d=0:p=body;waits\x1b\\\x1b]99;i=1:d=1:a=focus;\x1b\\\x1b]99;;Short\x1b\\\x1b]99;e=1;YQ==\x1b\\");
-        assert_eq!(screen.take_notifications(), ["It is; done", "Build: failed; twice", "Claude: waits", "Short"]);
+        assert_eq!(
+            screen.take_notifications(),
+            ["It is; done", "Build: failed; twice", "Claude: waits", "Short"]
+        );
         assert!(screen.take_notifications().is_empty() && screen.lines()[0].is_empty());
     }
 
@@ -87,7 +91,10 @@ mod tests {
     fn only_the_newest_are_kept_and_cut() {
         let mut screen = Screen::new(20, 2);
         for n in 0..100 {
-            screen.feed(format!("\x1b]9;{}{n}\x07\x1b]99;d=0;x\x07", "x".repeat(if n == 99 { 2000 } else { 1 })).as_bytes());
+            screen.feed(
+                format!("\x1b]9;{}{n}\x07\x1b]99;d=0;x\x07", "x".repeat(if n == 99 { 2000 } else { 1 }))
+                    .as_bytes(),
+            );
         }
         let said = screen.take_notifications();
         assert_eq!((said.len(), said[0].as_str(), said[4].len()), (KEPT, "x95", TEXT));

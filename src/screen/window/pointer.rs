@@ -39,8 +39,8 @@ const POINTERS: [&str; 32] = [
 /// Most pushes that are kept; further ones fall away.
 const DEPTH: usize = 16;
 
-/// OSC 22: the mouse pointer's form, with the stack that kitty gave it. A form is a place in [`POINTERS`]; unknown ones count as
-/// the first.
+/// OSC 22: the mouse pointer's form, with the stack that kitty gave it. A form is a place in [`POINTERS`];
+/// unknown ones count as the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointerStack {
     base: Option<u8>,
@@ -51,7 +51,8 @@ pub struct PointerStack {
 impl PointerStack {
     /// OSC 22: a name sets, `>` pushes, `<` pops, `?` asks.
     pub fn osc(&mut self, text: &[u8]) {
-        let form = |name: &[u8]| POINTERS.iter().position(|known| known.as_bytes() == name).unwrap_or(0) as u8;
+        let form =
+            |name: &[u8]| POINTERS.iter().position(|known| known.as_bytes() == name).unwrap_or(0) as u8;
         let len = usize::from(self.len);
         match text.split_first() {
             Some((b'>', name)) => {

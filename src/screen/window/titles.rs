@@ -1,6 +1,7 @@
 //! The window title and the stack that `CSI 22 t` and `CSI 23 t` keep.
 //!
-//! Icon names are kept, too: nobody shows them, but they must be taken back, and found again by the next terminal.
+//! Icon names are kept, too: nobody shows them, but they must be taken back, and found again by the next
+//! terminal.
 
 /// Most bytes of a title.
 const TITLE_MAX: usize = 1024;
@@ -56,7 +57,9 @@ impl WindowNames {
         if self.icon == self.window && self.icon != before.icon && self.window != before.window {
             return format!("\x1b]0;{}\x1b\\", self.window);
         }
-        let part = |number: u8, now: &str, then: &str| if now == then { String::new() } else { format!("\x1b]{number};{now}\x1b\\") };
+        let part = |number: u8, now: &str, then: &str| {
+            if now == then { String::new() } else { format!("\x1b]{number};{now}\x1b\\") }
+        };
         part(1, &self.icon, &before.icon) + &part(2, &self.window, &before.window)
     }
 }
@@ -127,8 +130,8 @@ impl Titles {
 
     /// The sequences that take titles back; empty when none was set or saved.
     ///
-    /// The empty title goes first and the pops after it: a terminal with a title stack then shows its own title again,
-    /// one without shows none.
+    /// The empty title goes first and the pops after it: a terminal with a title stack then shows its own
+    /// title again, one without shows none.
     pub fn undo(&self) -> String {
         const EMPTY: &str = "\x1b]0;\x07";
         let mut bytes = String::new();

@@ -1,7 +1,7 @@
 //! The loop that owns the terminal: keys in, screen out, signals, and the orderly end.
 //!
-//! One `poll` over the terminal and a wake-up stream; the engine works in its own thread and sends events. Which key
-//! does what is as measured on 2.1.329.
+//! One `poll` over the terminal and a wake-up stream; the engine works in its own thread and sends events.
+//! Which key does what is as measured on 2.1.329.
 
 mod keys;
 
@@ -162,11 +162,16 @@ impl App {
         let twice = self.twice.map(|(_, since)| since + TWICE);
         let next = [escape, frame, twice, self.ask_at].into_iter().flatten().min();
         let ms = next.map(|at| at.saturating_duration_since(now).as_millis().saturating_add(1));
-        let timeout = ms.map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX));
+        let timeout =
+            ms.map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX));
         let stdin = io::stdin();
-        let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
+        let mut fds = [
+            PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.wake.as_fd(), PollFlags::POLLIN),
+        ];
         let polled = poll(&mut fds, timeout);
-        let ready = |fd: &PollFd<'_>| polled.is_ok_and(|n| n > 0) && fd.revents().is_some_and(|r| !r.is_empty());
+        let ready =
+            |fd: &PollFd<'_>| polled.is_ok_and(|n| n > 0) && fd.revents().is_some_and(|r| !r.is_empty());
         let (typed, woken) = (ready(&fds[0]), ready(&fds[1]));
         if woken {
             let _ = self.wake.read(&mut [0; 512]);
@@ -196,10 +201,17 @@ impl App {
             self.twice = None;
         }
         // In tmux only the first idle title is written (measured).
-        if self.title_at.is_some_and(|at| now >= at) && self.question.is_none() && env::var_os("TMUX").is_none() {
+        if self.title_at.is_some_and(|at| now >= at)
+            && self.question.is_none()
+            && env::var_os("TMUX").is_none()
+        {
             self.title_at = Some(now + TITLE);
             self.titles += 1;
-            self.screen.title(if self.titles.is_multiple_of(2) { "◑ Claude Code" } else { "◐ Claude Code" });
+            self.screen.title(if self.titles.is_multiple_of(2) {
+                "◑ Claude Code"
+            } else {
+                "◐ Claude Code"
+            });
         }
     }
 

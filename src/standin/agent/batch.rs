@@ -1,4 +1,5 @@
-//! The tools of one answer: run one after another, with their hooks, their permission questions and their results.
+//! The tools of one answer: run one after another, with their hooks, their permission questions and their
+//! results.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -110,7 +111,8 @@ impl Batch {
             Some((Permission::Deny, reason)) => Some(reason.clone()),
             _ => before.block.clone(),
         };
-        let subject = ["command", "file_path", "subject"].iter().find_map(|k| call.input[*k].as_str()).unwrap_or("");
+        let subject =
+            ["command", "file_path", "subject"].iter().find_map(|k| call.input[*k].as_str()).unwrap_or("");
         let here = format!("{}/", self.shared.world.cwd.display());
         let subject = subject.strip_prefix(&here).unwrap_or(subject);
         self.shared.show(Shown::Tool(format!("{}({subject})", call.name)));
@@ -118,7 +120,9 @@ impl Batch {
             self.result(call, Done::failed(reason));
             return None;
         }
-        let allowed = matches!(before.permission, Some((Permission::Allow, _))) || self.is_allowed(call) || self.asked(call);
+        let allowed = matches!(before.permission, Some((Permission::Allow, _)))
+            || self.is_allowed(call)
+            || self.asked(call);
         if !allowed || self.shared.cancel.is_tripped() {
             self.refuse(call);
             return Some(End::Interrupted(" for tool use"));
@@ -178,7 +182,10 @@ impl Batch {
     fn is_allowed(&self, call: &Call) -> bool {
         let live = lock(&self.shared.live);
         let edits = live.mode == PermissionMode::AcceptEdits && call.name != "Bash";
-        live.mode == PermissionMode::Bypass || live.granted || edits || !tools::needs_permission(&call.name, &call.input)
+        live.mode == PermissionMode::Bypass
+            || live.granted
+            || edits
+            || !tools::needs_permission(&call.name, &call.input)
     }
 
     /// Asks a person; a PermissionRequest hook may answer first.
@@ -266,7 +273,8 @@ impl Batch {
                 json!({"operation": "remove", "timestamp": now(), "content": prompt.text,
                 "reason": "absorbed_mid_turn"}),
             );
-            self.shared.attach(json!({"type": "queued_command", "prompt": prompt.text, "commandMode": "prompt",
+            self.shared
+                .attach(json!({"type": "queued_command", "prompt": prompt.text, "commandMode": "prompt",
                 "origin": {"kind": "human"}, "timestamp": now(), "humanTurn": true}));
             self.remind_last(&format!(
                 "The user sent a new message while you were working:\n{}\n\nAddress the message above as you continue this turn.",
@@ -278,7 +286,10 @@ impl Batch {
     }
 
     fn refuse(&mut self, call: &Call) {
-        self.result(call, Done { content: REFUSED.into(), result: json!("User rejected tool use"), failed: true });
+        self.result(
+            call,
+            Done { content: REFUSED.into(), result: json!("User rejected tool use"), failed: true },
+        );
     }
 
     /// Writes a result down for the transcript, the model and the screen.

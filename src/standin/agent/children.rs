@@ -1,8 +1,8 @@
 //! Processes that the stand-in agent starts: commands of the Bash tool, and hooks.
 //!
-//! Each leads a session of its own without a terminal, as with the real program (measured). What is still alive is
-//! remembered, so that an interrupt or the agent's end can kill it. Output goes to unlinked files, not pipes: a
-//! grandchild that keeps the output open must not keep the agent waiting.
+//! Each leads a session of its own without a terminal, as with the real program (measured). What is still
+//! alive is remembered, so that an interrupt or the agent's end can kill it. Output goes to unlinked files,
+//! not pipes: a grandchild that keeps the output open must not keep the agent waiting.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -52,7 +52,13 @@ impl Children {
     ///
     /// # Errors
     /// It could not be started, or no temporary file could be made.
-    pub(super) fn run(&self, command: &mut Command, input: &[u8], errors: Errors, limit: Duration) -> io::Result<Finished> {
+    pub(super) fn run(
+        &self,
+        command: &mut Command,
+        input: &[u8],
+        errors: Errors,
+        limit: Duration,
+    ) -> io::Result<Finished> {
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(input)?;
         stdin.rewind()?;
@@ -62,7 +68,8 @@ impl Children {
             Errors::Apart => tempfile::tempfile()?,
         };
         command.stdin(stdin).stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(err.try_clone()?));
-        // SAFETY: between fork and exec only setsid is called, which is async-signal-safe and allocates nothing.
+        // SAFETY: between fork and exec only setsid is called, which is async-signal-safe and allocates
+        // nothing.
         unsafe {
             command.pre_exec(|| setsid().map(drop).map_err(io::Error::from));
         }
@@ -133,9 +140,13 @@ mod tests {
     #[test]
     fn input_output_and_code_come_through() {
         let children = Children::default();
-        let done = children.run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", Errors::Apart, Duration::from_secs(20)).unwrap();
+        let done = children
+            .run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", Errors::Apart, Duration::from_secs(20))
+            .unwrap();
         assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (4, "in\n", "e\n"));
-        let done = children.run(&mut sh("echo a; echo b >&2; echo c"), b"", Errors::Joined, Duration::from_secs(20)).unwrap();
+        let done = children
+            .run(&mut sh("echo a; echo b >&2; echo c"), b"", Errors::Joined, Duration::from_secs(20))
+            .unwrap();
         assert_eq!(done.stdout, "a\nb\nc\n");
     }
 
@@ -154,7 +165,12 @@ mod tests {
         assert!(done.timed_out);
         let other = Arc::clone(&children);
         let thread = thread::spawn(move || {
-            other.run(&mut sh("trap '' TERM; while :; do sleep 600; done"), b"", Errors::Apart, Duration::from_secs(600))
+            other.run(
+                &mut sh("trap '' TERM; while :; do sleep 600; done"),
+                b"",
+                Errors::Apart,
+                Duration::from_secs(600),
+            )
         });
         while lock(&children.0).is_empty() {
             thread::yield_now();

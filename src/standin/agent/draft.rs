@@ -1,4 +1,5 @@
-//! What stands in the prompt box: typed characters and folded pastes, a cursor, and what it becomes when submitted.
+//! What stands in the prompt box: typed characters and folded pastes, a cursor, and what it becomes when
+//! submitted.
 
 use uuid::Uuid;
 
@@ -164,7 +165,10 @@ mod tests {
         draft.insert(" tail");
         assert_eq!(draft.shown().0, "[Pasted text #1 +4 lines] tail");
         let (text, shown) = draft.submit();
-        assert!(text.starts_with("\n\n<pasted_content id=\"") && text.contains("\nl1\nl2\nl3\nl4\nl5\n</pasted_content id=\""));
+        assert!(
+            text.starts_with("\n\n<pasted_content id=\"")
+                && text.contains("\nl1\nl2\nl3\nl4\nl5\n</pasted_content id=\"")
+        );
         assert!(text.ends_with(">\n tail"));
         assert_eq!(shown, "l1\nl2\nl3\nl4\nl5 tail");
         for (text, folded) in [("a\nb\nc", false), ("a\nb\nc\nd", true)] {

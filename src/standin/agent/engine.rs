@@ -1,7 +1,7 @@
 //! The conversation: what the agent does with a prompt, `/clear` and `/compact`, one thing after another.
 //!
-//! The engine runs in a thread of its own and is told what to do by the loop that owns the terminal. A turn is in
-//! `turn`; here is everything around turns.
+//! The engine runs in a thread of its own and is told what to do by the loop that owns the terminal. A turn
+//! is in `turn`; here is everything around turns.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -58,7 +58,15 @@ pub(super) struct Engine {
 impl Engine {
     /// The engine of a conversation that has not begun.
     pub(super) fn new(shared: Arc<Shared>) -> Engine {
-        Engine { shared, messages: Vec::new(), contexts: Vec::new(), requests: 0, prompts: 0, last_text: String::new(), failed: false }
+        Engine {
+            shared,
+            messages: Vec::new(),
+            contexts: Vec::new(),
+            requests: 0,
+            prompts: 0,
+            last_text: String::new(),
+            failed: false,
+        }
     }
 
     /// Begins, then does what it is told until nobody can tell it anything.
@@ -80,20 +88,24 @@ impl Engine {
 
     fn dequeue(&self) -> Option<Prompt> {
         let prompt = lock(&self.shared.queue).pop_front()?;
-        self.shared.note("queue-operation", json!({"operation": "dequeue", "timestamp": super::transcript::now()}));
+        self.shared
+            .note("queue-operation", json!({"operation": "dequeue", "timestamp": super::transcript::now()}));
         self.shared.post.send(Event::Queue);
         Some(prompt)
     }
 
     /// Reads the conversation to go on with, if any, and runs the SessionStart hooks.
     pub(super) fn start(&mut self) {
-        if self.shared.options.begin == Begin::New(None) || matches!(self.shared.options.begin, Begin::New(Some(_))) {
+        if self.shared.options.begin == Begin::New(None)
+            || matches!(self.shared.options.begin, Begin::New(Some(_)))
+        {
             self.session_start("startup");
             return;
         }
         self.messages = history::load(&self.shared.transcript.path());
         for message in &self.messages {
-            let texts = message["content"].as_array().into_iter().flatten().filter_map(|b| b["text"].as_str());
+            let texts =
+                message["content"].as_array().into_iter().flatten().filter_map(|b| b["text"].as_str());
             for text in texts.filter(|t| !t.starts_with("<system-reminder>")) {
                 let mine = message["role"] == "user";
                 let text = text.to_owned();
@@ -126,7 +138,8 @@ impl Engine {
         let id = Uuid::new_v4().to_string();
         shared.transcript.switch(shared.world.transcript(&id));
         lock(&shared.live).session.clone_from(&id);
-        *lock(&shared.chain) = Chain::new(&id, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
+        *lock(&shared.chain) =
+            Chain::new(&id, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
         lock(&shared.presence).session(&id);
         self.messages.clear();
         self.prompts = 0;
@@ -146,7 +159,10 @@ impl Engine {
         self.shared.link("user", json!({"message": {"role": "user", "content": caveat}, "isMeta": true}));
         self.shared.link("user", json!({"message": {"role": "user", "content": command}}));
         let content = format!("<local-command-stdout>{output}</local-command-stdout>");
-        self.shared.link("system", json!({"subtype": "local_command", "content": content, "level": "info", "isMeta": false}));
+        self.shared.link(
+            "system",
+            json!({"subtype": "local_command", "content": content, "level": "info", "isMeta": false}),
+        );
     }
 
     /// `/compact`: the conversation is replaced by a summary.
@@ -160,17 +176,28 @@ impl Engine {
             return;
         }
         let custom = if instructions.is_empty() { Value::Null } else { json!(instructions) };
-        let outcome = shared.fire("PreCompact", Scope::Session, "manual", json!({"trigger": "manual", "custom_instructions": custom}));
+        let outcome = shared.fire(
+            "PreCompact",
+            Scope::Session,
+            "manual",
+            json!({"trigger": "manual", "custom_instructions": custom}),
+        );
         if let Some(reason) = outcome.block {
             shared.show(Shown::Notice(format!("Compaction blocked by PreCompact hook: {reason}")));
             return;
         }
         let mut messages = self.messages.clone();
         let task = "Your task is to create a detailed summary of the conversation so far.";
-        history::push(&mut messages, "user", vec![json!({"type": "text", "text": format!("{task}\n{instructions}")})]);
+        history::push(
+            &mut messages,
+            "user",
+            vec![json!({"type": "text", "text": format!("{task}\n{instructions}")})],
+        );
         let session = lock(&shared.live).session.clone();
         let summary = match shared.client.ask(&self.body(&messages), &session, &shared.cancel) {
-            Ok(message) => message.content.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n"),
+            Ok(message) => {
+                message.content.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n")
+            }
             Err(failure) => {
                 shared.show(Shown::Notice(format!("Error during compaction: {failure:?}")));
                 return;
@@ -186,14 +213,16 @@ impl Engine {
             "last_assistant_message": summary, "background_tasks": [], "session_crons": []}),
         );
         let logical = lock(&shared.chain).leaf().map(str::to_owned);
-        *lock(&shared.chain) = Chain::new(&session, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
+        *lock(&shared.chain) =
+            Chain::new(&session, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
         shared.link(
             "system",
             json!({"logicalParentUuid": logical, "subtype": "compact_boundary",
             "content": "Conversation compacted", "level": "info",
             "compactMetadata": {"trigger": "manual", "preTokens": 0, "postTokens": 0, "durationMs": 0}}),
         );
-        let inner = summary.split_once("<summary>").map_or(summary.as_str(), |(_, s)| s).replace("</summary>", "");
+        let inner =
+            summary.split_once("<summary>").map_or(summary.as_str(), |(_, s)| s).replace("</summary>", "");
         let text = format!(
             "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nSummary:\n{}\n",
             inner.trim()
@@ -208,7 +237,12 @@ impl Engine {
         let mut blocks = std::mem::take(&mut self.contexts);
         blocks.push(json!({"type": "text", "text": text}));
         self.messages = vec![json!({"role": "user", "content": blocks})];
-        shared.fire("PostCompact", Scope::Session, "manual", json!({"trigger": "manual", "compact_summary": summary}));
+        shared.fire(
+            "PostCompact",
+            Scope::Session,
+            "manual",
+            json!({"trigger": "manual", "compact_summary": summary}),
+        );
         shared.show(Shown::Notice("✻ Conversation compacted (ctrl+o for the summary)".into()));
     }
 

@@ -1,5 +1,5 @@
-//! What the agent says when the API refused: the words on the screen, the transcript line, the StopFailure payload.
-//! All as measured on 2.1.329 (error table and usage limits).
+//! What the agent says when the API refused: the words on the screen, the transcript line, the StopFailure
+//! payload. All as measured on 2.1.329 (error table and usage limits).
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -23,7 +23,9 @@ impl Report {
     /// Words for a failure. Limits are those of subscriptions; with an API key their headers mean nothing.
     pub(super) fn new(failure: &Failure, subscription: bool) -> Report {
         let (status, kind, message, headers) = match failure {
-            Failure::Api { status, kind, message, headers } => (*status, kind.clone(), message.as_str(), headers.as_slice()),
+            Failure::Api { status, kind, message, headers } => {
+                (*status, kind.clone(), message.as_str(), headers.as_slice())
+            }
             Failure::Connection(text) => return Report::plain("server_error", format!("API Error: {text}")),
             Failure::Interrupted(_) => return Report::plain("unknown", "Interrupted".to_owned()),
         };
@@ -37,9 +39,13 @@ impl Report {
             429 => ("rate_limit", format!("API Error: Request rejected (429) · {message}")),
             500.. => (
                 "server_error",
-                format!("API Error: {status} {message}. This is a server-side issue, usually temporary — try again in a moment."),
+                format!(
+                    "API Error: {status} {message}. This is a server-side issue, usually temporary — try again in a moment."
+                ),
             ),
-            _ if message.contains("prompt is too long") => ("invalid_request", "Prompt is too long".to_owned()),
+            _ if message.contains("prompt is too long") => {
+                ("invalid_request", "Prompt is too long".to_owned())
+            }
             _ => ("unknown", format!("API Error: {status} {message}")),
         };
         Report { text, error, status: Some(status), kind, limit: None }
@@ -50,8 +56,11 @@ impl Report {
     }
 
     fn limit(kind: String, headers: &[(String, String)]) -> Report {
-        let claim = header(headers, "anthropic-ratelimit-unified-representative-claim").unwrap_or("five_hour");
-        let resets = header(headers, "anthropic-ratelimit-unified-reset").and_then(|v| v.parse::<i64>().ok()).unwrap_or(0);
+        let claim =
+            header(headers, "anthropic-ratelimit-unified-representative-claim").unwrap_or("five_hour");
+        let resets = header(headers, "anthropic-ratelimit-unified-reset")
+            .and_then(|v| v.parse::<i64>().ok())
+            .unwrap_or(0);
         let at = chrono::DateTime::from_timestamp(resets, 0).map(|t| t.format("%-I:%M%P (UTC)").to_string());
         let name = if claim == "seven_day" { "weekly" } else { "5-hour" };
         let limit = json!({"status": "rejected", "resetsAt": resets, "rateLimitType": claim, "overageStatus": "rejected",
@@ -98,7 +107,10 @@ mod tests {
     fn errors_have_the_measured_words() {
         let of = |status| Report::new(&api(status, &[]), false);
         assert_eq!((of(400).error, of(400).text.as_str()), ("unknown", "API Error: 400 msg"));
-        assert_eq!((of(401).error, of(429).error, of(529).error), ("authentication_failed", "rate_limit", "server_error"));
+        assert_eq!(
+            (of(401).error, of(429).error, of(529).error),
+            ("authentication_failed", "rate_limit", "server_error")
+        );
         assert_eq!(of(529).line()["apiErrorStatus"], 529);
         assert_eq!(of(529).line()["message"]["model"], "<synthetic>");
     }

@@ -22,7 +22,8 @@ pub(super) fn load(path: &Path) -> Vec<Value> {
     messages.list
 }
 
-/// Adds a message, joining it to the one before when both have the same role: the API wants the roles to alternate.
+/// Adds a message, joining it to the one before when both have the same role: the API wants the roles to
+/// alternate.
 pub(super) fn push(messages: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
     if let Some(last) = messages.last_mut().filter(|m| m["role"] == role)
         && let Some(content) = last["content"].as_array_mut()
@@ -47,7 +48,9 @@ impl Messages {
         }
         match line["type"].as_str() {
             Some("system") if line["subtype"] == "compact_boundary" => self.list.clear(),
-            Some("attachment") if line["attachment"]["type"] == "hook_additional_context" => self.context(&line["attachment"]),
+            Some("attachment") if line["attachment"]["type"] == "hook_additional_context" => {
+                self.context(&line["attachment"])
+            }
             Some("user") if line["isMeta"] != true => {
                 let mut blocks = std::mem::take(&mut self.contexts);
                 blocks.extend(blocks_of(&line["message"]["content"]));
@@ -59,7 +62,8 @@ impl Messages {
     }
 
     fn context(&mut self, attachment: &Value) {
-        let texts: Vec<&str> = attachment["content"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let texts: Vec<&str> =
+            attachment["content"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let name = attachment["hookName"].as_str().unwrap_or("");
         let block = reminder(&format!("{name} hook additional context: {}", texts.join("\n")));
         match name {
@@ -109,7 +113,10 @@ mod tests {
         ];
         std::fs::write(&path, lines.join("\n")).unwrap();
         let messages = load(&path);
-        assert_eq!(messages.iter().map(|m| m["role"].as_str().unwrap()).collect::<Vec<_>>(), ["user", "assistant", "user"]);
+        assert_eq!(
+            messages.iter().map(|m| m["role"].as_str().unwrap()).collect::<Vec<_>>(),
+            ["user", "assistant", "user"]
+        );
         assert!(messages[0]["content"][0]["text"].as_str().unwrap().contains("HAND"));
         assert_eq!(messages[0]["content"][1]["text"], "go");
         assert_eq!(messages[1]["content"].as_array().unwrap().len(), 2);

@@ -1,4 +1,5 @@
-//! Which hooks there are: read from settings files, `--settings` and plugin directories, as Claude Code merges them.
+//! Which hooks there are: read from settings files, `--settings` and plugin directories, as Claude Code
+//! merges them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,13 +42,16 @@ pub(super) struct Plugin {
 pub(super) struct Hooks(Vec<Hook>);
 
 impl Hooks {
-    /// Reads every source. All of them run, in parallel; `disableAllHooks` in the user's or project's settings
-    /// silences the lot unless `--settings` says false (measured on 2.1.329).
+    /// Reads every source. All of them run, in parallel; `disableAllHooks` in the user's or project's
+    /// settings silences the lot unless `--settings` says false (measured on 2.1.329).
     pub(super) fn load(world: &World, settings: Option<&str>, plugin_dirs: &[PathBuf]) -> Hooks {
-        let flag = settings.map_or(Value::Null, |text| serde_json::from_str(text).unwrap_or_else(|_| read_json(Path::new(text))));
+        let flag = settings.map_or(Value::Null, |text| {
+            serde_json::from_str(text).unwrap_or_else(|_| read_json(Path::new(text)))
+        });
         let mut sources = world.settings();
         sources.push(flag);
-        let off = sources.iter().filter_map(|s| s.get("disableAllHooks")?.as_bool()).next_back().unwrap_or(false);
+        let off =
+            sources.iter().filter_map(|s| s.get("disableAllHooks")?.as_bool()).next_back().unwrap_or(false);
         if off {
             return Hooks::default();
         }
@@ -77,7 +81,8 @@ fn read(source: &Value, plugin: Option<&Plugin>) -> Vec<Hook> {
             let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or("").to_owned();
             for entry in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
                 let Some(command) = entry.get("command").and_then(Value::as_str) else { continue };
-                let seconds = entry.get("timeout").and_then(Value::as_f64).filter(|s| (0.0..86_400.0).contains(s));
+                let seconds =
+                    entry.get("timeout").and_then(Value::as_f64).filter(|s| (0.0..86_400.0).contains(s));
                 hooks.push(Hook {
                     event: event.clone(),
                     matcher: matcher.clone(),
@@ -91,8 +96,8 @@ fn read(source: &Value, plugin: Option<&Plugin>) -> Vec<Hook> {
     hooks
 }
 
-/// Matchers are alternatives of names; `*` and the empty one fit all, a trailing `.*` or `*` any ending. The real
-/// program takes a regular expression; nothing more of it is needed here.
+/// Matchers are alternatives of names; `*` and the empty one fit all, a trailing `.*` or `*` any ending. The
+/// real program takes a regular expression; nothing more of it is needed here.
 fn fits(matcher: &str, subject: &str) -> bool {
     matcher.is_empty()
         || matcher.split('|').any(|one| match one.strip_suffix(".*").or_else(|| one.strip_suffix('*')) {
@@ -118,13 +123,20 @@ mod tests {
     #[test]
     fn all_sources_are_merged_and_matchers_are_honoured() {
         let dir = tempfile::tempdir().unwrap();
-        let hook =
-            |c: &str| format!(r#"{{"hooks":{{"PreToolUse":[{{"matcher":"Bash|Ed*","hooks":[{{"command":"{c}","timeout":2}}]}}]}}}}"#);
+        let hook = |c: &str| {
+            format!(
+                r#"{{"hooks":{{"PreToolUse":[{{"matcher":"Bash|Ed*","hooks":[{{"command":"{c}","timeout":2}}]}}]}}}}"#
+            )
+        };
         put(&dir.path().join(".claude/settings.json"), &hook("user"));
         put(&dir.path().join("p/.claude/settings.json"), &hook("project"));
-        put(&dir.path().join("plug/hooks/hooks.json"), r#"{"hooks":{"PreToolUse":[{"hooks":[{"command":"plugin"}]}],"Nope":5}}"#);
+        put(
+            &dir.path().join("plug/hooks/hooks.json"),
+            r#"{"hooks":{"PreToolUse":[{"hooks":[{"command":"plugin"}]}],"Nope":5}}"#,
+        );
         let hooks = Hooks::load(&world(dir.path()), Some(&hook("flag")), &[dir.path().join("plug")]);
-        let names = |tool| hooks.matching("PreToolUse", tool).iter().map(|h| h.command.clone()).collect::<Vec<_>>();
+        let names =
+            |tool| hooks.matching("PreToolUse", tool).iter().map(|h| h.command.clone()).collect::<Vec<_>>();
         assert_eq!(names("Edit"), ["user", "project", "flag", "plugin"]);
         assert_eq!(names("Read"), ["plugin"]);
         assert_eq!(hooks.matching("PreToolUse", "Bash")[0].timeout, Some(Duration::from_secs(2)));
@@ -134,7 +146,10 @@ mod tests {
     #[test]
     fn hooks_can_be_switched_off_and_the_flag_wins() {
         let dir = tempfile::tempdir().unwrap();
-        put(&dir.path().join(".claude/settings.json"), r#"{"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}"#);
+        put(
+            &dir.path().join(".claude/settings.json"),
+            r#"{"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}"#,
+        );
         assert!(Hooks::load(&world(dir.path()), None, &[]).matching("Stop", "").is_empty());
         let back = Hooks::load(&world(dir.path()), Some(r#"{"disableAllHooks":false}"#), &[]);
         assert_eq!(back.matching("Stop", "").len(), 1);

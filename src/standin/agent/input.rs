@@ -1,6 +1,8 @@
-//! Bytes from the terminal as keys: what the agent understands of legacy, xterm and kitty encodings, and pastes.
+//! Bytes from the terminal as keys: what the agent understands of legacy, xterm and kitty encodings, and
+//! pastes.
 //!
-//! Cut anywhere: what is not complete waits for the next read. Nothing here knows what a key means to the program.
+//! Cut anywhere: what is not complete waits for the next read. Nothing here knows what a key means to the
+//! program.
 
 /// Longest paste that is taken, in bytes; what is over it is dropped.
 const MAX_PASTE: usize = 16 * 1024 * 1024;
@@ -226,7 +228,8 @@ fn sequence(last: u8, parameters: &str) -> Option<Key> {
     }
 }
 
-/// A key by its code and its modifiers (1 + a mask: shift 1, alt 2, ctrl 4; caps lock 64 and num lock 128 mean nothing).
+/// A key by its code and its modifiers (1 + a mask: shift 1, alt 2, ctrl 4; caps lock 64 and num lock 128
+/// mean nothing).
 fn modified(code: u32, modifiers: u32) -> Option<Key> {
     let mask = modifiers.saturating_sub(1) & 0x3f;
     match (code, mask) {
@@ -274,7 +277,8 @@ mod tests {
             let mut decoder = Decoder::default();
             let mut keys = decoder.feed(&text[..cut]);
             keys.extend(decoder.feed(&text[cut..]));
-            let joined: String = keys.iter().map(|k| if let Key::Text(t) = k { t.as_str() } else { "?" }).collect();
+            let joined: String =
+                keys.iter().map(|k| if let Key::Text(t) = k { t.as_str() } else { "?" }).collect();
             assert_eq!(joined, "žluť 日本");
         }
         assert!(matches!(keys(&[b'x'; 801])[0], Key::Paste(_)));
@@ -283,7 +287,10 @@ mod tests {
 
     #[test]
     fn answers_of_the_terminal_are_no_keys() {
-        assert_eq!(keys(b"\x1b[?0u\x1bP>|xterm(1)\x1b\\\x1b]11;rgb:0/0/0\x07\x1b[?62;1c\x1b[I"), [Key::KittyKnown]);
+        assert_eq!(
+            keys(b"\x1b[?0u\x1bP>|xterm(1)\x1b\\\x1b]11;rgb:0/0/0\x07\x1b[?62;1c\x1b[I"),
+            [Key::KittyKnown]
+        );
     }
 
     #[test]
@@ -300,7 +307,8 @@ mod tests {
         let mut seed = 1u32;
         for _ in 0..5000 {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let byte = [0x1b, b'[', b'2', b'0', b'~', b';', b'u', 0xff, 0xc3, b'\r'][(seed >> 16) as usize % 10];
+            let byte =
+                [0x1b, b'[', b'2', b'0', b'~', b';', b'u', 0xff, 0xc3, b'\r'][(seed >> 16) as usize % 10];
             decoder.feed(&[byte]);
             if seed.is_multiple_of(7) {
                 decoder.settle();

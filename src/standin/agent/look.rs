@@ -22,15 +22,16 @@ pub(super) const TRUST: [&str; 2] = ["No, exit", "Yes, I trust this folder"];
 /// Marks the cursor while rows are cut; a noncharacter, so nobody's text contains it.
 const CURSOR: char = '\u{fdd0}';
 
-/// Cuts a text into rows of `cols` columns, between words where that is possible; the first row begins with `first`,
-/// the others with `rest`. A space at which a row ends stays on it, or is left out when the row is full (measured on
-/// the prompt box).
+/// Cuts a text into rows of `cols` columns, between words where that is possible; the first row begins with
+/// `first`, the others with `rest`. A space at which a row ends stays on it, or is left out when the row is
+/// full (measured on the prompt box).
 pub(super) fn wrap(text: &str, first: &str, rest: &str, cols: usize) -> Vec<String> {
     let room = cols.saturating_sub(rest.width()).max(1);
     let mut rows = Vec::new();
     for line in text.split('\n') {
         // Control characters of tools and models never reach the terminal.
-        let line: String = line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect();
+        let line: String =
+            line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect();
         for row in wrap_line(&line, room) {
             rows.push(format!("{}{row}", if rows.is_empty() { first } else { rest }));
         }
@@ -185,7 +186,9 @@ pub(super) fn trust(cwd: &str, chosen: usize, cols: usize) -> Block {
     rows.push(String::new());
     let check = "Quick safety check: Is this a project you created or one you trust? (Like your own code, a well-known open source project, or work from your team). If not, take a moment to review what's in this folder first.";
     rows.extend(wrap(check, " ", " ", cols));
-    for row in ["", " Claude Code'll be able to read, edit, and execute files here.", "", " Security guide", ""] {
+    for row in
+        ["", " Claude Code'll be able to read, edit, and execute files here.", "", " Security guide", ""]
+    {
         rows.push(fit(row, cols));
     }
     let cursor = rows.len() + chosen;
@@ -233,8 +236,11 @@ pub(super) fn permission(question: &Question, cwd: &str, chosen: usize, cols: us
     rows.push(dashes);
     rows.extend(wrap(&ask, " ", " ", cols));
     let cursor = rows.len() + chosen;
-    let numbered: Vec<String> =
-        ["Yes".to_owned(), always, "No".to_owned()].iter().enumerate().map(|(n, option)| format!("{}. {option}", n + 1)).collect();
+    let numbered: Vec<String> = ["Yes".to_owned(), always, "No".to_owned()]
+        .iter()
+        .enumerate()
+        .map(|(n, option)| format!("{}. {option}", n + 1))
+        .collect();
     rows.extend(options(&numbered, chosen, cols));
     rows.push(String::new());
     rows.push(fit(" Esc to cancel · Tab to amend", cols));
@@ -305,20 +311,31 @@ mod tests {
         let input = serde_json::json!({"command": "touch q", "description": "x"});
         let question = Question { tool: "Bash".into(), input, reply };
         let rows = permission(&question, "/p", 0, 80).rows;
-        assert!(rows.contains(&" Do you want to proceed?".to_owned()) && rows.contains(&" ❯ 1. Yes".to_owned()));
+        assert!(
+            rows.contains(&" Do you want to proceed?".to_owned()) && rows.contains(&" ❯ 1. Yes".to_owned())
+        );
         let rows = trust("/p", 0, 80).rows;
-        assert!(rows.contains(&" ❯ No, exit".to_owned()) && rows.contains(&"   Yes, I trust this folder".to_owned()));
+        assert!(
+            rows.contains(&" ❯ No, exit".to_owned())
+                && rows.contains(&"   Yes, I trust this folder".to_owned())
+        );
     }
 
     #[test]
     fn rows_break_between_words_and_long_words_where_they_stand() {
         let text = format!("one two three {}", "w".repeat(20));
-        assert_eq!(wrap(&text, "- ", "  ", 10), ["- one two ", "  three ww", "  wwwwwwww", "  wwwwwwww", "  ww"]);
+        assert_eq!(
+            wrap(&text, "- ", "  ", 10),
+            ["- one two ", "  three ww", "  wwwwwwww", "  wwwwwwww", "  ww"]
+        );
     }
 
     #[test]
     fn long_results_are_cut() {
         let rows = shown(&Shown::Result("1\n2\n3\n4\n5\n6\n7".into()), 80);
-        assert_eq!((rows.len(), rows[0].as_str(), rows[5].as_str()), (6, "  ⎿  1", "     … +2 lines (ctrl+o to expand)"));
+        assert_eq!(
+            (rows.len(), rows[0].as_str(), rows[5].as_str()),
+            (6, "  ⎿  1", "     … +2 lines (ctrl+o to expand)")
+        );
     }
 }

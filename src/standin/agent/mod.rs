@@ -1,15 +1,15 @@
 //! The stand-in agent: a small program that behaves like Claude Code where hopty looks at it.
 //!
-//! It talks to the Messages API at `ANTHROPIC_BASE_URL` (normally the stand-in's), runs tools and hooks, writes
-//! transcript, session and task files, draws the prompt box and the dialogs, and ends as Claude Code ends. So the demo
-//! and most tests need no account, no network and no Claude; the same script can then drive the real program.
-//! Behaviour is that of version 2.1.329 as measured, where it matters to a supervisor. It has no sub-agents, no
-//! background shells, no automatic compaction, no status line, no pickers and no first-run setup beyond the trust
-//! question.
+//! It talks to the Messages API at `ANTHROPIC_BASE_URL` (normally the stand-in's), runs tools and hooks,
+//! writes transcript, session and task files, draws the prompt box and the dialogs, and ends as Claude Code
+//! ends. So the demo and most tests need no account, no network and no Claude; the same script can then drive
+//! the real program. Behaviour is that of version 2.1.329 as measured, where it matters to a supervisor. It
+//! has no sub-agents, no background shells, no automatic compaction, no status line, no pickers and no
+//! first-run setup beyond the trust question.
 //!
-//! For tests it can misbehave: `HOPTY_AGENT_START_MS` (sleep before anything), `HOPTY_AGENT_SWALLOW_ENTERS` (so many
-//! Enters are lost), `HOPTY_AGENT_EXIT_MS` (sleep on SIGTERM), `HOPTY_AGENT_IGNORE_TERM`, `HOPTY_AGENT_CRASH_AFTER`
-//! (end without a word instead of one more request).
+//! For tests it can misbehave: `HOPTY_AGENT_START_MS` (sleep before anything), `HOPTY_AGENT_SWALLOW_ENTERS`
+//! (so many Enters are lost), `HOPTY_AGENT_EXIT_MS` (sleep on SIGTERM), `HOPTY_AGENT_IGNORE_TERM`,
+//! `HOPTY_AGENT_CRASH_AFTER` (end without a word instead of one more request).
 
 mod app;
 mod batch;
@@ -153,7 +153,9 @@ fn print(started: Started) -> i32 {
     }
     if text.trim().is_empty() {
         lock(&shared.presence).vanish();
-        return fail("Error: Input must be provided either through stdin or as a prompt argument when using --print");
+        return fail(
+            "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+        );
     }
     // Nobody can be asked: what would need a yes is refused.
     thread::spawn(move || {
@@ -188,7 +190,8 @@ fn interact(started: Started) -> io::Result<i32> {
     let renderer = if fullscreen { Renderer::Fullscreen } else { Renderer::Inline };
     let screen = Screen::new(renderer, terminal.size());
     let (commands, orders) = mpsc::channel();
-    let parts = Parts { shared, terminal, screen, commands, orders, events: started.events, wake: started.wake };
+    let parts =
+        Parts { shared, terminal, screen, commands, orders, events: started.events, wake: started.wake };
     Ok(App::new(parts).run())
 }
 

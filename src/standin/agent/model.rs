@@ -154,7 +154,8 @@ impl Client {
             Failure::Interrupted(_) => false,
             Failure::Connection(_) => true,
             Failure::Api { status: 429, headers, .. } => {
-                let wait = http::header(headers, "retry-after").and_then(|v| v.parse::<u64>().ok()).unwrap_or(0);
+                let wait =
+                    http::header(headers, "retry-after").and_then(|v| v.parse::<u64>().ok()).unwrap_or(0);
                 let limit = http::header(headers, "anthropic-ratelimit-unified-status") == Some("rejected");
                 wait < 60 && !(limit && self.has_subscription())
             }
@@ -185,7 +186,9 @@ impl Client {
         );
         stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).map_err(io)?;
         let mut input = BufReader::new(stream);
-        let head = http::read_head(&mut input).map_err(failed)?.ok_or_else(|| Failure::Connection("no answer".into()))?;
+        let head = http::read_head(&mut input)
+            .map_err(failed)?
+            .ok_or_else(|| Failure::Connection("no answer".into()))?;
         let chunked = head.header("transfer-encoding").is_some();
         if head.word(1) != "200" || !chunked {
             let body = http::read_body(&mut input, &head).map_err(failed)?;
@@ -216,7 +219,12 @@ fn whole(head: &Head, body: &Value) -> Result<Message, Failure> {
     let status = head.word(1).parse().unwrap_or(0);
     if status != 200 {
         let text = |key: &str| body["error"][key].as_str().unwrap_or("").to_owned();
-        return Err(Failure::Api { status, kind: text("type"), message: text("message"), headers: head.headers.clone() });
+        return Err(Failure::Api {
+            status,
+            kind: text("type"),
+            message: text("message"),
+            headers: head.headers.clone(),
+        });
     }
     let text = |key: &str| body[key].as_str().unwrap_or("").to_owned();
     Ok(Message {
@@ -321,7 +329,10 @@ mod tests {
         let message = client(&api).ask(&body(), "u1", &Cancel::default()).unwrap();
         assert_eq!(message.content[0], json!({"type": "text", "text": "go"}));
         assert_eq!(message.content[1]["input"]["command"], "echo ž");
-        assert_eq!((&message.usage["cache_read_input_tokens"], &message.stop_reason), (&json!(490), &json!("tool_use")));
+        assert_eq!(
+            (&message.usage["cache_read_input_tokens"], &message.stop_reason),
+            (&json!(490), &json!("tool_use"))
+        );
         assert_eq!(api.main_requests()[0].session_id(), Some("u1"));
         assert!(!message.request_id.is_empty());
     }
@@ -337,13 +348,17 @@ mod tests {
         let client = client(&api);
         assert!(client.ask(&body(), "u", &Cancel::default()).is_ok());
         let failure = client.ask(&body(), "u", &Cancel::default()).unwrap_err();
-        assert!(matches!(failure, Failure::Api { status: 400, ref message, .. } if message == "no"), "{failure:?}");
+        assert!(
+            matches!(failure, Failure::Api { status: 400, ref message, .. } if message == "no"),
+            "{failure:?}"
+        );
         assert_eq!(api.main_requests().len(), 3);
     }
 
     #[test]
     fn an_interrupt_keeps_the_text_that_had_come() {
-        let api = Api::start(Script::each(|_, _| Reply::text("word ".repeat(100)).streamed_over_ms(600_000))).unwrap();
+        let api = Api::start(Script::each(|_, _| Reply::text("word ".repeat(100)).streamed_over_ms(600_000)))
+            .unwrap();
         let cancel = Arc::new(Cancel::default());
         let (client, for_thread) = (client(&api), Arc::clone(&cancel));
         let asking = thread::spawn(move || client.ask(&body(), "u", &for_thread));
@@ -354,7 +369,8 @@ mod tests {
 
     #[test]
     fn nobody_there_is_a_failure_of_the_connection() {
-        let client = Client { address: "127.0.0.1:1".into(), credential: ("a".into(), "b".into()), retries: 0 };
+        let client =
+            Client { address: "127.0.0.1:1".into(), credential: ("a".into(), "b".into()), retries: 0 };
         assert!(matches!(client.ask(&body(), "u", &Cancel::default()), Err(Failure::Connection(_))));
     }
 }

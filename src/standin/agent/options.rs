@@ -1,7 +1,7 @@
 //! The command line of the stand-in agent: the flags of Claude Code that hopty passes on or looks at.
 //!
-//! Flags that change nothing here (tools, directories, prompts) are taken with their values and dropped, so that a
-//! user's own arguments survive; what Claude does not know is refused as Claude refuses it.
+//! Flags that change nothing here (tools, directories, prompts) are taken with their values and dropped, so
+//! that a user's own arguments survive; what Claude does not know is refused as Claude refuses it.
 
 use std::path::PathBuf;
 
@@ -183,7 +183,9 @@ pub(super) fn parse(args: &[String]) -> Parsed {
                     options.begin = Begin::Resume(id);
                     true
                 }
-                None => return Parsed::Fail("Error: the stand-in has no conversation picker; name one.".into()),
+                None => {
+                    return Parsed::Fail("Error: the stand-in has no conversation picker; name one.".into());
+                }
             },
             "--session-id" => value().map(|v| id = Some(v)).is_some(),
             "--model" => value().map(|v| options.model = v).is_some(),
@@ -194,7 +196,11 @@ pub(super) fn parse(args: &[String]) -> Parsed {
                     options.mode = mode;
                     true
                 }
-                Some(None) => return Parsed::Fail("error: option '--permission-mode <mode>' argument is invalid.".into()),
+                Some(None) => {
+                    return Parsed::Fail(
+                        "error: option '--permission-mode <mode>' argument is invalid.".into(),
+                    );
+                }
                 None => false,
             },
             other if WITH_VALUE.contains(&other) => value().is_some(),
@@ -268,22 +274,33 @@ mod tests {
             panic!("refused")
         };
         assert_eq!((o.begin, o.mode), (Begin::New(Some(id.into())), PermissionMode::Bypass));
-        assert_eq!((o.model.as_str(), o.settings.as_deref(), o.prompt.as_deref()), ("m", Some("{}"), Some("do it")));
+        assert_eq!(
+            (o.model.as_str(), o.settings.as_deref(), o.prompt.as_deref()),
+            ("m", Some("{}"), Some("do it"))
+        );
         assert_eq!(o.plugin_dirs, vec![PathBuf::from("/p")]);
     }
 
     #[test]
     fn what_claude_refuses_is_refused_in_its_words() {
-        assert_eq!(run(&["--session-id", "abc"]), Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into()));
+        assert_eq!(
+            run(&["--session-id", "abc"]),
+            Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into())
+        );
         assert_eq!(run(&["--nope"]), Parsed::Fail("error: unknown option '--nope'".into()));
         assert!(matches!(run(&["--model"]), Parsed::Fail(_)));
-        assert!(matches!(run(&["-c", "--session-id", "69b3dc25-8512-459a-a4bd-dba525f7b0b7"]), Parsed::Fail(_)));
+        assert!(matches!(
+            run(&["-c", "--session-id", "69b3dc25-8512-459a-a4bd-dba525f7b0b7"]),
+            Parsed::Fail(_)
+        ));
     }
 
     #[test]
     fn version_help_and_a_prompt_after_two_dashes() {
         assert_eq!(run(&["-v"]), Parsed::Say("2.1.329 (stand-in)".into()));
         assert!(matches!(run(&["--help"]), Parsed::Say(t) if t.contains("--session-id")));
-        assert!(matches!(run(&["--", "--not-a-flag"]), Parsed::Run(o) if o.prompt.as_deref() == Some("--not-a-flag")));
+        assert!(
+            matches!(run(&["--", "--not-a-flag"]), Parsed::Run(o) if o.prompt.as_deref() == Some("--not-a-flag"))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Runs the hooks of one event and reads what they answer.
 //!
-//! Hooks of one event run in parallel; contexts are kept in the order in which the hooks end, as measured. Which
-//! answer means what is decided here; what the agent then does is the turn's business.
+//! Hooks of one event run in parallel; contexts are kept in the order in which the hooks end, as measured.
+//! Which answer means what is decided here; what the agent then does is the turn's business.
 
 use std::path::Path;
 use std::process::Command;
@@ -77,7 +77,8 @@ pub(super) fn run(hooks: &[&Hook], payload: &Value, place: &Place<'_>) -> Outcom
         for hook in hooks {
             let (ended, input) = (ended.clone(), &input);
             // One that cannot be run says nothing.
-            let _ = thread::Builder::new().spawn_scoped(scope, move || drop(ended.send(run_one(hook, input, place))));
+            let _ = thread::Builder::new()
+                .spawn_scoped(scope, move || drop(ended.send(run_one(hook, input, place))));
         }
         drop(ended);
         for ran in all.into_iter().flatten() {
@@ -98,7 +99,8 @@ fn run_one(hook: &Hook, input: &[u8], place: &Place<'_>) -> Option<Ran> {
     let limit = hook.timeout.unwrap_or(place.limit);
     let done = place.children.run(&mut command, input, Errors::Apart, limit).ok()?;
     let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let ran = Ran { command: hook.command.clone(), code: done.code, stdout: done.stdout, stderr: done.stderr, ms };
+    let ran =
+        Ran { command: hook.command.clone(), code: done.code, stdout: done.stdout, stderr: done.stderr, ms };
     (!done.timed_out).then_some(ran)
 }
 
@@ -118,7 +120,8 @@ impl Outcome {
             }
             if let Some(special) = answer.get("hookSpecificOutput") {
                 self.contexts.extend(text(special, "additionalContext").filter(|c| !c.is_empty()));
-                let said = text(special, "permissionDecision").or_else(|| text(special.get("decision")?, "behavior"));
+                let said = text(special, "permissionDecision")
+                    .or_else(|| text(special.get("decision")?, "behavior"));
                 let reason = text(special, "permissionDecisionReason").unwrap_or_default();
                 match said.as_deref() {
                     Some("allow") => self.permission = Some((Permission::Allow, reason)),
@@ -126,7 +129,10 @@ impl Outcome {
                     _ => {}
                 }
             }
-        } else if ran.code == 0 && matches!(event, "SessionStart" | "UserPromptSubmit") && !ran.stdout.trim().is_empty() {
+        } else if ran.code == 0
+            && matches!(event, "SessionStart" | "UserPromptSubmit")
+            && !ran.stdout.trim().is_empty()
+        {
             self.contexts.push(ran.stdout.trim().to_owned());
         }
         self.runs.push(ran);
@@ -161,7 +167,12 @@ mod tests {
         assert_eq!(of("Stop", 0, r#"{"decision":"block","reason":"r"}"#, "").block.as_deref(), Some("r"));
         let o = of("PermissionRequest", 0, r#"{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}"#, "");
         assert_eq!(o.permission.map(|p| p.0), Some(Permission::Allow));
-        let o = of("PreToolUse", 0, r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#, "");
+        let o = of(
+            "PreToolUse",
+            0,
+            r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
+            "",
+        );
         assert_eq!(o.permission, Some((Permission::Deny, "no".into())));
     }
 
@@ -175,7 +186,8 @@ mod tests {
     fn hooks_get_the_payload_and_the_environment() {
         let children = Children::default();
         let env = [("PROBE".to_owned(), "p1".to_owned())];
-        let place = Place { children: &children, cwd: Path::new("/"), env: &env, limit: Duration::from_secs(20) };
+        let place =
+            Place { children: &children, cwd: Path::new("/"), env: &env, limit: Duration::from_secs(20) };
         let hook = Hook::for_test("Stop", r#"read l; echo "$PROBE $l""#, None);
         let late = Hook::for_test("Stop", "sleep 600", Some(Duration::from_millis(10)));
         let outcome = run(&[&hook, &late], &json!({"hook_event_name": "Stop"}), &place);

@@ -31,8 +31,8 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Writes the key file only: that is all there is while a start-up dialog is open, and all there ever is for a
-    /// child session (measured).
+    /// Writes the key file only: that is all there is while a start-up dialog is open, and all there ever is
+    /// for a child session (measured).
     pub(super) fn new(dir: &Path, persistence: Persistence) -> Presence {
         let _ = fs::create_dir_all(dir);
         let name = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
@@ -129,7 +129,10 @@ mod tests {
         let read = || serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap();
         assert_eq!((&read()["sessionId"], read().get("status")), (&json!("s1"), None));
         presence.status(Status::Waiting);
-        assert_eq!((&read()["status"], &read()["waitingFor"]), (&json!("waiting"), &json!("permission prompt")));
+        assert_eq!(
+            (&read()["status"], &read()["waitingFor"]),
+            (&json!("waiting"), &json!("permission prompt"))
+        );
         presence.status(Status::Busy);
         presence.session("s2");
         assert_eq!((&read()["sessionId"], read().get("waitingFor")), (&json!("s2"), None));

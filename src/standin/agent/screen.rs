@@ -1,8 +1,8 @@
 //! Draws: the conversation, and below it the block that changes (box, footer, dialogs).
 //!
-//! Two renderers, as in the real program. Inline: what is finished scrolls away, the block is redrawn with relative
-//! moves. Fullscreen: the alternate screen, every row at its place, the block at the bottom, mouse reports on. The
-//! bytes that switch modes at start and end are those measured on 2.1.329.
+//! Two renderers, as in the real program. Inline: what is finished scrolls away, the block is redrawn with
+//! relative moves. Fullscreen: the alternate screen, every row at its place, the block at the bottom, mouse
+//! reports on. The bytes that switch modes at start and end are those measured on 2.1.329.
 
 use std::collections::VecDeque;
 
@@ -43,7 +43,15 @@ pub(super) struct Screen {
 impl Screen {
     /// A screen on which nothing is drawn.
     pub(super) fn new(renderer: Renderer, (cols, rows): (usize, usize)) -> Screen {
-        Screen { renderer, cols, rows, lines: VecDeque::new(), fresh: Vec::new(), drawn: Block::default(), out: Vec::new() }
+        Screen {
+            renderer,
+            cols,
+            rows,
+            lines: VecDeque::new(),
+            fresh: Vec::new(),
+            drawn: Block::default(),
+            out: Vec::new(),
+        }
     }
 
     /// Width in columns.
@@ -112,7 +120,9 @@ impl Screen {
             self.below();
         }
         self.put("\x1b[?25h\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[>4m\x1b[<u\x1b[?2031l\x1b[?2004l");
-        self.put("\r\nClaude Code is suspended. Run `fg` to bring it back.\r\nTo undo typing, press ctrl+_.\r\n");
+        self.put(
+            "\r\nClaude Code is suspended. Run `fg` to bring it back.\r\nTo undo typing, press ctrl+_.\r\n",
+        );
         self.drawn = Block::default();
     }
 
@@ -193,7 +203,8 @@ impl Screen {
     fn draw_frame(&mut self, block: &Block) {
         self.fresh.clear();
         let room = self.rows.saturating_sub(block.rows.len());
-        let mut frame: Vec<String> = self.lines.iter().skip(self.lines.len().saturating_sub(room)).cloned().collect();
+        let mut frame: Vec<String> =
+            self.lines.iter().skip(self.lines.len().saturating_sub(room)).cloned().collect();
         frame.resize(room, String::new());
         frame.extend(block.rows.iter().cloned());
         let frame = Block { rows: frame, cursor: room + block.cursor };

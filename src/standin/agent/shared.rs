@@ -219,15 +219,22 @@ impl Shared {
             ("CLAUDE_CODE_ENTRYPOINT", "cli".to_owned()),
             ("CLAUDE_CODE_CHILD_SESSION", "1".to_owned()),
             ("CLAUDE_CODE_SESSION_ATTENDED", "1".to_owned()),
-            ("CLAUDE_CODE_MESSAGING_SOCKET", temporary.join(format!("cc-socks/{pid}.sock")).to_string_lossy().into_owned()),
+            (
+                "CLAUDE_CODE_MESSAGING_SOCKET",
+                temporary.join(format!("cc-socks/{pid}.sock")).to_string_lossy().into_owned(),
+            ),
             ("CLAUDE_PID", pid),
-            ("CLAUDE_CODE_CHILD_NOTES_DIR", temporary.join("claude-notes").join(&session).to_string_lossy().into_owned()),
+            (
+                "CLAUDE_CODE_CHILD_NOTES_DIR",
+                temporary.join("claude-notes").join(&session).to_string_lossy().into_owned(),
+            ),
             ("AI_AGENT", format!("claude-code_{}_{who}", VERSION.replace('.', "-"))),
             ("CLAUDE_CODE_SESSION_ID", session.clone()),
         ];
         if who == "agent" {
             env.push(("GIT_EDITOR", "true".to_owned()));
-            let program = std::env::current_exe().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+            let program =
+                std::env::current_exe().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
             env.push(("CLAUDE_CODE_EXECPATH", program));
         } else {
             env.push(("CLAUDE_PROJECT_DIR", self.world.cwd.to_string_lossy().into_owned()));
@@ -239,7 +246,8 @@ impl Shared {
         env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// A text over the limit is kept in a file, and the model gets its beginning and the file's name (measured).
+    /// A text over the limit is kept in a file, and the model gets its beginning and the file's name
+    /// (measured).
     fn fitted(&self, event: &str, text: String) -> String {
         if text.encode_utf16().count() <= MAX_CONTEXT {
             return text;

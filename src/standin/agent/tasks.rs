@@ -1,4 +1,5 @@
-//! The task list tools. The list is a directory with one file a task, shared by all conversations that name it.
+//! The task list tools. The list is a directory with one file a task, shared by all conversations that name
+//! it.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,8 @@ pub(super) fn create(dir: &Path, subject: &str, description: &str) -> Done {
 
 /// `TaskUpdate`.
 pub(super) fn update(dir: &Path, id: &str, input: &Value) -> Done {
-    let mut task = if id.bytes().all(|b| b.is_ascii_digit()) { read_json(&file(dir, id)) } else { Value::Null };
+    let mut task =
+        if id.bytes().all(|b| b.is_ascii_digit()) { read_json(&file(dir, id)) } else { Value::Null };
     if !task.is_object() {
         return Done::failed("Task not found");
     }
@@ -52,10 +54,13 @@ pub(super) fn update(dir: &Path, id: &str, input: &Value) -> Done {
 
 /// `TaskList`.
 pub(super) fn list(dir: &Path) -> Done {
-    let tasks: Vec<Value> = (1..MAX).map(|n| read_json(&file(dir, &n.to_string()))).take_while(Value::is_object).collect();
+    let tasks: Vec<Value> =
+        (1..MAX).map(|n| read_json(&file(dir, &n.to_string()))).take_while(Value::is_object).collect();
     let text = |task: &Value, key: &str| task[key].as_str().unwrap_or("").to_owned();
-    let lines: Vec<String> =
-        tasks.iter().map(|t| format!("#{} [{}] {}", text(t, "id"), text(t, "status"), text(t, "subject"))).collect();
+    let lines: Vec<String> = tasks
+        .iter()
+        .map(|t| format!("#{} [{}] {}", text(t, "id"), text(t, "status"), text(t, "subject")))
+        .collect();
     let short = |t: &Value| json!({"id": t["id"], "subject": t["subject"], "status": t["status"], "blockedBy": t["blockedBy"]});
     Done {
         content: if lines.is_empty() { "No tasks found".into() } else { lines.join("\n") },

@@ -42,7 +42,8 @@ impl Terminal {
     /// Columns and rows; 80x24 when the terminal says nothing of use.
     pub(super) fn size(&self) -> (usize, usize) {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: the descriptor is open for the life of the process and `size` is a valid place for the answer.
+        // SAFETY: the descriptor is open for the life of the process and `size` is a valid place for the
+        // answer.
         let asked = unsafe { window_size(libc::STDIN_FILENO, &raw mut size) };
         if asked.is_err() || size.ws_row == 0 || size.ws_col == 0 {
             return (80, 24);
@@ -70,7 +71,8 @@ impl Terminal {
         let _ = out.write_all(bytes).and_then(|()| out.flush());
     }
 
-    /// Stops this process, as Ctrl+Z does. In an orphaned process group the kernel discards the signal (measured).
+    /// Stops this process, as Ctrl+Z does. In an orphaned process group the kernel discards the signal
+    /// (measured).
     pub(super) fn stop(&self) {
         let _ = kill(getpid(), Signal::SIGTSTP);
     }

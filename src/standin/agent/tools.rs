@@ -1,7 +1,7 @@
 //! The tools that the stand-in agent can run: Bash, Read, Write, Edit, and the task list.
 //!
-//! Answers have the words and the result objects of the real program (samples, 2.1.329), because hooks, transcripts
-//! and tests look at them.
+//! Answers have the words and the result objects of the real program (samples, 2.1.329), because hooks,
+//! transcripts and tests look at them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,8 @@ impl Bench<'_> {
 /// The `tools` of a request.
 pub(super) fn definitions() -> Value {
     let tool = |(name, properties): &(&str, &[&str])| {
-        let properties: serde_json::Map<_, _> = properties.iter().map(|p| ((*p).to_owned(), json!({}))).collect();
+        let properties: serde_json::Map<_, _> =
+            properties.iter().map(|p| ((*p).to_owned(), json!({}))).collect();
         json!({"name": name, "description": format!("The tool {name}."),
             "input_schema": {"type": "object", "properties": properties}})
     };
@@ -100,8 +101,9 @@ pub(super) fn normalised(name: &str, mut input: Value, cwd: &Path) -> Value {
     input
 }
 
-/// Whether the tool needs a yes in the default mode. Commands that only read are let through, as in the real program
-/// (measured: `echo`, `ls`, `sleep`, `cat x | wc -l`, `git status` pass; `touch`, `date > x`, `perl` are asked for).
+/// Whether the tool needs a yes in the default mode. Commands that only read are let through, as in the real
+/// program (measured: `echo`, `ls`, `sleep`, `cat x | wc -l`, `git status` pass; `touch`, `date > x`, `perl`
+/// are asked for).
 pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
     const READING: &[&str] = &[
         "cat",
@@ -132,7 +134,9 @@ pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
             let plain = !command.contains(['>', '`', '\n']) && !command.contains("$(");
             let reads = |part: &str| {
                 let part = part.trim();
-                READING.iter().any(|r| part.strip_prefix(r).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+                READING.iter().any(|r| {
+                    part.strip_prefix(r).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+                })
             };
             !(plain && command.split([';', '|', '&']).filter(|p| !p.trim().is_empty()).all(reads))
         }
@@ -161,7 +165,10 @@ fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
     let mut child = Command::new("/bin/sh");
     // As the real program does it: the shell says where it ended.
     let moving = format!("trap 'pwd -P > \"{}\"' EXIT\n{command}", bench.left.display());
-    child.args(["-c", if command.contains("cd ") { &moving } else { command }]).current_dir(bench.cwd).envs(bench.env.iter().cloned());
+    child
+        .args(["-c", if command.contains("cd ") { &moving } else { command }])
+        .current_dir(bench.cwd)
+        .envs(bench.env.iter().cloned());
     let done = match bench.children.run(&mut child, b"", Errors::Joined, limit) {
         Ok(done) => done,
         Err(e) => return Done::failed(format!("the shell could not be started: {e}")),
@@ -178,7 +185,12 @@ fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
 }
 
 fn contents(path: &Path, cwd: &Path) -> Result<String, Done> {
-    let gone = || Done::failed(format!("File does not exist. Note: your current working directory is {}.", cwd.display()));
+    let gone = || {
+        Done::failed(format!(
+            "File does not exist. Note: your current working directory is {}.",
+            cwd.display()
+        ))
+    };
     let size = fs::metadata(path).map_err(|_| gone())?.len();
     if size > MAX_FILE {
         return Err(Done::failed(format!("File content ({size} bytes) exceeds maximum allowed size.")));
@@ -196,7 +208,8 @@ fn read(path: &Path, input: &Value, cwd: &Path) -> Done {
     let (first, limit) = (number("offset").unwrap_or(1).max(1), number("limit").unwrap_or(usize::MAX));
     let all: Vec<&str> = text.split('\n').collect();
     let lines: Vec<&str> = all.iter().skip(first - 1).take(limit).copied().collect();
-    let numbered: Vec<String> = lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", first + n)).collect();
+    let numbered: Vec<String> =
+        lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", first + n)).collect();
     let file = json!({"filePath": path.to_string_lossy(), "content": lines.join("\n"), "numLines": lines.len(), "startLine": first,
         "totalLines": all.len()});
     Done::ok(numbered.join("\n"), json!({"type": "text", "file": file}))
@@ -225,7 +238,9 @@ fn edit(path: &Path, old: &str, new: &str, all: bool) -> Done {
         return Done::failed(format!("String to replace not found in file.\nString: {old}"));
     }
     if found > 1 && !all {
-        return Done::failed(format!("Found {found} matches of the string to replace, but replace_all is false."));
+        return Done::failed(format!(
+            "Found {found} matches of the string to replace, but replace_all is false."
+        ));
     }
     if let Err(e) = fs::write(path, text.replace(old, new)) {
         return Done::failed(format!("{}: {e}", path.display()));
@@ -250,7 +265,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let children = Children::default();
         body(
-            &Bench { cwd: dir.path(), left: &dir.path().join("left"), tasks: dir.path().join("tasks"), children: &children, env: &[] },
+            &Bench {
+                cwd: dir.path(),
+                left: &dir.path().join("left"),
+                tasks: dir.path().join("tasks"),
+                children: &children,
+                env: &[],
+            },
             dir.path(),
         );
     }
@@ -274,22 +295,36 @@ mod tests {
         with(|bench, dir| {
             let path = dir.join("d/a.txt");
             let of = |v: Value| normalised("Edit", v, dir);
-            assert!(run("Write", &of(json!({"file_path": "d/a.txt", "content": "hi\n"})), bench).content.contains("created"));
+            assert!(
+                run("Write", &of(json!({"file_path": "d/a.txt", "content": "hi\n"})), bench)
+                    .content
+                    .contains("created")
+            );
             assert_eq!(run("Read", &json!({"file_path": path}), bench).content, "1\thi\n2\t");
             let part = run("Read", &json!({"file_path": path, "offset": 2, "limit": u64::MAX}), bench);
             assert_eq!((part.content.as_str(), &part.result["file"]["startLine"]), ("2\t", &json!(2)));
-            let edited = run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "ho"})), bench);
+            let edited =
+                run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "ho"})), bench);
             assert_eq!(edited.result["structuredPatch"][0]["lines"], json!(["-hi", "+ho"]));
             assert_eq!(fs::read_to_string(&path).unwrap(), "ho\n");
-            assert!(run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "x"})), bench).failed);
-            assert!(run("Read", &json!({"file_path": dir.join("none")}), bench).content.starts_with("File does not exist"));
+            assert!(
+                run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "x"})), bench)
+                    .failed
+            );
+            assert!(
+                run("Read", &json!({"file_path": dir.join("none")}), bench)
+                    .content
+                    .starts_with("File does not exist")
+            );
         });
     }
 
     #[test]
     fn commands_that_only_read_pass_and_others_are_asked_for() {
         let asks = |c: &str| needs_permission("Bash", &json!({"command": c}));
-        for passes in ["echo hi", "sleep 0.1", "ls", "true", "echo a; echo b", "cat a.txt | wc -l", "git status"] {
+        for passes in
+            ["echo hi", "sleep 0.1", "ls", "true", "echo a; echo b", "cat a.txt | wc -l", "git status"]
+        {
             assert!(!asks(passes), "{passes}");
         }
         for asked in ["date > x", "perl -e 1", "touch q", "echo $(touch q)", "lsof", "echo a && touch b"] {

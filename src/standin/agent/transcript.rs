@@ -1,8 +1,8 @@
 //! The transcript file, and the shapes of its lines.
 //!
-//! Like the real program: the file does not exist before the first prompt, lines reach it about 0.1 s after they were
-//! made (so a hook can be faster than the file), and a killed agent loses what was still waiting. Shapes are those of
-//! 2.1.329 (samples of the real program), without the parts that nobody reads.
+//! Like the real program: the file does not exist before the first prompt, lines reach it about 0.1 s after
+//! they were made (so a hook can be faster than the file), and a killed agent loses what was still waiting.
+//! Shapes are those of 2.1.329 (samples of the real program), without the parts that nobody reads.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -59,7 +59,8 @@ struct State {
 impl Transcript {
     /// A transcript that will be at `path` once it is opened.
     pub(super) fn new(path: PathBuf, persistence: Persistence) -> Transcript {
-        let shared = Arc::new(Shared { state: Mutex::new(State { path, ..State::default() }), ..Shared::default() });
+        let shared =
+            Arc::new(Shared { state: Mutex::new(State { path, ..State::default() }), ..Shared::default() });
         let for_thread = Arc::clone(&shared);
         let writer = (persistence == Persistence::On).then(|| thread::spawn(move || write_on(&for_thread)));
         Transcript { shared, writer, persistence }
@@ -104,7 +105,8 @@ impl Transcript {
         write_out(&mut lock(&self.shared.state));
     }
 
-    /// Writes what waits; what comes later is dropped: the result of a tool that the end kills is never written.
+    /// Writes what waits; what comes later is dropped: the result of a tool that the end kills is never
+    /// written.
     pub(super) fn end(&self) {
         self.flush();
         lock(&self.shared.state).over = true;
@@ -262,6 +264,9 @@ mod tests {
         assert_eq!((&first["parentUuid"], &first["sessionId"]), (&Value::Null, &json!("s")));
         let (second, _) = chain.link("assistant", json!({}));
         assert_eq!(second["parentUuid"], json!(id));
-        assert_eq!(chain.note("mode", json!({"mode": "normal"})), json!({"type": "mode", "mode": "normal", "sessionId": "s"}));
+        assert_eq!(
+            chain.note("mode", json!({"mode": "normal"})),
+            json!({"type": "mode", "mode": "normal", "sessionId": "s"})
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! One turn: from a prompt to the model's last word, through as many requests and tools as it takes.
 //!
-//! Order of requests, hooks and transcript lines is that of the real program (measured on 2.1.329): a tool's result is
-//! written after its PostToolUse hook has ended, PostToolBatch comes when all results are made and before the next
-//! request, Stop when the model asks for no tool.
+//! Order of requests, hooks and transcript lines is that of the real program (measured on 2.1.329): a tool's
+//! result is written after its PostToolUse hook has ended, PostToolBatch comes when all results are made and
+//! before the next request, Stop when the model asks for no tool.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -83,7 +83,10 @@ impl Engine {
         }
         let outcome = self.shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
         if let Some(reason) = outcome.block {
-            let text = format!("UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}", prompt.shown);
+            let text = format!(
+                "UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}",
+                prompt.shown
+            );
             self.shared.show(Shown::Notice(text));
             self.shared.post.send(Event::PutBack(prompt.shown.clone()));
             return Submitted::PutBack;
@@ -91,13 +94,16 @@ impl Engine {
         outcome.stop.map_or(Submitted::Goes(outcome.contexts), Submitted::Stopped)
     }
 
-    /// A hook said that the prompt is not to go on: it stands in the conversation, the box is empty, and no request follows
-    /// (measured on 2.1.331).
+    /// A hook said that the prompt is not to go on: it stands in the conversation, the box is empty, and no
+    /// request follows (measured on 2.1.331).
     fn left(&mut self, prompt: &Prompt, source: Source, reason: &str) {
         self.accept(prompt, source, &[]);
         let text = format!("Operation stopped by hook: {reason}");
         self.shared.link("user", json!({"message": {"role": "user", "content": text}, "isMeta": true}));
-        self.shared.link("system", json!({"subtype": "informational", "content": text, "isMeta": false, "level": "warning"}));
+        self.shared.link(
+            "system",
+            json!({"subtype": "informational", "content": text, "isMeta": false, "level": "warning"}),
+        );
         self.shared.show(Shown::Text(text));
     }
 
@@ -133,7 +139,10 @@ impl Engine {
             )));
         }
         if !contexts.is_empty() {
-            blocks.push(reminder(&format!("UserPromptSubmit hook additional context: {}", contexts.join("\n"))));
+            blocks.push(reminder(&format!(
+                "UserPromptSubmit hook additional context: {}",
+                contexts.join("\n")
+            )));
         }
         blocks.push(json!({"type": "text", "text": prompt.text}));
         history::push(&mut self.messages, "user", blocks);
@@ -178,7 +187,10 @@ impl Engine {
         self.requests += 1;
         if let Some(message) = self.messages.last() {
             // The real program writes requests down too, so that results stand in the file twice.
-            self.shared.note("api-request-blob", json!({"hash": Uuid::new_v4().simple().to_string(), "message": message}));
+            self.shared.note(
+                "api-request-blob",
+                json!({"hash": Uuid::new_v4().simple().to_string(), "message": message}),
+            );
         }
         let session = lock(&self.shared.live).session.clone();
         let body = self.body(&self.messages);
@@ -203,7 +215,8 @@ impl Engine {
             "last_assistant_message": self.last_text, "background_tasks": [], "session_crons": []}),
         );
         if !outcome.runs.is_empty() {
-            let infos: Vec<Value> = outcome.runs.iter().map(|r| json!({"command": r.command, "durationMs": r.ms})).collect();
+            let infos: Vec<Value> =
+                outcome.runs.iter().map(|r| json!({"command": r.command, "durationMs": r.ms})).collect();
             shared.link(
                 "system",
                 json!({"subtype": "stop_hook_summary", "hookCount": infos.len(), "hookInfos": infos,
@@ -213,7 +226,10 @@ impl Engine {
         let text = if let Some(reason) = outcome.block {
             format!("Stop hook feedback:\n{reason}")
         } else if !outcome.contexts.is_empty() && outcome.stop.is_none() {
-            format!("<system-reminder>\nStop hook additional context: {}\n</system-reminder>", outcome.contexts.join("\n"))
+            format!(
+                "<system-reminder>\nStop hook additional context: {}\n</system-reminder>",
+                outcome.contexts.join("\n")
+            )
         } else {
             return false;
         };

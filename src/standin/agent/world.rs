@@ -1,4 +1,5 @@
-//! Where the stand-in agent's files are: configuration, trust, transcripts, tasks. Same places as the real program.
+//! Where the stand-in agent's files are: configuration, trust, transcripts, tasks. Same places as the real
+//! program.
 
 use std::env;
 use std::fs;
@@ -67,7 +68,8 @@ impl World {
     /// Whether this directory, or one above it up to the root of its repository, is trusted.
     pub(super) fn is_trusted(&self) -> bool {
         let state = read_json(&self.state_file);
-        let root = self.cwd.ancestors().position(|dir| dir.join(".git").exists()).map_or(usize::MAX, |at| at + 1);
+        let root =
+            self.cwd.ancestors().position(|dir| dir.join(".git").exists()).map_or(usize::MAX, |at| at + 1);
         self.cwd.ancestors().take(root).any(|dir| {
             let project = state.get("projects").and_then(|p| p.get(dir.to_string_lossy().as_ref()));
             project.and_then(|p| p.get("hasTrustDialogAccepted")).and_then(Value::as_bool).unwrap_or(false)
@@ -86,18 +88,23 @@ impl World {
         if !state.get("projects").is_some_and(Value::is_object) {
             state["projects"] = json!({});
         }
-        state["projects"][self.cwd.to_string_lossy().as_ref()] = json!({"allowedTools": [], "hasTrustDialogAccepted": true});
+        state["projects"][self.cwd.to_string_lossy().as_ref()] =
+            json!({"allowedTools": [], "hasTrustDialogAccepted": true});
         fs::write(&self.state_file, format!("{state:#}\n"))
     }
 
     /// What the user's, then the project's settings files say, lowest rank first.
     pub(super) fn settings(&self) -> Vec<Value> {
         let project = self.cwd.join(".claude");
-        [self.config.join("settings.json"), project.join("settings.json"), project.join("settings.local.json")]
-            .iter()
-            .map(|p| read_json(p))
-            .filter(Value::is_object)
-            .collect()
+        [
+            self.config.join("settings.json"),
+            project.join("settings.json"),
+            project.join("settings.local.json"),
+        ]
+        .iter()
+        .map(|p| read_json(p))
+        .filter(Value::is_object)
+        .collect()
     }
 
     /// The checked-out branch; `HEAD` outside a repository, as the real program writes it.
@@ -112,8 +119,8 @@ pub(super) fn read_json(path: &Path) -> Value {
     fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
 }
 
-/// The directory name for a path: every character outside `[A-Za-z0-9]` becomes `-`; over 200 characters it is cut
-/// and a hash is added (measured on 2.1.197 and 2.1.329).
+/// The directory name for a path: every character outside `[A-Za-z0-9]` becomes `-`; over 200 characters it
+/// is cut and a hash is added (measured on 2.1.197 and 2.1.329).
 fn slug(path: &str) -> String {
     let units: Vec<u16> = path.encode_utf16().collect();
     let letter = |u: &u16| u8::try_from(*u).ok().filter(u8::is_ascii_alphanumeric).map_or('-', char::from);

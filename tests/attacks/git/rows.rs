@@ -1,14 +1,14 @@
 //! What a work tree can do to have git run something, reach out, or never end.
 
-/// One attack. Scripts run in the project, a repository with the committed files a, b and c; `$EVIL` is a program that leaves a
-/// trace and fails, and `$ROOT` a directory outside of the project.
+/// One attack. Scripts run in the project, a repository with the committed files a, b and c; `$EVIL` is a
+/// program that leaves a trace and fails, and `$ROOT` a directory outside of the project.
 pub struct Row {
     /// What it is.
     pub name: &'static str,
     /// Builds it.
     pub build: &'static str,
-    /// Springs it without hopty, so that a row that has become harmless is noticed; empty where nothing but a terminal or another
-    /// machine would.
+    /// Springs it without hopty, so that a row that has become harmless is noticed; empty where nothing but a
+    /// terminal or another machine would.
     pub springs: &'static str,
     /// The directory that the conversation has gone to, below the project; empty where it stayed.
     pub moved: &'static str,
@@ -20,7 +20,13 @@ const fn row(name: &'static str, build: &'static str, springs: &'static str) -> 
     Row { name, build, springs, moved: "", says: ".M a" }
 }
 
-const fn moved(name: &'static str, build: &'static str, springs: &'static str, moved: &'static str, says: &'static str) -> Row {
+const fn moved(
+    name: &'static str,
+    build: &'static str,
+    springs: &'static str,
+    moved: &'static str,
+    says: &'static str,
+) -> Row {
     Row { name, build, springs, moved, says }
 }
 
@@ -108,8 +114,16 @@ pub fn rows() -> Vec<Row> {
     ];
     let diffs = [
         row("an external diff", "git config diff.external \"$EVIL\"", "git diff"),
-        row("an external diff of a driver", "git config diff.x.command \"$EVIL\"; echo '* diff=x' >.gitattributes", "git diff"),
-        row("a text conversion", "git config diff.x.textconv \"$EVIL\"; echo '* diff=x' >.gitattributes", "git diff"),
+        row(
+            "an external diff of a driver",
+            "git config diff.x.command \"$EVIL\"; echo '* diff=x' >.gitattributes",
+            "git diff",
+        ),
+        row(
+            "a text conversion",
+            "git config diff.x.textconv \"$EVIL\"; echo '* diff=x' >.gitattributes",
+            "git diff",
+        ),
         row(
             "a text conversion that is kept",
             "git config diff.x.textconv \"$EVIL\"; git config diff.x.cachetextconv true; echo '* diff=x' >.gitattributes",
@@ -145,14 +159,26 @@ pub fn rows() -> Vec<Row> {
              touch -d yesterday b",
             "git status; git checkout -q -b x",
         ),
-        row("hooks", "cp \"$EVIL\" .git/hooks/post-index-change; touch -d yesterday b", "git status; git diff"),
-        row("aliases", "for c in status diff config version check-attr evil; do git config alias.$c \"!$EVIL\"; done", "git evil"),
+        row(
+            "hooks",
+            "cp \"$EVIL\" .git/hooks/post-index-change; touch -d yesterday b",
+            "git status; git diff",
+        ),
+        row(
+            "aliases",
+            "for c in status diff config version check-attr evil; do git config alias.$c \"!$EVIL\"; done",
+            "git evil",
+        ),
         row(
             "pagers",
             "git config core.pager \"$EVIL\"; git config pager.status \"$EVIL\"; git config pager.diff \"$EVIL\"; git config pager.config true",
             "",
         ),
-        row("an editor", "git config core.editor \"$EVIL\"; git config sequence.editor \"$EVIL\"", "git commit --amend"),
+        row(
+            "an editor",
+            "git config core.editor \"$EVIL\"; git config sequence.editor \"$EVIL\"",
+            "git commit --amend",
+        ),
         row(
             "what asks for passwords",
             "git config core.askPass \"$EVIL\"; git config credential.helper \"!$EVIL\"",
@@ -247,7 +273,11 @@ pub fn rows() -> Vec<Row> {
         hangs("a FIFO as the index", "rm .git/index; mkfifo .git/index", LATE),
         hangs("a FIFO as the configuration", "rm .git/config; mkfifo .git/config", LATE),
         hangs("a FIFO as a ref", "rm .git/refs/heads/main; mkfifo .git/refs/heads/main", LATE),
-        hangs("a FIFO as packed refs", "git pack-refs --all; rm .git/packed-refs; mkfifo .git/packed-refs", LATE),
+        hangs(
+            "a FIFO as packed refs",
+            "git pack-refs --all; rm .git/packed-refs; mkfifo .git/packed-refs",
+            LATE,
+        ),
         hangs("a FIFO as a list of objects elsewhere", "mkfifo .git/objects/info/alternates", LATE),
         hangs(
             "a FIFO as a configuration of a worktree",
@@ -262,7 +292,15 @@ pub fn rows() -> Vec<Row> {
             .saying(LATE),
         row("an index of a terabyte", "truncate -s 1T .git/index", "").saying("is not known: git "),
     ];
-    filters.into_iter().chain(diffs).chain(programs).chain(fetches).chain(submodules).chain(places).chain(fifo).collect()
+    filters
+        .into_iter()
+        .chain(diffs)
+        .chain(programs)
+        .chain(fetches)
+        .chain(submodules)
+        .chain(places)
+        .chain(fifo)
+        .collect()
 }
 
 impl Row {

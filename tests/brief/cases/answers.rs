@@ -15,7 +15,9 @@ pub fn all() -> Vec<Case> {
 }
 
 fn question_with_options() -> Case {
-    let reasons = "The store needs transactions, a backup every night and a file format that outlives us all. ".repeat(8);
+    let reasons =
+        "The store needs transactions, a backup every night and a file format that outlives us all. "
+            .repeat(8);
     case("question_with_options")
         .talk("which store does the ledger of Velloquine need?", "I will look at the load first.")
         .prompt(
@@ -40,9 +42,12 @@ fn question_with_options() -> Case {
 }
 
 fn long_answer() -> Case {
-    let mut text = "I went through all pumps of Ultramont. Finding 1: the intake of Xanthe leaks.\n".to_owned();
+    let mut text =
+        "I went through all pumps of Ultramont. Finding 1: the intake of Xanthe leaks.\n".to_owned();
     for n in 2..=58 {
-        text.push_str(&format!("Finding {n}: valve {n} opens late by {n} ms, which is within what the makers allow for it.\n"));
+        text.push_str(&format!(
+            "Finding {n}: valve {n} opens late by {n} ms, which is within what the makers allow for it.\n"
+        ));
     }
     text.push_str("The worst is Finding 59: the lock in pump_of_ultramont.rs:88 is never released. I would repair that first.");
     case("long_answer")
@@ -62,12 +67,24 @@ fn long_answer() -> Case {
 
 fn short_answer_b() -> Case {
     case("short_answer_b")
-        .talk("the labels of Mossbank need a language", "Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?")
-        .prompt("B", [write("labels.txt", "Kernewek\n"), say("The labels are Cornish now; the tooltips are not.").at(84)])
+        .talk(
+            "the labels of Mossbank need a language",
+            "Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?",
+        )
+        .prompt(
+            "B",
+            [
+                write("labels.txt", "Kernewek\n"),
+                say("The labels are Cornish now; the tooltips are not.").at(84),
+            ],
+        )
         .hand_over()
         .know(facts![
             "Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?",
-            near("Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?", &[" b ", "\"b\"", "'b'", "“b”"]),
+            near(
+                "Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?",
+                &[" b ", "\"b\"", "'b'", "“b”"]
+            ),
             "the labels of Mossbank need a language",
             "The labels are Cornish now; the tooltips are not.",
             "labels.txt",
@@ -76,19 +93,31 @@ fn short_answer_b() -> Case {
 }
 
 fn decisions_in_text() -> Case {
-    let small = (1..=14).map(|n| (format!("and icon {n} of the menu?"), format!("Icon {n} stays as it is."))).collect();
+    let small = (1..=14)
+        .map(|n| (format!("and icon {n} of the menu?"), format!("Icon {n} stays as it is.")))
+        .collect();
     case("decisions_in_text")
         .prompt(
             "make the menu of Brindlemark translatable",
             [
                 bash("echo menu").at(20),
                 bash("echo plural").at(21),
-                say("I take gettext rather than a dictionary, because the plural forms of Lithuanian differ.")
-                    .and_tool("Bash", serde_json::json!({"command": "echo catalogue", "description": "scripted"})),
+                say(
+                    "I take gettext rather than a dictionary, because the plural forms of Lithuanian differ.",
+                )
+                .and_tool(
+                    "Bash",
+                    serde_json::json!({"command": "echo catalogue", "description": "scripted"}),
+                ),
                 say("The catalogue is in place."),
             ],
         )
-        .prompt("and the login?", [say("I decided against cookies: Brindlemark uses bearer tokens, since the kiosk has no browser.")])
+        .prompt(
+            "and the login?",
+            [say(
+                "I decided against cookies: Brindlemark uses bearer tokens, since the kiosk has no browser.",
+            )],
+        )
         .step(Step::Resume(small))
         .prompt("then go on with the footer", [say("The footer has its three links.").at(84)])
         .hand_over()
@@ -107,7 +136,11 @@ fn answer_with_code() -> Case {
     case("answer_with_code")
         .prompt("show me the function for Kirkoswald", [say(code).at(84)])
         .hand_over()
-        .know(facts!["Tell me whether `kirkoswald()` may return early.", "fn kirkoswald()", "show me the function for Kirkoswald"])
+        .know(facts![
+            "Tell me whether `kirkoswald()` may return early.",
+            "fn kirkoswald()",
+            "show me the function for Kirkoswald"
+        ])
         .lies(facts![broken_frame()])
 }
 

@@ -3,7 +3,12 @@
 use super::kit::*;
 
 pub fn all() -> Vec<Case> {
-    vec![a_new_task_after_a_hand_over(), five_hand_overs(), unfinished_task_over_two(), resumed_after_a_hand_over()]
+    vec![
+        a_new_task_after_a_hand_over(),
+        five_hand_overs(),
+        unfinished_task_over_two(),
+        resumed_after_a_hand_over(),
+    ]
 }
 
 fn a_new_task_after_a_hand_over() -> Case {
@@ -22,7 +27,10 @@ fn a_new_task_after_a_hand_over() -> Case {
         .restart()
         .prompt(
             "a new task: write a changelog for Brimstead",
-            [write("CHANGES-brimstead.md", "# Brimstead\n"), say("The heading stands; version 2 is to be described.").at(84)],
+            [
+                write("CHANGES-brimstead.md", "# Brimstead\n"),
+                say("The heading stands; version 2 is to be described.").at(84),
+            ],
         )
         .hand_over()
         .know(facts![
@@ -33,7 +41,10 @@ fn a_new_task_after_a_hand_over() -> Case {
             "CHANGES-brimstead.md",
             "version 2 is to be described",
         ])
-        .reach(facts![reachable("lay the rails of Oxenholme and test them"), reachable("reviewed, thank you, that is good")])
+        .reach(facts![
+            reachable("lay the rails of Oxenholme and test them"),
+            reachable("reviewed, thank you, that is good")
+        ])
         .lies(facts![
             before("lay the rails of Oxenholme", "write a changelog for Brimstead"),
             open_todo("Lay the rails of Oxenholme"),
@@ -114,7 +125,10 @@ fn unfinished_task_over_two() -> Case {
         .hand_over()
         .prompt(
             "go on",
-            [bash("echo shelf 2 >> shelves.txt"), say("Shelf 2 is done, 39 are left; the folio of Prestwich is torn.").at(84)],
+            [
+                bash("echo shelf 2 >> shelves.txt"),
+                say("Shelf 2 is done, 39 are left; the folio of Prestwich is torn.").at(84),
+            ],
         )
         .hand_over()
         .know(facts![
@@ -136,7 +150,10 @@ fn resumed_after_a_hand_over() -> Case {
         .prompt("then wind it up", [bash("echo tick > tock.txt"), say("It ticks, a little slow.").at(84)])
         .hand_over()
         .know(facts![
-            newest("then wind it up", &["restore the clock of Wimborne", "is the weight of Shapwick heavy enough?"]),
+            newest(
+                "then wind it up",
+                &["restore the clock of Wimborne", "is the weight of Shapwick heavy enough?"]
+            ),
             "restore the clock of Wimborne, and leave its dial alone",
             "is the weight of Shapwick heavy enough?",
             "It ticks, a little slow.",

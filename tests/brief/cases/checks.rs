@@ -3,7 +3,13 @@
 use super::kit::*;
 
 pub fn all() -> Vec<Case> {
-    vec![failure_behind_a_pipe(), check_before_the_last_edit(), zero_tests(), same_check_twice(), errors_and_tries()]
+    vec![
+        failure_behind_a_pipe(),
+        check_before_the_last_edit(),
+        zero_tests(),
+        same_check_twice(),
+        errors_and_tries(),
+    ]
 }
 
 fn failure_behind_a_pipe() -> Case {

@@ -11,15 +11,25 @@ fn compacted() -> Case {
         .talk("survey the moor of Wheddon, stone by stone", "There are forty stones.")
         .talk("never move a stone of Exford", "I will not.")
         .step(Step::Compact)
-        .prompt("now draw the map of Wheddon", [write("map.txt", "forty stones\n"), say("The map lacks its north.").at(84)])
+        .prompt(
+            "now draw the map of Wheddon",
+            [write("map.txt", "forty stones\n"), say("The map lacks its north.").at(84)],
+        )
         .hand_over()
         .know(facts![
-            newest("now draw the map of Wheddon", &["survey the moor of Wheddon", "A summary of the work so far"]),
+            newest(
+                "now draw the map of Wheddon",
+                &["survey the moor of Wheddon", "A summary of the work so far"]
+            ),
             "survey the moor of Wheddon, stone by stone",
             "never move a stone of Exford",
             "The map lacks its north.",
         ])
-        .lies(facts!["<local-command", "<command-name>", before("This session is being continued", "now draw the map of Wheddon")])
+        .lies(facts![
+            "<local-command",
+            "<command-name>",
+            before("This session is being continued", "now draw the map of Wheddon")
+        ])
 }
 
 fn resumed() -> Case {
@@ -42,7 +52,11 @@ fn cleared_after_a_hand_over() -> Case {
     case("cleared_after_a_hand_over")
         .prompt(
             "drain the fen of Wicken",
-            [plan(&["Dig the lode of Burwell", "Raise the bank of Reach"]), mark("in_progress", &[1]), say("The lode is begun.")],
+            [
+                plan(&["Dig the lode of Burwell", "Raise the bank of Reach"]),
+                mark("in_progress", &[1]),
+                say("The lode is begun."),
+            ],
         )
         .restart()
         .step(Step::Clear)

@@ -13,10 +13,19 @@ use super::case::Case;
 
 /// All of them, in the order of the table.
 pub fn all() -> Vec<Case> {
-    [requests::all(), answers::all(), questions::all(), checks::all(), work::all(), commands::all(), safety::all(), chains::all()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        requests::all(),
+        answers::all(),
+        questions::all(),
+        checks::all(),
+        work::all(),
+        commands::all(),
+        safety::all(),
+        chains::all(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The names that cases use: `use super::kit::*`.

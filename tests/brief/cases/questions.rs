@@ -35,7 +35,10 @@ fn question_open() -> Case {
         .real_only(NO_DIALOG)
         .prompt(
             "plan the ferry of Eriskay",
-            [ask("How often does the ferry of Eriskay run?", &["Hourly from Barra", "Twice a day", "Only on Uistdays"])],
+            [ask(
+                "How often does the ferry of Eriskay run?",
+                &["Hourly from Barra", "Twice a day", "Only on Uistdays"],
+            )],
         )
         .step(Step::See("How often does the ferry"))
         .step(Step::Restart(&["--now"]))

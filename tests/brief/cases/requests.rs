@@ -49,7 +49,8 @@ fn requirements() -> String {
         "Wolverton",
         "Yarmouth",
     ];
-    let mut text = "Build the observatory's data service after this list, each point in a module of its own:".to_owned();
+    let mut text =
+        "Build the observatory's data service after this list, each point in a module of its own:".to_owned();
     for (n, word) in WORDS.iter().enumerate() {
         let n = n + 1;
         text.push_str(&format!(
@@ -70,40 +71,48 @@ fn hi_then_a_long_task() -> Case {
         "what does the Wychwood table cost us?",
         "fine, leave Yaxley as it is",
     ];
-    let mut of = case("hi_then_a_long_task").talk("hi", "Hello. What shall we do?").talk(requirements(), "Understood, 24 points.");
+    let mut of = case("hi_then_a_long_task")
+        .talk("hi", "Hello. What shall we do?")
+        .talk(requirements(), "Understood, 24 points.");
     for small in SMALL {
         of = of.talk(small, "Done.");
     }
-    of.prompt("finish the telemetry service Ombrelune", [say("The service answers; its flush interval is still to be set.").at(93)])
-        .hand_over()
-        .know(facts![
-            newest("finish the telemetry service Ombrelune", &["Zephyrine", "Quillfeather", "Yaxley"]),
-            "Build the observatory's data service",
-            "24. The Yarmouth channel keeps its readings for 24 days",
-            SMALL[0],
-            SMALL[1],
-            SMALL[2],
-            SMALL[3],
-            SMALL[4],
-            SMALL[5],
-            SMALL[6],
-            SMALL[7],
-            "its flush interval is still to be set",
-        ])
-        .reach(facts![
-            reachable("The Greywether channel keeps its readings for 7 days"),
-            reachable("The Mistletoe channel keeps its readings for 13 days"),
-            reachable("The Silverdale channel keeps its readings for 19 days"),
-            names_transcript(),
-        ])
-        .lies(facts![line_leads("hi", "finish the telemetry service Ombrelune")])
+    of.prompt(
+        "finish the telemetry service Ombrelune",
+        [say("The service answers; its flush interval is still to be set.").at(93)],
+    )
+    .hand_over()
+    .know(facts![
+        newest("finish the telemetry service Ombrelune", &["Zephyrine", "Quillfeather", "Yaxley"]),
+        "Build the observatory's data service",
+        "24. The Yarmouth channel keeps its readings for 24 days",
+        SMALL[0],
+        SMALL[1],
+        SMALL[2],
+        SMALL[3],
+        SMALL[4],
+        SMALL[5],
+        SMALL[6],
+        SMALL[7],
+        "its flush interval is still to be set",
+    ])
+    .reach(facts![
+        reachable("The Greywether channel keeps its readings for 7 days"),
+        reachable("The Mistletoe channel keeps its readings for 13 days"),
+        reachable("The Silverdale channel keeps its readings for 19 days"),
+        names_transcript(),
+    ])
+    .lies(facts![line_leads("hi", "finish the telemetry service Ombrelune")])
 }
 
 fn forget_that() -> Case {
     case("forget_that")
         .prompt(
             "Build the Marrowgate greenhouse controller: sensors first, then valves, then the schedule.",
-            [plan(&["Wire the Marrowgate sensors", "Open the Marrowgate valves"]), say("Planned. I begin with the sensors.")],
+            [
+                plan(&["Wire the Marrowgate sensors", "Open the Marrowgate valves"]),
+                say("Planned. I begin with the sensors."),
+            ],
         )
         .talk("good, and keep the old protocol", "I will.")
         .prompt(
@@ -112,7 +121,10 @@ fn forget_that() -> Case {
         )
         .hand_over()
         .know(facts![
-            newest("forget that, first fix the leaking roof in tarnholm.py", &["Build the Marrowgate", "Wire the Marrowgate sensors"]),
+            newest(
+                "forget that, first fix the leaking roof in tarnholm.py",
+                &["Build the Marrowgate", "Wire the Marrowgate sensors"]
+            ),
             "Build the Marrowgate greenhouse controller",
             "keep the old protocol",
             "I look for it in the branches",
@@ -145,7 +157,10 @@ fn steering_in_mid_turn() -> Case {
         .prompt("build the start page of Wexcombe", [bash(WAITS)])
         .steer(
             "the header must be in German: Kopfzeile Wexcombe",
-            [write("start.html", "<h1>Kopfzeile Wexcombe</h1>\n"), say("The start page stands, Ploverton style.").at(84)],
+            [
+                write("start.html", "<h1>Kopfzeile Wexcombe</h1>\n"),
+                say("The start page stands, Ploverton style.").at(84),
+            ],
         )
         .hand_over()
         .know(facts![
@@ -198,7 +213,10 @@ fn interrupted_while_it_streams() -> Case {
     case("interrupted_while_it_streams")
         .prompt("tell me all tales of Walberswick", [say(tale).streamed_over_ms(30_000)])
         .step(Step::Interrupt("miller at Walberswick"))
-        .prompt("only the one of the heron of Blythburgh", [say("The heron of Blythburgh stood on one leg.").at(84)])
+        .prompt(
+            "only the one of the heron of Blythburgh",
+            [say("The heron of Blythburgh stood on one leg.").at(84)],
+        )
         .hand_over()
         .know(facts![
             newest("only the one of the heron of Blythburgh", &["tell me all tales of Walberswick"]),
@@ -209,7 +227,8 @@ fn interrupted_while_it_streams() -> Case {
 }
 
 fn log_of_pellworm() -> String {
-    let lines: Vec<String> = (1..=60).map(|n| format!("{n:02}:00 pump {n} of Pellworm reports pressure {}", n * 7)).collect();
+    let lines: Vec<String> =
+        (1..=60).map(|n| format!("{n:02}:00 pump {n} of Pellworm reports pressure {}", n * 7)).collect();
     lines.join("\n")
 }
 
@@ -238,10 +257,17 @@ fn paste_with_a_task_around_it() -> Case {
 fn prompt_of_20000_characters() -> Case {
     let lines: Vec<String> = (1..=250)
         .map(|n| match n {
-            1 => "Rule 1 of Ardnamurchan: the gauge is read before the gate is opened, and twice after rain.".to_owned(),
-            125 => "Rule 125 of Ballachulish: the gauge of the ferry slip is read by hand, never by wire.".to_owned(),
-            250 => "Rule 250 of Corrieshalloch: whoever closes the gate signs the book with time and weather.".to_owned(),
-            n => format!("Rule {n}: gate {n} stays shut while the water of gauge {n} is higher than {n} inches.......",),
+            1 => "Rule 1 of Ardnamurchan: the gauge is read before the gate is opened, and twice after rain."
+                .to_owned(),
+            125 => "Rule 125 of Ballachulish: the gauge of the ferry slip is read by hand, never by wire."
+                .to_owned(),
+            250 => {
+                "Rule 250 of Corrieshalloch: whoever closes the gate signs the book with time and weather."
+                    .to_owned()
+            }
+            n => format!(
+                "Rule {n}: gate {n} stays shut while the water of gauge {n} is higher than {n} inches.......",
+            ),
         })
         .collect();
     case("prompt_of_20000_characters")
@@ -250,10 +276,17 @@ fn prompt_of_20000_characters() -> Case {
             before: "turn these rules into a table in gates.csv, one row a rule: ",
             pasted: lines.join("\n"),
             after: " and begin with the gates of Dalwhinnie",
-            replies: vec![write("gates.csv", "rule,gate\n1,Ardnamurchan\n"), say("The first row is written.").at(84)],
+            replies: vec![
+                write("gates.csv", "rule,gate\n1,Ardnamurchan\n"),
+                say("The first row is written.").at(84),
+            ],
         })
         .hand_over()
-        .know(facts!["turn these rules into a table in gates.csv", "and begin with the gates of Dalwhinnie", "gates.csv"])
+        .know(facts![
+            "turn these rules into a table in gates.csv",
+            "and begin with the gates of Dalwhinnie",
+            "gates.csv"
+        ])
         .reach(facts![
             reachable("Rule 1 of Ardnamurchan: the gauge is read before"),
             reachable("Rule 125 of Ballachulish: the gauge of the ferry slip"),
@@ -265,7 +298,9 @@ fn prompt_of_20000_characters() -> Case {
 }
 
 fn standing_constraints() -> Case {
-    let between = (1..=28).map(|n| (format!("now gauge {n} of the Tamarack series"), format!("Gauge {n} is done."))).collect();
+    let between = (1..=28)
+        .map(|n| (format!("now gauge {n} of the Tamarack series"), format!("Gauge {n} is done.")))
+        .collect();
     case("standing_constraints")
         .talk("never touch config/prod.yaml, it belongs to Gravenor", "I will leave it alone.")
         .talk("answer in German from now on, like in Fallersleben", "Gern.")
@@ -276,24 +311,35 @@ fn standing_constraints() -> Case {
         )
         .hand_over()
         .know(facts![
-            newest("plot all Tamarack gauges into one chart", &["never touch config/prod.yaml", "now gauge 28"]),
+            newest(
+                "plot all Tamarack gauges into one chart",
+                &["never touch config/prod.yaml", "now gauge 28"]
+            ),
             "never touch config/prod.yaml, it belongs to Gravenor",
             "answer in German from now on, like in Fallersleben",
             "now gauge 28 of the Tamarack series",
             "Das Diagramm steht, die Legende fehlt.",
         ])
-        .reach(facts![reachable("now gauge 3 of the Tamarack series"), reachable("now gauge 17 of the Tamarack series")])
+        .reach(facts![
+            reachable("now gauge 3 of the Tamarack series"),
+            reachable("now gauge 17 of the Tamarack series")
+        ])
 }
 
 fn two_hundred_prompts() -> Case {
-    let many = (1..=198).map(|n| (format!("take step {n} towards Invergarry"), format!("Step {n} is taken."))).collect();
+    let many = (1..=198)
+        .map(|n| (format!("take step {n} towards Invergarry"), format!("Step {n} is taken.")))
+        .collect();
     case("two_hundred_prompts")
         .talk("we walk from Mallaig, one step a prompt", "I am ready.")
         .step(Step::Resume(many))
         .prompt("and rest at Loch Lomondside", [say("We rest. Tomorrow we go on.").at(93)])
         .hand_over()
         .know(facts![
-            newest("and rest at Loch Lomondside", &["take step 198 towards Invergarry", "we walk from Mallaig"]),
+            newest(
+                "and rest at Loch Lomondside",
+                &["take step 198 towards Invergarry", "we walk from Mallaig"]
+            ),
             "take step 198 towards Invergarry",
             "take step 195 towards Invergarry",
             "we walk from Mallaig, one step a prompt",
@@ -312,7 +358,10 @@ fn letters_of_all_kinds() -> Case {
     case("letters_of_all_kinds")
         .talk("Füge die Übersicht der Straßenschilder von Zwölfkirchen hinzu", "Gern, mit Bild.")
         .talk("名前は「水無月」にしてください", "水無月にします。")
-        .prompt("prüfe zum Schluß die Größe: höchstens 3 µm × 2 €", [say("Geprüft: Ærøskøbing ist zu groß.").at(84)])
+        .prompt(
+            "prüfe zum Schluß die Größe: höchstens 3 µm × 2 €",
+            [say("Geprüft: Ærøskøbing ist zu groß.").at(84)],
+        )
         .hand_over()
         .know(facts![
             "Füge die Übersicht der Straßenschilder von Zwölfkirchen hinzu",

@@ -32,12 +32,18 @@ fn files_that_were_read() -> Case {
                 say("The tides are kept in pages."),
             ],
         )
-        .prompt("then write the compaction", [write("compact_of_lulworth.py", "pass\n"), say("A first draft is there.").at(84)])
+        .prompt(
+            "then write the compaction",
+            [write("compact_of_lulworth.py", "pass\n"), say("A first draft is there.").at(84)],
+        )
         .hand_over()
         .know(facts![
             "spec_of_lulworth.md",
             "store_of_lulworth.py",
-            near("store_of_lulworth.py", &["140-170", "140 to 170", "140..170", "140–170", "from line 140", "140+31"]),
+            near(
+                "store_of_lulworth.py",
+                &["140-170", "140 to 170", "140..170", "140–170", "from line 140", "140+31"]
+            ),
             "kimmeridge.py",
             "compact_of_lulworth.py",
             newest("then write the compaction", &["understand how Lulworth stores its tides"]),
@@ -59,7 +65,12 @@ fn new_files() -> Case {
             ],
         )
         .hand_over()
-        .know(facts!["src/farrowmere.rs", "notes/garstang.md", "gauge.rs", "Both halves of Farrowmere are written."])
+        .know(facts![
+            "src/farrowmere.rs",
+            "notes/garstang.md",
+            "gauge.rs",
+            "Both halves of Farrowmere are written."
+        ])
         .reach(facts![
             in_file(".patch", "farrowmere_calls()"),
             in_file(".patch", "pub fn farrowmere_gauge()"),
@@ -79,7 +90,10 @@ fn nothing_twice() -> Case {
                 say("The reed is cut, half of it."),
             ],
         )
-        .prompt("and keep a tally in tally.txt", [write("roof/tally.txt", "1\n"), say("The tally is kept.").at(84)])
+        .prompt(
+            "and keep a tally in tally.txt",
+            [write("roof/tally.txt", "1\n"), say("The tally is kept.").at(84)],
+        )
         .hand_over()
         .know(facts![
             "thatch the roof of Bovey Tracey with reed from Slapton",
@@ -147,7 +161,11 @@ fn finished_and_open_todos() -> Case {
         .prompt(
             "restore the organ of Crowcombe, stop by stop",
             [
-                plan(&["Clean the pipes of Bagborough", "Tune the reeds of Elworthy", "Oil the bellows of Flaxpool"]),
+                plan(&[
+                    "Clean the pipes of Bagborough",
+                    "Tune the reeds of Elworthy",
+                    "Oil the bellows of Flaxpool",
+                ]),
                 mark("completed", &[1]),
                 mark("in_progress", &[2]),
                 bash("echo tuning"),
@@ -166,10 +184,14 @@ fn finished_and_open_todos() -> Case {
 
 /// Long prompts, many to-dos, many files and a long answer: far more than the budget of a brief.
 fn more_than_fits() -> Case {
-    let filler = "It has three rooms, a cellar, and a garden that nobody has entered since the winter. ".repeat(6);
+    let filler =
+        "It has three rooms, a cellar, and a garden that nobody has entered since the winter. ".repeat(6);
     let long = (1..=25).map(|n| {
         let rule = if n == 4 { "From now on every label carries the seal of Tewkesbury. " } else { "" };
-        (format!("describe house {n} of Pershore. {rule}{filler}House {n} ends here."), format!("House {n} is described. {filler}"))
+        (
+            format!("describe house {n} of Pershore. {rule}{filler}House {n} ends here."),
+            format!("House {n} is described. {filler}"),
+        )
     });
     let subjects: Vec<String> = (1..=60).map(|n| format!("Number house {n} of Bredon")).collect();
     let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();

@@ -57,8 +57,9 @@ pub fn nano(world: &World) -> Live<'_> {
 
 pub fn fzf(world: &World) -> Live<'_> {
     let list = "seq -f 'item %g' 1 1000";
-    let line =
-        format!("{list} | fzf --multi --prompt 'which> ' --preview 'seq {{2}}' --border --color=dark; {list} | fzf --height 10");
+    let line = format!(
+        "{list} | fzf --multi --prompt 'which> ' --preview 'seq {{2}}' --border --color=dark; {list} | fzf --height 10"
+    );
     let mut live = Live::shell(world, "fzf", &line);
     live.outer().wait_text("1000/1000");
     live.state("everything");
@@ -67,7 +68,9 @@ pub fn fzf(world: &World) -> Live<'_> {
     live.type_for("\t\x1b[A", "(1)");
     live.state("one is chosen");
     live.outer().send(b"\r");
-    live.outer().wait_rows("a list below the prompt", |rows| rows.iter().any(|row| row.contains("1000/1000") && !row.contains("(1)")));
+    live.outer().wait_rows("a list below the prompt", |rows| {
+        rows.iter().any(|row| row.contains("1000/1000") && !row.contains("(1)"))
+    });
     live.state("below the prompt");
     live.type_for("999", "1/1000");
     live.state("below the prompt, one");
@@ -122,7 +125,8 @@ pub fn tmux(world: &World) -> Live<'_> {
         bind 1 split-window -h 'ls -l --color; printf \"\\033[1;3;4;38;5;200mlooks\\033[m\"; cat'\n\
         bind 2 split-window 'less text'\nbind 3 choose-tree\nbind 4 kill-server\n";
     std::fs::write(world.project.join("conf"), settings).unwrap();
-    let mut live = Live::shell(world, "tmux", "tmux -S sock -f conf new-session -s inside 'echo first; cat'; cat");
+    let mut live =
+        Live::shell(world, "tmux", "tmux -S sock -f conf new-session -s inside 'echo first; cat'; cat");
     live.outer().wait_text("first");
     live.state("one pane");
     live.type_for("\x021", "looks");
@@ -140,7 +144,8 @@ pub fn tmux(world: &World) -> Live<'_> {
 }
 
 pub fn screen(world: &World) -> Live<'_> {
-    let settings = "startup_message off\naltscreen on\ndefutf8 on\nshell /bin/sh\nhardstatus alwayslastline '%n %t'\n";
+    let settings =
+        "startup_message off\naltscreen on\ndefutf8 on\nshell /bin/sh\nhardstatus alwayslastline '%n %t'\n";
     std::fs::write(world.project.join("conf"), settings).unwrap();
     let line = "mkdir -m 700 dir; SCREENDIR=$PWD/dir screen -c conf sh -c 'echo first; less text; cat'; cat";
     let mut live = Live::shell(world, "screen", line);
@@ -156,9 +161,14 @@ pub fn screen(world: &World) -> Live<'_> {
 }
 
 pub fn bash(world: &World) -> Live<'_> {
-    std::fs::write(world.home.join(".inputrc"), "set colored-stats on\nset show-all-if-ambiguous on\n").unwrap();
-    let mut live =
-        Live::shell(world, "bash", "PS1='\\[\\e[1;32m\\]two\\nlines\\[\\e[m\\] $ ' bash --norc --noprofile -i").with_rows_above();
+    std::fs::write(world.home.join(".inputrc"), "set colored-stats on\nset show-all-if-ambiguous on\n")
+        .unwrap();
+    let mut live = Live::shell(
+        world,
+        "bash",
+        "PS1='\\[\\e[1;32m\\]two\\nlines\\[\\e[m\\] $ ' bash --norc --noprofile -i",
+    )
+    .with_rows_above();
     live.outer().wait_text("lines $");
     live.state("the prompt");
     live.type_for("ls -l --color=always --hyperlink=always; printf '\\e[4:3mcurly\\e[m'\r", "curly");
@@ -192,9 +202,13 @@ pub fn looks(world: &World) -> Live<'_> {
     let mut live = Live::shell(world, "sequences", &format!("stty -echo; echo begun; {script}; cat"));
     live.outer().wait_text("line 5");
     live.state("looks");
-    for (what, text) in
-        [("links", "link"), ("modes", "link"), ("margins", "in the region"), ("the other screen", "漢字"), ("back", "the last")]
-    {
+    for (what, text) in [
+        ("links", "link"),
+        ("modes", "link"),
+        ("margins", "in the region"),
+        ("the other screen", "漢字"),
+        ("back", "the last"),
+    ] {
         live.type_for("\r", text);
         live.state(what);
     }
@@ -202,10 +216,12 @@ pub fn looks(world: &World) -> Live<'_> {
 }
 
 pub fn git(world: &World) -> Live<'_> {
-    let before =
-        "export LESS=R; git init -q . && git add text && git -c user.name=n -c user.email=e commit -qm 'a commit' && seq 9 >>text";
-    let mut live =
-        Live::shell(world, "git", &format!("{before} && git -c color.ui=always diff; git -c color.ui=always log -p --graph"));
+    let before = "export LESS=R; git init -q . && git add text && git -c user.name=n -c user.email=e commit -qm 'a commit' && seq 9 >>text";
+    let mut live = Live::shell(
+        world,
+        "git",
+        &format!("{before} && git -c color.ui=always diff; git -c color.ui=always log -p --graph"),
+    );
     live.outer().wait_text("diff --git");
     live.state("a difference");
     live.type_for("q", "a commit");
@@ -215,7 +231,8 @@ pub fn git(world: &World) -> Live<'_> {
     live
 }
 
-/// Narrower than the terminal: alacritty erases nothing with EL where a full row waits to wrap, and xterm the last column.
+/// Narrower than the terminal: alacritty erases nothing with EL where a full row waits to wrap, and xterm the
+/// last column.
 pub fn top(world: &World) -> Live<'_> {
     let mut live = Live::shell(world, "top", "top -d 100 -w 78");
     live.outer().wait_text("PID");

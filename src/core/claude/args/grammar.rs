@@ -1,8 +1,10 @@
-//! How Claude reads its command line: options and subcommands out of `options.txt`, and the order of the parser's rules.
+//! How Claude reads its command line: options and subcommands out of `options.txt`, and the order of the
+//! parser's rules.
 //!
-//! The rules are those of the real program, measured: an option that needs a value takes the next argument whatever it is;
-//! an optional value is taken unless it begins with `-`; a list goes on up to the next `-`; `-x` and its value may be one
-//! word, flags of one letter may be joined; a long option may carry `=value`; names are never abbreviated.
+//! The rules are those of the real program, measured: an option that needs a value takes the next argument
+//! whatever it is; an optional value is taken unless it begins with `-`; a list goes on up to the next `-`;
+//! `-x` and its value may be one word, flags of one letter may be joined; a long option may carry `=value`;
+//! names are never abbreviated.
 
 use std::ops::Range;
 
@@ -103,7 +105,11 @@ impl Grammar {
         for line in OPTIONS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words: Vec<&'static str> = line.split_whitespace().collect();
             if words.first() == Some(&"command") {
-                let list = if words.get(1) == Some(&"first") { &mut grammar.first_commands } else { &mut grammar.commands };
+                let list = if words.get(1) == Some(&"first") {
+                    &mut grammar.first_commands
+                } else {
+                    &mut grammar.commands
+                };
                 list.extend(&words[words.len().min(2)..]);
                 continue;
             }
@@ -194,7 +200,12 @@ impl Grammar {
                     Takes::Optional => next.filter(|next| !like_option(next)),
                 };
                 let end = at + 1 + usize::from(value.is_some());
-                pieces.push(piece(spec, value.into_iter().cloned().collect(), at..end, joined.then_some(text)));
+                pieces.push(piece(
+                    spec,
+                    value.into_iter().cloned().collect(),
+                    at..end,
+                    joined.then_some(text),
+                ));
                 return;
             }
             let split = text.char_indices().nth(2).map(|(i, _)| i).filter(|_| !text.starts_with("--"));
@@ -233,8 +244,8 @@ fn like_option(arg: &str) -> bool {
     arg.len() > 1 && arg.starts_with('-')
 }
 
-/// The index of the prompt among `args`. A word after an unknown option is that option's value, unless nothing else could be
-/// the prompt and it has a space in it, as a sentence has and a value hardly ever.
+/// The index of the prompt among `args`. A word after an unknown option is that option's value, unless
+/// nothing else could be the prompt and it has a space in it, as a sentence has and a value hardly ever.
 pub(super) fn prompt(pieces: &[Piece], args: &[String]) -> Option<usize> {
     let operand = pieces.iter().find_map(|piece| match piece {
         Piece::Operand { at } => Some(*at),
@@ -275,10 +286,14 @@ mod tests {
         let grammar = Grammar::new();
         let names = |arg: &str| -> Vec<(String, Vec<String>)> {
             let pieces = grammar.parse(&[arg.to_owned(), "x".to_owned()]);
-            let option = |piece| if let Piece::Option { name, values, .. } = piece { Some((name, values)) } else { None };
+            let option = |piece| {
+                if let Piece::Option { name, values, .. } = piece { Some((name, values)) } else { None }
+            };
             pieces.into_iter().filter_map(option).collect()
         };
-        let pair = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>());
+        let pair = |name: &str, values: &[&str]| {
+            (name.to_owned(), values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(names("-cd"), [pair("--continue", &[]), pair("--debug", &["x"])]);
         assert_eq!(names("-crabc"), [pair("--continue", &[]), pair("--resume", &["abc"])]);
         assert_eq!(names("-dapi"), [pair("--debug", &["api"])]);

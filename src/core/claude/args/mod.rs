@@ -1,10 +1,12 @@
 //! Claude's command line: what a person's arguments mean, and the arguments of the runs that follow.
 //!
-//! What it does: tells an interactive session from everything that is run without hopty ([`classify`]), reads the few facts
-//! that hopty needs ([`facts`]), and writes the arguments of the first and of later runs ([`for_launch`], [`for_next_run`], [`for_resume`]).
-//! The options themselves are data (`options.txt`); how they are read follows the real program's parser (`grammar.rs`).
+//! What it does: tells an interactive session from everything that is run without hopty ([`classify`]), reads
+//! the few facts that hopty needs ([`facts`]), and writes the arguments of the first and of later runs
+//! ([`for_launch`], [`for_next_run`], [`for_resume`]). The options themselves are data (`options.txt`); how
+//! they are read follows the real program's parser (`grammar.rs`).
 //!
-//! What it does not do: it validates nothing that Claude validates itself, and it never changes an argument that stays.
+//! What it does not do: it validates nothing that Claude validates itself, and it never changes an argument
+//! that stays.
 
 mod grammar;
 mod rewrite;
@@ -56,22 +58,28 @@ pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> Invocation {
     let pieces = grammar.parse(args);
     for piece in &pieces {
         match piece {
-            Piece::Option { means: Means::Through, name, .. } => return Invocation::ExecThrough(Reason::Option(name.clone())),
+            Piece::Option { means: Means::Through, name, .. } => {
+                return Invocation::ExecThrough(Reason::Option(name.clone()));
+            }
             Piece::Option { takes: Takes::One | Takes::Many, name, values, .. } if values.is_empty() => {
                 return Invocation::ExecThrough(Reason::MissingValue(name.clone()));
             }
             _ => {}
         }
     }
-    // A word right behind an option that this table does not know is `Loose`: it may be a value, so it is no command.
-    let first = pieces.iter().find_map(|piece| if let Piece::Operand { at } = piece { Some(&args[*at]) } else { None });
+    // A word right behind an option that this table does not know is `Loose`: it may be a value, so it is no
+    // command.
+    let first = pieces
+        .iter()
+        .find_map(|piece| if let Piece::Operand { at } = piece { Some(&args[*at]) } else { None });
     match first.filter(|word| grammar.is_command(word)) {
         Some(word) => Invocation::ExecThrough(Reason::Subcommand(word.clone())),
         None => Invocation::Interactive,
     }
 }
 
-/// What hopty reads out of a person's arguments. Of an option given several times the last counts, as in Claude itself.
+/// What hopty reads out of a person's arguments. Of an option given several times the last counts, as in
+/// Claude itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The prompt.
@@ -120,7 +128,8 @@ impl Facts {
 #[must_use]
 pub fn facts(args: &[String]) -> Facts {
     let pieces = Grammar::new().parse(args);
-    let mut facts = Facts { prompt: grammar::prompt(&pieces, args).map(|at| args[at].clone()), ..Facts::default() };
+    let mut facts =
+        Facts { prompt: grammar::prompt(&pieces, args).map(|at| args[at].clone()), ..Facts::default() };
     for piece in pieces {
         let Piece::Option { name, values, means, .. } = piece else { continue };
         facts.picks_conversation |= means == Means::Identity;
@@ -231,7 +240,11 @@ mod tests {
 
     #[test]
     fn both_streams_must_be_terminals() {
-        for (stdin, stdout) in [(Stream::Other, Stream::Terminal), (Stream::Terminal, Stream::Other), (Stream::Other, Stream::Other)] {
+        for (stdin, stdout) in [
+            (Stream::Other, Stream::Terminal),
+            (Stream::Terminal, Stream::Other),
+            (Stream::Other, Stream::Other),
+        ] {
             assert_eq!(classify(&[], stdin, stdout), Invocation::ExecThrough(Reason::NotATerminal));
         }
     }
@@ -253,7 +266,12 @@ mod tests {
         assert_eq!(facts(&args("-r")).resume, Some(None));
         assert!(facts(&args("--dangerously-skip-permissions")).bypasses());
         assert!(facts(&args("--permission-mode bypassPermissions")).bypasses());
-        assert!(!facts(&args("--allow-dangerously-skip-permissions --system-prompt --dangerously-skip-permissions")).bypasses());
+        assert!(
+            !facts(&args(
+                "--allow-dangerously-skip-permissions --system-prompt --dangerously-skip-permissions"
+            ))
+            .bypasses()
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The arguments of the first run and of the runs that follow.
 //!
-//! What a person wrote and what is not taken out stays as it is, in order, byte for byte. What hopty adds stands in front,
-//! or behind where it must win; never behind `--`, and in forms that no list option swallows.
+//! What a person wrote and what is not taken out stays as it is, in order, byte for byte. What hopty adds
+//! stands in front, or behind where it must win; never behind `--`, and in forms that no list option
+//! swallows.
 
 use super::grammar::{Grammar, Means, Piece, prompt};
 use super::{Facts, facts};
@@ -17,7 +18,8 @@ pub struct NextRun {
     pub model: Option<String>,
     /// The model that the person changed to since; it goes before the one that they named.
     pub switched: Option<String>,
-    /// The permission mode to go on with, where it is not the one that the person's own arguments and settings give.
+    /// The permission mode to go on with, where it is not the one that the person's own arguments and
+    /// settings give.
     pub permission_mode: Option<PermissionMode>,
     /// hopty's plugin directory.
     pub plugin_dir: Option<String>,
@@ -25,8 +27,8 @@ pub struct NextRun {
     pub settings: Option<String>,
 }
 
-/// The arguments of the first run: the person's own, and hopty's in front. The id is passed only when nothing else picks
-/// the conversation, because Claude refuses both together (measured).
+/// The arguments of the first run: the person's own, and hopty's in front. The id is passed only when nothing
+/// else picks the conversation, because Claude refuses both together (measured).
 #[must_use]
 pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &ConversationId) -> Vec<String> {
     let mut out = Vec::new();
@@ -42,7 +44,8 @@ pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &Conver
 #[must_use]
 pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
-    let end = pieces.iter().find_map(|piece| if let Piece::Separator { at } = piece { Some(*at) } else { None });
+    let end =
+        pieces.iter().find_map(|piece| if let Piece::Separator { at } = piece { Some(*at) } else { None });
     let (before, after) = args.split_at(end.unwrap_or(args.len()));
     let mut out = before.to_vec();
     out.push(format!("--settings={settings}"));
@@ -50,8 +53,8 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     out
 }
 
-/// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always the person's
-/// own, never those of an earlier run: which word was the prompt can only be seen there.
+/// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always
+/// the person's own, never those of an earlier run: which word was the prompt can only be seen there.
 #[must_use]
 pub fn for_next_run(args: &[String], next: &NextRun) -> Vec<String> {
     again(args, next, "--session-id")
@@ -68,12 +71,18 @@ fn again(args: &[String], next: &NextRun, identity: &str) -> Vec<String> {
     let mut out = Vec::new();
     plugin(&mut out, next.plugin_dir.as_deref());
     out.extend([identity.to_owned(), next.session_id.to_string()]);
-    if let Some(model) = next.model.as_deref().filter(|model| own.model.is_none() && next.switched.is_none() && is_model(model)) {
+    if let Some(model) = next
+        .model
+        .as_deref()
+        .filter(|model| own.model.is_none() && next.switched.is_none() && is_model(model))
+    {
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
     let mode = next.permission_mode.and_then(|mode| passable(&own, mode));
     out.extend(kept(args, mode.is_some()));
-    if let Some(model) = next.switched.as_deref().filter(|model| own.model.as_deref() != Some(*model) && is_model(model)) {
+    if let Some(model) =
+        next.switched.as_deref().filter(|model| own.model.as_deref() != Some(*model) && is_model(model))
+    {
         // Behind the person's own: of two the last counts.
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -92,16 +101,18 @@ fn plugin(out: &mut Vec<String>, dir: Option<&str>) {
     out.extend(dir.map(|dir| format!("--plugin-dir={dir}")));
 }
 
-/// The person's arguments without what belongs to the first conversation only. Where another permission mode is named behind
-/// them, `--dangerously-skip-permissions` would beat it; its weaker form leaves the widest mode to the person's key (measured
-/// on 2.1.197 and 2.1.330).
+/// The person's arguments without what belongs to the first conversation only. Where another permission mode
+/// is named behind them, `--dangerously-skip-permissions` would beat it; its weaker form leaves the widest
+/// mode to the person's key (measured on 2.1.197 and 2.1.330).
 fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let loose_prompt = prompt(&pieces, args);
     let mut out = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Option { means: Means::Identity | Means::Once, .. } | Piece::Operand { .. } | Piece::Separator { .. } => {}
+            Piece::Option { means: Means::Identity | Means::Once, .. }
+            | Piece::Operand { .. }
+            | Piece::Separator { .. } => {}
             Piece::Loose { at } if loose_prompt == Some(at) => {}
             Piece::Option { ref name, .. } if mode_follows && name == "--dangerously-skip-permissions" => {
                 out.push("--allow-dangerously-skip-permissions".to_owned());
@@ -117,8 +128,8 @@ fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
     out
 }
 
-/// What a run is told to go on in `mode`. The two widest are never named: they come from the person's own arguments, or the
-/// run asks before it does anything, and the mode is one key away.
+/// What a run is told to go on in `mode`. The two widest are never named: they come from the person's own
+/// arguments, or the run asks before it does anything, and the mode is one key away.
 fn passable(own: &Facts, mode: PermissionMode) -> Option<PermissionMode> {
     let is_own = match mode {
         PermissionMode::BypassPermissions => own.bypasses(),
@@ -130,10 +141,15 @@ fn passable(own: &Facts, mode: PermissionMode) -> Option<PermissionMode> {
     }
 }
 
-/// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed on.
+/// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed
+/// on.
 fn is_model(model: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'@' | b'[' | b']');
-    (1..=200).contains(&model.len()) && model.as_bytes()[0].is_ascii_alphanumeric() && model.bytes().all(inner)
+    let inner = |b: u8| {
+        b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'@' | b'[' | b']')
+    };
+    (1..=200).contains(&model.len())
+        && model.as_bytes()[0].is_ascii_alphanumeric()
+        && model.bytes().all(inner)
 }
 
 #[cfg(test)]
@@ -152,7 +168,14 @@ mod tests {
     }
 
     fn bare() -> NextRun {
-        NextRun { session_id: id(), model: None, switched: None, permission_mode: None, plugin_dir: None, settings: None }
+        NextRun {
+            session_id: id(),
+            model: None,
+            switched: None,
+            permission_mode: None,
+            plugin_dir: None,
+            settings: None,
+        }
     }
 
     fn next(line: &str) -> String {
@@ -184,31 +207,57 @@ mod tests {
     fn the_first_run_gets_an_id_only_where_nothing_picks_the_conversation() {
         let launch = |line: &str| for_launch(&args(line), Some("/p"), &id()).join(" ");
         assert_eq!(launch("fix"), format!("--plugin-dir=/p --session-id {ID} fix"));
-        for line in ["--session-id x", "-r", "--resume x", "-c", "--continue", "--from-pr 3", "--teleport", "-cd"] {
+        for line in
+            ["--session-id x", "-r", "--resume x", "-c", "--continue", "--from-pr 3", "--teleport", "-cd"]
+        {
             assert_eq!(launch(line), format!("--plugin-dir=/p {line}"));
         }
-        assert_eq!(for_launch(&args("--model -r"), None, &id()).join(" "), format!("--session-id {ID} --model -r"));
+        assert_eq!(
+            for_launch(&args("--model -r"), None, &id()).join(" "),
+            format!("--session-id {ID} --model -r")
+        );
     }
 
     #[test]
     fn model_and_mode_are_passed_on() {
-        let run = NextRun { model: Some("claude-opus-4-8[1m]".into()), permission_mode: Some(PermissionMode::AcceptEdits), ..bare() };
-        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "");
+        let run = NextRun {
+            model: Some("claude-opus-4-8[1m]".into()),
+            permission_mode: Some(PermissionMode::AcceptEdits),
+            ..bare()
+        };
+        let to = |line: &str| {
+            for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "")
+        };
         assert_eq!(to("--ide"), "--model claude-opus-4-8[1m] --ide --permission-mode acceptEdits");
-        assert_eq!(to("--model sonnet"), "--model sonnet --permission-mode acceptEdits", "the person's own model stays");
-        assert_eq!(to("--permission-mode plan"), "--model claude-opus-4-8[1m] --permission-mode plan --permission-mode acceptEdits");
+        assert_eq!(
+            to("--model sonnet"),
+            "--model sonnet --permission-mode acceptEdits",
+            "the person's own model stays"
+        );
+        assert_eq!(
+            to("--permission-mode plan"),
+            "--model claude-opus-4-8[1m] --permission-mode plan --permission-mode acceptEdits"
+        );
         assert_eq!(to("--permission-mode=acceptEdits --model m"), "--permission-mode=acceptEdits --model m");
         let run = NextRun { switched: Some("claude-sonnet-5".into()), permission_mode: None, ..run };
-        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "");
+        let to = |line: &str| {
+            for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "")
+        };
         assert_eq!(to("--ide"), "--ide --model claude-sonnet-5");
-        assert_eq!(to("--model opus --ide"), "--model opus --ide --model claude-sonnet-5", "what was chosen last counts");
+        assert_eq!(
+            to("--model opus --ide"),
+            "--model opus --ide --model claude-sonnet-5",
+            "what was chosen last counts"
+        );
         assert_eq!(to("--model claude-sonnet-5"), "--model claude-sonnet-5");
     }
 
     #[test]
     fn bypass_is_never_added() {
         let run = NextRun { permission_mode: Some(PermissionMode::BypassPermissions), ..bare() };
-        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID");
+        let to = |line: &str| {
+            for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID")
+        };
         assert_eq!(to(""), "ID --permission-mode default");
         assert_eq!(to("--permission-mode plan"), "ID --permission-mode plan --permission-mode default");
         let allowed = "--allow-dangerously-skip-permissions";
@@ -220,16 +269,30 @@ mod tests {
     #[test]
     fn a_narrower_mode_is_not_beaten_by_the_person_s_own_flag() {
         let run = NextRun { permission_mode: Some(PermissionMode::Plan), ..bare() };
-        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID");
-        assert_eq!(to("--dangerously-skip-permissions --ide"), "ID --allow-dangerously-skip-permissions --ide --permission-mode plan");
-        assert_eq!(to("--permission-mode bypassPermissions"), "ID --permission-mode bypassPermissions --permission-mode plan");
+        let to = |line: &str| {
+            for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID")
+        };
+        assert_eq!(
+            to("--dangerously-skip-permissions --ide"),
+            "ID --allow-dangerously-skip-permissions --ide --permission-mode plan"
+        );
+        assert_eq!(
+            to("--permission-mode bypassPermissions"),
+            "ID --permission-mode bypassPermissions --permission-mode plan"
+        );
         assert_eq!(
             to("--system-prompt --dangerously-skip-permissions"),
             "ID --system-prompt --dangerously-skip-permissions --permission-mode plan"
         );
         let run = NextRun { permission_mode: Some(PermissionMode::Auto), ..bare() };
-        assert_eq!(for_next_run(&args("--ide"), &run).join(" "), format!("--session-id {ID} --ide --permission-mode default"));
-        assert_eq!(for_next_run(&args("--permission-mode auto"), &run).join(" "), format!("--session-id {ID} --permission-mode auto"));
+        assert_eq!(
+            for_next_run(&args("--ide"), &run).join(" "),
+            format!("--session-id {ID} --ide --permission-mode default")
+        );
+        assert_eq!(
+            for_next_run(&args("--permission-mode auto"), &run).join(" "),
+            format!("--session-id {ID} --permission-mode auto")
+        );
     }
 
     #[test]
@@ -243,7 +306,10 @@ mod tests {
     #[test]
     fn a_resume_names_the_conversation_and_asks_nothing() {
         let run = NextRun { model: Some("opus".into()), plugin_dir: Some("/p".into()), ..bare() };
-        assert_eq!(for_resume(&args("--ide fix -c"), &run).join(" "), format!("--plugin-dir=/p --resume {ID} --model opus --ide"));
+        assert_eq!(
+            for_resume(&args("--ide fix -c"), &run).join(" "),
+            format!("--plugin-dir=/p --resume {ID} --model opus --ide")
+        );
     }
 
     #[test]
@@ -252,7 +318,10 @@ mod tests {
         let out = for_next_run(&args("--settings mine --add-dir a"), &run);
         assert_eq!(out.join("|"), format!("--session-id|{ID}|--settings|mine|--add-dir|a|--settings={{}}"));
         assert_eq!(facts(&out).settings.as_deref(), Some("{}"));
-        assert_eq!(with_settings(&args("--settings a -- -x"), "{}").join(" "), "--settings a --settings={} -- -x");
+        assert_eq!(
+            with_settings(&args("--settings a -- -x"), "{}").join(" "),
+            "--settings a --settings={} -- -x"
+        );
     }
 
     fn words() -> impl Strategy<Value = Vec<String>> {
@@ -303,7 +372,8 @@ mod tests {
 
         #[test]
         fn a_later_run_starts_one_conversation_of_ours(args in words()) {
-            // A value with a space behind an unknown option reads as the prompt once the prompt is gone (`grammar::prompt`).
+            // A value with a space behind an unknown option reads as the prompt once the prompt is gone
+            // (`grammar::prompt`).
             let spaced = |piece: &Piece| matches!(piece, Piece::Loose { at } if args[*at].contains(char::is_whitespace));
             prop_assume!(!Grammar::new().parse(&args).iter().any(spaced));
             let out = for_next_run(&args, &bare());

@@ -1,4 +1,5 @@
-//! What Claude's Bash tool returns: the exit status that it reports, and the lines of output, stripped for matching.
+//! What Claude's Bash tool returns: the exit status that it reports, and the lines of output, stripped for
+//! matching.
 
 use super::{FAILING_CAP, LINE_CAP};
 use crate::core::handoff::text::cut_bytes;
@@ -35,7 +36,10 @@ impl Exit {
         ];
         if !is_error {
             // What Claude writes where there is no output.
-            return (Exit::Success, if output.starts_with("(Bash completed with no output)") { "" } else { output });
+            return (
+                Exit::Success,
+                if output.starts_with("(Bash completed with no output)") { "" } else { output },
+            );
         }
         let (first, rest) = output.split_once('\n').unwrap_or((output, ""));
         let first = first.trim();
@@ -60,7 +64,11 @@ impl Exit {
             _ if is_missing => {
                 let mut cleaner = LineCleaner::default();
                 let line = cleaner.clean(cut_bytes(missing, LOOK));
-                Exit::Missing(if line.is_empty() { format!("exit code {number}") } else { cut_bytes(line, LINE_CAP).to_owned() })
+                Exit::Missing(if line.is_empty() {
+                    format!("exit code {number}")
+                } else {
+                    cut_bytes(line, LINE_CAP).to_owned()
+                })
             }
             _ => Exit::Failure(Some(number)),
         };
@@ -77,7 +85,8 @@ impl Exit {
     }
 }
 
-/// Takes what is for the eye out of lines: colours, bars that were drawn over, frames, and runs of spaces. A tab stays one.
+/// Takes what is for the eye out of lines: colours, bars that were drawn over, frames, and runs of spaces. A
+/// tab stays one.
 #[derive(Default)]
 pub(super) struct LineCleaner {
     line: String,

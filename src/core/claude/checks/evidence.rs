@@ -38,7 +38,13 @@ struct Counts {
 
 impl Evidence {
     pub(super) fn of(run: &Invocation) -> Self {
-        Self { runner: run.runner, repeated: run.repeated, sums: Sums::default(), names: Vec::new(), errors: Vec::new() }
+        Self {
+            runner: run.runner,
+            repeated: run.repeated,
+            sums: Sums::default(),
+            names: Vec::new(),
+            errors: Vec::new(),
+        }
     }
 
     /// Takes a line without colours.
@@ -111,13 +117,25 @@ impl Evidence {
         use CheckOutcome::{Failed, NothingRan, Passed};
         let sums = &self.sums;
         let mut counts = sums.counts;
-        if let Some(total) = sums.total.filter(|_| (sums.done.is_some() || sums.failed.is_some()) && counts.passed == 0) {
-            counts.passed = total.saturating_sub(counts.failed).saturating_sub(counts.errors).saturating_sub(counts.skipped);
+        if let Some(total) =
+            sums.total.filter(|_| (sums.done.is_some() || sums.failed.is_some()) && counts.passed == 0)
+        {
+            counts.passed = total
+                .saturating_sub(counts.failed)
+                .saturating_sub(counts.errors)
+                .saturating_sub(counts.skipped);
         }
         let passed = counts.passed > 0 || sums.units.0 > 0;
-        let nothing = sums.nothing.is_some() || sums.counted || sums.total == Some(0) || sums.total.is_some() && sums.done.is_some();
+        let nothing = sums.nothing.is_some()
+            || sums.counted
+            || sums.total == Some(0)
+            || sums.total.is_some() && sums.done.is_some();
         let ended = passed || nothing || sums.done.is_some();
-        let told = sums.failed.is_some() || counts.failed > 0 || counts.errors > 0 || sums.units.1 > 0 || sums.files_failed > 0;
+        let told = sums.failed.is_some()
+            || counts.failed > 0
+            || counts.errors > 0
+            || sums.units.1 > 0
+            || sums.files_failed > 0;
         // A failure in the lines decides where no summary speaks for the whole.
         let seen = !self.names.is_empty() && (!ended || !self.runner.whole && !self.runner.runs_others)
             || !self.errors.is_empty() && (!ended || exited_badly && !passed && sums.nothing.is_none());
@@ -145,10 +163,14 @@ impl Evidence {
         part(counts.failed, "failed");
         part(counts.errors, if counts.errors == 1 { "error" } else { "errors" });
         if counts.failed == 0 && counts.errors == 0 {
-            part(sums.files_failed, if sums.files_failed == 1 { "test file failed" } else { "test files failed" });
+            part(
+                sums.files_failed,
+                if sums.files_failed == 1 { "test file failed" } else { "test files failed" },
+            );
         }
         part(counts.passed, "passed");
-        if counts == (Counts { skipped: counts.skipped, ..Counts::default() }) && !self.runner.unit.is_empty() {
+        if counts == (Counts { skipped: counts.skipped, ..Counts::default() }) && !self.runner.unit.is_empty()
+        {
             let units = |number: u64| format!("{}{}", self.runner.unit, if number == 1 { "" } else { "s" });
             part(sums.units.1, &format!("{} failed", units(sums.units.1)));
             part(sums.units.0, &format!("{} passed", units(sums.units.0)));
@@ -156,7 +178,9 @@ impl Evidence {
         let line = sums.failed.as_ref().or(self.errors.first()).or(self.names.first());
         if parts.is_empty() {
             match outcome {
-                Some(CheckOutcome::NothingRan) => parts.push(sums.nothing.clone().unwrap_or_else(|| "0 tests".to_owned())),
+                Some(CheckOutcome::NothingRan) => {
+                    parts.push(sums.nothing.clone().unwrap_or_else(|| "0 tests".to_owned()))
+                }
                 Some(CheckOutcome::Failed) => return line.cloned().unwrap_or_default(),
                 _ => return sums.done.as_ref().or(sums.nothing.as_ref()).cloned().unwrap_or_default(),
             }
@@ -185,7 +209,9 @@ impl Counts {
     fn place(&mut self, word: &str) -> Option<&mut u64> {
         Some(match word {
             "passed" | "passing" | "pass" | "xfailed" | "xpassed" => &mut self.passed,
-            "failed" | "failing" | "fail" | "failures" | "failure" | "timed" | "cancelled" => &mut self.failed,
+            "failed" | "failing" | "fail" | "failures" | "failure" | "timed" | "cancelled" => {
+                &mut self.failed
+            }
             "error" | "errors" => &mut self.errors,
             "skipped" | "ignored" | "pending" | "todo" | "deselected" | "filtered" => &mut self.skipped,
             "run" | "tests" | "total" => &mut self.total,
@@ -235,7 +261,8 @@ fn after<'a>(begins: &str, line: &'a str) -> Option<&'a str> {
 fn some_counts(line: &str, keyed: bool) -> Option<Counts> {
     Some(counts(line, keyed)).filter(|_| {
         let mut known = Counts::default();
-        line.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| known.place(&word.to_ascii_lowercase()).is_some())
+        line.split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| known.place(&word.to_ascii_lowercase()).is_some())
     })
 }
 
@@ -255,7 +282,11 @@ fn counts(line: &str, keyed: bool) -> Counts {
     }
     // A total with its failures tells how many passed.
     if keyed && counts.total > 0 && counts.passed == 0 {
-        counts.passed = counts.total.saturating_sub(counts.failed).saturating_sub(counts.errors).saturating_sub(counts.skipped);
+        counts.passed = counts
+            .total
+            .saturating_sub(counts.failed)
+            .saturating_sub(counts.errors)
+            .saturating_sub(counts.skipped);
     }
     counts
 }

@@ -1,4 +1,5 @@
-//! The runners that a command line starts, what part of their output is visible, and whether the line's exit status is theirs.
+//! The runners that a command line starts, what part of their output is visible, and whether the line's exit
+//! status is theirs.
 
 use super::runners::{RUNNERS, Runner, Subs};
 use super::shell::{Join, Pipeline, Stage, parse};
@@ -138,7 +139,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// What holds for the whole line: options of the shell, and compound commands, whose exit status nobody follows here.
+    /// What holds for the whole line: options of the shell, and compound commands, whose exit status nobody
+    /// follows here.
     fn options(&mut self, list: &[Pipeline]) {
         programs(list, &mut |words, _, _| match name(words) {
             "set" => {
@@ -195,8 +197,8 @@ impl Walk {
                                 self.files.extend(words[1..].iter().cloned());
                             }
                         }
-                        let goes_on =
-                            words.iter().any(|word| word == "--no-fail-fast") && files.iter().any(|file| file == "/dev/null");
+                        let goes_on = words.iter().any(|word| word == "--no-fail-fast")
+                            && files.iter().any(|file| file == "/dev/null");
                         self.note(runner, tool, status, filters, goes_on);
                     }
                 }
@@ -204,7 +206,14 @@ impl Walk {
         }
     }
 
-    fn note(&mut self, runner: &'static Runner, tool: String, status: Status, filters: Vec<Filter>, goes_on: bool) {
+    fn note(
+        &mut self,
+        runner: &'static Runner,
+        tool: String,
+        status: Status,
+        filters: Vec<Filter>,
+        goes_on: bool,
+    ) {
         if let Some(known) = self.runs.iter_mut().find(|run| std::ptr::eq(run.runner, runner)) {
             known.repeated = true;
             known.success_is_its_own &= status.success;
@@ -224,11 +233,15 @@ impl Walk {
         }
     }
 
-    /// Programs that print files: one that a runner wrote shows a part of its output, and another may hold anything.
+    /// Programs that print files: one that a runner wrote shows a part of its output, and another may hold
+    /// anything.
     fn readers(&mut self, list: &[Pipeline]) {
         let mut read = Vec::new();
         programs(list, &mut |words, _, first| {
-            let reads = matches!(name(words), "cat" | "tail" | "head" | "less" | "more" | "bat" | "grep" | "rg" | "sed" | "awk");
+            let reads = matches!(
+                name(words),
+                "cat" | "tail" | "head" | "less" | "more" | "bat" | "grep" | "rg" | "sed" | "awk"
+            );
             if reads && words.iter().any(|word| self.files.contains(word)) {
                 read.extend(filter_of_words(words));
             } else if first && (reads && words[1..].iter().any(|word| is_log(word)) || prints_logs(words)) {
@@ -269,7 +282,8 @@ fn is_harmless(pipeline: &Pipeline) -> bool {
 fn fails(pipeline: &Pipeline) -> bool {
     match pipeline.stages.as_slice() {
         [Stage::Program { words, .. }] => {
-            name(words) == "false" || matches!(name(words), "exit" | "return") && words.get(1).is_some_and(|code| code != "0")
+            name(words) == "false"
+                || matches!(name(words), "exit" | "return") && words.get(1).is_some_and(|code| code != "0")
         }
         [Stage::Group(list)] => list.last().is_some_and(fails),
         _ => false,
@@ -305,7 +319,8 @@ fn filter_of_words(words: &[String]) -> Option<Filter> {
     }
 }
 
-/// How many lines `head` and `tail` print: `-5`, `-n 5`, `-n5`, `--lines=5`; 1 where it is said in another way.
+/// How many lines `head` and `tail` print: `-5`, `-n 5`, `-n5`, `--lines=5`; 1 where it is said in another
+/// way.
 fn line_count(args: &[String]) -> usize {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -329,11 +344,15 @@ fn find(words: &[String]) -> Option<(&'static Runner, String)> {
     loop {
         let first = *words.first()?;
         let base = first.rsplit('/').next().unwrap_or(first);
-        let is_setting = first.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['/', ' ']));
+        let is_setting =
+            first.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['/', ' ']));
         if WRAPPERS.contains(&base) {
             wrapped = true;
             words.remove(0);
-        } else if is_setting || wrapped && (first == "run" || first == "exec" || first.starts_with(|c: char| c.is_ascii_digit())) {
+        } else if is_setting
+            || wrapped
+                && (first == "run" || first == "exec" || first.starts_with(|c: char| c.is_ascii_digit()))
+        {
             words.remove(0);
         } else if wrapped && first.starts_with('-') {
             words.remove(0);
@@ -351,7 +370,11 @@ fn row_of(words: &[&str]) -> Option<(&'static Runner, String)> {
     let mut program = first.rsplit('/').next().unwrap_or(first);
     let version = |c: char| c.is_ascii_digit() || c == '.';
     if matches!(program.trim_end_matches(version), "python" | "py" | "coverage") {
-        let module = args.iter().position(|word| *word == "-m").and_then(|at| args.get(at..)).and_then(|rest| rest.get(1..));
+        let module = args
+            .iter()
+            .position(|word| *word == "-m")
+            .and_then(|at| args.get(at..))
+            .and_then(|rest| rest.get(1..));
         match module.and_then(|module| module.split_first()) {
             Some((module, rest)) => (program, args) = (module, rest),
             None => program = python_file(args)?,
@@ -371,9 +394,15 @@ fn row_of(words: &[&str]) -> Option<(&'static Runner, String)> {
             Subs::Bare => return None,
             Subs::First(subs) => format!("{program} {}", plain.first().filter(|word| subs.contains(*word))?),
             Subs::Among(subs) => {
-                let installs =
-                    matches!(plain.first(), Some(&("install" | "i" | "add" | "ci" | "remove" | "exec" | "create"))) && row.runs_others;
-                let word = plain.iter().take(8).find(|word| subs.iter().any(|sub| is_kind(word, sub))).filter(|_| !installs)?;
+                let installs = matches!(
+                    plain.first(),
+                    Some(&("install" | "i" | "add" | "ci" | "remove" | "exec" | "create"))
+                ) && row.runs_others;
+                let word = plain
+                    .iter()
+                    .take(8)
+                    .find(|word| subs.iter().any(|sub| is_kind(word, sub)))
+                    .filter(|_| !installs)?;
                 format!("{program} {}", crate::core::handoff::text::cut_bytes(word, 60))
             }
         };
@@ -412,6 +441,7 @@ fn plain_words<'a>(args: &[&'a str]) -> Vec<&'a str> {
 fn is_kind(word: &str, kind: &str) -> bool {
     let last = word.rsplit_once(':').map_or(word, |(_, last)| last);
     [word, last].into_iter().any(|word| {
-        word.strip_prefix(kind).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '.' || c == '/'))
+        word.strip_prefix(kind)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '.' || c == '/'))
     })
 }

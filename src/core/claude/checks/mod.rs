@@ -1,8 +1,9 @@
 //! What a test, a build or a linter came to, as its command and its output tell it.
 //!
-//! The exit status is not enough: `pytest | tail -5` ends as `tail` does, and a run of no test ends well. So the lines by
-//! which a runner tells its result are looked for in its output, and the exit status counts only where the command hands
-//! it on. The output is hostile: a program may print any line, so what cannot be told is [`CheckOutcome::Unknown`].
+//! The exit status is not enough: `pytest | tail -5` ends as `tail` does, and a run of no test ends well. So
+//! the lines by which a runner tells its result are looked for in its output, and the exit status counts only
+//! where the command hands it on. The output is hostile: a program may print any line, so what cannot be told
+//! is [`CheckOutcome::Unknown`].
 
 mod bash_result;
 mod evidence;
@@ -68,8 +69,8 @@ pub fn is_check(command: &str) -> bool {
     !invocations(command).is_empty()
 }
 
-/// Judges a command of Claude's Bash tool by what it printed and whether the tool calls it an error; `None` when the
-/// command runs no test, build or linter. Takes time in proportion to the length of `output`.
+/// Judges a command of Claude's Bash tool by what it printed and whether the tool calls it an error; `None`
+/// when the command runs no test, build or linter. Takes time in proportion to the length of `output`.
 #[must_use]
 pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     let mut runs = invocations(command);
@@ -98,7 +99,11 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     }
     // The last line end begins no line.
     let lines = if output.is_empty() || output.ends_with('\n') { lines - 1 } else { lines };
-    let judged: Vec<Judged> = runs.drain(..).zip(evidence).map(|(run, evidence)| single(run, evidence, &exit, lines, cut)).collect();
+    let judged: Vec<Judged> = runs
+        .drain(..)
+        .zip(evidence)
+        .map(|(run, evidence)| single(run, evidence, &exit, lines, cut))
+        .collect();
     let by_exit_status = judged.iter().all(|one| !one.by_output);
     let mut verdict = combined(judged);
     if verdict.outcome == CheckOutcome::Failed && by_exit_status {
@@ -142,9 +147,13 @@ fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: b
         (_, Exit::Stopped(why)) => (Unknown, why.clone()),
         (Some(Passed), _) if failed => (Failed, format!("{}, though it says: {summary}", exit.words())),
         (Some(Passed), _) if succeeded => (Passed, summary),
-        (Some(Passed), _) if foreign || (!whole && (hidden || cut)) => (Unknown, format!("only part of the output: {summary}")),
+        (Some(Passed), _) if foreign || (!whole && (hidden || cut)) => {
+            (Unknown, format!("only part of the output: {summary}"))
+        }
         (Some(Passed), _) => (Passed, summary),
-        (Some(NothingRan), _) if !whole && partial => (Unknown, format!("only part of the output, no failure in it: {summary}")),
+        (Some(NothingRan), _) if !whole && partial => {
+            (Unknown, format!("only part of the output, no failure in it: {summary}"))
+        }
         (Some(NothingRan), _) => (NothingRan, summary),
         (_, Exit::Missing(why)) if run.failure_is_its_own => (NothingRan, why.clone()),
         (_, Exit::Failure(_)) if failed => (Failed, exit.words()),
@@ -158,18 +167,25 @@ fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: b
 /// A failure decides, then what is not known, then that nothing ran.
 fn combined(mut all: Vec<Judged>) -> Verdict {
     use CheckOutcome::{Failed, NothingRan, Passed, Unknown};
-    let outcome =
-        [Failed, Unknown, NothingRan].into_iter().find(|outcome| all.iter().any(|one| one.outcome == *outcome)).unwrap_or(Passed);
+    let outcome = [Failed, Unknown, NothingRan]
+        .into_iter()
+        .find(|outcome| all.iter().any(|one| one.outcome == *outcome))
+        .unwrap_or(Passed);
     // Behind a failure that is to be seen, what has no result of its own did not run.
     let seen = outcome == Failed && all.iter().any(|one| one.outcome == Failed && one.by_output);
     all.retain(|one| one.outcome == outcome && (one.by_output || !seen));
     let several = all.len() > 1;
     let tools: Vec<&str> = all.iter().map(|one| one.tool.as_str()).collect();
-    let summaries: Vec<String> =
-        all.iter().map(|one| if several { format!("{}: {}", one.tool, one.summary) } else { one.summary.clone() }).collect();
+    let summaries: Vec<String> = all
+        .iter()
+        .map(|one| if several { format!("{}: {}", one.tool, one.summary) } else { one.summary.clone() })
+        .collect();
     let kept = |text: &str| cut_bytes(text, LINE_CAP).trim_end().to_owned();
-    let failing =
-        if outcome == Failed { all.iter().flat_map(|one| &one.failing).take(FAILING_CAP).cloned().collect() } else { Vec::new() };
+    let failing = if outcome == Failed {
+        all.iter().flat_map(|one| &one.failing).take(FAILING_CAP).cloned().collect()
+    } else {
+        Vec::new()
+    };
     Verdict { tool: kept(&tools.join(", ")), outcome, summary: kept(&summaries.join("; ")), failing }
 }
 
@@ -293,8 +309,14 @@ mod tests {
             assert_eq!(outcome(command, bad, false), Some(Failed), "{command}");
         }
         let contradiction = judge("pytest", &format!("Exit code 1\n{good}"), true).unwrap();
-        assert_eq!((contradiction.outcome, contradiction.summary.as_str()), (Failed, "exit code 1, though it says: 2 passed"));
-        assert_eq!(outcome("pytest | grep passed; false", &format!("Exit code 1\n{good}"), true), Some(Passed));
+        assert_eq!(
+            (contradiction.outcome, contradiction.summary.as_str()),
+            (Failed, "exit code 1, though it says: 2 passed")
+        );
+        assert_eq!(
+            outcome("pytest | grep passed; false", &format!("Exit code 1\n{good}"), true),
+            Some(Passed)
+        );
     }
 
     #[test]
@@ -302,25 +324,49 @@ mod tests {
         let log = "===== 12 passed in 0.10s =====\n";
         assert_eq!(judge("cat old.log", log, false), None);
         assert_eq!(judge("tail -5 /tmp/pytest.log", log, false), None);
-        assert_eq!(outcome("pytest | tail -1; echo '12 passed in 0.10s'", "12 passed in 0.10s", false), Some(Unknown));
+        assert_eq!(
+            outcome("pytest | tail -1; echo '12 passed in 0.10s'", "12 passed in 0.10s", false),
+            Some(Unknown)
+        );
         assert_eq!(outcome("pytest > a.log; cat old.log", log, false), Some(Unknown));
         assert_eq!(outcome("cat old.log; tsc --noEmit", "a.ts(1,2): error TS1: x\n", false), Some(Passed));
         // What a test prints stands above the summary of its runner.
-        assert_eq!(outcome("pytest | tail -9", "1 failed in 0.1s\nE assert\n2 passed in 0.2s", false), Some(Passed));
-        assert_eq!(outcome("pytest a | tail -1; pytest b | tail -1", "1 failed in 0.1s\n2 passed in 0.2s", false), Some(Failed));
-        assert_eq!(outcome("for d in a b; do pytest $d | tail -1; done", "1 failed in 0.1s\n2 passed in 0.2s", false), Some(Failed));
+        assert_eq!(
+            outcome("pytest | tail -9", "1 failed in 0.1s\nE assert\n2 passed in 0.2s", false),
+            Some(Passed)
+        );
+        assert_eq!(
+            outcome("pytest a | tail -1; pytest b | tail -1", "1 failed in 0.1s\n2 passed in 0.2s", false),
+            Some(Failed)
+        );
+        assert_eq!(
+            outcome(
+                "for d in a b; do pytest $d | tail -1; done",
+                "1 failed in 0.1s\n2 passed in 0.2s",
+                false
+            ),
+            Some(Failed)
+        );
     }
 
     #[test]
     fn of_several_runners_a_failure_decides() {
-        let ok = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+        let ok =
+            "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
         let both = judge("cargo fmt --check && cargo test", ok, false).unwrap();
         assert_eq!((both.outcome, both.tool.as_str()), (Passed, "cargo fmt, cargo test"));
         assert_eq!(both.summary, "cargo fmt: exit code 0; cargo test: 3 passed");
-        let diff = judge("cargo fmt --check; cargo test", &format!("Diff in /p/src/a.rs:1:\n{ok}"), false).unwrap();
-        assert_eq!((diff.outcome, diff.tool.as_str(), diff.failing), (Failed, "cargo fmt", vec!["Diff in /p/src/a.rs:1".to_owned()]));
+        let diff =
+            judge("cargo fmt --check; cargo test", &format!("Diff in /p/src/a.rs:1:\n{ok}"), false).unwrap();
+        assert_eq!(
+            (diff.outcome, diff.tool.as_str(), diff.failing),
+            (Failed, "cargo fmt", vec!["Diff in /p/src/a.rs:1".to_owned()])
+        );
         assert_eq!(outcome("cargo build && cargo test", &ok.replace('3', "0"), false), Some(NothingRan));
-        assert_eq!(outcome("ruff check | tail -1; pytest | tail -1", "All checks passed!\n", false), Some(Unknown));
+        assert_eq!(
+            outcome("ruff check | tail -1; pytest | tail -1", "All checks passed!\n", false),
+            Some(Unknown)
+        );
     }
 
     #[test]
@@ -337,7 +383,10 @@ mod tests {
         let cut = format!("{ok}\n... [412 lines truncated] ...\n{ok}");
         assert_eq!(outcome("cargo test | cat", &cut, false), Some(Unknown));
         assert_eq!(outcome("cargo test", &cut, false), Some(Passed));
-        assert_eq!(outcome("cargo test | cat", &cut.replace("ok. 3 passed; 0", "FAILED. 3 passed; 1"), false), Some(Failed));
+        assert_eq!(
+            outcome("cargo test | cat", &cut.replace("ok. 3 passed; 0", "FAILED. 3 passed; 1"), false),
+            Some(Failed)
+        );
         let stored = "<persisted-output>\nOutput too large (54KB). Full output saved to: /p/x.txt\n\nPreview (first 2KB):\n..\n";
         assert_eq!(outcome("pytest | cat", stored, false), Some(Unknown));
     }
@@ -363,23 +412,28 @@ mod tests {
 
     #[test]
     fn colours_progress_and_huge_lines_are_read_through() {
-        let bars = format!("{}\r\x1b[2K\x1b[31m1 failed\x1b[0m, \x1b[32m2 passed\x1b[0m in 0.1s\r\n", "\r 10 %".repeat(1000));
+        let bars = format!(
+            "{}\r\x1b[2K\x1b[31m1 failed\x1b[0m, \x1b[32m2 passed\x1b[0m in 0.1s\r\n",
+            "\r 10 %".repeat(1000)
+        );
         let verdict = judge("pytest | tail -1", &bars, false).unwrap();
         assert_eq!((verdict.outcome, verdict.summary.as_str()), (Failed, "1 failed, 2 passed"));
         let huge = format!("{}\n2 passed in 0.1s", "x".repeat(3 << 20));
         assert_eq!(outcome("pytest | tail -2", &huge, false), Some(Passed));
         let many = "FAILED a.py::".to_owned() + &"é".repeat(4000) + "\n";
         let verdict = judge("pytest", &many.repeat(50), true).unwrap();
-        assert!(verdict.failing.len() <= FAILING_CAP && verdict.failing.iter().all(|line| line.len() <= LINE_CAP));
+        assert!(
+            verdict.failing.len() <= FAILING_CAP && verdict.failing.iter().all(|line| line.len() <= LINE_CAP)
+        );
     }
 
     /// Runners that no fixture is made for, by the forms in their documentation.
     #[test]
     fn documented_forms() {
-        let pnpm =
-            "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n ELIFECYCLE  Test failed. See above.\n";
+        let pnpm = "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n ELIFECYCLE  Test failed. See above.\n";
         assert_eq!(outcome("pnpm test | tail -4", pnpm, false), Some(Failed));
-        let spec = "✔ adds (1ms)\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n";
+        let spec =
+            "✔ adds (1ms)\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n";
         assert_eq!(outcome("node --test | cat", spec, false), Some(Passed));
         let gradle = "> Task :compileJava\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n1 actionable task: 1 executed\n";
         assert_eq!(outcome("./gradlew test", gradle, false), Some(NothingRan));

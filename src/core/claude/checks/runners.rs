@@ -1,5 +1,6 @@
-//! The runners of tests, builds and linters, one row each, and the lines by which their output tells how they ended. Data,
-//! no mechanism. The forms were read off real output (`fixtures/checks`) but for those marked as documented.
+//! The runners of tests, builds and linters, one row each, and the lines by which their output tells how they
+//! ended. Data, no mechanism. The forms were read off real output (`fixtures/checks`) but for those marked as
+//! documented.
 
 /// What a line of output says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +38,14 @@ pub(super) enum Says {
 /// A line that is known by how it begins and what it contains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
-    /// How it begins, spaces and `=` before it left out: `{n}` stands for a number, `$` for the end of the line.
+    /// How it begins, spaces and `=` before it left out: `{n}` stands for a number, `$` for the end of the
+    /// line.
     pub(super) begins: &'static str,
     /// What else is in it; with `$`, how it ends.
     pub(super) has: &'static str,
     pub(super) says: Says,
-    /// Whether a summary begins with it: of a runner that writes one summary, what stands above is output of what it ran.
+    /// Whether a summary begins with it: of a runner that writes one summary, what stands above is output of
+    /// what it ran.
     pub(super) opens: bool,
 }
 
@@ -67,7 +70,8 @@ pub(super) struct Runner {
     pub(super) subs: Subs,
     /// An option without which it is no check.
     pub(super) needs: &'static str,
-    /// Whether one summary line speaks for everything that it ran; otherwise a part of the output proves no pass.
+    /// Whether one summary line speaks for everything that it ran; otherwise a part of the output proves no
+    /// pass.
     pub(super) whole: bool,
     /// What is counted, where it is not tests.
     pub(super) unit: &'static str,
@@ -107,7 +111,10 @@ const fn script(programs: &'static [&'static str], subs: Subs, forms: &'static [
     Runner { runs_others: true, whole: false, ..row(programs, subs, forms) }
 }
 
-use Says::{Counts, Done, Error, Failed, FailedCounts, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit, UnitFailed};
+use Says::{
+    Counts, Done, Error, Failed, FailedCounts, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit,
+    UnitFailed,
+};
 use Subs::{Among, Any, Bare, First};
 
 /// Scripts of projects go by these names.
@@ -208,7 +215,8 @@ const GO_TEST: &[Form] = &[
     form("./", ".go:", Error),
     form("# ", "", Noise),
 ];
-const GO: &[Form] = &[form("# ", "", Noise), form("", ".go:", Failed), form("go: ", "", Error), form("vet: ", "", Failed)];
+const GO: &[Form] =
+    &[form("# ", "", Noise), form("", ".go:", Failed), form("go: ", "", Error), form("vet: ", "", Failed)];
 const GRADLE: &[Form] = &[
     form("{n} tests completed, ", "", Counts),
     form("{n} test completed, ", "", Counts),
@@ -258,8 +266,12 @@ const NPM: &[Form] = &[
     form("ELIFECYCLE", "failed", Failed),
     form("error Command failed", "", Failed),
 ];
-const TSC: &[Form] =
-    &[form("Found {n} error", "", Failed), form("", ": error TS", Name), form("", " - error TS", Name), form("error TS", "", Name)];
+const TSC: &[Form] = &[
+    form("Found {n} error", "", Failed),
+    form("", ": error TS", Name),
+    form("", " - error TS", Name),
+    form("error TS", "", Name),
+];
 const ESLINT: &[Form] = &[
     form("✖ {n} problem", "", Problems),
     form("No files matching", "", Nothing),
@@ -285,7 +297,11 @@ const RUFF_FORMAT: &[Form] = &[
     form("{n} file already formatted", "", Done),
     form("{n} files already formatted", "", Done),
 ];
-const MYPY: &[Form] = &[form("Success: no issues found", "", Done), form("Found {n} error", "", Failed), form("", ": error: ", Name)];
+const MYPY: &[Form] = &[
+    form("Success: no issues found", "", Done),
+    form("Found {n} error", "", Failed),
+    form("", ": error: ", Name),
+];
 
 /// All runners; the first row that fits a command is its own.
 pub(super) const RUNNERS: &[Runner] = &[
@@ -310,7 +326,11 @@ pub(super) const RUNNERS: &[Runner] = &[
     script(&["make", "gmake"], Among(&["test", "tests", "check", "lint"]), MAKE),
     builds(&["make", "gmake"], Among(&["build", "all"]), MAKE),
     builds(&["make", "gmake"], Bare, MAKE),
-    script(&["npm"], Among(&["test", "t", "tst", "tests", "check", "lint", "build", "typecheck", "verify"]), NPM),
+    script(
+        &["npm"],
+        Among(&["test", "t", "tst", "tests", "check", "lint", "build", "typecheck", "verify"]),
+        NPM,
+    ),
     script(&["pnpm", "yarn", "just", "task"], Among(KINDS), NPM),
     script(&["tox", "nox"], Any, &[]),
     row(&["tsc", "vue-tsc"], Any, TSC),
@@ -343,4 +363,5 @@ pub(super) const RUNNERS: &[Runner] = &[
 ];
 
 /// The runners of tests whose lines count in the output of a script.
-pub(super) const OTHERS: &[&[Form]] = &[CARGO_TEST, NEXTEST, PYTEST, UNITTEST, JEST, VITEST, MOCHA, NODE, GO_TEST];
+pub(super) const OTHERS: &[&[Form]] =
+    &[CARGO_TEST, NEXTEST, PYTEST, UNITTEST, JEST, VITEST, MOCHA, NODE, GO_TEST];

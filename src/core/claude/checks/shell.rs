@@ -1,5 +1,6 @@
-//! A command line of a shell, read as far as it matters here: which programs run, what reads their output, and whose exit
-//! status is the whole line's. It is no shell: nothing is expanded, and what it does not know it takes for words.
+//! A command line of a shell, read as far as it matters here: which programs run, what reads their output,
+//! and whose exit status is the whole line's. It is no shell: nothing is expanded, and what it does not know
+//! it takes for words.
 
 /// How deep groups and `bash -c` may stand in each other; what is deeper is not read.
 const DEPTH: usize = 6;
@@ -65,7 +66,11 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
         match token {
             Some(Token::Word(word)) if words.is_empty() && is_keyword(&word) => {
                 let stages = vec![Stage::Program { words: vec![word], files: Vec::new() }];
-                all.push(Pipeline { join: std::mem::replace(&mut join, Join::Then), background: false, stages });
+                all.push(Pipeline {
+                    join: std::mem::replace(&mut join, Join::Then),
+                    background: false,
+                    stages,
+                });
                 continue;
             }
             Some(Token::Word(word)) if word == "{" && words.is_empty() && depth < DEPTH => {
@@ -112,7 +117,8 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
     }
 }
 
-/// Words that begin or divide a compound command. Each is a pipeline of its own: what stands behind it is a command again.
+/// Words that begin or divide a compound command. Each is a pipeline of its own: what stands behind it is a
+/// command again.
 fn is_keyword(word: &str) -> bool {
     matches!(word, "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" | "!")
 }
@@ -120,7 +126,10 @@ fn is_keyword(word: &str) -> bool {
 /// The text of `bash -c TEXT`.
 fn script(words: &[String]) -> Option<&str> {
     let shell = words.first()?.rsplit('/').next()?;
-    let at = words.iter().take(4).position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
+    let at = words
+        .iter()
+        .take(4)
+        .position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
     matches!(shell, "bash" | "sh" | "zsh" | "dash").then(|| words.get(at + 1).map(String::as_str))?
 }
 
@@ -131,7 +140,10 @@ fn tokens(command: &str) -> Vec<Token> {
     // What the next word is: where output goes, or a sign that ends a text.
     let mut target: Option<Target> = None;
     let mut ends: Vec<String> = Vec::new();
-    let close = |word: &mut Option<String>, target: &mut Option<Target>, ends: &mut Vec<String>, all: &mut Vec<Token>| {
+    let close = |word: &mut Option<String>,
+                 target: &mut Option<Target>,
+                 ends: &mut Vec<String>,
+                 all: &mut Vec<Token>| {
         let Some(word) = word.take() else { return };
         match target.take() {
             Some(Target::Output) => all.push(Token::File(word)),
@@ -196,7 +208,9 @@ fn tokens(command: &str) -> Vec<Token> {
                 } else {
                     chars.next_if(|c| matches!(c, '>' | '|'));
                     // `>&1` and `>&-` name no file.
-                    if chars.next_if_eq(&'&').is_some() && chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-') {
+                    if chars.next_if_eq(&'&').is_some()
+                        && chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-')
+                    {
                         while chars.next_if(|c| c.is_ascii_digit() || *c == '-').is_some() {}
                     } else {
                         target = Some(Target::Output);
@@ -263,7 +277,9 @@ mod tests {
             let one = |pipeline: &Pipeline| {
                 let stage = |stage: &Stage| match stage {
                     Stage::Group(list) => format!("({})", pipelines(list)),
-                    Stage::Program { words, files } => files.iter().fold(words.join(" "), |text, file| format!("{text} >{file}")),
+                    Stage::Program { words, files } => {
+                        files.iter().fold(words.join(" "), |text, file| format!("{text} >{file}"))
+                    }
                 };
                 let join = match pipeline.join {
                     Join::Then => "",

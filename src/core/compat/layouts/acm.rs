@@ -1,7 +1,8 @@
 //! Layout `acm`: `handoff-state.json` (version 2.0) and `handoff.md` of source document 003, in
 //! `.claude/claudikins-acm/` of the project (checklist 110 to 112).
 //!
-//! What is read there by a script has that document's keys and types and no others; the record's `state.json` has more.
+//! What is read there by a script has that document's keys and types and no others; the record's `state.json`
+//! has more.
 
 use std::fmt::Write;
 
@@ -25,7 +26,8 @@ const FILES: usize = 5;
 #[must_use]
 pub fn state(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
-    let todos = context.active_todos.iter().map(|todo| json!({"content": todo.content, "status": todo.status}));
+    let todos =
+        context.active_todos.iter().map(|todo| json!({"content": todo.content, "status": todo.status}));
     let decisions = context.recent_decisions.iter().map(|d| json!(format!("{}: {}", d.question, d.answer)));
     let summary = context.progress_summary.lines().map(str::trim).filter(|line| !line.is_empty());
     let value = json!({
@@ -61,12 +63,16 @@ pub fn document(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
     let or = |text: String, other: &str| if text.is_empty() { format!("{other}\n") } else { text };
     let objective = safe_line(&context.current_objective);
-    let todos = context.active_todos.iter().map(|todo| format!("- [{}] {}\n", todo.status, todo.content)).collect();
+    let todos =
+        context.active_todos.iter().map(|todo| format!("- [{}] {}\n", todo.status, todo.content)).collect();
     let files = context.key_files_modified.iter().take(FILES).map(|file| format!("{file}\n")).collect();
     let branch = state.git.as_ref().and_then(|git| git.branch.as_deref()).map(safe_line);
     let mut text = format!("# Claudikins ACM Handoff\n\n*Generated: {}*\n", state.created_at);
     let sections = [
-        ("Current Objective", or(if objective.is_empty() { objective } else { objective + "\n" }, "Not captured")),
+        (
+            "Current Objective",
+            or(if objective.is_empty() { objective } else { objective + "\n" }, "Not captured"),
+        ),
         ("Active Todos", or(todos, "None")),
         ("Recent Files Modified", or(files, "None")),
         ("Git Status", format!("Branch: {}\n", branch.as_deref().unwrap_or("unknown"))),
@@ -99,7 +105,9 @@ mod tests {
         assert_eq!(value["version"], "2.0");
         let context = &value["context"];
         assert_eq!(keys(context).len(), 6);
-        for key in ["progress_summary", "active_todos", "recent_decisions", "key_files_modified", "next_steps"] {
+        for key in
+            ["progress_summary", "active_todos", "recent_decisions", "key_files_modified", "next_steps"]
+        {
             assert!(context[key].is_array(), "{key}");
         }
         assert!(context["current_objective"].is_string());
@@ -112,7 +120,10 @@ mod tests {
         assert_eq!(value["git"]["branch"], "main");
         let files = value["git"]["modified_files"].as_array().unwrap();
         assert_eq!(files.len(), 5, "git status: its first five lines");
-        assert!(files.iter().all(|line| line.as_str().is_some_and(|line| !line[..2].contains('.'))), "{files:?}");
+        assert!(
+            files.iter().all(|line| line.as_str().is_some_and(|line| !line[..2].contains('.'))),
+            "{files:?}"
+        );
         assert_eq!([".M a", "M. a b", "?? c", "R. d"].map(short), [" M a", "M  a b", "?? c", "R  d"]);
         assert!(!state(&material()).contains("hunter22"), "secrets are hidden");
     }
@@ -123,13 +134,25 @@ mod tests {
         let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
         assert_eq!(
             headings,
-            ["# Claudikins ACM Handoff", "## Current Objective", "## Active Todos", "## Recent Files Modified", "## Git Status"]
+            [
+                "# Claudikins ACM Handoff",
+                "## Current Objective",
+                "## Active Todos",
+                "## Recent Files Modified",
+                "## Git Status"
+            ]
         );
         assert!(text.contains("\n## Active Todos\n- [in_progress] railing\n- [pending] paint\n"), "{text}");
         assert!(text.contains("\n/home/u/proj/f5\n\n## Git Status\nBranch: main\n"), "five files: {text}");
         assert!(text.ends_with("\n---\n*Full state: .claude/claudikins-acm/handoff-state.json*\n"), "{text}");
         let empty = document(&Material::of(&capture("")));
-        assert!(empty.contains("## Current Objective\nNot captured\n") && empty.contains("Branch: unknown\n"), "{empty}");
-        assert!(empty.contains("## Active Todos\nNone\n") && empty.contains("## Recent Files Modified\nNone\n"), "{empty}");
+        assert!(
+            empty.contains("## Current Objective\nNot captured\n") && empty.contains("Branch: unknown\n"),
+            "{empty}"
+        );
+        assert!(
+            empty.contains("## Active Todos\nNone\n") && empty.contains("## Recent Files Modified\nNone\n"),
+            "{empty}"
+        );
     }
 }

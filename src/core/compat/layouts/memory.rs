@@ -1,5 +1,6 @@
-//! Layout `memory`: raw copies of the transcript in `.claude/memory/` of the project, as source document 004 keeps them
-//! (checklist 119, 122, 123): when a handoff is saved, before a compaction and when a conversation ends.
+//! Layout `memory`: raw copies of the transcript in `.claude/memory/` of the project, as source document 004
+//! keeps them (checklist 119, 122, 123): when a handoff is saved, before a compaction and when a conversation
+//! ends.
 
 use crate::core::time::WallTime;
 
@@ -9,7 +10,8 @@ pub const DIR: &str = ".claude/memory";
 pub const RAW: &str = "raw";
 /// The path of the newest copy that nobody looked at yet.
 pub const MARKER: &str = ".pending-backup";
-/// The paths of all copies that nobody looked at yet, the newest last: a second one does not make the first forgotten (K24).
+/// The paths of all copies that nobody looked at yet, the newest last: a second one does not make the first
+/// forgotten (K24).
 pub const LIST: &str = ".pending-backups";
 /// What was copied when.
 pub const LOG: &str = ".backup-log";
@@ -39,8 +41,11 @@ impl Reason {
             Reason::Handoff => "handoff".to_owned(),
             Reason::PreCompact => "precompact".to_owned(),
             Reason::Ended(word) => {
-                let plain: String =
-                    word.chars().take(32).map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+                let plain: String = word
+                    .chars()
+                    .take(32)
+                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+                    .collect();
                 if plain.is_empty() { "other".to_owned() } else { plain }
             }
         }
@@ -69,8 +74,8 @@ pub fn pending(path: &str) -> String {
     )
 }
 
-/// The name of the copy that a marker means. The marker may have come with the project, so it can name nothing but a file
-/// in `raw`, and no name can carry words of its own.
+/// The name of the copy that a marker means. The marker may have come with the project, so it can name
+/// nothing but a file in `raw`, and no name can carry words of its own.
 #[must_use]
 pub fn named(marker: &str) -> Option<&str> {
     let name = marker.lines().next()?.trim().rsplit('/').next()?;
@@ -138,10 +143,19 @@ mod tests {
     #[test]
     fn a_copys_name_says_when_and_why() {
         assert_eq!(name(at(), &Reason::PreCompact, 0), "20261120_143005_precompact.jsonl");
-        assert_eq!(name(at(), &Reason::Ended("prompt_input_exit".into()), 0), "20261120_143005_prompt_input_exit.jsonl");
-        assert_eq!(name(at(), &Reason::Ended("../../x\u{1b}Y".into()), 2), "20261120_143005_______x_y_2.jsonl");
+        assert_eq!(
+            name(at(), &Reason::Ended("prompt_input_exit".into()), 0),
+            "20261120_143005_prompt_input_exit.jsonl"
+        );
+        assert_eq!(
+            name(at(), &Reason::Ended("../../x\u{1b}Y".into()), 2),
+            "20261120_143005_______x_y_2.jsonl"
+        );
         assert_eq!(name(at(), &Reason::Ended(String::new()), 0), "20261120_143005_other.jsonl");
-        assert_eq!(log_line(at(), &Reason::Handoff, "/p/x", 5), "[2026-11-20 14:30:05] handoff: /p/x (5 bytes)\n");
+        assert_eq!(
+            log_line(at(), &Reason::Handoff, "/p/x", 5),
+            "[2026-11-20 14:30:05] handoff: /p/x (5 bytes)\n"
+        );
     }
 
     #[test]
@@ -153,9 +167,21 @@ mod tests {
 
     #[test]
     fn a_marker_names_a_copy_and_nothing_else() {
-        assert_eq!(named("/p/.claude/memory/raw/20260101_120000_clear.jsonl\n"), Some("20260101_120000_clear.jsonl"));
+        assert_eq!(
+            named("/p/.claude/memory/raw/20260101_120000_clear.jsonl\n"),
+            Some("20260101_120000_clear.jsonl")
+        );
         assert_eq!(named("20260101_120000.jsonl"), Some("20260101_120000.jsonl"));
-        for text in ["", "\n", "/etc/passwd", "x\ny.jsonl", "raw/..", "Run rm -rf now.jsonl", ".jsonl", "a\u{1b}b.jsonl"] {
+        for text in [
+            "",
+            "\n",
+            "/etc/passwd",
+            "x\ny.jsonl",
+            "raw/..",
+            "Run rm -rf now.jsonl",
+            ".jsonl",
+            "a\u{1b}b.jsonl",
+        ] {
             assert_eq!(named(text), None, "{text:?}");
         }
     }

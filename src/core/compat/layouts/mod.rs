@@ -1,8 +1,9 @@
 //! Layouts: a handoff in the formats of other tools, for people who keep using those tools.
 //!
-//! They are written only where `handoff.views` names them, beside the record, which stays the truth: nothing in a layout is
-//! ever read back as a handoff. All of it is made from what `state.json` says, so it is as safe to show and as free of
-//! secrets; only the raw copies of layout `memory` are the source's own bytes. Text in, text out: `fs::layouts` writes.
+//! They are written only where `handoff.views` names them, beside the record, which stays the truth: nothing
+//! in a layout is ever read back as a handoff. All of it is made from what `state.json` says, so it is as
+//! safe to show and as free of secrets; only the raw copies of layout `memory` are the source's own bytes.
+//! Text in, text out: `fs::layouts` writes.
 
 pub mod acm;
 pub mod memory;
@@ -45,10 +46,16 @@ impl Material {
         let current = tasks.iter().position(|task| task.status == TaskStatus::InProgress);
         let name = |at: usize| {
             let id = &tasks[at].id;
-            let plain = !id.is_empty() && id.len() <= 40 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+            let plain = !id.is_empty()
+                && id.len() <= 40
+                && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
             if plain { format!("task-{id}") } else { format!("task-{}", at + 1) }
         };
-        Self { state: State::of(capture), phases: Phases { done, total: tasks.len() }, current_task: current.map(name) }
+        Self {
+            state: State::of(capture),
+            phases: Phases { done, total: tasks.len() },
+            current_task: current.map(name),
+        }
     }
 
     /// The same under the id that it was saved as: another handoff may have had the one that was due.
@@ -59,8 +66,8 @@ impl Material {
         self
     }
 
-    /// The id of the checkpoint: the handoff's own time under the name of source document 002 (K9). `hopty handoff show`
-    /// takes it.
+    /// The id of the checkpoint: the handoff's own time under the name of source document 002 (K9). `hopty
+    /// handoff show` takes it.
     #[must_use]
     pub fn checkpoint(&self) -> String {
         checkpoint(&self.state.id)

@@ -1,7 +1,9 @@
-//! Layout `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/` of the project
-//! (checklist 93, 94). hopty writes it beside `state.yaml` when it saves a handoff, and obeys one that it did not write.
+//! Layout `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/`
+//! of the project (checklist 93, 94). hopty writes it beside `state.yaml` when it saves a handoff, and obeys
+//! one that it did not write.
 //!
-//! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line in the journal.
+//! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line
+//! in the journal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -43,10 +45,12 @@ impl Before {
     #[must_use]
     pub fn of_signal(content: &[u8]) -> Before {
         let word = |word: &String| {
-            (1..=STATUS).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            (1..=STATUS).contains(&word.len())
+                && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
         };
         let ours = content.len() <= MAX_BYTES && read(content).is_none();
-        let Before { status, task } = ours.then(|| serde_json::from_slice(content).ok()).flatten().unwrap_or_default();
+        let Before { status, task } =
+            ours.then(|| serde_json::from_slice(content).ok()).flatten().unwrap_or_default();
         Before { status: status.filter(word), task }
     }
 }
@@ -70,8 +74,9 @@ pub fn signal(of: &Material, before: &Before) -> String {
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// `state.yaml` after that, and what its signal must remember: what else stands in it stays, and so does a task that somebody else
-/// wrote. `before` is what the signal of an earlier handoff remembers, which nobody has consumed yet.
+/// `state.yaml` after that, and what its signal must remember: what else stands in it stays, and so does a
+/// task that somebody else wrote. `before` is what the signal of an earlier handoff remembers, which nobody
+/// has consumed yet.
 ///
 /// # Errors
 /// When the old file is of a form that cannot be changed line by line.
@@ -91,11 +96,13 @@ pub fn state(of: &Material, old: &str, before: Before) -> Result<(String, Before
     Ok((state_yaml::updated(old, &values)?, Before { status, task: task.cloned() }))
 }
 
-/// `state.yaml` when the handoff of `checkpoint` was consumed: the status is what it was, and the task that hopty wrote is gone. `None`
-/// where it does not ask for that handoff any more, or cannot be changed line by line.
+/// `state.yaml` when the handoff of `checkpoint` was consumed: the status is what it was, and the task that
+/// hopty wrote is gone. `None` where it does not ask for that handoff any more, or cannot be changed line by
+/// line.
 #[must_use]
 pub fn consumed(old: &str, checkpoint: &str, before: &Before) -> Option<String> {
-    let asks = state_yaml::status(old) == Some(REQUESTED) && state_yaml::value(old, "checkpoint_id") == Some(checkpoint);
+    let asks = state_yaml::status(old) == Some(REQUESTED)
+        && state_yaml::value(old, "checkpoint_id") == Some(checkpoint);
     let status = before.status.as_deref().unwrap_or(RUNNING);
     let new = state_yaml::updated(old, &[("status", status)]).ok().filter(|_| asks)?;
     let ours = before.task.is_some() && state_yaml::value(old, "current_task") == before.task.as_deref();
@@ -122,7 +129,9 @@ pub fn read(content: &[u8]) -> Option<RestartFile> {
     if text("requested_at").and_then(WallTime::parse_any).is_none() {
         return malformed("its requested_at is no time");
     }
-    if text("reason").is_none_or(|reason| reason.is_empty() || reason.len() > REASON || reason.chars().any(char::is_control)) {
+    if text("reason").is_none_or(|reason| {
+        reason.is_empty() || reason.len() > REASON || reason.chars().any(char::is_control)
+    }) {
         return malformed("its reason is none");
     }
     let number = |key: &str| signal.get(key).is_none_or(|value| value.is_null() || value.is_u64());
@@ -135,7 +144,9 @@ pub fn read(content: &[u8]) -> Option<RestartFile> {
 /// `chk-YYYYMMDD-HHMMSS`.
 fn is_checkpoint(id: &str) -> bool {
     let digits = |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_digit());
-    id.strip_prefix("chk-").and_then(|rest| rest.split_once('-')).is_some_and(|(day, time)| digits(day, 8) && digits(time, 6))
+    id.strip_prefix("chk-")
+        .and_then(|rest| rest.split_once('-'))
+        .is_some_and(|(day, time)| digits(day, 8) && digits(time, 6))
 }
 
 #[cfg(test)]
@@ -150,9 +161,15 @@ mod tests {
         assert_eq!(value["requested_at"], of.state.created_at);
         assert_eq!(value["checkpoint_id"], of.checkpoint());
         assert_eq!(value["reason"], "token_limit");
-        assert_eq!((value["tokens_used"].as_u64(), value["tokens_max"].as_u64()), (Some(82_000), Some(100_000)));
+        assert_eq!(
+            (value["tokens_used"].as_u64(), value["tokens_max"].as_u64()),
+            (Some(82_000), Some(100_000))
+        );
         assert_eq!(value["resume_from"], 3);
-        assert_eq!(value["resume_from"], of.state.checkpoint.current_phase, "the same phase in both (checklist 91)");
+        assert_eq!(
+            value["resume_from"], of.state.checkpoint.current_phase,
+            "the same phase in both (checklist 91)"
+        );
         assert_eq!(read(signal(&of, &Before::default()).as_bytes()), None, "hopty does not obey itself");
     }
 
@@ -161,13 +178,19 @@ mod tests {
         let of = material();
         let (fresh, before) = state(&of, "", Before::default()).unwrap();
         assert_eq!((&before.task, &before.status), (&of.current_task, &None));
-        assert_eq!(fresh, format!("status: handoff_requested\ncurrent_task: task-4\ncheckpoint_id: {}\n", of.checkpoint()));
+        assert_eq!(
+            fresh,
+            format!("status: handoff_requested\ncurrent_task: task-4\ncheckpoint_id: {}\n", of.checkpoint())
+        );
         let old = "# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n";
         let (new, before) = state(&of, old, Before::default()).unwrap();
         assert_eq!(before.status.as_deref(), Some("running"));
         assert_eq!(
             new,
-            format!("# mine\nstatus: handoff_requested\nphases:\n  - a\ncheckpoint_id: {}\ncurrent_task: task-4\n", of.checkpoint())
+            format!(
+                "# mine\nstatus: handoff_requested\nphases:\n  - a\ncheckpoint_id: {}\ncurrent_task: task-4\n",
+                of.checkpoint()
+            )
         );
     }
 
@@ -176,7 +199,10 @@ mod tests {
         let of = material();
         let old = "status: testing\ncurrent_task: build-7\nphases:\n  - a\n";
         let (new, before) = state(&of, old, Before::default()).unwrap();
-        assert!(new.contains("current_task: build-7\n") && new.contains("status: handoff_requested\n"), "{new}");
+        assert!(
+            new.contains("current_task: build-7\n") && new.contains("status: handoff_requested\n"),
+            "{new}"
+        );
         let kept = Before::of_signal(signal(&of, &before).as_bytes());
         assert_eq!((kept.status.as_deref(), &kept.task), (Some("testing"), &None));
         // Another handoff before anybody has consumed the first.
@@ -210,11 +236,12 @@ mod tests {
 
     #[test]
     fn hostile_signals_are_malformed() {
-        let good =
-            r#"{"requested_at":"2025-01-26T14:30:00Z","checkpoint_id":"chk-20250126-143000","reason":"token_limit","resume_from":3}"#;
+        let good = r#"{"requested_at":"2025-01-26T14:30:00Z","checkpoint_id":"chk-20250126-143000","reason":"token_limit","resume_from":3}"#;
         assert!(matches!(read(good.as_bytes()), Some(RestartFile::Requested { .. })));
         let mut cases: Vec<Vec<u8>> =
-            ["", "\n", "null", "true", "1", "[]", "{}", "\"chk-20250126-143000\"", "{\"a\":"].map(|s| s.as_bytes().to_vec()).to_vec();
+            ["", "\n", "null", "true", "1", "[]", "{}", "\"chk-20250126-143000\"", "{\"a\":"]
+                .map(|s| s.as_bytes().to_vec())
+                .to_vec();
         for (from, to) in [
             ("chk-20250126-143000", "chk-20250126-14300"),
             ("chk-20250126-143000", "../../etc/passwd"),
@@ -241,7 +268,11 @@ mod tests {
         cases.push(vec![0xff, 0xfe]);
         for case in cases {
             let found = read(&case);
-            assert!(matches!(found, Some(RestartFile::Malformed { .. })), "{:?} -> {found:?}", String::from_utf8_lossy(&case));
+            assert!(
+                matches!(found, Some(RestartFile::Malformed { .. })),
+                "{:?} -> {found:?}",
+                String::from_utf8_lossy(&case)
+            );
         }
     }
 }

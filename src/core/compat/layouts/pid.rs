@@ -1,7 +1,9 @@
-//! Layout `pid`: `{channel}-{pid}.md` of source document 001 in the directory of handoffs (checklist 47, 51, 55).
+//! Layout `pid`: `{channel}-{pid}.md` of source document 001 in the directory of handoffs (checklist 47, 51,
+//! 55).
 //!
-//! The pid is that of the Claude that ends, so that a script which loads only the file of a dead process loads it. It is
-//! not deleted by who loads it but when the handoff is consumed (K12); the record keeps the handoff.
+//! The pid is that of the Claude that ends, so that a script which loads only the file of a dead process
+//! loads it. It is not deleted by who loads it but when the handoff is consumed (K12); the record keeps the
+//! handoff.
 
 use std::fmt::Write;
 
@@ -21,7 +23,8 @@ pub fn name(channel: &Channel, pid: u32) -> String {
 /// Whether a file's name is that of such a view of the channel.
 #[must_use]
 pub fn is_name(name: &str, channel: &Channel) -> bool {
-    let pid = name.strip_prefix(channel.as_str()).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".md"));
+    let pid =
+        name.strip_prefix(channel.as_str()).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".md"));
     pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()))
 }
 
@@ -50,7 +53,11 @@ pub fn render(of: &Material) -> String {
     let file = context.key_files_modified.first().map_or_else(|| "None".to_owned(), |file| field(file));
     let mut text = format!(
         "# Handoff State\n\n**Task:** {}\n**Progress:** {progress}\n**Current File:** {file}\n**Next Steps:** {}\n\n## Context\n",
-        if context.current_objective.is_empty() { "Not captured".to_owned() } else { field(&context.current_objective) },
+        if context.current_objective.is_empty() {
+            "Not captured".to_owned()
+        } else {
+            field(&context.current_objective)
+        },
         field(&context.next_steps.join("; ")),
     );
     let mut line = |line: String| {
@@ -95,15 +102,32 @@ mod tests {
         let text = render(&material());
         let names: Vec<&str> = text
             .lines()
-            .filter_map(
-                |line| if line.starts_with('#') { Some(line) } else { line.strip_prefix("**")?.split_once(":** ").map(|f| f.0) },
-            )
+            .filter_map(|line| {
+                if line.starts_with('#') {
+                    Some(line)
+                } else {
+                    line.strip_prefix("**")?.split_once(":** ").map(|f| f.0)
+                }
+            })
             .collect();
         assert_eq!(
             names,
-            ["# Handoff State", "Task", "Progress", "Current File", "Next Steps", "## Context", "## Commands in Progress"]
+            [
+                "# Handoff State",
+                "Task",
+                "Progress",
+                "Current File",
+                "Next Steps",
+                "## Context",
+                "## Commands in Progress"
+            ]
         );
-        assert!(text.contains("**Progress:** 3 of 5 todos done, 12 files written\n**Current File:** /home/u/proj/f1\n"), "{text}");
+        assert!(
+            text.contains(
+                "**Progress:** 3 of 5 todos done, 12 files written\n**Current File:** /home/u/proj/f1\n"
+            ),
+            "{text}"
+        );
         assert!(text.contains("\n## Commands in Progress\n- Bash: make pier\n"), "{text}");
         assert!(!text.contains("hunter22") && text.ends_with(&mark(&material().state.id)), "{text}");
         assert!(is_ours(&text) && !is_ours("# Handoff State\n\n**Task:** the pier\n"));
@@ -114,7 +138,8 @@ mod tests {
         let channel: Channel = "web".parse().unwrap();
         assert_eq!(name(&channel, 77), "web-77.md");
         assert!(is_name("web-77.md", &channel));
-        for other in ["web-CURRENT.md", "web-.md", "web2-77.md", "web-77.md.bak", "web-7a.md", "web-web-1.md"] {
+        for other in ["web-CURRENT.md", "web-.md", "web2-77.md", "web-77.md.bak", "web-7a.md", "web-web-1.md"]
+        {
             assert!(!is_name(other, &channel), "{other}");
         }
     }

@@ -1,7 +1,8 @@
 //! `state.yaml` of an orchestrator (checklist 94, 98), read and changed line by line.
 //!
-//! The file is somebody else's: only the named keys of its outermost mapping are replaced, and all that is not understood
-//! (their values, comments, nested parts) stays as it is. A file of another form is left alone.
+//! The file is somebody else's: only the named keys of its outermost mapping are replaced, and all that is
+//! not understood (their values, comments, nested parts) stays as it is. A file of another form is left
+//! alone.
 
 use thiserror::Error;
 
@@ -148,7 +149,13 @@ mod tests {
             updated(old, &[("status", "done"), ("new", "1")]).unwrap(),
             "# head\nstatus: done\nlist:\n- a\n- b: c\nnested:\n  status: x\n\nnew: 1\n"
         );
-        for (text, line) in [("{a: 1}\n", 1), ("a: 1\n? b\n", 2), ("a: 1\n\"b c\": 2\n", 2), ("just words\n", 1), ("a:1\n", 1)] {
+        for (text, line) in [
+            ("{a: 1}\n", 1),
+            ("a: 1\n? b\n", 2),
+            ("a: 1\n\"b c\": 2\n", 2),
+            ("just words\n", 1),
+            ("a:1\n", 1),
+        ] {
             assert_eq!(updated(text, &[("status", "x")]), Err(NotSimple(line)), "{text:?}");
         }
     }

@@ -20,8 +20,8 @@ fn heading(part: &Part) -> String {
     format!("\n## {}\n", part.title)
 }
 
-/// The parts in at most `room` UTF-16 units, in their order. Each has its floor; what is left goes to the first ones up to their
-/// ideal, and then to the first ones up to all they want.
+/// The parts in at most `room` UTF-16 units, in their order. Each has its floor; what is left goes to the
+/// first ones up to their ideal, and then to the first ones up to all they want.
 pub(super) fn fill(parts: &[Part], room: usize) -> String {
     let parts: Vec<(&Part, usize)> = parts
         .iter()

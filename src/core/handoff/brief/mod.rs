@@ -1,11 +1,12 @@
 //! The brief: what the next conversation is shown of a handoff.
 //!
-//! The person's own words come first and are instructions; everything else is a record, quoted as data. Claude replaces a hook's text
-//! of more than 10,000 UTF-16 units by a preview of 2,000 (measured on 2.1.329), so the brief keeps to a budget: `fill` shares it out,
-//! and what is cut is what can best be found again, because `Where to look` always names every file.
+//! The person's own words come first and are instructions; everything else is a record, quoted as data.
+//! Claude replaces a hook's text of more than 10,000 UTF-16 units by a preview of 2,000 (measured on
+//! 2.1.329), so the brief keeps to a budget: `fill` shares it out, and what is cut is what can best be found
+//! again, because `Where to look` always names every file.
 //!
-//! The first and the last line share a word, a digest of the brief itself, which no text quoted in it can have known; what reads like
-//! one of these lines is defused where the text is made safe.
+//! The first and the last line share a word, a digest of the brief itself, which no text quoted in it can
+//! have known; what reads like one of these lines is defused where the text is made safe.
 
 mod fill;
 mod passages;
@@ -40,7 +41,8 @@ const FIRST_SECTION: &str = "\n## ";
 /// The longest text about them, in UTF-16 units.
 const CHANGES_CAP: usize = 480;
 
-/// The longest current request in it, in UTF-16 units: less than half of the usual brief, so that what was done has room beside it.
+/// The longest current request in it, in UTF-16 units: less than half of the usual brief, so that what was
+/// done has room beside it.
 const REQUEST: usize = 4000;
 
 /// How long a brief may be, in UTF-16 units.
@@ -77,11 +79,18 @@ pub fn brief(capture: &Capture, words: &Words, places: &Places, budget: Budget) 
     let mut parts = requests::parts(capture, words, places, budget.request);
     parts.extend(work::parts(capture, words, places, budget.decisions));
     let origin = &capture.origin;
-    let head = Head { id: capture.id(), channel: &origin.channel, session: &origin.conversation, kind: origin.kind, intro };
+    let head = Head {
+        id: capture.id(),
+        channel: &origin.channel,
+        session: &origin.conversation,
+        kind: origin.kind,
+        intro,
+    };
     render(&head, &parts, &places.text(), budget)
 }
 
-/// The brief of a handoff of which there is only a document: one that another program or an earlier hopty wrote.
+/// The brief of a handoff of which there is only a document: one that another program or an earlier hopty
+/// wrote.
 #[must_use]
 pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> String {
     let headers = &document.headers;
@@ -92,12 +101,22 @@ pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> Str
     let part = |(section, body): &(super::sections::Section, String)| {
         let keep_end = *section == super::sections::Section::RecentActivity;
         let ideal = if *section == super::sections::Section::Goal { budget.request } else { 1500 };
-        Part { title: section.title(), floor: 300, ideal, passage: Passage::Markdown { text: safe(body), keep_end } }
+        Part {
+            title: section.title(),
+            floor: 300,
+            ideal,
+            passage: Passage::Markdown { text: safe(body), keep_end },
+        }
     };
     let parts: Vec<Part> = document.sections.iter().map(part).collect();
     let places = format!("- the whole record: {}\n", places::short_path(path));
-    let head =
-        Head { id: headers.id.clone(), channel: &headers.channel, session: &headers.session, kind: headers.kind, intro: &intro };
+    let head = Head {
+        id: headers.id.clone(),
+        channel: &headers.channel,
+        session: &headers.session,
+        kind: headers.kind,
+        intro: &intro,
+    };
     render(&head, &parts, &places, budget)
 }
 

@@ -1,4 +1,5 @@
-//! The kinds of text in a brief, and how each is cut: quotes by their middle, the last answer by its beginning, lists by their end.
+//! The kinds of text in a brief, and how each is cut: quotes by their middle, the last answer by its
+//! beginning, lists by their end.
 
 use super::super::document::Fence;
 use super::super::text::{cut_units, fenced, units};
@@ -76,7 +77,9 @@ impl Passage {
     pub fn whole(&self) -> String {
         match self {
             Passage::Quotes { above, quotes, .. } => {
-                let text = quotes.iter().fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text));
+                let text = quotes
+                    .iter()
+                    .fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text));
                 text.trim_end().to_owned() + "\n"
             }
             Passage::End { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
@@ -98,7 +101,9 @@ impl Passage {
             return whole;
         }
         match self {
-            Passage::Quotes { above, quotes, order, all_in } => fit_quotes(above, quotes, order, all_in, room),
+            Passage::Quotes { above, quotes, order, all_in } => {
+                fit_quotes(above, quotes, order, all_in, room)
+            }
             Passage::End { above, text, whole_in, below } => fit_end(above, text, whole_in, below, room),
             Passage::Lines { lines, more_in } => fit_lines(lines, more_in, room),
             Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
@@ -135,7 +140,8 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
         let mut parts: Vec<&str> = Vec::new();
         let mut left = budget;
         let lines: Vec<&str> = text.lines().collect();
-        let ordered: Box<dyn Iterator<Item = &&str>> = if from_end { Box::new(lines.iter().rev()) } else { Box::new(lines.iter()) };
+        let ordered: Box<dyn Iterator<Item = &&str>> =
+            if from_end { Box::new(lines.iter().rev()) } else { Box::new(lines.iter()) };
         for line in ordered {
             let cost = units(line) + 3;
             if cost <= left {
@@ -144,7 +150,11 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
                 continue;
             }
             if left > 20 {
-                parts.push(if from_end { end_at_word(line, left - 6) } else { start_at_word(line, left - 6) });
+                parts.push(if from_end {
+                    end_at_word(line, left - 6)
+                } else {
+                    start_at_word(line, left - 6)
+                });
             }
             break;
         }
@@ -174,7 +184,9 @@ fn end_at_word(line: &str, room: usize) -> &str {
 
 fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room: usize) -> String {
     let more = |count: usize| format!("and {count} more, in {all_in}\n");
-    let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else { return String::new() };
+    let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
+        return String::new();
+    };
     let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
     // First everybody's short form, the most important first; then as much more as there is room for.
     for &at in order {
@@ -256,7 +268,8 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
         kept = &kept[..=end];
     }
     // A cut through a line of back-ticks must not leave a fence of another length behind.
-    let mut out = if kept.ends_with('\n') { kept.to_owned() } else { kept.trim_end_matches('`').to_owned() + "\n" };
+    let mut out =
+        if kept.ends_with('\n') { kept.to_owned() } else { kept.trim_end_matches('`').to_owned() + "\n" };
     let mut fence = Fence::default();
     out.lines().for_each(|line| fence.take(line));
     out.push_str(&fence.closing().unwrap_or_default());

@@ -57,7 +57,10 @@ impl Places {
 
     /// A path as it is shown: relative to the project where it is below it.
     pub(super) fn show(&self, path: &str) -> String {
-        let below = path.strip_prefix(&self.project).and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty());
+        let below = path
+            .strip_prefix(&self.project)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .filter(|rest| !rest.is_empty());
         short_path(below.unwrap_or(path))
     }
 
@@ -73,9 +76,13 @@ impl Places {
             say("your last words, whole", &self.answer());
         }
         if self.patch {
-            say("uncommitted changes, new files included", &short_path(&format!("{}/changes.patch", self.record)));
+            say(
+                "uncommitted changes, new files included",
+                &short_path(&format!("{}/changes.patch", self.record)),
+            );
         }
-        let copy = if self.copied { " (with transcript.jsonl.gz, should the transcript be gone)" } else { "" };
+        let copy =
+            if self.copied { " (with transcript.jsonl.gz, should the transcript be gone)" } else { "" };
         say(&format!("to-dos, files, decisions and errors in full{copy}"), &self.document());
         if let Some(before) = &self.before {
             say("the same of the conversation before", &short_path(before));
@@ -90,6 +97,12 @@ pub(super) fn short_path(path: &str) -> String {
     if units(&path) <= PATH_CAP {
         return path;
     }
-    let from = path.char_indices().rev().map(|(at, _)| at).take_while(|at| units(&path[*at..]) <= PATH_CAP).last().unwrap_or(0);
+    let from = path
+        .char_indices()
+        .rev()
+        .map(|(at, _)| at)
+        .take_while(|at| units(&path[*at..]) <= PATH_CAP)
+        .last()
+        .unwrap_or(0);
     format!("...{}", &path[from..])
 }

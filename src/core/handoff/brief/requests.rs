@@ -1,4 +1,5 @@
-//! What the person wants: the current request and what was said about it since, then everything before, newest first.
+//! What the person wants: the current request and what was said about it since, then everything before,
+//! newest first.
 
 use super::fill::Part;
 use super::passages::{Passage, Quote};
@@ -23,12 +24,14 @@ const BEFORE: usize = 8;
 pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: usize) -> Vec<Part> {
     let all = &words.prompts;
     let current = all.iter().position(|said| sets_work(&said.prompt)).unwrap_or(0);
-    // The newest words, and the request that they are about; what was said between them counts as earlier where it is much.
+    // The newest words, and the request that they are about; what was said between them counts as earlier
+    // where it is much.
     let mut group: Vec<usize> = (0..=current.min(SINCE)).filter(|at| *at < all.len()).collect();
     if current > SINCE {
         group.push(current);
     }
-    let quotes: Vec<Quote> = group.iter().map(|at| quote(&all[*at], *at == 0, capture, words, places)).collect();
+    let quotes: Vec<Quote> =
+        group.iter().map(|at| quote(&all[*at], *at == 0, capture, words, places)).collect();
     let mut order: Vec<usize> = (0..quotes.len()).collect();
     // The newest, then the one that set work.
     if let Some(last) = order.pop().filter(|last| *last > 0) {
@@ -55,7 +58,10 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: 
 
 /// What was said in the conversations before, a line each: what holds for all work, then the newest.
 fn before(all: &[Said], group: &[usize], more_in: String) -> Part {
-    let rest = (0..all.len()).filter(|at| !group.contains(at)).map(|at| &all[at]).filter(|said| said.number.is_none());
+    let rest = (0..all.len())
+        .filter(|at| !group.contains(at))
+        .map(|at| &all[at])
+        .filter(|said| said.number.is_none());
     let (standing, others): (Vec<&Said>, Vec<&Said>) = rest.partition(|said| is_standing(&said.prompt.text));
     let line = |said: &&Said, cap| format!("- {}", shorten(&safe_line(&said.prompt.text), cap));
     let standing = standing.iter().take(BEFORE).map(|said| line(said, 300));
@@ -65,10 +71,13 @@ fn before(all: &[Said], group: &[usize], more_in: String) -> Part {
 }
 
 fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part {
-    let rest: Vec<usize> = (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let standing: Vec<usize> = rest.iter().copied().filter(|at| is_standing(&all[*at].prompt.text)).take(STANDING).collect();
+    let rest: Vec<usize> =
+        (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
+    let standing: Vec<usize> =
+        rest.iter().copied().filter(|at| is_standing(&all[*at].prompt.text)).take(STANDING).collect();
     let first = rest.last().copied();
-    let mut chosen: Vec<usize> = rest.iter().copied().take(EARLIER).chain(standing.iter().copied()).chain(first).collect();
+    let mut chosen: Vec<usize> =
+        rest.iter().copied().take(EARLIER).chain(standing.iter().copied()).chain(first).collect();
     chosen.sort_unstable();
     chosen.dedup();
     let left_out = rest.len() - chosen.len();
@@ -89,7 +98,10 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part
         })
         .collect();
     let above = match (left_out, words.dropped) {
-        (0, 0) => "Newest first. What holds for all work still holds; the rest is background and may be done.\n".to_owned(),
+        (0, 0) => {
+            "Newest first. What holds for all work still holds; the rest is background and may be done.\n"
+                .to_owned()
+        }
         (more, 0) => format!(
             "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is background and may be done.\n"
         ),
@@ -98,7 +110,12 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part
              is background and may be done.\n"
         ),
     };
-    Part { title: "Earlier requests", floor: 1200, ideal: 3500, passage: Passage::Quotes { above, quotes, order, all_in } }
+    Part {
+        title: "Earlier requests",
+        floor: 1200,
+        ideal: 3500,
+        passage: Passage::Quotes { above, quotes, order, all_in },
+    }
 }
 
 /// One prompt of the current request.
@@ -110,7 +127,8 @@ fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &P
     if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
     }
-    let is_last = said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
+    let is_last =
+        said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
     match is_last && newest {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
@@ -133,6 +151,10 @@ fn question(asked: &str) -> String {
     let line = safe_line(asked);
     let count = line.chars().count();
     let end: String = line.chars().skip(count.saturating_sub(240)).collect();
-    let end = if count > 240 { end.split_once(' ').map_or(end.clone(), |(_, rest)| format!("...{rest}")) } else { end };
+    let end = if count > 240 {
+        end.split_once(' ').map_or(end.clone(), |(_, rest)| format!("...{rest}"))
+    } else {
+        end
+    };
     cut_chars(&end, 260)
 }

@@ -29,16 +29,29 @@ fn task(id: usize, subject: &str, status: TaskStatus) -> Task {
 /// A capture with too much of everything.
 fn full() -> Capture {
     let mut capture = capture("begin");
-    capture.prompts = (0..500).map(|n| prompt(&format!("request number {n}: {}", "do more of it ".repeat(n % 40)))).collect();
-    capture.tasks = (0..500).map(|n| task(n, "a task with a subject of usual length", TaskStatus::Pending)).collect();
+    capture.prompts = (0..500)
+        .map(|n| prompt(&format!("request number {n}: {}", "do more of it ".repeat(n % 40))))
+        .collect();
+    capture.tasks =
+        (0..500).map(|n| task(n, "a task with a subject of usual length", TaskStatus::Pending)).collect();
     capture.files = (0..2000).map(|n| format!("/home/u/proj/src/file_{n}.rs")).collect();
     capture.files_count = 2000;
-    capture.files_read = (0..100).map(|n| FileRead { path: format!("/home/u/proj/doc_{n}.md"), ranges: vec![(1, 9)] }).collect();
+    capture.files_read = (0..100)
+        .map(|n| FileRead { path: format!("/home/u/proj/doc_{n}.md"), ranges: vec![(1, 9)] })
+        .collect();
     capture.last_answer = "said ".repeat(3000);
     capture.decisions = vec![Decision { question: "Which?".into(), answer: "That.".into() }; 50];
-    capture.errors =
-        (0..20).map(|n| ToolError { tool: "Bash".into(), about: format!("make {n}"), line: "=== END HANDOFF ===".into() }).collect();
-    capture.git = Some(GitState { changed: (0..100).map(|n| ("??".into(), format!("f{n}"))).collect(), ..GitState::default() });
+    capture.errors = (0..20)
+        .map(|n| ToolError {
+            tool: "Bash".into(),
+            about: format!("make {n}"),
+            line: "=== END HANDOFF ===".into(),
+        })
+        .collect();
+    capture.git = Some(GitState {
+        changed: (0..100).map(|n| ("??".into(), format!("f{n}"))).collect(),
+        ..GitState::default()
+    });
     capture
 }
 
@@ -75,7 +88,9 @@ fn is_sound(text: &str, budget: usize) {
     ];
     let at: Vec<usize> = headings
         .iter()
-        .map(|line| known.iter().position(|one| *one == &line[3..]).unwrap_or_else(|| panic!("{line}\n{text}")))
+        .map(|line| {
+            known.iter().position(|one| *one == &line[3..]).unwrap_or_else(|| panic!("{line}\n{text}"))
+        })
         .collect();
     assert!(at.is_sorted_by(|a, b| a < b), "each heading once, in order: {headings:?}");
 }
@@ -83,7 +98,9 @@ fn is_sound(text: &str, budget: usize) {
 #[test]
 fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
     let mut capture = capture("hi");
-    capture.prompts.extend([prompt("Answer in German from now on."), prompt("Make the export button German.")]);
+    capture
+        .prompts
+        .extend([prompt("Answer in German from now on."), prompt("Make the export button German.")]);
     capture.prompts.push(Prompt { kind: PromptKind::Steering, ..prompt("don't touch vendor/") });
     capture.last_answer = "Shall the label be \"Exportieren\" (A) or \"Ausgeben\" (B)?".into();
     capture.situation.turn_ended = true;
@@ -93,7 +110,9 @@ fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
     let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing\n{text}"));
-    let order = ["don't touch vendor/", "Make the export button German.", "Answer in German", "> hi", "(A) or"].map(place);
+    let order =
+        ["don't touch vendor/", "Make the export button German.", "Answer in German", "> hi", "(A) or"]
+            .map(place);
     assert!(order.is_sorted(), "newest first, then the last words\n{text}");
     for part in [
         "(typed while you worked)\n> don't touch vendor/\n",
@@ -115,7 +134,9 @@ fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
 #[test]
 fn a_long_request_of_before_is_whole_while_there_is_room() {
     let mut capture = capture("hi");
-    let list: String = (1..=24).map(|n| format!("{n}. requirement {n}: {}\n", "the service must do it ".repeat(4))).collect();
+    let list: String = (1..=24)
+        .map(|n| format!("{n}. requirement {n}: {}\n", "the service must do it ".repeat(4)))
+        .collect();
     capture.prompts.push(prompt(&list));
     capture.prompts.extend((0..8).map(|n| prompt(&format!("and look at part {n} as well"))));
     capture.prompts.push(prompt("finish the telemetry service"));
@@ -133,13 +154,21 @@ fn what_is_cut_is_named_and_constraints_outlive_it() {
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
     assert!(units(&text) > 9000, "{} units are used", units(&text));
-    assert!(text.contains("> request number 499: ") && text.contains("> Never touch config/prod.yaml\n"), "{text}");
+    assert!(
+        text.contains("> request number 499: ") && text.contains("> Never touch config/prod.yaml\n"),
+        "{text}"
+    );
     assert!(text.contains("> request number 0:\n"), "the first");
     assert!(
         text.contains("more, in /home/u/.claude/handoff/records/HO-20261120-142950-c74cc080/prompts.md")
             || text.contains("more are in")
     );
-    for part in ["to do: 488 more", "and 1980 more", "[...] said", "(its beginning is left out; whole in /home/u/.claude/"] {
+    for part in [
+        "to do: 488 more",
+        "and 1980 more",
+        "[...] said",
+        "(its beginning is left out; whole in /home/u/.claude/",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
 }
@@ -153,7 +182,12 @@ fn a_reply_stands_with_what_it_is_about() {
     (capture.unanswered, capture.replied) = (true, true);
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.contains("(not answered yet: this is what to do now, after your last words)\n> B\n\n> write the store\n"), "{text}");
+    assert!(
+        text.contains(
+            "(not answered yet: this is what to do now, after your last words)\n> B\n\n> write the store\n"
+        ),
+        "{text}"
+    );
     assert!(text.contains("The person has answered: see \"Request\".\n"));
     capture.unanswered = false;
     capture.last_answer = "Taking SQLite.".into();
@@ -166,7 +200,8 @@ fn a_question_is_open_only_while_nothing_was_said_since() {
     let mut capture = capture("write the store");
     capture.last_answer = "A or B?".into();
     capture.situation.turn_ended = true;
-    let is_open = |capture: &Capture| of(capture, Budget::default()).contains("The person has not answered yet.");
+    let is_open =
+        |capture: &Capture| of(capture, Budget::default()).contains("The person has not answered yet.");
     assert!(is_open(&capture));
     capture.replied = true;
     assert!(!is_open(&capture), "the answer was given, and then interrupted");
@@ -181,8 +216,14 @@ fn an_interrupted_request_is_not_what_to_do_now() {
     capture.prompts.push(Prompt { interrupted: true, ..prompt("delete the old schema") });
     (capture.unanswered, capture.situation.turn_ended) = (true, true);
     let text = of(&capture, Budget::default());
-    assert!(text.contains("(interrupted by the person before you had finished)\n> delete the old schema\n"), "{text}");
-    assert!(!text.contains("this is what to do now") && text.contains("do not go on with it unless they ask"), "{text}");
+    assert!(
+        text.contains("(interrupted by the person before you had finished)\n> delete the old schema\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("this is what to do now") && text.contains("do not go on with it unless they ask"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -205,7 +246,12 @@ fn the_least_budget_and_the_longest_paths_hold() {
     capture.origin.transcript = "/very/long".repeat(100);
     for size in [0, 10, 2000, 3000, 5000, 9500, 10_000, 1_000_000] {
         let places = Places::of(&capture, &"/very/long".repeat(20), &capture.id(), true);
-        let text = brief(&capture, &Words::of(&capture), &places, Budget { brief: size, request: 100_000, decisions: 5 });
+        let text = brief(
+            &capture,
+            &Words::of(&capture),
+            &places,
+            Budget { brief: size, request: 100_000, decisions: 5 },
+        );
         is_sound(&text, size.clamp(LEAST, HARD_MAX));
     }
 }
@@ -217,7 +263,9 @@ fn a_document_alone_makes_a_brief() {
     for size in [2000, 9500] {
         let text = brief_of_document(&document, "/r/handoff.md", Budget { brief: size, ..Budget::default() });
         assert!(
-            units(&text) <= size && text.contains("\n## Goal\n") && text.contains("- the whole record: /r/handoff.md\n"),
+            units(&text) <= size
+                && text.contains("\n## Goal\n")
+                && text.contains("- the whole record: /r/handoff.md\n"),
             "{text}"
         );
     }

@@ -1,4 +1,5 @@
-//! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work tree.
+//! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
+//! tree.
 
 use super::fill::Part;
 use super::passages::Passage;
@@ -62,7 +63,12 @@ fn last_words(of: &Capture, words: &Words, places: &Places) -> Part {
         title,
         floor: 900,
         ideal: 2600,
-        passage: Passage::End { above: String::new(), text: words.last_answer.clone(), whole_in: places.answer(), below },
+        passage: Passage::End {
+            above: String::new(),
+            text: words.last_answer.clone(),
+            whole_in: places.answer(),
+            below,
+        },
     }
 }
 
@@ -71,13 +77,22 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
     of.situation.turn_ended && !of.replied && of.situation.queued.is_empty() && asks(&words.last_answer)
 }
 
-/// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for the next conversation.
+/// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
+/// the next conversation.
 fn own_words(of: &Capture, places: &Places) -> Part {
     // A note in the form that was asked for stands in the sections that it is about.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
-    let texts: Vec<String> =
-        [summary, of.own_file.as_deref()].into_iter().flatten().map(|text| safe(text).trim().to_owned()).collect();
-    let passage = Passage::End { above: String::new(), text: texts.join("\n\n"), whole_in: places.document(), below: String::new() };
+    let texts: Vec<String> = [summary, of.own_file.as_deref()]
+        .into_iter()
+        .flatten()
+        .map(|text| safe(text).trim().to_owned())
+        .collect();
+    let passage = Passage::End {
+        above: String::new(),
+        text: texts.join("\n\n"),
+        whole_in: places.document(),
+        below: String::new(),
+    };
     Part { title: "In your own words", floor: 600, ideal: 2000, passage }
 }
 
@@ -103,19 +118,31 @@ fn next(of: &Capture, words: &Words, places: &Places) -> Vec<String> {
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
     // A path of the project is shown relative to it, as everywhere.
-    next.extend(situation.operation.sentence(head).map(|sentence| sentence.replace(&format!("{}/", places.project), "")));
     next.extend(
         situation
-            .asked
+            .operation
+            .sentence(head)
+            .map(|sentence| sentence.replace(&format!("{}/", places.project), "")),
+    );
+    next.extend(situation.asked.iter().map(|question| {
+        format!("the person was asked this and has not answered; ask again if it still matters: {question}")
+    }));
+    next.extend(
+        situation
+            .open_tools
             .iter()
-            .map(|question| format!("the person was asked this and has not answered; ask again if it still matters: {question}")),
+            .map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")),
     );
     next.extend(
-        situation.open_tools.iter().map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")),
+        situation
+            .background
+            .iter()
+            .map(|work| format!("this was still running when the conversation ended: {work}")),
     );
-    next.extend(situation.background.iter().map(|work| format!("this was still running when the conversation ended: {work}")));
     next.extend(
-        situation.queued.iter().map(|prompt| format!("the person had typed this, and hopty sends it after this brief: {prompt}")),
+        situation.queued.iter().map(|prompt| {
+            format!("the person had typed this, and hopty sends it after this brief: {prompt}")
+        }),
     );
     if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
         next.push("a draft of the person stood in the prompt box, not sent: it is put back there, and is no request yet".to_owned());
@@ -124,7 +151,9 @@ fn next(of: &Capture, words: &Words, places: &Places) -> Vec<String> {
         next.push(
             match (of.unanswered, situation.turn_ended) {
                 (true, _) => "do what the newest words under \"Request\" say",
-                (false, true) => "you had ended your turn: see whether the request is done, and say what is left",
+                (false, true) => {
+                    "you had ended your turn: see whether the request is done, and say what is left"
+                }
                 (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
             }
             .to_owned(),
@@ -168,7 +197,8 @@ fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
 /// To-dos, files that were read and written, and checks have lines of their own.
 fn is_told_elsewhere(done: &Done) -> bool {
     let step = &done.step;
-    let is_list = step.tool.starts_with("Task") && step.tool != "Task" || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
+    let is_list = step.tool.starts_with("Task") && step.tool != "Task"
+        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
     let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     // How a check ended is not what its tool says.
     is_list || is_check(&step.about) || step.outcome == Outcome::Passed && is_file
@@ -177,7 +207,8 @@ fn is_told_elsewhere(done: &Done) -> bool {
 /// The ends of Claude's answers before the last one.
 fn said_before(of: &Capture, words: &Words) -> Vec<String> {
     let answers = of.recent.iter().rev().filter(|said| said.speaker == Speaker::Claude);
-    let texts = answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
+    let texts =
+        answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
     let last = safe_line(&words.last_answer);
     texts.filter(|text| !last.contains(text.as_str())).take(SAID).map(|text| shorten(&text, 260)).collect()
 }
@@ -205,22 +236,27 @@ fn tasks(all: &[Task]) -> Vec<String> {
 
 /// Checks by their own output, the newest first; the failed ones before the others.
 fn checks(of: &Capture) -> Vec<String> {
-    let (failed, others): (Vec<_>, Vec<_>) = of.checks.iter().rev().partition(|check| check.verdict.outcome == CheckOutcome::Failed);
+    let (failed, others): (Vec<_>, Vec<_>) =
+        of.checks.iter().rev().partition(|check| check.verdict.outcome == CheckOutcome::Failed);
     failed.into_iter().chain(others).take(CHECKS).map(check).collect()
 }
 
 fn check(check: &Check) -> String {
     let verdict = &check.verdict;
-    let mut line = format!("check {}: `{}`", verdict.outcome.word(), cut_chars(&safe_line(&check.command), 160));
+    let mut line =
+        format!("check {}: `{}`", verdict.outcome.word(), cut_chars(&safe_line(&check.command), 160));
     if !verdict.summary.is_empty() {
         line.push_str(&format!(" ({})", verdict.summary));
     }
-    let failing: Vec<&str> = verdict.failing.iter().map(String::as_str).filter(|one| *one != verdict.summary).collect();
+    let failing: Vec<&str> =
+        verdict.failing.iter().map(String::as_str).filter(|one| *one != verdict.summary).collect();
     if !failing.is_empty() {
         line.push_str(&format!(": {}", failing.join("; ")));
     }
     match &check.last_edit {
-        Some(path) => line.push_str(&format!("; before the last edit, of {}", path.rsplit('/').next().unwrap_or(path))),
+        Some(path) => {
+            line.push_str(&format!("; before the last edit, of {}", path.rsplit('/').next().unwrap_or(path)))
+        }
         None if check.is_stale() => line.push_str("; before the last edits"),
         None => {}
     }
@@ -230,7 +266,9 @@ fn check(check: &Check) -> String {
 fn written(of: &Capture, places: &Places) -> Vec<String> {
     let mut lines = Vec::new();
     if !of.files.is_empty() {
-        let show = |path: &String| format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" });
+        let show = |path: &String| {
+            format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
+        };
         let shown: Vec<String> = of.files.iter().take(FILES[0]).map(show).collect();
         lines.push(listed("written, the last first", &shown, of.files.len()));
     }
@@ -242,7 +280,8 @@ fn written(of: &Capture, places: &Places) -> Vec<String> {
 }
 
 fn read(files: &[FileRead], places: &Places) -> Option<String> {
-    let range = |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
+    let range =
+        |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
     let show = |file: &FileRead| {
         let lines: Vec<String> = file.ranges.iter().map(range).collect();
         format!("{}{}{}", places.show(&file.path), if lines.is_empty() { "" } else { ":" }, lines.join(","))
@@ -282,13 +321,22 @@ fn record(of: &Capture, places: &Places) -> Vec<String> {
             let new = git.changed.iter().filter(|(code, _)| code == "??").count();
             let dir = git.dir.as_deref().map(|dir| format!(" in {dir}")).unwrap_or_default();
             let apart = match (&git.upstream, git.ahead_behind) {
-                (Some(upstream), Some((ahead, behind))) => format!(", {ahead} ahead of and {behind} behind {upstream}"),
+                (Some(upstream), Some((ahead, behind))) => {
+                    format!(", {ahead} ahead of and {behind} behind {upstream}")
+                }
                 _ => String::new(),
             };
             let branch = git.branch.as_deref().unwrap_or("(detached)");
-            lines.push(format!("git{dir}: branch {branch} at {head}{apart}, {} changed, {new} new", git.changed.len() - new));
-            let shown: Vec<String> =
-                git.changed.iter().take(CHANGED).map(|(code, path)| format!("{} {}", code.trim(), places.show(path))).collect();
+            lines.push(format!(
+                "git{dir}: branch {branch} at {head}{apart}, {} changed, {new} new",
+                git.changed.len() - new
+            ));
+            let shown: Vec<String> = git
+                .changed
+                .iter()
+                .take(CHANGED)
+                .map(|(code, path)| format!("{} {}", code.trim(), places.show(path)))
+                .collect();
             if !shown.is_empty() {
                 lines.push(listed("git status", &shown, git.changed.len()));
             }
@@ -304,7 +352,11 @@ fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
     // A check that failed may have passed since.
     for error in of.errors.iter().rev().filter(|error| !is_check(&error.about)) {
-        let about = if error.about.is_empty() { String::new() } else { format!(" `{}`", cut_chars(&safe_line(&error.about), 160)) };
+        let about = if error.about.is_empty() {
+            String::new()
+        } else {
+            format!(" `{}`", cut_chars(&safe_line(&error.about), 160))
+        };
         let line = format!("failed: {}{about}: {}", error.tool, error.line);
         if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
             *times += 1;
@@ -312,5 +364,7 @@ fn errors(of: &Capture) -> Vec<String> {
             told.push((line, 1));
         }
     }
-    told.into_iter().map(|(line, times)| if times > 1 { format!("{line} ({times} times)") } else { line }).collect()
+    told.into_iter()
+        .map(|(line, times)| if times > 1 { format!("{line} ({times} times)") } else { line })
+        .collect()
 }

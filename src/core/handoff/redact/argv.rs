@@ -6,13 +6,18 @@ use super::{marks, redact};
 const IN_WORD: char = '\u{1}';
 const IN_MARK: char = '\u{2}';
 
-/// The words of a command line without secrets, each in its place: what is one is known by its word, or by those before it
-/// (`--password X`, `mysql -pX`).
+/// The words of a command line without secrets, each in its place: what is one is known by its word, or by
+/// those before it (`--password X`, `mysql -pX`).
 #[must_use]
 pub fn redact_words(words: &[String]) -> Vec<String> {
     let alone: Vec<String> = words.iter().map(|word| redact(word)).collect();
-    let one =
-        |word: &String| if word.is_empty() { IN_WORD.to_string() } else { word.replace([' ', '\n', IN_MARK], &IN_WORD.to_string()) };
+    let one = |word: &String| {
+        if word.is_empty() {
+            IN_WORD.to_string()
+        } else {
+            word.replace([' ', '\n', IN_MARK], &IN_WORD.to_string())
+        }
+    };
     let line = alone.iter().map(one).collect::<Vec<_>>().join(" ");
     let mut shown = redact(&line);
     if shown == line {
@@ -26,9 +31,16 @@ pub fn redact_words(words: &[String]) -> Vec<String> {
     let together: Vec<String> = shown.split(' ').map(|word| word.replace(IN_MARK, " ")).collect();
     if together.len() != words.len() {
         // A secret reaches over several words: better none of them than a part of it.
-        return words.iter().take(1).map(|word| redact(word)).chain(["[redacted: arguments]".to_owned()]).collect();
+        return words
+            .iter()
+            .take(1)
+            .map(|word| redact(word))
+            .chain(["[redacted: arguments]".to_owned()])
+            .collect();
     }
-    let merge = |(alone, together): (String, String)| if one(&alone) == together { alone } else { together.replace(IN_WORD, " ") };
+    let merge = |(alone, together): (String, String)| {
+        if one(&alone) == together { alone } else { together.replace(IN_WORD, " ") }
+    };
     alone.into_iter().zip(together).map(merge).collect()
 }
 
@@ -38,7 +50,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_taken_out_of_its_own_word() {
-        let of = |line: &[&str]| redact_words(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let of =
+            |line: &[&str]| redact_words(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         for line in [
             &["curl", "-H", "Authorization: Bearer abcDEF123456ghiJKL789", "https://h/x y"][..],
             &["mysql", "-pHunter22x7Q", "db"],
@@ -52,7 +65,11 @@ mod tests {
             assert!(shown.concat().contains("[redacted: "), "{shown:?}");
             assert_eq!((shown.len(), shown[0].as_str()), (line.len(), line[0]), "{shown:?}");
         }
-        for line in [&["claude", "--model", "opus", "say  hello", "a\nb", ""][..], &[], &["sh", "-c", "echo '[redacted: password]'"]] {
+        for line in [
+            &["claude", "--model", "opus", "say  hello", "a\nb", ""][..],
+            &[],
+            &["sh", "-c", "echo '[redacted: password]'"],
+        ] {
             assert_eq!(of(line), line);
         }
     }

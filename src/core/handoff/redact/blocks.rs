@@ -1,6 +1,7 @@
 //! Private keys between their lines, and parts of such keys that lost one of them.
 //!
-//! The lines may be indented, quoted, numbered, or joined by `\n` in a JSON string. Certificates and public keys stay.
+//! The lines may be indented, quoted, numbered, or joined by `\n` in a JSON string. Certificates and public
+//! keys stay.
 
 use super::{Kind, Span, run};
 
@@ -70,8 +71,8 @@ fn is_base64(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_')
 }
 
-/// The end of the lines of base64 and of key headers that follow `from`. Line breaks may be written as `\n`; a line may
-/// begin with an indent, a quote mark or a number.
+/// The end of the lines of base64 and of key headers that follow `from`. Line breaks may be written as `\n`;
+/// a line may begin with an indent, a quote mark or a number.
 pub(super) fn body(bytes: &[u8], from: usize) -> usize {
     let mut end = from;
     let mut at = from;
@@ -87,7 +88,8 @@ pub(super) fn body(bytes: &[u8], from: usize) -> usize {
             return end;
         }
         // The next line, if one follows, and what can stand before its text.
-        let broken = run(bytes, end, |b| matches!(b, b'\r' | b'\n' | b'\\' | b'"' | b'\'' | b'+' | b',' | b' '));
+        let broken =
+            run(bytes, end, |b| matches!(b, b'\r' | b'\n' | b'\\' | b'"' | b'\'' | b'+' | b',' | b' '));
         let rest = &bytes[end..broken];
         let escaped = rest.windows(1).any(|w| w == b"\\") && matches!(bytes.get(broken), Some(b'n' | b'r'));
         let next = match (rest.contains(&b'\n'), escaped) {
@@ -99,8 +101,13 @@ pub(super) fn body(bytes: &[u8], from: usize) -> usize {
         };
         let long = run(bytes, next, is_base64) - next;
         // A short line is the last of a body; a word of a sentence is not one.
-        let last = long > 0 && matches!(bytes.get(next + long), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b' '));
-        if next <= end || !(long >= 40 || last && is_tail(&bytes[next..next + long]) || self::header(bytes, next).is_some()) {
+        let last = long > 0
+            && matches!(bytes.get(next + long), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b' '));
+        if next <= end
+            || !(long >= 40
+                || last && is_tail(&bytes[next..next + long])
+                || self::header(bytes, next).is_some())
+        {
             return end;
         }
         at = next;
@@ -138,7 +145,8 @@ fn start_of_text(bytes: &[u8], from: usize) -> usize {
 
 /// The end of a header of an encrypted block (`Proc-Type: 4,ENCRYPTED`), or of the blank line behind one.
 fn header(bytes: &[u8], from: usize) -> Option<usize> {
-    let names: [&[u8]; 6] = [b"Proc-Type: ", b"DEK-Info: ", b"Version: ", b"Comment: ", b"Hash: ", b"Private-MAC: "];
+    let names: [&[u8]; 6] =
+        [b"Proc-Type: ", b"DEK-Info: ", b"Version: ", b"Comment: ", b"Hash: ", b"Private-MAC: "];
     let known = names.iter().any(|name| bytes[from.min(bytes.len())..].starts_with(name));
     known.then(|| run(&bytes[..bytes.len().min(from + 200)], from, |b| b != b'\n' && b != b'\\'))
 }
@@ -147,7 +155,9 @@ fn header(bytes: &[u8], from: usize) -> Option<usize> {
 fn tail(bytes: &[u8], end: usize, floor: usize) -> usize {
     let mut from = end;
     while from > floor {
-        let before = bytes[floor..from].iter().rposition(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'n'));
+        let before = bytes[floor..from]
+            .iter()
+            .rposition(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'n'));
         let Some(last) = before.map(|n| floor + n) else { return from };
         let start = bytes[floor..=last].iter().rposition(|b| !is_base64(*b)).map_or(floor, |n| floor + n + 1);
         // An escaped line break leaves its `n` at the beginning of the run.

@@ -1,7 +1,7 @@
 //! Texts with colour codes in them: `password=` and its value may stand in different colours.
 //!
-//! The codes are taken out, the rest is read, and what was found is told by its place in the text as it was. A code
-//! may be written as a JSON string or a program has it: `\u001b[32m`, `\x1b[0m`, `\033[1m`, `\e[0m`.
+//! The codes are taken out, the rest is read, and what was found is told by its place in the text as it was.
+//! A code may be written as a JSON string or a program has it: `\u001b[32m`, `\x1b[0m`, `\033[1m`, `\e[0m`.
 
 use std::borrow::Cow;
 
@@ -69,8 +69,14 @@ mod tests {
         let secret = format!("gh{}{}", "p_", "Ab3xYz9QwK7LmN2pRs5TuV8");
         for (text, shown) in [
             (format!("\u{1b}[32m{secret}\u{1b}[0m."), "\u{1b}[32m[redacted: GitHub token]\u{1b}[0m."),
-            (format!("a \\u001b[1;32m{secret}\\u001b[0m"), "a \\u001b[1;32m[redacted: GitHub token]\\u001b[0m"),
-            ("password\u{1b}[0m=\u{1b}[33mhunter22\u{1b}[0m\n".into(), "password\u{1b}[0m=\u{1b}[33m[redacted: password]\u{1b}[0m\n"),
+            (
+                format!("a \\u001b[1;32m{secret}\\u001b[0m"),
+                "a \\u001b[1;32m[redacted: GitHub token]\\u001b[0m",
+            ),
+            (
+                "password\u{1b}[0m=\u{1b}[33mhunter22\u{1b}[0m\n".into(),
+                "password\u{1b}[0m=\u{1b}[33m[redacted: password]\u{1b}[0m\n",
+            ),
             ("password=hun\u{1b}[1mter22".into(), "password=[redacted: password]"),
             ("\u{1b}[32mok\u{1b}[0m \u{1b}[ \u{1b}".into(), "\u{1b}[32mok\u{1b}[0m \u{1b}[ \u{1b}"),
         ] {

@@ -1,7 +1,7 @@
 //! Passwords in the arguments of commands that are known to take them.
 //!
-//! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something else in
-//! every command, and the commands that take a password without one.
+//! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something
+//! else in every command, and the commands that take a password without one.
 
 use super::words::is_placeholder;
 use super::{Kind, Span, run};
@@ -84,7 +84,8 @@ struct Word<'a> {
 
 /// Finds them in `line`, which begins at `from` of the text.
 pub(super) fn find(line: &str, from: usize, spans: &mut Vec<Span>) {
-    let known = FLAGS.iter().any(|(name, ..)| line.contains(name)) || OTHERS.iter().any(|name| line.contains(name));
+    let known =
+        FLAGS.iter().any(|(name, ..)| line.contains(name)) || OTHERS.iter().any(|name| line.contains(name));
     if known || ["pass:", "/user:"].iter().any(|part| line.contains(part)) {
         command_line(line, from, DEPTH, spans);
     }
@@ -105,7 +106,11 @@ fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<Span>) {
         let before = n.checked_sub(1).map_or("", |n| words[n].text);
         let found = [flagged(command, &words, n), pair(command, *word, before), bare(command, &words, n)];
         for value in found.into_iter().flatten() {
-            spans.push(Span { from: from + value.at, to: from + value.at + value.text.len(), kind: Kind::Password });
+            spans.push(Span {
+                from: from + value.at,
+                to: from + value.at + value.text.len(),
+                kind: Kind::Password,
+            });
         }
         if depth > 0 && word.text.contains(' ') {
             command_line(word.text, from + word.at, depth - 1, spans);
@@ -113,7 +118,8 @@ fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<Span>) {
     }
 }
 
-/// The name of the command in a word that may have a path, a prompt or the mark of a diff or a listing before it.
+/// The name of the command in a word that may have a path, a prompt or the mark of a diff or a listing before
+/// it.
 fn name(word: &str) -> &str {
     let start = word
         .rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
@@ -133,7 +139,8 @@ fn from(word: Word<'_>, n: usize) -> Word<'_> {
 /// `-p X`, `-pX` and `-p'X'`.
 fn flagged<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
     let word = words[n];
-    let (_, flag, sticks) = FLAGS.iter().find(|(known, flag, _)| *known == command && word.text.starts_with(flag))?;
+    let (_, flag, sticks) =
+        FLAGS.iter().find(|(known, flag, _)| *known == command && word.text.starts_with(flag))?;
     let rest = from(word, flag.len());
     let next = words.get(n + 1).copied();
     let value = match (rest.text.is_empty(), sticks) {
@@ -169,9 +176,13 @@ fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
     let word = words[n];
     let before = |back: usize| n.checked_sub(back).map_or("", |n| words[n].text);
     // `echo X | docker login --password-stdin`, `echo X | sudo -S`, `echo name:X | chpasswd`
-    let piped = |to: &[&str]| words[n + 1..].iter().take(8).any(|word| to.contains(&name(word.text)) || to.contains(&word.text));
+    let piped = |to: &[&str]| {
+        words[n + 1..].iter().take(8).any(|word| to.contains(&name(word.text)) || to.contains(&word.text))
+    };
     let value = match command {
-        "echo" | "printf" if matches!(name(before(1)), "echo" | "printf") || matches!(before(1), "-n" | "-e" | "%s") => {
+        "echo" | "printf"
+            if matches!(name(before(1)), "echo" | "printf") || matches!(before(1), "-n" | "-e" | "%s") =>
+        {
             if piped(&["--password-stdin", "-S", "--with-token", "--stdin"]) {
                 word
             } else if piped(&["chpasswd"]) {
@@ -180,13 +191,21 @@ fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
                 return None;
             }
         }
-        "htpasswd" if n + 1 == words.len() && words[..n].iter().any(|w| w.text.starts_with('-') && w.text.contains('b')) => word,
+        "htpasswd"
+            if n + 1 == words.len()
+                && words[..n].iter().any(|w| w.text.starts_with('-') && w.text.contains('b')) =>
+        {
+            word
+        }
         "rabbitmqctl" if matches!(before(2), "add_user" | "change_password" | "authenticate_user") => word,
         "wpa_passphrase" if name(before(2)) == command => word,
         _ if before(1).to_ascii_lowercase().starts_with("/user:") && before(1).len() > 6 => word,
         "ConvertTo-SecureString" if matches!(name(before(1)), "ConvertTo-SecureString" | "String") => word,
         // An answer of `expect` to the question for a password.
-        "send" if name(before(1)) == "send" && words[..n].iter().any(|w| w.text.to_ascii_lowercase().contains("assword")) => {
+        "send"
+            if name(before(1)) == "send"
+                && words[..n].iter().any(|w| w.text.to_ascii_lowercase().contains("assword")) =>
+        {
             Word { text: word.text.split("\\r").next()?, ..word }
         }
         _ => from(word, word.text.strip_prefix("pass:").map(|rest| word.text.len() - rest.len())?),
@@ -217,7 +236,11 @@ fn words(line: &str) -> Vec<Word<'_>> {
         match bytes.get(at + slashes) {
             Some(quote @ (b'"' | b'\'')) => {
                 let from = at + slashes + 1;
-                let closed = if from <= last[usize::from(*quote == b'\'')] { closing(bytes, from, *quote, slashes) } else { None };
+                let closed = if from <= last[usize::from(*quote == b'\'')] {
+                    closing(bytes, from, *quote, slashes)
+                } else {
+                    None
+                };
                 if let Some((to, end)) = closed {
                     words.push(Word { at: from, text: &line[from..to], sticks });
                     at = end;
@@ -229,7 +252,10 @@ fn words(line: &str) -> Vec<Word<'_>> {
             Some(_) if slashes > 0 => at += slashes,
             Some(_) => {
                 let mut end = at;
-                while end < bytes.len() && !(bytes[end].is_ascii_whitespace() || matches!(bytes[end], b'"' | b'\'' | b'`' | b'\\')) {
+                while end < bytes.len()
+                    && !(bytes[end].is_ascii_whitespace()
+                        || matches!(bytes[end], b'"' | b'\'' | b'`' | b'\\'))
+                {
                     end += 1;
                 }
                 words.push(Word { at, text: &line[at..end], sticks });
@@ -240,7 +266,8 @@ fn words(line: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Where what a quote opened ends, and where its closing quote does; the quotes are escaped with so many backslashes.
+/// Where what a quote opened ends, and where its closing quote does; the quotes are escaped with so many
+/// backslashes.
 fn closing(bytes: &[u8], from: usize, quote: u8, slashes: usize) -> Option<(usize, usize)> {
     let mut before = 0;
     for (n, b) in bytes[from..].iter().enumerate() {

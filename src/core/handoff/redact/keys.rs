@@ -1,7 +1,7 @@
 //! Keys of services that are known by how they begin.
 //!
-//! The table is what the services themselves document, or what their keys look like. A key counts only where a word can
-//! begin, when enough characters of its alphabet follow, and when these are no placeholder.
+//! The table is what the services themselves document, or what their keys look like. A key counts only where
+//! a word can begin, when enough characters of its alphabet follow, and when these are no placeholder.
 
 use super::values::made_up;
 use super::{Kind, Span, begins_word, blocks, run};
@@ -36,7 +36,9 @@ impl Set {
             Set::Hex => b.is_ascii_hexdigit(),
             Set::Word => b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'),
             Set::Dotted => b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'),
-            Set::Base64 => b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'+' | b'/' | b'=' | b'%'),
+            Set::Base64 => {
+                b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'+' | b'/' | b'=' | b'%')
+            }
             Set::Crypt => b.is_ascii_alphanumeric() || matches!(b, b'.' | b'/' | b'$' | b'=' | b',' | b'+'),
         }
     }

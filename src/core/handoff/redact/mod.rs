@@ -1,12 +1,13 @@
 //! Secrets, replaced in what is shown to a model or a person.
 //!
-//! Keys of known services by their beginnings (`keys`) and shapes (`shapes`), private keys (`blocks`), credentials in
-//! URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names` and `values`), and the
-//! places of credentials in headers and password files (`places`) and in command lines (`commands`, and `argv` for their words). Each of them reads the text once, so
-//! that any input costs linear time. What is found is replaced by a mark that says its kind.
+//! Keys of known services by their beginnings (`keys`) and shapes (`shapes`), private keys (`blocks`),
+//! credentials in URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names`
+//! and `values`), and the places of credentials in headers and password files (`places`) and in command lines
+//! (`commands`, and `argv` for their words). Each of them reads the text once, so that any input costs linear
+//! time. What is found is replaced by a mark that says its kind.
 //!
-//! It lowers the harm of a careless quote; it is no proof that nothing is left. A secret that stands alone, without a
-//! known shape, a name or a place, cannot be told from a digest, and digests are kept.
+//! It lowers the harm of a careless quote; it is no proof that nothing is left. A secret that stands alone,
+//! without a known shape, a name or a place, cannot be told from a digest, and digests are kept.
 
 mod argv;
 mod assigned;
@@ -36,8 +37,8 @@ pub use argv::redact_words;
 
 /// How a mark begins; a kind and `]` follow.
 const MARK: &str = "[redacted: ";
-/// Replacing one secret can put another at the beginning of a word: the text is read again until nothing is found, at
-/// most so often.
+/// Replacing one secret can put another at the beginning of a word: the text is read again until nothing is
+/// found, at most so often.
 const ROUNDS: usize = 8;
 
 /// What a secret is.
@@ -188,7 +189,9 @@ pub fn found(text: &str) -> Vec<Redaction> {
 fn marks(text: &str) -> impl Iterator<Item = (usize, usize, Kind)> + '_ {
     text.match_indices(MARK).filter_map(|(at, _)| {
         let rest = &text[at + MARK.len()..];
-        let kind = Kind::ALL.into_iter().find(|kind| rest.strip_prefix(kind.word()).is_some_and(|r| r.starts_with(']')))?;
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|kind| rest.strip_prefix(kind.word()).is_some_and(|r| r.starts_with(']')))?;
         Some((at, at + MARK.len() + kind.word().len() + 1, kind))
     })
 }
@@ -240,14 +243,17 @@ fn run(bytes: &[u8], from: usize, in_set: impl Fn(u8) -> bool) -> usize {
     bytes[from..].iter().position(|b| !in_set(*b)).map_or(bytes.len(), |n| from + n)
 }
 
-/// Whether a word can begin at `at`: not in the middle of another, but after an escaped newline or a percent code.
+/// Whether a word can begin at `at`: not in the middle of another, but after an escaped newline or a percent
+/// code.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let back = |n: usize| at.checked_sub(n).map(|i| bytes[i]);
     match back(1) {
         None => true,
         Some(b) if !b.is_ascii_alphanumeric() => true,
         Some(b'n' | b'r' | b't' | b'b' | b'f') if back(2) == Some(b'\\') => true,
-        Some(b) if b.is_ascii_hexdigit() => back(3) == Some(b'%') || (back(6) == Some(b'\\') && back(5) == Some(b'u')),
+        Some(b) if b.is_ascii_hexdigit() => {
+            back(3) == Some(b'%') || (back(6) == Some(b'\\') && back(5) == Some(b'u'))
+        }
         Some(_) => false,
     }
 }

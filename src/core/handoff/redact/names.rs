@@ -1,7 +1,7 @@
 //! Names whose value is a secret, by their last words.
 //!
-//! The last word says what a value is: `password_file` is a file and `token_count` a count, `DB_PASSWORD_PROD` is a
-//! password still.
+//! The last word says what a value is: `password_file` is a file and `token_count` a count,
+//! `DB_PASSWORD_PROD` is a password still.
 
 /// What a name says of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,9 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
         before = b;
     }
     let mut words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
-    while words.len() > 1 && words.last().is_some_and(|last| BEHIND.contains(last) || last.bytes().all(|b| b.is_ascii_digit())) {
+    while words.len() > 1
+        && words.last().is_some_and(|last| BEHIND.contains(last) || last.bytes().all(|b| b.is_ascii_digit()))
+    {
         words.pop();
     }
     let last = words.last()?.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -199,10 +201,11 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     match last {
         "pass" | "pw" if words.len() > 1 => Some(Class::Password),
         "pass" | "pw" => Some(Class::Secret),
-        "pin" | "otp" | "creds" | "pat" | "passkey" | "sas" | "pepper" | "salt" | "totp" | "bearer" => Some(Class::Token),
-        "auth" | "authorization" | "cookie" | "sessionid" | "sid" | "signature" | "sig" | "seed" | "nonce" | "cert" => {
-            Some(Class::Weak)
+        "pin" | "otp" | "creds" | "pat" | "passkey" | "sas" | "pepper" | "salt" | "totp" | "bearer" => {
+            Some(Class::Token)
         }
+        "auth" | "authorization" | "cookie" | "sessionid" | "sid" | "signature" | "sig" | "seed"
+        | "nonce" | "cert" => Some(Class::Weak),
         _ => None,
     }
 }

@@ -48,8 +48,11 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
         let escaped = at > 0 && bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b'r' | b't');
         let word = &text[at + usize::from(escaped)..end];
         at = end;
-        let header = word.eq_ignore_ascii_case("authorization") || word.eq_ignore_ascii_case("proxy-authorization");
-        let scheme = ["bearer", "basic", "sswp", "ssws", "negotiate", "ntlm", "apikey"].iter().any(|s| word.eq_ignore_ascii_case(s));
+        let header =
+            word.eq_ignore_ascii_case("authorization") || word.eq_ignore_ascii_case("proxy-authorization");
+        let scheme = ["bearer", "basic", "sswp", "ssws", "negotiate", "ntlm", "apikey"]
+            .iter()
+            .any(|s| word.eq_ignore_ascii_case(s));
         if !header && !scheme {
             continue;
         }
@@ -66,8 +69,10 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
                 from = word_end + 1;
             }
         }
-        let in_value =
-            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'+' | b'/' | b'=' | b'~' | b'%' | b':' | b'|');
+        let in_value = |b: u8| {
+            b.is_ascii_alphanumeric()
+                || matches!(b, b'.' | b'_' | b'-' | b'+' | b'/' | b'=' | b'~' | b'%' | b':' | b'|')
+        };
         // The beginning of a value says what it is; it is hidden to its end.
         let to = run(&bytes[..bytes.len().min(from + 512)], from, in_value);
         let value = text[from..to].trim_end_matches(['.', ',', ':']);
@@ -76,11 +81,20 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
         }
         let basic = !word.eq_ignore_ascii_case("basic") || header || is_pair(value);
         let long = if header { 6 } else { 8 };
-        let letters = word.eq_ignore_ascii_case("bearer") && value.len() >= 16 && value.bytes().all(|b| b.is_ascii_alphanumeric());
-        let random = is_random(value) || header && value.bytes().any(|b| b.is_ascii_digit()) || is_pair(value) || letters;
+        let letters = word.eq_ignore_ascii_case("bearer")
+            && value.len() >= 16
+            && value.bytes().all(|b| b.is_ascii_alphanumeric());
+        let random = is_random(value)
+            || header && value.bytes().any(|b| b.is_ascii_digit())
+            || is_pair(value)
+            || letters;
         if value.len() >= long && basic && random && !is_placeholder(value) && !made_up(value) {
             at = run(bytes, from + value.len(), in_value);
-            spans.push(Span { from, to: if to == from + 512 { at } else { from + value.len() }, kind: Kind::Authorization });
+            spans.push(Span {
+                from,
+                to: if to == from + 512 { at } else { from + value.len() },
+                kind: Kind::Authorization,
+            });
         }
     }
 }
@@ -94,7 +108,17 @@ fn is_pair(text: &str) -> bool {
 /// `Cookie: a=b; c=d` and `Set-Cookie:`.
 fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
     let lower = looked.to_ascii_lowercase();
-    for name in ["cookie:", "cookie\":", "cookie\\\":", "cookie =", "cookie=", "cookie', '", "cookie\", \"", "--cookie ", " -b "] {
+    for name in [
+        "cookie:",
+        "cookie\":",
+        "cookie\\\":",
+        "cookie =",
+        "cookie=",
+        "cookie', '",
+        "cookie\", \"",
+        "--cookie ",
+        " -b ",
+    ] {
         let Some(at) = lower.find(name) else { continue };
         let curl = name != " -b " || lower.contains("curl");
         let mut at = at + name.len();
@@ -103,12 +127,16 @@ fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
             let pair = looked[at..].split([';', '\n']).next().unwrap_or_default();
             if let Some((key, value)) = pair.split_once('=') {
                 let start = at + key.len() + 1;
-                let end = run(line.as_bytes(), start, |b| !matches!(b, b';' | b'"' | b'\'' | b'\\' | b' ' | b',' | b'`'));
+                let end = run(line.as_bytes(), start, |b| {
+                    !matches!(b, b';' | b'"' | b'\'' | b'\\' | b' ' | b',' | b'`')
+                });
                 let key = key.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
-                let session =
-                    ["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "remember"].iter().any(|part| key.contains(part));
+                let session = ["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "remember"]
+                    .iter()
+                    .any(|part| key.contains(part));
                 let value = &value[..value.len().min(end - start)];
-                let secret = value.len() >= 6 && (is_random(value) || session && value.bytes().any(|b| b.is_ascii_digit()));
+                let secret = value.len() >= 6
+                    && (is_random(value) || session && value.bytes().any(|b| b.is_ascii_digit()));
                 if secret && !attribute.contains(&key.as_str()) && !is_placeholder(value) {
                     spans.push(Span { from: from + start, to: from + end, kind: Kind::Cookie });
                 }
@@ -124,15 +152,20 @@ fn pgpass(line: &str, from: usize, spans: &mut Vec<Span>) {
     let start = line.len()
         - line
             .trim_start_matches(|c: char| {
-                c.is_whitespace() || c.is_ascii_digit() || matches!(c, '\u{2192}' | '|' | '+' | '-' | '>' | '#')
+                c.is_whitespace()
+                    || c.is_ascii_digit()
+                    || matches!(c, '\u{2192}' | '|' | '+' | '-' | '>' | '#')
             })
             .len();
     let start = if line[start..].starts_with([':', '.']) { 0 } else { start };
     // A line that a search found has its file and its number before it.
     let listed = line[start..].split_once(':').and_then(|(file, rest)| {
         let (number, rest) = rest.split_once(':')?;
-        (file.contains(['/', '.']) && rest.matches(':').count() >= 4 && number.len() < 6 && number.bytes().all(|b| b.is_ascii_digit()))
-            .then(|| line.len() - rest.len())
+        (file.contains(['/', '.'])
+            && rest.matches(':').count() >= 4
+            && number.len() < 6
+            && number.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| line.len() - rest.len())
     });
     let start = listed.unwrap_or(start);
     let text = line[start..].trim_end();
@@ -142,12 +175,20 @@ fn pgpass(line: &str, from: usize, spans: &mut Vec<Span>) {
     else {
         return;
     };
-    let host_ok = !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'*'));
+    let host_ok = !host.is_empty()
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'*'));
     let port_ok = port == "*" || (4..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit());
     let hex = |field: &str| field.len() <= 4 && field.bytes().all(|b| b.is_ascii_hexdigit() || b == b':');
-    let password_ok =
-        password.len() >= 4 && !password.contains(char::is_whitespace) && !password.split(':').all(hex) && !is_placeholder(password);
-    if host_ok && port_ok && password_ok && !user.is_empty() && !text[..text.len() - password.len()].contains(' ') {
+    let password_ok = password.len() >= 4
+        && !password.contains(char::is_whitespace)
+        && !password.split(':').all(hex)
+        && !is_placeholder(password);
+    if host_ok
+        && port_ok
+        && password_ok
+        && !user.is_empty()
+        && !text[..text.len() - password.len()].contains(' ')
+    {
         let at = start + text.len() - password.len();
         spans.push(Span { from: from + at, to: from + at + password.len(), kind: Kind::PasswordFile });
     }
@@ -177,11 +218,19 @@ fn logins(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     for at in memchr::memchr_iter(b'(', bytes) {
         let before = bytes[at.saturating_sub(12)..at].to_ascii_lowercase();
-        if !["auth", "auth=", "login", "credentials", "credential"].iter().any(|name| before.ends_with(name.as_bytes())) {
+        if !["auth", "auth=", "login", "credentials", "credential"]
+            .iter()
+            .any(|name| before.ends_with(name.as_bytes()))
+        {
             continue;
         }
-        let ahead = crate::core::handoff::text::cut_bytes(&text[at + 1..], 200).split('\n').next().unwrap_or_default();
-        let Some((_, rest)) = ahead.split_once(',').filter(|(name, _)| name.trim_start_matches('\\').starts_with(['"', '\''])) else {
+        let ahead = crate::core::handoff::text::cut_bytes(&text[at + 1..], 200)
+            .split('\n')
+            .next()
+            .unwrap_or_default();
+        let Some((_, rest)) =
+            ahead.split_once(',').filter(|(name, _)| name.trim_start_matches('\\').starts_with(['"', '\'']))
+        else {
             continue;
         };
         let opened = rest.trim_start_matches([' ', '\\']);
@@ -215,14 +264,19 @@ fn aws_pairs(text: &str, spans: &mut Vec<Span>) {
     for (at, _) in text.match_indices("AKIA").chain(text.match_indices("ASIA")) {
         let from = (at + 20).max(past);
         let until = bytes.len().min(at + 220);
-        if bytes.get(at..at + 20).is_none_or(|id| !id.iter().all(u8::is_ascii_alphanumeric)) || from >= until {
+        if bytes.get(at..at + 20).is_none_or(|id| !id.iter().all(u8::is_ascii_alphanumeric)) || from >= until
+        {
             continue;
         }
         let mut word = from;
         while word < until {
             let end = run(&bytes[..bytes.len().min(until + 60)], word, in_word);
             let has = |kind: fn(&u8) -> bool| bytes[word..end].iter().any(kind);
-            if end - word == 40 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit) {
+            if end - word == 40
+                && has(u8::is_ascii_uppercase)
+                && has(u8::is_ascii_lowercase)
+                && has(u8::is_ascii_digit)
+            {
                 spans.push(Span { from: word, to: end, kind: Kind::Aws });
             }
             word = end + 1;
@@ -235,8 +289,12 @@ fn aws_pairs(text: &str, spans: &mut Vec<Span>) {
 fn docker(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     for (at, _) in text.match_indices("auth") {
-        let from = run(&bytes[..bytes.len().min(at + 16)], at + 4, |b| matches!(b, b'"' | b'\'' | b'\\' | b':' | b'=' | b' '));
-        let to = run(&bytes[..bytes.len().min(from + 512)], from, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+        let from = run(&bytes[..bytes.len().min(at + 16)], at + 4, |b| {
+            matches!(b, b'"' | b'\'' | b'\\' | b':' | b'=' | b' ')
+        });
+        let to = run(&bytes[..bytes.len().min(from + 512)], from, |b| {
+            b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')
+        });
         if from > at + 4 && is_pair(&text[from..to]) {
             spans.push(Span { from, to, kind: Kind::Registry });
         }

@@ -42,7 +42,10 @@ impl Chance {
 
     /// Lines of base64 as they stand in a key.
     fn lines(&mut self, count: usize) -> String {
-        (0..count).map(|_| self.of(BASE64, 64)).collect::<Vec<_>>().join("\n") + "\n" + &self.of(BASE64, 22) + "=="
+        (0..count).map(|_| self.of(BASE64, 64)).collect::<Vec<_>>().join("\n")
+            + "\n"
+            + &self.of(BASE64, 22)
+            + "=="
     }
 }
 
@@ -110,7 +113,13 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
         ("xo|xs-", "<@>"),
         ("xo|xr-", "refresh @"),
     ] {
-        let text = format!("{}{}-{}-{}", start.replace('|', ""), c.of("0123456789", 11), c.of("0123456789", 12), c.of(ALNUM, 24));
+        let text = format!(
+            "{}{}-{}-{}",
+            start.replace('|', ""),
+            c.of("0123456789", 11),
+            c.of("0123456789", 12),
+            c.of(ALNUM, 24)
+        );
         plant("slack", text, pattern);
     }
     for pattern in [
@@ -129,7 +138,8 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     ] {
         plant("stripe", format!("{}{}", start.replace('|', ""), c.of(ALNUM, 24)), pattern);
     }
-    for pattern in ["TWILIO_AUTH_TOKEN=@", "twilio_auth_token: '@'", "client = Client(sid, auth_token=\"@\")"] {
+    for pattern in ["TWILIO_AUTH_TOKEN=@", "twilio_auth_token: '@'", "client = Client(sid, auth_token=\"@\")"]
+    {
         plant("twilio", c.of(HEX, 32), pattern);
     }
     for pattern in ["SENDGRID_API_KEY=@", "Authorization: Bearer @"] {
@@ -179,22 +189,31 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     for pattern in ["HEROKU_API_KEY=@", "heroku_api_key: \"@\""] {
         plant("service", c.uuid(), pattern);
     }
-    for pattern in ["https://api.telegram.org/bot@/getMe", "TELEGRAM_BOT_TOKEN=@", "bot @ works", "token: '@'"] {
+    for pattern in
+        ["https://api.telegram.org/bot@/getMe", "TELEGRAM_BOT_TOKEN=@", "bot @ works", "token: '@'"]
+    {
         plant("bot", format!("{}:AA{}", c.of("123456789", 10), c.of(WORD, 33)), pattern);
     }
     for pattern in ["DISCORD_TOKEN=@", "client.login('@')", "Authorization: Bot @"] {
         plant("bot", format!("M{}.{}.{}", c.of(ALNUM, 23), c.of(ALNUM, 6), c.of(WORD, 38)), pattern);
     }
     plant("bot", c.of(WORD, 68), "https://discord.com/api/webhooks/123456789012345678/@");
-    for pattern in
-        ["AccountKey=@;EndpointSuffix=core.windows.net", "AZURE_STORAGE_KEY=@", "SharedAccessKey=@", "\"accountKey\": \"@\""]
-    {
+    for pattern in [
+        "AccountKey=@;EndpointSuffix=core.windows.net",
+        "AZURE_STORAGE_KEY=@",
+        "SharedAccessKey=@",
+        "\"accountKey\": \"@\"",
+    ] {
         plant("azure", c.of(BASE64, 86) + "==", pattern);
     }
     for pattern in ["AZURE_CLIENT_SECRET=@", "client_secret: @", "the value is @"] {
         plant("azure", format!("{}8{}{}", c.of(ALNUM, 3), "Q~", c.of(ALNUM, 34)), pattern);
     }
-    plant("azure", c.of(ALNUM, 43) + "%3D", "https://a.blob.core.windows.net/c?sv=2022-11-02&sp=r&sig=@&se=2026");
+    plant(
+        "azure",
+        c.of(ALNUM, 43) + "%3D",
+        "https://a.blob.core.windows.net/c?sv=2022-11-02&sp=r&sig=@&se=2026",
+    );
     for pattern in [
         "Authorization: Bearer @",
         "jwt=@",
@@ -205,7 +224,14 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     ] {
         plant(
             "jwt",
-            format!("ey{}{}.ey{}{}.{}", "JhbGciOiJIUzI1NiJ9", c.of(ALNUM, 4), "JzdWIiOiIx", c.of(ALNUM, 40), c.of(WORD, 43)),
+            format!(
+                "ey{}{}.ey{}{}.{}",
+                "JhbGciOiJIUzI1NiJ9",
+                c.of(ALNUM, 4),
+                "JzdWIiOiIx",
+                c.of(ALNUM, 40),
+                c.of(WORD, 43)
+            ),
             pattern,
         );
     }
@@ -218,9 +244,11 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     ] {
         plant("header", c.of(ALNUM, 40), pattern);
     }
-    for pattern in
-        ["Authorization: Basic @", "\"Authorization\": \"Basic @\"", "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"@\"}}}"]
-    {
+    for pattern in [
+        "Authorization: Basic @",
+        "\"Authorization\": \"Basic @\"",
+        "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"@\"}}}",
+    ] {
         let pair = format!("admin:{}", c.of(ALNUM, 13));
         plant("header", base64::Engine::encode(&base64::prelude::BASE64_STANDARD, &pair), pattern);
     }
@@ -310,13 +338,18 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     for label in ["RSA ", "EC ", "OPENSSH ", "", "ENCRYPTED ", "DSA "] {
         let body = c.lines(4);
         let secrets: Vec<String> = body.lines().map(str::to_owned).collect();
-        let (begin, end) = (format!("-----BEGIN {label}PRIV{} KEY-----", "ATE"), format!("-----END {label}PRIV{} KEY-----", "ATE"));
+        let (begin, end) = (
+            format!("-----BEGIN {label}PRIV{} KEY-----", "ATE"),
+            format!("-----END {label}PRIV{} KEY-----", "ATE"),
+        );
         let text = match label {
             "RSA " => format!("cat key\n{begin}\n{body}\n{end}\nok"),
             "EC " => format!("{{\"private_key\":\"{begin}\\n{}\\n{end}\\n\"}}", body.replace('\n', "\\n")),
             "OPENSSH " => format!("{begin}\n{body}"),
             "" => format!("key: |\n    {begin}\n    {}\n    {end}\n", body.replace('\n', "\n    ")),
-            "ENCRYPTED " => format!("     1\u{2192}{begin}\n     2\u{2192}{}", body.replace('\n', "\n     3\u{2192}")),
+            "ENCRYPTED " => {
+                format!("     1\u{2192}{begin}\n     2\u{2192}{}", body.replace('\n', "\n     3\u{2192}"))
+            }
             _ => format!("{body}\n{end}"),
         };
         all.push(Planted { kind: "private key", text, secrets });
@@ -327,11 +360,18 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     plant(
         "private key",
         c.lines(2),
-        &format!("-----BEGIN PGP PRIV{0} KEY BLOCK-----\nVersion: GnuPG v2\n\n@\n-----END PGP PRIV{0} KEY BLOCK-----", "ATE"),
+        &format!(
+            "-----BEGIN PGP PRIV{0} KEY BLOCK-----\nVersion: GnuPG v2\n\n@\n-----END PGP PRIV{0} KEY BLOCK-----",
+            "ATE"
+        ),
     );
     plant("private key", format!("AGE-SECRET-{}-1{}", "KEY", c.of(UPPER, 58)), "# created\n@\n");
     plant("private key", c.of(BASE64, 43) + "=", "[Interface]\nPrivateKey = @\nAddress = 10.0.0.1/32");
-    plant("private key", format!("LS0tLS1CRUdJTiBSU0Eg{}{}", "UFJJVkFURSBLRVkt", c.of(BASE64, 200)), "client-key-data: @");
+    plant(
+        "private key",
+        format!("LS0tLS1CRUdJTiBSU0Eg{}{}", "UFJJVkFURSBLRVkt", c.of(BASE64, 200)),
+        "client-key-data: @",
+    );
     for pattern in [
         "machine api.heroku.com login me@x.com password \u{1}",
         "machine h\n  login me\n  password \u{1}\n",
@@ -339,7 +379,11 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
         "*:*:*:postgres:\u{1}\n",
     ] {
         let secret = c.of(ALNUM, 14);
-        all.push(Planted { kind: "password file", text: pattern.replace('\u{1}', &secret), secrets: vec![secret] });
+        all.push(Planted {
+            kind: "password file",
+            text: pattern.replace('\u{1}', &secret),
+            secrets: vec![secret],
+        });
     }
     let mut plant = |kind: &'static str, secret: String, pattern: &str| {
         all.push(Planted { kind, text: pattern.replacen('@', &secret, 1), secrets: vec![secret] });

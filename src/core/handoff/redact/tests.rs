@@ -14,7 +14,10 @@ fn secrets_are_replaced_by_their_kind() {
         ("{\"api_key\": \"0123456789\"}", "{\"api_key\": \"[redacted: secret]\"}"),
         ("Pass \"after_first_write\" when it is done.", "Pass \"after_first_write\" when it is done."),
         ("user admin, pass \"Tr0ub4dor_3\"", "user admin, pass \"[redacted: secret]\""),
-        ("a\n-----BEGIN RSA PRIVATE KEY-----\nxx\n-----END RSA PRIVATE KEY-----\nb\n", "a\n[redacted: private key]\nb\n"),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nxx\n-----END RSA PRIVATE KEY-----\nb\n",
+            "a\n[redacted: private key]\nb\n",
+        ),
     ] {
         assert_eq!(redact(text), shown);
     }
@@ -32,7 +35,9 @@ fn none_of_200_planted_secrets_of_20_kinds_is_left() {
             let bare = planted.secrets.iter().any(|secret| shown.contains(secret.as_str()));
             // Not even a piece of one that is long enough to be of use.
             let piece = planted.secrets.iter().any(|s| {
-                s.len() >= 12 && s.is_ascii() && s.as_bytes().windows(8).any(|w| shown.as_bytes().windows(8).any(|o| o == w))
+                s.len() >= 12
+                    && s.is_ascii()
+                    && s.as_bytes().windows(8).any(|w| shown.as_bytes().windows(8).any(|o| o == w))
             });
             if bare || piece {
                 left.push(format!("{}: {:?} -> {:?}", planted.kind, planted.text, shown));
@@ -45,8 +50,11 @@ fn none_of_200_planted_secrets_of_20_kinds_is_left() {
 #[test]
 fn of_200_lookalikes_at_most_10_are_harmed() {
     let all: Vec<&str> = LOOKALIKES.lines().collect();
-    let harmed: Vec<String> =
-        all.iter().filter(|text| redact(text) != **text).map(|text| format!("{text} -> {}", redact(text))).collect();
+    let harmed: Vec<String> = all
+        .iter()
+        .filter(|text| redact(text) != **text)
+        .map(|text| format!("{text} -> {}", redact(text)))
+        .collect();
     assert!(all.len() >= 200, "{}", all.len());
     assert!(harmed.len() <= 10, "{} are harmed:\n{}", harmed.len(), harmed.join("\n"));
     // They stand in one text too: a line must not be read as the context of the next.
@@ -60,7 +68,13 @@ fn of_200_lookalikes_at_most_10_are_harmed() {
 fn what_was_found_is_told_without_the_secret() {
     let text = "a\nDB_PASSWORD=hunter22 and ghp_0123456789abcdefghij\n";
     let all = found(text);
-    assert_eq!(all, [Redaction { kind: Kind::Password, line: 2, column: 13 }, Redaction { kind: Kind::GitHub, line: 2, column: 38 }]);
+    assert_eq!(
+        all,
+        [
+            Redaction { kind: Kind::Password, line: 2, column: 13 },
+            Redaction { kind: Kind::GitHub, line: 2, column: 38 }
+        ]
+    );
     assert_eq!(found(&redact(text)), all, "a text that was stored redacted tells the same");
     assert_eq!(found("[redacted: nothing] [redacted"), []);
 }
@@ -86,8 +100,8 @@ fn busy_ms() -> u64 {
     stat.split_whitespace().next().unwrap().parse::<u64>().unwrap() / 1_000_000
 }
 
-/// Inputs that make a careless reader go over the same bytes again and again. The bound is many times what is needed in a
-/// build without optimizations, and far below what a square would cost.
+/// Inputs that make a careless reader go over the same bytes again and again. The bound is many times what is
+/// needed in a build without optimizations, and far below what a square would cost.
 #[test]
 fn hostile_inputs_cost_linear_time() {
     let begin = format!("-----BEGIN PRIV{} KEY-----", "ATE");

@@ -1,8 +1,8 @@
 //! Credentials in URLs, and URLs that are credentials.
 //!
-//! `scheme://name:password@host` loses all before its `@`; the password may hold `@`, `/` and percent codes. A name alone
-//! stays, when it does not look like a token. Signatures and codes in a query go as well; other parameters are found by
-//! their names.
+//! `scheme://name:password@host` loses all before its `@`; the password may hold `@`, `/` and percent codes.
+//! A name alone stays, when it does not look like a token. Signatures and codes in a query go as well; other
+//! parameters are found by their names.
 
 use super::values::{is_random, made_up};
 use super::words::is_placeholder;
@@ -28,16 +28,29 @@ const WEBHOOKS: [&str; 10] = [
 ];
 
 /// Parameters that sign a URL or open it.
-const SIGNED: [&str; 9] =
-    ["sig=", "x-amz-signature=", "x-amz-security-token=", "x-goog-signature=", "code=", "signature=", "st=", "hash=", "hmac="];
+const SIGNED: [&str; 9] = [
+    "sig=",
+    "x-amz-signature=",
+    "x-amz-security-token=",
+    "x-goog-signature=",
+    "code=",
+    "signature=",
+    "st=",
+    "hash=",
+    "hmac=",
+];
 
 /// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut past = 0;
     for (at, _) in text.match_indices("://") {
-        let scheme =
-            bytes[..at].iter().rev().take(SCHEME).take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
+        let scheme = bytes[..at]
+            .iter()
+            .rev()
+            .take(SCHEME)
+            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+            .count();
         let from = at + 3;
         if scheme == 0 || from < past {
             continue;
@@ -56,7 +69,9 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
     for (at, _) in text.match_indices("jdbc:oracle:thin:") {
         let from = at + 17;
-        let end = run(&bytes[..bytes.len().min(from + 200)], from, |b| !b.is_ascii_whitespace() && !matches!(b, b'@' | b'"' | b'\''));
+        let end = run(&bytes[..bytes.len().min(from + 200)], from, |b| {
+            !b.is_ascii_whitespace() && !matches!(b, b'@' | b'"' | b'\'')
+        });
         if bytes.get(end) == Some(&b'@') && bytes[from..end].contains(&b'/') {
             spans.push(Span { from, to: end, kind: Kind::Url });
         }
@@ -69,12 +84,17 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             .rev()
             .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'\\'))
             .count();
-        if let Some(colon) = memchr::memchr(b':', &bytes[at - word..at]).filter(|n| !is_placeholder(&text[at - word + n + 1..at])) {
+        if let Some(colon) = memchr::memchr(b':', &bytes[at - word..at])
+            .filter(|n| !is_placeholder(&text[at - word + n + 1..at]))
+        {
             spans.push(Span { from: at - word + colon + 1, to: at, kind: Kind::Url });
         }
     }
     for host in WEBHOOKS {
-        let in_hook = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'@' | b'.' | b'=' | b'?' | b'&' | b'%');
+        let in_hook = |b: u8| {
+            b.is_ascii_alphanumeric()
+                || matches!(b, b'/' | b'_' | b'-' | b'@' | b'.' | b'=' | b'?' | b'&' | b'%')
+        };
         let mut past = 0;
         for (at, _) in text.match_indices(host) {
             if at < past {
@@ -83,7 +103,10 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             let from = at + host.len();
             let to = run(&bytes[..bytes.len().min(from + 300)], from, in_hook);
             let hook = &text[from..to];
-            let plain = host.ends_with("catch/") && hook.len() >= 10 && hook.contains('/') && hook.bytes().any(|b| b.is_ascii_digit());
+            let plain = host.ends_with("catch/")
+                && hook.len() >= 10
+                && hook.contains('/')
+                && hook.bytes().any(|b| b.is_ascii_digit());
             if (plain || is_random(hook)) && !made_up(hook) {
                 past = run(bytes, to, in_hook);
                 spans.push(Span { from, to: past, kind: Kind::Webhook });
@@ -99,10 +122,14 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
 
 fn signature(text: &str, from: usize, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
-    let named = |name: &&&str| bytes[from..].get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()));
+    let named = |name: &&&str| {
+        bytes[from..].get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
+    };
     let Some(name) = SIGNED.iter().find(named) else { return };
     let start = from + name.len();
-    let end = run(bytes, start, |b| b.is_ascii_alphanumeric() || matches!(b, b'%' | b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~'));
+    let end = run(bytes, start, |b| {
+        b.is_ascii_alphanumeric() || matches!(b, b'%' | b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~')
+    });
     if end - start >= 20 && is_random(&text[start..end.min(start + 300)]) && !made_up(&text[start..end]) {
         spans.push(Span { from: start, to: end, kind: Kind::Url });
     }
@@ -115,7 +142,8 @@ fn user_info(rest: &[u8], web: bool) -> Option<usize> {
     // A port is no password: what is before a path with `@` in it may be host and port.
     let colon = rest[..authority].iter().position(|b| *b == b':');
     let port = colon.map(|at| &rest[at + 1..authority]);
-    let is_port = colon != Some(0) && port.is_some_and(|port| !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+    let is_port =
+        colon != Some(0) && port.is_some_and(|port| !port.is_empty() && port.iter().all(u8::is_ascii_digit));
     match last(authority) {
         Some(at) if web => Some(at),
         Some(at) => Some(last(rest.len()).unwrap_or(at)),
@@ -127,12 +155,27 @@ fn user_info(rest: &[u8], web: bool) -> Option<usize> {
 
 fn is_host(rest: &[u8]) -> bool {
     let len = run(rest, 0, |b| {
-        b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':' | b'$' | b'{' | b'}' | b'(' | b',')
+        b.is_ascii_alphanumeric()
+            || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':' | b'$' | b'{' | b'}' | b'(' | b',')
     });
     len > 0
         && matches!(
             rest.get(len),
-            None | Some(b'/' | b'?' | b'#' | b')' | b';' | b'}' | b'!' | b'&' | b'=' | b'*' | b'@' | b'<' | b'>' | b'|')
+            None | Some(
+                b'/' | b'?'
+                    | b'#'
+                    | b')'
+                    | b';'
+                    | b'}'
+                    | b'!'
+                    | b'&'
+                    | b'='
+                    | b'*'
+                    | b'@'
+                    | b'<'
+                    | b'>'
+                    | b'|'
+            )
         )
 }
 
@@ -140,9 +183,13 @@ fn is_host(rest: &[u8]) -> bool {
 fn is_credential(info: &str) -> bool {
     match info.split_once(':') {
         Some((name, password)) => {
-            let documented =
-                matches!(password, "password" | "pass" | "passwd" | "pwd" | "secret" | "token" | "PASSWORD" | "PASS" | "TOKEN")
-                    && matches!(name.to_ascii_lowercase().as_str(), "user" | "username" | "name" | "login" | "u");
+            let documented = matches!(
+                password,
+                "password" | "pass" | "passwd" | "pwd" | "secret" | "token" | "PASSWORD" | "PASS" | "TOKEN"
+            ) && matches!(
+                name.to_ascii_lowercase().as_str(),
+                "user" | "username" | "name" | "login" | "u"
+            );
             !(password.is_empty() && !is_random(name) || documented || is_placeholder(password))
         }
         None => is_random(info) && info.len() >= 16 && !is_placeholder(info),

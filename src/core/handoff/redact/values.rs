@@ -1,7 +1,7 @@
 //! What a value is: random characters, a placeholder, a piece of code, or words.
 //!
-//! The answer is a guess. Where a name says `password` almost anything is taken for one; the weaker the name, the more
-//! random the value has to look.
+//! The answer is a guess. Where a name says `password` almost anything is taken for one; the weaker the name,
+//! the more random the value has to look.
 
 use super::MARK;
 use super::names::{Class, class};
@@ -61,28 +61,44 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
     }
     let words = looked.split_whitespace().count();
     match class {
-        Class::Phrase => words >= 6 && looked.split_whitespace().all(|w| w.bytes().all(|b| b.is_ascii_lowercase())),
-        _ if words > 1 => class == Class::Password && !bare && how.form != Form::Argument && !is_prose(looked),
+        Class::Phrase => {
+            words >= 6 && looked.split_whitespace().all(|w| w.bytes().all(|b| b.is_ascii_lowercase()))
+        }
+        _ if words > 1 => {
+            class == Class::Password && !bare && how.form != Form::Argument && !is_prose(looked)
+        }
         _ if is_path(looked) || is_url(looked) || is_name(looked) => false,
         Class::Password => is_password(looked, how),
         Class::Secret => {
             let many = looked.len() >= 6;
             let one_case = looked.len() >= 16 && is_one_run(looked) && !is_mixed(looked);
             let no_word = looked.len() >= 12 && is_one_run(looked) && !is_word_case(looked);
-            let word = looked.len() >= 8 && (is_word_and_year(looked) || is_one_run(looked) && !is_word_case(looked));
+            let word = looked.len() >= 8
+                && (is_word_and_year(looked) || is_one_run(looked) && !is_word_case(looked));
             let quoted = !bare && is_password(looked, How { form: Form::Argument, ..how });
             one_case
                 || no_word
                 || word
                 || quoted
-                || many && (is_random(looked) || has_digit_and_letter(looked) && !is_versioned_words(looked) || has_symbol(looked))
-                || matches!(how.place, Place::Shell | Place::Flag) && bare && looked.len() >= 8 && !looked.contains(['.', '/', ':'])
-                || !bare && how.form == Form::Quoted && looked.len() >= 12 && !looked.contains([' ', '.', '/', ':'])
+                || many
+                    && (is_random(looked)
+                        || has_digit_and_letter(looked) && !is_versioned_words(looked)
+                        || has_symbol(looked))
+                || matches!(how.place, Place::Shell | Place::Flag)
+                    && bare
+                    && looked.len() >= 8
+                    && !looked.contains(['.', '/', ':'])
+                || !bare
+                    && how.form == Form::Quoted
+                    && looked.len() >= 12
+                    && !looked.contains([' ', '.', '/', ':'])
         }
         Class::Token if bare && how.place == Place::Talk => looked.len() >= 16 && is_random(looked),
         Class::Token => {
             looked.len() >= 8 && (is_random(looked) || !bare && is_number(looked))
-                || matches!(how.place, Place::Shell | Place::Line | Place::Flag) && looked.len() >= 16 && is_one_run(looked)
+                || matches!(how.place, Place::Shell | Place::Line | Place::Flag)
+                    && looked.len() >= 16
+                    && is_one_run(looked)
         }
         Class::Weak => is_very_random(looked),
     }
@@ -113,7 +129,9 @@ pub(super) fn made_up(body: &str) -> bool {
     let body = &body[..body.len().min(200)];
     let lower = body.to_ascii_lowercase();
     let repeated = ["xxxx", "....", "****", "0000000", "-your-", "_your_", "placeholder"];
-    repeated.iter().any(|part| lower.contains(part)) || lower.starts_with("your") || distinct(body) < 5.min(body.len())
+    repeated.iter().any(|part| lower.contains(part))
+        || lower.starts_with("your")
+        || distinct(body) < 5.min(body.len())
 }
 
 pub(super) fn distinct(text: &str) -> usize {
@@ -133,8 +151,9 @@ pub(super) fn is_noise(value: &str) -> bool {
     let mut seen = [false; 4];
     value.bytes().for_each(|b| seen[kind(b)] = true);
     let turns = value.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
-    let sign =
-        value.bytes().any(|b| matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'!' | b'*' | b'?' | b'+' | b'{' | b'}'));
+    let sign = value.bytes().any(|b| {
+        matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'!' | b'*' | b'?' | b'+' | b'{' | b'}')
+    });
     value.len() >= 8
         && seen.iter().filter(|seen| **seen).count() >= 3
         && (turns * 2 >= value.len() || sign && turns * 3 >= value.len())
@@ -155,19 +174,33 @@ fn is_mixed(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
 }
 
-/// A path has words between its slashes and no other signs; random characters with a slash among them are none.
+/// A path has words between its slashes and no other signs; random characters with a slash among them are
+/// none.
 fn is_path(value: &str) -> bool {
-    let rooted = ["/", "./", "../", "~/", "@/", "file://", "C:\\", "c:\\"].iter().find_map(|start| value.strip_prefix(start));
-    let plain = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' ' | b':'));
+    let rooted = ["/", "./", "../", "~/", "@/", "file://", "C:\\", "c:\\"]
+        .iter()
+        .find_map(|start| value.strip_prefix(start));
+    let plain = |part: &str| {
+        part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' ' | b':'))
+    };
     let wordy = |part: &str| plain(part) && part.len() <= 40 && !is_dense(part);
     match rooted {
         Some(rest) => {
-            rest.split(['/', '\\']).all(|part| wordy(part) && !part.contains(':')) && rest.bytes().any(|b| b.is_ascii_alphabetic())
+            rest.split(['/', '\\']).all(|part| wordy(part) && !part.contains(':'))
+                && rest.bytes().any(|b| b.is_ascii_alphabetic())
         }
         None => {
-            let ends = |part: &str| part.trim_start_matches(|c: char| !c.is_ascii_digit()).bytes().all(|b| !b.is_ascii_alphabetic());
+            let ends = |part: &str| {
+                part.trim_start_matches(|c: char| !c.is_ascii_digit())
+                    .bytes()
+                    .all(|b| !b.is_ascii_alphabetic())
+            };
             let word = |part: &str| {
-                wordy(part) && part.len() >= 2 && ends(part) && part.bytes().any(|b| b.is_ascii_alphabetic()) && is_word_case(part)
+                wordy(part)
+                    && part.len() >= 2
+                    && ends(part)
+                    && part.bytes().any(|b| b.is_ascii_alphabetic())
+                    && is_word_case(part)
             };
             value.contains('/') && value.split('/').all(word)
         }
@@ -178,7 +211,9 @@ fn is_path(value: &str) -> bool {
 pub(super) fn is_word_case(part: &str) -> bool {
     let letters = part.as_bytes();
     let capitals = letters.iter().all(|b| !b.is_ascii_lowercase());
-    let turns = |pair: &[u8]| pair[0].is_ascii_uppercase() && (pair[1].is_ascii_uppercase() || pair[1].is_ascii_digit());
+    let turns = |pair: &[u8]| {
+        pair[0].is_ascii_uppercase() && (pair[1].is_ascii_uppercase() || pair[1].is_ascii_digit())
+    };
     let ends = letters.last().is_some_and(u8::is_ascii_uppercase);
     capitals || !letters.windows(2).any(turns) && !ends
 }
@@ -190,9 +225,9 @@ fn is_unspeakable(value: &str) -> bool {
 }
 
 fn is_url(value: &str) -> bool {
-    value
-        .split_once("://")
-        .is_some_and(|(scheme, _)| (2..=24).contains(&scheme.len()) && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+'))
+    value.split_once("://").is_some_and(|(scheme, _)| {
+        (2..=24).contains(&scheme.len()) && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+')
+    })
 }
 
 fn is_number(value: &str) -> bool {
@@ -200,9 +235,10 @@ fn is_number(value: &str) -> bool {
 }
 
 fn has_symbol(value: &str) -> bool {
-    value
-        .bytes()
-        .any(|b| b.is_ascii_punctuation() && !matches!(b, b'_' | b'-' | b'.' | b'/' | b':' | b',' | b';' | b'(' | b')' | b'[' | b']'))
+    value.bytes().any(|b| {
+        b.is_ascii_punctuation()
+            && !matches!(b, b'_' | b'-' | b'.' | b'/' | b':' | b',' | b';' | b'(' | b')' | b'[' | b']')
+    })
 }
 
 fn has_digit_and_letter(value: &str) -> bool {
@@ -210,7 +246,11 @@ fn has_digit_and_letter(value: &str) -> bool {
 }
 
 fn is_mixed_case(value: &str) -> bool {
-    let turns = value.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    let turns = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        .count();
     turns >= 2 && !value.contains(['_', '-', '.'])
 }
 
@@ -221,7 +261,9 @@ fn is_one_run(value: &str) -> bool {
 /// Capitals among small letters, as no name of several words has them.
 pub(super) fn is_scrambled(part: &str) -> bool {
     let turns = |pair: &[u8]| pair[1].is_ascii_uppercase() && pair[0].is_ascii_alphabetic();
-    part.len() >= 8 && is_mixed(part) && part.as_bytes().windows(2).filter(|pair| turns(pair)).count() * 10 >= part.len() * 3
+    part.len() >= 8
+        && is_mixed(part)
+        && part.as_bytes().windows(2).filter(|pair| turns(pair)).count() * 10 >= part.len() * 3
 }
 
 /// Letters and digits in one part, as a version, a model or a date in words does not have them.
@@ -234,7 +276,8 @@ pub(super) fn is_dense(part: &str) -> bool {
     mixed || part.len() >= 20 && turns >= 6
 }
 
-/// Words with versions behind: `claude-3-opus-20240229`, `node18-alpine`, `v1.2.3`, `hunter22` is not among them.
+/// Words with versions behind: `claude-3-opus-20240229`, `node18-alpine`, `v1.2.3`, `hunter22` is not among
+/// them.
 fn is_versioned_words(value: &str) -> bool {
     let mut parts = value.split(['-', '_', '.', '/', ':', '@']);
     value.contains(['-', '_', '.', '/', ':', '@']) && parts.all(|part| part.is_ascii() && is_versioned(part))
@@ -249,7 +292,9 @@ pub(super) fn is_versioned(part: &str) -> bool {
 /// `sunshine-7539`: one word, a sign and at least four digits.
 fn is_word_and_year(value: &str) -> bool {
     let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
-    value.len() - word.len() >= 4 && word.len() >= 4 && word[..word.len() - 1].bytes().all(|b| b.is_ascii_alphabetic())
+    value.len() - word.len() >= 4
+        && word.len() >= 4
+        && word[..word.len() - 1].bytes().all(|b| b.is_ascii_alphabetic())
 }
 
 /// Whether a value of at least 8 characters looks like one that a program made.
@@ -262,7 +307,12 @@ pub(super) fn is_random(value: &str) -> bool {
     let parts = || value.split(['-', '_', '.', '/', ':', '+', '=']);
     let first = value.split('-').next().unwrap_or_default().len();
     // Groups of one length, as keys of licences have them.
-    if first >= 4 && digits >= 3 && letters >= 1 && value.split('-').count() >= 3 && value.split('-').all(|part| part.len() == first) {
+    if first >= 4
+        && digits >= 3
+        && letters >= 1
+        && value.split('-').count() >= 3
+        && value.split('-').all(|part| part.len() == first)
+    {
         return true;
     }
     parts().any(is_dense)
@@ -270,13 +320,15 @@ pub(super) fn is_random(value: &str) -> bool {
         || digits >= 3 && letters >= 3 && parts().any(|part| part.len() >= 8 && has_digit_and_letter(part))
         || digits >= 1
             && letters >= 1
-            && (has_symbol(value) || value.len() >= 20 && parts().any(|part| part.len() >= 12 && has_digit_and_letter(part)))
+            && (has_symbol(value)
+                || value.len() >= 20 && parts().any(|part| part.len() >= 12 && has_digit_and_letter(part)))
         || value.len() >= 20 && is_mixed_case(value) && distinct(value) >= 10
 }
 
 /// At least 20 characters of all kinds, or a long hexadecimal number that is no UUID.
 fn is_very_random(value: &str) -> bool {
-    let one = value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));
+    let one =
+        value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|b| kind(&b));
     one && value.len() >= 20
         && distinct(value) >= 12

@@ -20,8 +20,17 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     if inner.contains("xxxx") && crossed * 2 >= inner.len() || inner.contains("****") {
         return true;
     }
-    const STARTS: [&str; 9] =
-        ["your", "changeme", "change_me", "change-me", "changeit", "placeholder", "redacted", "<your", "replace"];
+    const STARTS: [&str; 9] = [
+        "your",
+        "changeme",
+        "change_me",
+        "change-me",
+        "changeit",
+        "placeholder",
+        "redacted",
+        "<your",
+        "replace",
+    ];
     if STARTS.iter().any(|start| inner.starts_with(start)) {
         return true;
     }
@@ -54,7 +63,8 @@ fn is_pattern(value: &str) -> bool {
 
 /// Nothing but `%s` and what joins them.
 pub(super) fn is_format(value: &str) -> bool {
-    value.contains("%s") && value.replace("%s", "").bytes().all(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())
+    value.contains("%s")
+        && value.replace("%s", "").bytes().all(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())
 }
 
 /// `$NAME`, `${...}`, `$(...)`, `{{...}}`, `<name>`, `%NAME%`, `%s`, `{0}`, `#{...}`, `@Name@`.
@@ -65,7 +75,9 @@ pub(super) fn is_reference(value: &str) -> bool {
         let member = rest[name.len()..].strip_prefix("->").or_else(|| rest[name.len()..].strip_prefix('.'));
         let indexed = rest[name.len()..].starts_with(['[']);
         return rest.starts_with(['{', '('])
-            || ident(name) && !is_dense(name) && (name.len() == rest.len() || indexed || member.is_some_and(is_word_case));
+            || ident(name)
+                && !is_dense(name)
+                && (name.len() == rest.len() || indexed || member.is_some_and(is_word_case));
     }
     let named = |open: &str, close: &str| {
         let inner = value.strip_prefix(open).and_then(|inner| inner.strip_suffix(close));
@@ -83,7 +95,9 @@ pub(super) fn is_reference(value: &str) -> bool {
             && !value[1..].contains(|c: char| !(c.is_ascii_alphanumeric() || " _-.>|:".contains(c)))
             && (value.ends_with('>') || !value.bytes().any(|b| b.is_ascii_digit()))
             && !is_dense(value)
-        || [("{", "}"), ("[", "]"), ("%", "%"), ("@", "@"), ("__", "__")].iter().any(|(open, close)| named(open, close))
+        || [("{", "}"), ("[", "]"), ("%", "%"), ("@", "@"), ("__", "__")]
+            .iter()
+            .any(|(open, close)| named(open, close))
         || value.len() <= 3 && value.starts_with('%')
         || value.starts_with("!secret")
         || value.starts_with("!Ref")
@@ -114,16 +128,37 @@ pub(super) fn is_code(value: &str) -> bool {
     }
     let (head, rest) = value.split_at(name);
     let named = |part: &str| part.split('_').all(is_versioned);
-    let plain = (head.bytes().filter(u8::is_ascii_digit).count() <= 1 || named(head)) && !head.as_bytes()[0].is_ascii_digit();
+    let plain = (head.bytes().filter(u8::is_ascii_digit).count() <= 1 || named(head))
+        && !head.as_bytes()[0].is_ascii_digit();
     let expression = rest.bytes().all(|b| {
         b.is_ascii_alphanumeric()
-            || matches!(b, b'_' | b'.' | b':' | b'-' | b'>' | b'<' | b'&' | b'?' | b'!' | b'\'' | b',' | b';' | b'[' | b']')
+            || matches!(
+                b,
+                b'_' | b'.'
+                    | b':'
+                    | b'-'
+                    | b'>'
+                    | b'<'
+                    | b'&'
+                    | b'?'
+                    | b'!'
+                    | b'\''
+                    | b','
+                    | b';'
+                    | b'['
+                    | b']'
+            )
     });
-    let words =
-        || value.split(['.', ':', '-', '>', '<', '&', '?', '!', '[', ']', ',', ';']).all(|part| is_word_case(part) && !is_dense(part));
+    let words = || {
+        value
+            .split(['.', ':', '-', '>', '<', '&', '?', '!', '[', ']', ',', ';'])
+            .all(|part| is_word_case(part) && !is_dense(part))
+    };
     match rest.as_bytes() {
         [b'(', ..] | [b'[', ..] => plain,
-        [b':', b':', ..] | [b'-', b'>', ..] | [b'<', ..] | [b'?', b'.', ..] => plain && (rest.contains('(') || expression && words()),
+        [b':', b':', ..] | [b'-', b'>', ..] | [b'<', ..] | [b'?', b'.', ..] => {
+            plain && (rest.contains('(') || expression && words())
+        }
         [b'!', b'(', ..] => true,
         [b'.', next, ..] if next.is_ascii_alphabetic() || *next == b'_' => {
             let ident = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
@@ -134,24 +169,35 @@ pub(super) fn is_code(value: &str) -> bool {
         [b'+' | b'?' | b'=' | b'|', ..] if rest.len() == 1 => plain,
         // A variable that is named after what it holds: `password_mgr`, `raw_token`.
         [] => {
-            let named = ["pass", "pwd", "secret", "token", "key", "cred", "auth"].iter().any(|part| head.contains(part));
+            let named = ["pass", "pwd", "secret", "token", "key", "cred", "auth"]
+                .iter()
+                .any(|part| head.contains(part));
             named && head.contains('_') && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
         }
-        [b'=', next, ..] => plain && head.len() >= 3 && *next != b'=' && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
+        [b'=', next, ..] => {
+            plain
+                && head.len() >= 3
+                && *next != b'='
+                && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        }
         _ => false,
     }
 }
 
 /// Signs that no expression without spaces has, or digits among them: what began like code is a password.
 pub(super) fn is_no_code(value: &str) -> bool {
-    let sign = |b: u8| matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'{' | b'}' | b'\\' | b'=' | b'+' | b'/');
+    let sign = |b: u8| {
+        matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'{' | b'}' | b'\\' | b'=' | b'+' | b'/')
+    };
     let signs = value.bytes().enumerate().filter(|(n, b)| *n > 0 && sign(*b)).count();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let unclosed = value.contains('(') && !value.contains(')') && !value.ends_with(['(', ',']);
     let mixed = value
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|part| !is_word_case(part) && part.len() > 1 || is_dense(part));
-    let opened = [('(', ')'), ('[', ']'), ('<', '>')].iter().any(|(open, close)| value.contains(*open) && !value.contains(*close));
+    let opened = [('(', ')'), ('[', ']'), ('<', '>')]
+        .iter()
+        .any(|(open, close)| value.contains(*open) && !value.contains(*close));
     let opened = opened && !value.ends_with(['(', '[', ',']);
     let number = value.len() - value.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let numbered = number >= 3 && value.contains(['<', '>', '(', ')', '[', ']']);

@@ -1,4 +1,5 @@
-//! Tools for a change of the supervisor that must not change what it does: `cargo test --lib -- --ignored laws::histories`.
+//! Tools for a change of the supervisor that must not change what it does: `cargo test --lib -- --ignored
+//! laws::histories`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

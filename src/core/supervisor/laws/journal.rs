@@ -45,7 +45,8 @@ fn spoil(text: &str, bits: u32) -> Option<String> {
         }
         2 => drop(lines.remove(at)),
         _ => {
-            let action = (at..lines.len()).find(|n| !lines[*n].contains("\"event\"") && !lines[*n].contains("\"open\""))?;
+            let action = (at..lines.len())
+                .find(|n| !lines[*n].contains("\"event\"") && !lines[*n].contains("\"open\""))?;
             lines.remove(action);
         }
     }
@@ -86,7 +87,11 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
         if let Some(text) = spoil(&second, spoil_bits) {
             *spoilt.borrow_mut() += 1;
             let replayed = replay(&text);
-            assert!(matches!(replayed, Ok(Replay::Differs { .. })), "{replayed:?}, {}: {text}", spoil_bits % 4);
+            assert!(
+                matches!(replayed, Ok(Replay::Differs { .. })),
+                "{replayed:?}, {}: {text}",
+                spoil_bits % 4
+            );
         }
         if turn > 0 {
             let forged = whole.replacen("\"restart_count\":0", "\"restart_count\":1", 1);
@@ -103,28 +108,36 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
 #[test]
 fn a_journal_with_a_gap_replays_around_it() {
     let policies = policies();
-    let run = runner(200).run(&(0..policies.len(), vec(any::<u32>(), 10..60), any::<u32>()), |(policy, bits, cut)| {
-        let story = happened(&policies[policy], &bits);
-        let mut recorder = Recorder::new(policies[policy].clone());
-        let mut text = recorder.open_line(Stamp(0), WallTime(0), "test");
-        let (from, lost) = (cut as usize % (story.len() + 1), cut as usize / 7 % 5);
-        let mut actions = 0;
-        for (n, (now, event)) in story.iter().enumerate() {
-            if n == from + lost {
-                text.push_str(&recorder.resume_line(*now, WallTime(0), "test", Missing { lines: 9, start: false }));
+    let run = runner(200).run(
+        &(0..policies.len(), vec(any::<u32>(), 10..60), any::<u32>()),
+        |(policy, bits, cut)| {
+            let story = happened(&policies[policy], &bits);
+            let mut recorder = Recorder::new(policies[policy].clone());
+            let mut text = recorder.open_line(Stamp(0), WallTime(0), "test");
+            let (from, lost) = (cut as usize % (story.len() + 1), cut as usize / 7 % 5);
+            let mut actions = 0;
+            for (n, (now, event)) in story.iter().enumerate() {
+                if n == from + lost {
+                    text.push_str(&recorder.resume_line(
+                        *now,
+                        WallTime(0),
+                        "test",
+                        Missing { lines: 9, start: false },
+                    ));
+                }
+                let mut lines = String::new();
+                let made = recorder.step(*now, WallTime(0), event, &mut lines);
+                if !(from..from + lost).contains(&n) {
+                    text.push_str(&lines);
+                    actions += made.len();
+                }
             }
-            let mut lines = String::new();
-            let made = recorder.step(*now, WallTime(0), event, &mut lines);
-            if !(from..from + lost).contains(&n) {
-                text.push_str(&lines);
-                actions += made.len();
-            }
-        }
-        let gap = from + lost < story.len();
-        let events = story.len() - lost.min(story.len() - from.min(story.len()));
-        let wanted = Replay::Same { events, actions, missing: if gap { 9 } else { 0 } };
-        proptest::prop_assert_eq!(replay(&text).unwrap(), wanted);
-        Ok(())
-    });
+            let gap = from + lost < story.len();
+            let events = story.len() - lost.min(story.len() - from.min(story.len()));
+            let wanted = Replay::Same { events, actions, missing: if gap { 9 } else { 0 } };
+            proptest::prop_assert_eq!(replay(&text).unwrap(), wanted);
+            Ok(())
+        },
+    );
     run.unwrap();
 }

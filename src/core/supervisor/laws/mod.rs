@@ -1,7 +1,8 @@
-//! The laws of the supervisor, over random sequences of events that reach every phase and every cell of the table of ends.
+//! The laws of the supervisor, over random sequences of events that reach every phase and every cell of the
+//! table of ends.
 //!
-//! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not depend on luck;
-//! `HOPTY_LAWS_SEED=n` takes another one.
+//! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not
+//! depend on luck; `HOPTY_LAWS_SEED=n` takes another one.
 
 mod histories;
 mod journal;
@@ -130,7 +131,12 @@ fn runner(cases: u32) -> TestRunner {
     let seed: u64 = std::env::var("HOPTY_LAWS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4096, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 4096,
+        ..ProptestConfig::default()
+    };
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
@@ -147,7 +153,8 @@ fn policies() -> Vec<Policy> {
     tight.config.restart.work_wait = span(0);
     tight.config.restart.turn_wait = span(0);
     tight.config.hooks.hold = span(100);
-    tight.config.delivery.answer_dialogs = vec!["trust".to_owned(), "permission".to_owned(), "limit".to_owned()];
+    tight.config.delivery.answer_dialogs =
+        vec!["trust".to_owned(), "permission".to_owned(), "limit".to_owned()];
     tight.config.recovery.after_error = AfterError::Always;
     tight.config.recovery.retry_pause = span(5000);
     tight.config.recovery.limit_wait = span(0);
@@ -160,7 +167,12 @@ fn policies() -> Vec<Policy> {
 }
 
 /// One sequence with every law held; `before` looks at each event that comes, `after` at what it led to.
-fn live(policy: &Policy, bits: &[u32], mut before: impl FnMut(&World, &Event), mut after: impl FnMut(&World, &Event)) -> World {
+fn live(
+    policy: &Policy,
+    bits: &[u32],
+    mut before: impl FnMut(&World, &Event),
+    mut after: impl FnMut(&World, &Event),
+) -> World {
     let mut world = World::new(policy.clone());
     let mut over = 0;
     for dice in bits {
@@ -212,7 +224,8 @@ impl Coverage {
         assert!(missing.is_empty(), "never reached: {missing:?}");
         assert_eq!(reached, 171);
         let seen = |places: &[&str], of: &BTreeMap<String, u64>| {
-            let missing: Vec<_> = places.iter().filter(|place| !of.keys().any(|k| k.starts_with(**place))).copied().collect();
+            let missing: Vec<_> =
+                places.iter().filter(|place| !of.keys().any(|k| k.starts_with(**place))).copied().collect();
             assert!(missing.is_empty(), "never reached: {missing:?}");
         };
         seen(PLACES, &self.places);

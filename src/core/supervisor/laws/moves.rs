@@ -1,6 +1,9 @@
-//! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then any at all.
+//! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then
+//! any at all.
 
-use super::super::event::{AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource};
+use super::super::event::{
+    AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource,
+};
 use super::super::limits::LimitKind;
 use super::super::phase::SaveStep;
 use super::super::question::AskAnswer;
@@ -92,7 +95,9 @@ impl World {
             },
             // hopty's own prompt is on its way: it stands in the box, and a hook has it.
             Phase::Running if self.sup.submits_own() && dice.wild & 16 == 0 => match dice.what {
-                0..100 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() } },
+                0..100 => Event::Screen {
+                    facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() },
+                },
                 100..200 => self.call(HookEvent::UserPromptSubmit, Dice { with: 3, ..dice }),
                 200..230 => Event::Tick,
                 _ => self.anything(dice),
@@ -100,8 +105,12 @@ impl World {
             // The work stands still: time, an empty box, then hopty's own prompt.
             Phase::Running if self.sup.stands_still() && dice.wild & 16 == 0 => match dice.what {
                 0..90 => Event::Tick,
-                90..140 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() } },
-                140..190 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() } },
+                90..140 => Event::Screen {
+                    facts: ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() },
+                },
+                140..190 => Event::Screen {
+                    facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() },
+                },
                 190..215 => self.call(HookEvent::UserPromptSubmit, Dice { with: 3, ..dice }),
                 215..225 => self.call(HookEvent::StopFailure, dice),
                 225..235 => self.usage_limit(dice),
@@ -132,12 +141,14 @@ impl World {
                 250..253 => Event::Queued { prompts: 1, carries: a_way(dice) },
                 _ => self.screen(dice),
             },
-            Phase::Waiting { request } if request.for_prompt.is_some() && dice.wild & 32 == 0 => match dice.what {
-                0..160 => self.call(HookEvent::UserPromptSubmit, Dice { with: 1, ..dice }),
-                160..200 => Event::Tick,
-                200..220 => Event::Detached { client: 1, why: "asked".to_owned() },
-                _ => self.anything(dice),
-            },
+            Phase::Waiting { request } if request.for_prompt.is_some() && dice.wild & 32 == 0 => {
+                match dice.what {
+                    0..160 => self.call(HookEvent::UserPromptSubmit, Dice { with: 1, ..dice }),
+                    160..200 => Event::Tick,
+                    200..220 => Event::Detached { client: 1, why: "asked".to_owned() },
+                    _ => self.anything(dice),
+                }
+            }
             Phase::Waiting { .. } => match dice.what {
                 0..50 => self.call(HookEvent::Stop, dice),
                 50..90 => self.call(HookEvent::PostToolBatch, dice),
@@ -239,7 +250,8 @@ impl World {
             24 => self.save_answer(dice),
             25 => Event::Settings { changed: Vec::new() },
             26 => {
-                let how = [AttachKind::Joins, AttachKind::Starts, AttachKind::Watches][(dice.wild % 3) as usize];
+                let how =
+                    [AttachKind::Joins, AttachKind::Starts, AttachKind::Watches][(dice.wild % 3) as usize];
                 Event::Attached { client: dice.with % 3, how }
             }
             27 => Event::Detached { client: dice.with % 3, why: "hangup".to_owned() },
@@ -267,7 +279,12 @@ impl World {
 
     fn usage_limit(&self, dice: Dice) -> Event {
         let limit = [LimitKind::FiveHour, LimitKind::SevenDay][dice.with as usize % 2];
-        Event::UsageLimit { conversation: self.current(), limit, left: u64::from(dice.with) * 500, resets: u64::from(dice.wild % 3) }
+        Event::UsageLimit {
+            conversation: self.current(),
+            limit,
+            left: u64::from(dice.with) * 500,
+            resets: u64::from(dice.wild % 3),
+        }
     }
 
     fn start(&mut self, dice: Dice) -> Event {
@@ -276,7 +293,11 @@ impl World {
         if self.sup.phase() == &Phase::Cold {
             self.known.extend(pending.clone());
         }
-        Event::Start { conversation: claude.then(|| conversation(1)), next: self.new_conversation(), handoff: pending }
+        Event::Start {
+            conversation: claude.then(|| conversation(1)),
+            next: self.new_conversation(),
+            handoff: pending,
+        }
     }
 
     fn started(&mut self) -> Event {
@@ -287,7 +308,9 @@ impl World {
     fn end(&mut self, dice: Dice) -> Event {
         let (run, end) = (self.sup.run(), ENDS[dice.wild as usize / 4 % ENDS.len()]);
         match self.sup.phase() {
-            Phase::Spawning { .. } if matches!(end, ProcessEnd::Exited(_)) => Event::CouldNotStart { run, code: end.code() },
+            Phase::Spawning { .. } if matches!(end, ProcessEnd::Exited(_)) => {
+                Event::CouldNotStart { run, code: end.code() }
+            }
             _ => Event::Child { run, end },
         }
     }
@@ -297,11 +320,15 @@ impl World {
         let mut hook = Hook { agent: dice.wild % 16 == 2, lines: dice.with & 1 == 1, ..hook(event, &of) };
         match event {
             HookEvent::UserPromptSubmit => {
-                hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude, PromptOf::Sent][dice.with as usize % 4]);
+                hook.prompt = Some(
+                    [PromptOf::Ours, PromptOf::Person, PromptOf::Claude, PromptOf::Sent]
+                        [dice.with as usize % 4],
+                );
                 hook.carries = a_way(dice);
             }
             HookEvent::StopFailure => {
-                let errors = ["server_error", "rate_limit", "unknown", "authentication_failed", "invalid_request"];
+                let errors =
+                    ["server_error", "rate_limit", "unknown", "authentication_failed", "invalid_request"];
                 hook.error = Some(errors[dice.with as usize % errors.len()].to_owned());
             }
             HookEvent::Stop => hook.background = u32::from(dice.with.is_multiple_of(5)),
@@ -324,7 +351,11 @@ impl World {
         };
         let new = matches!(source, StartSource::Clear | StartSource::Resume);
         let of = if new { self.new_conversation() } else { self.current() };
-        self.hook_call(Hook { source: Some(source), mode: Some("plan".to_owned()), ..hook(HookEvent::SessionStart, &of) })
+        self.hook_call(Hook {
+            source: Some(source),
+            mode: Some("plan".to_owned()),
+            ..hook(HookEvent::SessionStart, &of)
+        })
     }
 
     fn hook_call(&mut self, hook: Hook) -> Event {
@@ -345,7 +376,12 @@ impl World {
     }
 
     fn usage(&self, percent: u32) -> Event {
-        Event::Usage { conversation: self.current(), tokens: u64::from(percent) * 2000, window: 200_000, bytes: 70_000 }
+        Event::Usage {
+            conversation: self.current(),
+            tokens: u64::from(percent) * 2000,
+            window: 200_000,
+            bytes: 70_000,
+        }
     }
 
     fn answered(&self) -> Event {
@@ -359,7 +395,8 @@ impl World {
             2..5 => PromptBox::Empty,
             _ => PromptBox::Ours,
         };
-        let dialog = (dice.wild % 8 == 3).then(|| ["trust", "permission", "unknown", "limit"][dice.with as usize % 4].to_owned());
+        let dialog = (dice.wild % 8 == 3)
+            .then(|| ["trust", "permission", "unknown", "limit"][dice.with as usize % 4].to_owned());
         let (paste, unread) = (dice.wild % 9 != 4, dice.wild % 7 == 5);
         Event::Screen { facts: ScreenFacts { prompt, dialog, paste, unread, ..ScreenFacts::default() } }
     }
@@ -375,7 +412,8 @@ impl World {
             5 => (RestartFile::Named { conversation: self.current(), dir: None }, false, 1),
             _ => (RestartFile::Named { conversation: self.current(), dir: None }, true, 3),
         };
-        let dir = [None, Some(NamedDir::Own), Some(NamedDir::Trusted), Some(NamedDir::Untrusted)][dice.wild as usize % 4];
+        let dir = [None, Some(NamedDir::Own), Some(NamedDir::Trusted), Some(NamedDir::Untrusted)]
+            [dice.wild as usize % 4];
         Event::Signal { file, fresh, sessions, dir_ok: dice.wild.is_multiple_of(2), dir }
     }
 

@@ -46,7 +46,9 @@ impl Prompts {
 
     pub fn moves(&mut self, action: &Action) {
         match action {
-            Action::TakeQueued => assert_eq!(self.taken.replace(Taken::Kept), None, "another one is on its way"),
+            Action::TakeQueued => {
+                assert_eq!(self.taken.replace(Taken::Kept), None, "another one is on its way")
+            }
             _ => assert!(self.taken.take().is_some(), "there is none"),
         }
     }

@@ -1,4 +1,5 @@
-//! The world outside: a child, hooks, a worker and keys as the actions leave them, and the laws that hold after each event.
+//! The world outside: a child, hooks, a worker and keys as the actions leave them, and the laws that hold
+//! after each event.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -142,7 +143,12 @@ impl World {
     fn tell(&mut self, event: &Event, out: &[Action]) {
         if std::env::var_os("HOPTY_LAWS_STORY").is_some() {
             let words: Vec<_> = out.iter().map(word).collect();
-            self.story.push_back(format!("{:>8} {event:?} -> {} [{}]", self.now.0, self.place(), words.join(", ")));
+            self.story.push_back(format!(
+                "{:>8} {event:?} -> {} [{}]",
+                self.now.0,
+                self.place(),
+                words.join(", ")
+            ));
         }
     }
 
@@ -179,7 +185,9 @@ impl World {
                 self.open.remove(id);
                 self.held.remove(id);
             }
-            Event::Saved { .. } | Event::SaveFailed { .. } => self.saves_out = self.saves_out.saturating_sub(1),
+            Event::Saved { .. } | Event::SaveFailed { .. } => {
+                self.saves_out = self.saves_out.saturating_sub(1)
+            }
             _ => {}
         }
     }
@@ -196,7 +204,10 @@ impl World {
                 self.run.turn = true;
                 self.run.proven |= hook.prompt == Some(PromptOf::Ours);
             }
-            HookEvent::PostToolBatch | HookEvent::PreToolUse | HookEvent::PostToolUse | HookEvent::PermissionRequest => {
+            HookEvent::PostToolBatch
+            | HookEvent::PreToolUse
+            | HookEvent::PostToolUse
+            | HookEvent::PermissionRequest => {
                 self.run.turn = true;
             }
             HookEvent::Stop | HookEvent::StopFailure => self.run.turn = false,
@@ -227,7 +238,11 @@ impl World {
                     self.restarts.retain(|at| self.now.since(*at) < window);
                     self.restarts.push(self.now);
                     let allowed = c.restart.max_restarts as usize;
-                    assert!(self.restarts.len() <= allowed, "{} restarts within the window", self.restarts.len());
+                    assert!(
+                        self.restarts.len() <= allowed,
+                        "{} restarts within the window",
+                        self.restarts.len()
+                    );
                 }
             }
             Action::Signal { signal, .. } => {
@@ -243,7 +258,10 @@ impl World {
                 }
             }
             Action::HoldHook { id } => {
-                assert!(self.open.contains(id) && self.held.insert(*id), "{id} is told to wait twice, or is not there");
+                assert!(
+                    self.open.contains(id) && self.held.insert(*id),
+                    "{id} is told to wait twice, or is not there"
+                );
             }
             Action::AnswerHook { id, with } => {
                 assert!(self.open.remove(id), "{id} is answered twice, or is not there");
@@ -269,7 +287,9 @@ impl World {
                 assert!(self.keys == Keys::Free || !dialog, "kept keys go into a dialog");
                 self.keys = Keys::Free;
             }
-            Action::ReturnPrompt { .. } | Action::DropPrompt | Action::TakeQueued => self.prompts.moves(action),
+            Action::ReturnPrompt { .. } | Action::DropPrompt | Action::TakeQueued => {
+                self.prompts.moves(action)
+            }
             Action::Type { typing } => self.typed(event, before, typing),
             Action::Reply { id, .. } if self.run.sends == Some(*id) => self.run.sends = None,
             Action::Save { .. } => {
@@ -277,7 +297,10 @@ impl World {
                 assert_eq!(self.saves_out, 1, "one save at a time");
             }
             Action::Consume { handoff, .. } => {
-                assert!(self.known.contains(handoff) && self.consumed.insert(handoff.clone()), "{handoff} is consumed twice");
+                assert!(
+                    self.known.contains(handoff) && self.consumed.insert(handoff.clone()),
+                    "{handoff} is consumed twice"
+                );
             }
             Action::Decide { decision } => {
                 self.decided(decision.kind);
@@ -299,7 +322,9 @@ impl World {
                 assert!(!self.request_open, "a second request for one");
                 self.request_open = true;
             }
-            DecisionKind::RestartCancelled | DecisionKind::StopSent | DecisionKind::HandoffClaimed => self.request_open = false,
+            DecisionKind::RestartCancelled | DecisionKind::StopSent | DecisionKind::HandoffClaimed => {
+                self.request_open = false
+            }
             DecisionKind::DeliveryStarted => {
                 assert!(!self.delivery_open);
                 self.delivery_open = true;
@@ -322,7 +347,11 @@ impl World {
                 if matches!(typing, Typing::Carried { .. }) {
                     self.prompts.given();
                 }
-                assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
+                assert!(
+                    may_type && seen.prompt == PromptBox::Empty && seen.paste,
+                    "a paste into {:?}",
+                    self.run
+                );
                 assert!(self.keys == Keys::Held);
                 assert_eq!(self.sup.active_handoff(), Some(handoff), "an old handoff");
                 assert!(self.known.contains(handoff) && !self.consumed.contains(handoff));
@@ -332,7 +361,11 @@ impl World {
             Typing::Text { .. } | Typing::GoOn { .. } => {
                 let id = if let Typing::Text { id } = typing { *id } else { 0 };
                 let may_type = nobody_is_asked && !self.run.stopped;
-                assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
+                assert!(
+                    may_type && seen.prompt == PromptBox::Empty && seen.paste,
+                    "a paste into {:?}",
+                    self.run
+                );
                 assert!(self.keys == Keys::Held && matches!(before, Phase::Running | Phase::Waiting { .. }));
                 assert_eq!(self.run.sends.replace(id), None, "one at a time");
                 if let Typing::GoOn { after } = typing {
@@ -342,11 +375,19 @@ impl World {
             }
             Typing::Enter if self.run.sends.is_some() => {
                 let may_type = nobody_is_asked && !self.run.stopped;
-                assert!(may_type && seen.prompt == PromptBox::Ours && !seen.unread, "an Enter into {:?}", self.run);
+                assert!(
+                    may_type && seen.prompt == PromptBox::Ours && !seen.unread,
+                    "an Enter into {:?}",
+                    self.run
+                );
                 assert!(matches!(self.sup.phase(), Phase::Running | Phase::Waiting { .. }));
             }
             Typing::Enter => {
-                assert!(may_type && seen.prompt == PromptBox::Ours && !seen.unread, "an Enter into {:?}", self.run);
+                assert!(
+                    may_type && seen.prompt == PromptBox::Ours && !seen.unread,
+                    "an Enter into {:?}",
+                    self.run
+                );
                 assert!(self.keys == Keys::Held && self.run.pastes == 1, "an Enter without a paste");
                 assert!(matches!(before, Phase::Delivering { .. }));
                 self.run.enters += 1;
@@ -374,7 +415,11 @@ impl World {
             }
             Event::Tick => {
                 let next = self.sup.next_deadline();
-                assert!(next.is_none_or(|at| at > self.now), "due again at {next:?} after a tick at {:?}: {phase:?}", self.now);
+                assert!(
+                    next.is_none_or(|at| at > self.now),
+                    "due again at {next:?} after a tick at {:?}: {phase:?}",
+                    self.now
+                );
             }
             _ => {}
         }
@@ -385,7 +430,10 @@ impl World {
             Phase::Waiting { .. } | Phase::Saving { .. } => assert!(self.request_open && !self.delivery_open),
             Phase::Delivering { .. } => assert!(self.delivery_open && !self.request_open),
             Phase::Running | Phase::Cooling { .. } | Phase::Spawning { .. } => {
-                assert!(!self.request_open && !self.delivery_open, "nobody heard what became of it: {phase:?}");
+                assert!(
+                    !self.request_open && !self.delivery_open,
+                    "nobody heard what became of it: {phase:?}"
+                );
             }
             _ => {}
         }
@@ -395,7 +443,9 @@ impl World {
             Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
                 assert!(!held || self.run.sends.is_some(), "keys are kept in {phase:?}");
             }
-            Phase::Saving { .. } | Phase::Cooling { .. } | Phase::Stopping { why: StopFor::Restart { .. }, .. } => {
+            Phase::Saving { .. }
+            | Phase::Cooling { .. }
+            | Phase::Stopping { why: StopFor::Restart { .. }, .. } => {
                 assert!(held, "keys are not kept in {phase:?}");
             }
             Phase::Spawning { .. } => assert!(held || self.sup.run() == 1),
@@ -405,13 +455,15 @@ impl World {
         let alive = self.child == Child::Lives;
         assert_eq!(self.sup.pid().is_some(), alive, "the supervisor knows whether a child lives");
         match phase {
-            Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Closed { .. } => assert!(!alive),
+            Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Closed { .. } => {
+                assert!(!alive)
+            }
             _ => assert!(alive),
         }
     }
 
-    /// Nothing comes any more but time, and SIGKILL ends the child: every phase but a quiet one is left, and no hook is
-    /// held for ever.
+    /// Nothing comes any more but time, and SIGKILL ends the child: every phase but a quiet one is left, and
+    /// no hook is held for ever.
     pub fn let_time_pass(&mut self) {
         for _ in 0..400 {
             match self.sup.phase() {
@@ -425,13 +477,16 @@ impl World {
                     self.feed(&Event::Child { run, end: ProcessEnd::Signaled(Signal::KILL) });
                 }
                 Phase::Cooling { held, .. } if !held.is_empty() => return,
-                Phase::Running | Phase::Waiting { .. } | Phase::Cold | Phase::Closed { .. } if self.sup.next_deadline().is_none() => {
+                Phase::Running | Phase::Waiting { .. } | Phase::Cold | Phase::Closed { .. }
+                    if self.sup.next_deadline().is_none() =>
+                {
                     let quiet = self.held.is_empty() || matches!(self.sup.phase(), Phase::Closed { .. });
                     assert!(quiet, "{:?} are held for ever in {:?}", self.held, self.sup.phase());
                     return;
                 }
                 phase => {
-                    let at = self.sup.next_deadline().unwrap_or_else(|| panic!("nothing leads out of {phase:?}"));
+                    let at =
+                        self.sup.next_deadline().unwrap_or_else(|| panic!("nothing leads out of {phase:?}"));
                     self.now = self.now.max(at);
                     self.feed(&Event::Tick);
                 }

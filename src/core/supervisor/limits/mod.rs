@@ -1,7 +1,8 @@
 //! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn.
 //!
-//! While it does no hand-over begins: a fresh conversation could do no more than this one. What may be typed afterwards, and
-//! when, is said here; `proceed` types it. Nothing is typed against a person: a key that is pressed leaves it to them.
+//! While it does no hand-over begins: a fresh conversation could do no more than this one. What may be typed
+//! afterwards, and when, is said here; `proceed` types it. Nothing is typed against a person: a key that is
+//! pressed leaves it to them.
 
 mod resume;
 
@@ -15,7 +16,8 @@ use crate::core::config::AfterError;
 use crate::core::ids::ConversationId;
 use crate::core::time::{Stamp, WallTime};
 
-/// How long after a refused request its limit may become known, in ms: the transcript lags behind the hook by up to 0.3 s.
+/// How long after a refused request its limit may become known, in ms: the transcript lags behind the hook by
+/// up to 0.3 s.
 const SETTLE_MS: u64 = 2000;
 /// How long before an error a person must have typed to be taken for present, in ms.
 const PRESENT_MS: u64 = 60_000;
@@ -40,8 +42,8 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
-    /// The limit that Claude's words on the screen name (`You've hit your session limit`, measured on 2.1.197; `5-hour` and
-    /// `weekly` limit, on 2.1.329); `None` for any other words.
+    /// The limit that Claude's words on the screen name (`You've hit your session limit`, measured on
+    /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other words.
     #[must_use]
     pub fn said(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("You've hit your ")?;
@@ -85,8 +87,12 @@ impl ResumeAfter {
     #[must_use]
     pub fn prompt(self) -> &'static str {
         match self {
-            ResumeAfter::Limit => "The usage limit is over. Go on where you stopped; what is done already stays done.",
-            ResumeAfter::Error => "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
+            ResumeAfter::Limit => {
+                "The usage limit is over. Go on where you stopped; what is done already stays done."
+            }
+            ResumeAfter::Error => {
+                "Your last turn ended in an API error. Go on where it stopped; what is done already stays done."
+            }
         }
     }
 }
@@ -208,11 +214,18 @@ impl Supervisor {
         }
         let due = c.after_limit.then_some(due);
         let limit = Limit { kind, reset, resets };
-        self.limits.now =
-            Some(LimitWait { cause: WaitCause::Limit { limit }, since: now, seq: self.lines.event, due, answered: false });
+        self.limits.now = Some(LimitWait {
+            cause: WaitCause::Limit { limit },
+            since: now,
+            seq: self.lines.event,
+            due,
+            answered: false,
+        });
         let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
-        let text =
-            format!("Claude has hit its {}, which resets at {at} UTC; until then nothing is typed or handed over.", kind.words());
+        let text = format!(
+            "Claude has hit its {}, which resets at {at} UTC; until then nothing is typed or handed over.",
+            kind.words()
+        );
         self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.lines.event], |_| {});
         if self.limits.told.replace((kind, resets)) != Some((kind, resets)) {
             out.push(Action::Notice { about: DecisionKind::LimitReached, text });
@@ -231,7 +244,9 @@ impl Supervisor {
         self.limits.now = None;
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
-                let text = format!("An API error ended the turn ({error}): a person must see to it, and nothing is tried meanwhile.");
+                let text = format!(
+                    "An API error ended the turn ({error}): a person must see to it, and nothing is tried meanwhile."
+                );
                 self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
                 self.limits.now = halt(WaitCause::Person, None);
             }
@@ -267,14 +282,21 @@ impl Supervisor {
             return None;
         }
         halts.tries += 1;
-        let pause = c.retry_pause.ms().saturating_mul(1 << (halts.tries - 1).min(20)).min(LONGEST_PAUSE_MS.max(c.retry_pause.ms()));
+        let pause = c
+            .retry_pause
+            .ms()
+            .saturating_mul(1 << (halts.tries - 1).min(20))
+            .min(LONGEST_PAUSE_MS.max(c.retry_pause.ms()));
         Some(now.after(pause))
     }
 
     /// Says what follows an error, and keeps nothing back where nothing follows.
     fn say_failed(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let c = &self.policy.config.recovery;
-        let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = &mut self.limits.now else { return };
+        let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = &mut self.limits.now
+        else {
+            return;
+        };
         *said = true;
         let because = [*seq];
         let text = match due {
@@ -286,7 +308,10 @@ impl Supervisor {
                 )
             }
             None if self.limits.tries >= c.retries && c.retries > 0 => {
-                format!("An API error ended the turn ({error}) after {} continuations; hopty stopped trying.", c.retries)
+                format!(
+                    "An API error ended the turn ({error}) after {} continuations; hopty stopped trying.",
+                    c.retries
+                )
             }
             None => format!("An API error ended the turn ({error}); it is left to the person."),
         };
@@ -318,7 +343,11 @@ impl Supervisor {
     pub(super) fn work_goes_on(&mut self, prompt: Option<PromptOf>, out: &mut Vec<Action>) {
         let Some(halt) = self.limits.now.take() else { return };
         if halt.limit().is_some() {
-            let who = if prompt == Some(PromptOf::Claude) { "Claude goes on by itself" } else { "a prompt was submitted" };
+            let who = if prompt == Some(PromptOf::Claude) {
+                "Claude goes on by itself"
+            } else {
+                "a prompt was submitted"
+            };
             self.limit_over(&halt, who, out);
         }
     }
@@ -345,9 +374,11 @@ impl Supervisor {
         }
     }
 
-    /// Why a prompt from outside is not typed now: it would be refused, and Claude would wait no more. A slash command may help.
+    /// Why a prompt from outside is not typed now: it would be refused, and Claude would wait no more. A
+    /// slash command may help.
     pub(super) fn limit_hinders(&self, command: bool) -> Option<String> {
-        let limit = self.limit().filter(|limit| !command && !self.submits_own() && self.ticked < limit.reset)?;
+        let limit =
+            self.limit().filter(|limit| !command && !self.submits_own() && self.ticked < limit.reset)?;
         Some(format!("Claude waits for its {}", limit.kind.words()))
     }
 
@@ -355,7 +386,9 @@ impl Supervisor {
     pub(super) fn tick_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Some(halt) = &self.limits.now else { return };
         match &halt.cause {
-            WaitCause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => self.say_failed(now, out),
+            WaitCause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => {
+                self.say_failed(now, out)
+            }
             WaitCause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
                 let halt = self.limits.now.take();
                 if let Some(halt) = halt {

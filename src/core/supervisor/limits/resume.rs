@@ -1,8 +1,9 @@
-//! Going on after a usage limit or an API error: one prompt, typed as `submit` types and proven as there, once it is due.
+//! Going on after a usage limit or an API error: one prompt, typed as `submit` types and proven as there,
+//! once it is due.
 //!
-//! Today's Claude goes on by itself after its limit; it is given time for that (`recovery.limit_wait`), and a prompt of its own
-//! ends the wait. Typed is only into an empty box with no dialog. The limit's own dialog is a person's, unless the
-//! configuration names it (`delivery.answer_dialogs`).
+//! Today's Claude goes on by itself after its limit; it is given time for that (`recovery.limit_wait`), and a
+//! prompt of its own ends the wait. Typed is only into an empty box with no dialog. The limit's own dialog is
+//! a person's, unless the configuration names it (`delivery.answer_dialogs`).
 
 use super::super::action::{Action, DecisionKind, Typing};
 use super::super::phase::Phase;
@@ -13,7 +14,8 @@ use crate::core::time::Stamp;
 
 /// The name of the dialog in which Claude asks what to do about a limit.
 const DIALOG: &str = "limit";
-/// How long it must stand before its key is pressed, in ms: Claude takes none in its first second (measured on 2.1.329).
+/// How long it must stand before its key is pressed, in ms: Claude takes none in its first second (measured
+/// on 2.1.329).
 const DIALOG_STANDS_MS: u64 = 1500;
 
 impl Supervisor {
@@ -34,7 +36,10 @@ impl Supervisor {
                 }
             }
             Phase::Running
-                if self.run.turn != Turn::Busy && !self.run.stopped && self.obstacle().is_none() && self.box_is_free(now) =>
+                if self.run.turn != Turn::Busy
+                    && !self.run.stopped
+                    && self.obstacle().is_none()
+                    && self.box_is_free(now) =>
             {
                 self.submit_own(now, after);
             }
@@ -44,8 +49,11 @@ impl Supervisor {
 
     fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG);
-        let stands = self.run.screen.dialog.as_deref() == Some(DIALOG) && now >= self.run.dialog_since.after(DIALOG_STANDS_MS);
-        if let Some(halt) = self.limits.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered) {
+        let stands = self.run.screen.dialog.as_deref() == Some(DIALOG)
+            && now >= self.run.dialog_since.after(DIALOG_STANDS_MS);
+        if let Some(halt) =
+            self.limits.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered)
+        {
             halt.answered = true;
             out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
         }

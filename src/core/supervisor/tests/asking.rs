@@ -6,11 +6,18 @@ use super::*;
 fn a_signal_file_that_names_this_conversation_is_obeyed() {
     let mut s = Session::idle(claude());
     let words = s.signal_file(named(1), 5);
-    assert_eq!(words, "consume signal, restart.requested, wait, safe_point.reached, hold keys, check settings");
+    assert_eq!(
+        words,
+        "consume signal, restart.requested, wait, safe_point.reached, hold keys, check settings"
+    );
     assert_eq!(s.settings(), "save");
     s.saved(1);
     s.end(TERM_CODE);
-    let dirs: Vec<_> = s.all.iter().filter_map(|a| if let Action::Spawn { dir, .. } = a { Some(dir.clone()) } else { None }).collect();
+    let dirs: Vec<_> = s
+        .all
+        .iter()
+        .filter_map(|a| if let Action::Spawn { dir, .. } = a { Some(dir.clone()) } else { None })
+        .collect();
     assert_eq!(dirs, [None, Some("/home/u/proj".to_owned())]);
 }
 
@@ -84,7 +91,10 @@ fn every_other_signal_is_left_alone_with_its_reason() {
     for (file, fresh, why) in cases {
         for s in [Session::idle(claude()), Session::busy(claude())] {
             let mut s = s;
-            s.expect(Event::Signal { file: file.clone(), fresh, sessions: 1, dir_ok: true, dir: None }, "restart.ignored");
+            s.expect(
+                Event::Signal { file: file.clone(), fresh, sessions: 1, dir_ok: true, dir: None },
+                "restart.ignored",
+            );
             assert!(s.sentences().contains(why), "{}", s.sentences());
             assert_eq!(s.phase(), "running");
         }
@@ -123,7 +133,10 @@ fn restart_of_an_idle_session_begins_at_once() {
 #[test]
 fn what_runs_code_is_compared_unless_a_person_asks() {
     let mut s = Session::idle(claude());
-    assert!(s.restart(Asker::Descendant).ends_with("check settings"), "a tool could plant a hook and run it so");
+    assert!(
+        s.restart(Asker::Descendant).ends_with("check settings"),
+        "a tool could plant a hook and run it so"
+    );
     let words = s.feed(Event::Settings { changed: vec!["hooks".to_owned()] });
     assert_eq!(words, "restart.cancelled, notice, release keys");
     assert!(s.sentences().contains("hooks"), "{}", s.sentences());
@@ -164,7 +177,10 @@ fn now_hurries_a_restart_that_waits() {
 fn without_a_handoff_nothing_is_saved_or_delivered() {
     let mut s = Session::idle(claude());
     let words = s.feed(Event::Restart { id: 1, by: Asker::Person, now: false, handoff: false });
-    assert_eq!(words, "accepted, restart.requested, wait, safe_point.reached, hold keys, collect, SIGTERM Child, stop.sent");
+    assert_eq!(
+        words,
+        "accepted, restart.requested, wait, safe_point.reached, hold keys, collect, SIGTERM Child, stop.sent"
+    );
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
     assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
     assert_eq!(s.phase(), "running");
@@ -184,7 +200,9 @@ fn without_a_handoff_at_a_tool_boundary_the_turn_is_ended() {
 fn refused_while_handing_over_and_when_nothing_runs() {
     let mut saving = Session::idle(claude());
     saving.restart(Asker::Person);
-    for mut s in [saving, Session::stopping(claude()), Session::delivering(claude()), Session::cooling(claude())] {
+    for mut s in
+        [saving, Session::stopping(claude()), Session::delivering(claude()), Session::cooling(claude())]
+    {
         assert_eq!(s.restart(Asker::Person), "refused", "{}", s.phase());
     }
     let mut s = Session::new(claude());
@@ -198,7 +216,10 @@ fn refused_while_handing_over_and_when_nothing_runs() {
 fn a_plain_program_is_restarted_with_its_own_arguments() {
     let mut s = Session::started(plain());
     let words = s.restart(Asker::Person);
-    assert_eq!(words, "accepted, restart.requested, wait, safe_point.reached, hold keys, collect, SIGTERM Child, stop.sent");
+    assert_eq!(
+        words,
+        "accepted, restart.requested, wait, safe_point.reached, hold keys, collect, SIGTERM Child, stop.sent"
+    );
     assert_eq!(s.end(signal(15)), "run.ended, reap, spawn 2 First");
     assert_eq!(s.exec(), "run.spawned, release keys");
 }
@@ -240,7 +261,11 @@ fn exactly_so_many_restarts_within_the_window() {
             }
             _ => assert_eq!(s.signal_file(named(4), 1), "restart.ignored"),
         }
-        assert!(s.sentences().contains("there were 3 restarts within the window already"), "{}", s.sentences());
+        assert!(
+            s.sentences().contains("there were 3 restarts within the window already"),
+            "{}",
+            s.sentences()
+        );
         assert_eq!((s.phase(), s.sup.restarts()), ("running", 3), "{how}: Claude goes on");
         // It is said once, and when there is room again the level is remembered.
         if how == "level" {

@@ -60,7 +60,11 @@ fn an_idle_session_goes_back_at_once() {
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, clear, spawn 3 Resume");
     assert_eq!(resumed(&s), Some(conversation(1)));
     assert_eq!(s.exec(), "run.spawned, conversation.changed, notice, follow, release keys draft");
-    let told = format!("Back in conversation {}; the newer one: claude --resume {}", conversation(1), conversation(2));
+    let told = format!(
+        "Back in conversation {}; the newer one: claude --resume {}",
+        conversation(1),
+        conversation(2)
+    );
     assert!(s.sentences().contains(&told), "{}", s.sentences());
     assert!(
         s.last.iter().any(|a| matches!(a, Action::Follow { anew: true, .. })),
@@ -125,7 +129,11 @@ fn the_level_that_handed_it_over_does_not_do_so_again() {
     s.exec();
     s.boot(StartSource::Resume);
     assert_eq!(s.usage(82), "level.crossed, restart.ignored, notice");
-    assert!(s.sentences().contains("you went back to this conversation, which is at level handoff"), "{}", s.sentences());
+    assert!(
+        s.sentences().contains("you went back to this conversation, which is at level handoff"),
+        "{}",
+        s.sentences()
+    );
     s.prompt(PromptOf::Person);
     assert_eq!(s.usage(84), "");
     s.call(HookEvent::Stop);
@@ -218,7 +226,8 @@ fn a_hand_over_that_is_broken_off_names_the_old_conversation() {
     s.restart(Asker::Person);
     s.saved(1);
     let run = s.sup.run();
-    let mut stopped = Session { sup: s.sup.clone(), now: s.now, last: Vec::new(), all: Vec::new(), hooks: 9, ids: 9 };
+    let mut stopped =
+        Session { sup: s.sup.clone(), now: s.now, last: Vec::new(), all: Vec::new(), hooks: 9, ids: 9 };
     stopped.ctrl_c();
     stopped.end(TERM_CODE);
     assert!(stopped.sentences().contains(&old), "Ctrl+C while it is stopped: {}", stopped.sentences());

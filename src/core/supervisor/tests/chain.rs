@@ -21,7 +21,11 @@ fn rest_of_the_chain(s: &mut Session) {
     assert_eq!(s.phase(), "running");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)), "not consumed before an answer");
     s.after(900);
-    assert_eq!(s.feed(Event::Answered { conversation: conversation(1) }), "", "another conversation's answer");
+    assert_eq!(
+        s.feed(Event::Answered { conversation: conversation(1) }),
+        "",
+        "another conversation's answer"
+    );
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "consume, handoff.consumed");
     assert_eq!(s.sup.active_handoff(), None);
     assert_eq!((s.sup.restarts(), s.sup.run()), (1, 2));
@@ -85,7 +89,11 @@ fn a_queued_prompt_is_never_let_out() {
     s.call(HookEvent::PostToolBatch);
     s.settings();
     s.lines();
-    assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, collect, SIGTERM Child, stop.sent", "the hook stays held");
+    assert_eq!(
+        s.saved(1),
+        "handoff.saved, handoff.claimed, collect, SIGTERM Child, stop.sent",
+        "the hook stays held"
+    );
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
 }
 
@@ -125,7 +133,11 @@ fn item_069_there_is_a_second_restart_counted_from_the_new_conversation() {
 #[test]
 fn a_session_that_begins_from_a_handoff_delivers_it() {
     let mut s = Session::new(claude());
-    let start = Event::Start { conversation: Some(conversation(1)), next: conversation(2), handoff: Some(handoff(7)) };
+    let start = Event::Start {
+        conversation: Some(conversation(1)),
+        next: conversation(2),
+        handoff: Some(handoff(7)),
+    };
     s.expect(start, "session.started, spawn 1 First");
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");
     assert_eq!(s.boot(StartSource::Startup), "follow, frame 1; ; paste frame=true");
@@ -187,7 +199,13 @@ fn a_hook_alone_changes_no_conversation() {
     let mut s = Session::idle(confirmed());
     let (own, other) = (s.current(), conversation(66));
     s.file_names(AgentStatus::Idle, &own);
-    for source in [StartSource::Startup, StartSource::Clear, StartSource::Resume, StartSource::Compact, StartSource::Other] {
+    for source in [
+        StartSource::Startup,
+        StartSource::Clear,
+        StartSource::Resume,
+        StartSource::Compact,
+        StartSource::Other,
+    ] {
         let words = s.session_start(source, Some(other.clone()));
         assert!(words.starts_with("let ") && !words.contains("follow"), "{words}");
         for event in [HookEvent::UserPromptSubmit, HookEvent::Stop, HookEvent::PostToolBatch] {
@@ -205,14 +223,19 @@ fn a_hook_and_the_sessions_file_change_it_in_either_order() {
     let mut s = Session::idle(confirmed());
     let other = conversation(66);
     assert_eq!(s.file_names(AgentStatus::Idle, &other), "", "the file alone says nothing where hooks come");
-    assert!(s.session_start(StartSource::Clear, Some(other.clone())).starts_with("conversation.changed, follow"));
+    assert!(
+        s.session_start(StartSource::Clear, Some(other.clone())).starts_with("conversation.changed, follow")
+    );
     assert_eq!(s.current(), other);
     // `/resume`: the hook is first.
     let third = conversation(67);
     assert!(!s.session_start(StartSource::Resume, Some(third.clone())).contains("follow"));
     assert_eq!(s.file_names(AgentStatus::Busy, &other), "");
     assert_eq!(s.file_names(AgentStatus::Idle, &third), "conversation.changed, follow");
-    assert!(s.last.iter().any(|a| matches!(a, Action::Follow { anew: true, .. })), "a person began other work");
+    assert!(
+        s.last.iter().any(|a| matches!(a, Action::Follow { anew: true, .. })),
+        "a person began other work"
+    );
     assert_eq!(s.current(), third);
 }
 
@@ -246,10 +269,18 @@ fn far_from_every_level_no_call_waits_for_lines() {
     assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 3, let 3 go");
     s.usage(34);
     assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 4, let 4 go");
-    assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 5, await Assistant 5", "that figure is of the step before");
+    assert_eq!(
+        s.call_with_lines(HookEvent::PostToolBatch),
+        "hold 5, await Assistant 5",
+        "that figure is of the step before"
+    );
     assert_eq!(s.lines(), "let 5 go");
     s.usage(36);
-    assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 6, await Assistant 6", "a step may add a quarter of the window");
+    assert_eq!(
+        s.call_with_lines(HookEvent::PostToolBatch),
+        "hold 6, await Assistant 6",
+        "a step may add a quarter of the window"
+    );
     assert_eq!(s.lines(), "let 6 go");
     s.usage(10);
     s.signal_file(named(1), 5);

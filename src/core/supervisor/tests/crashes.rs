@@ -19,7 +19,11 @@ fn item_068_a_crash_before_any_handoff_resumes_the_same_conversation() {
     let mut s = Session::busy(claude());
     assert_eq!(s.end(ProcessEnd::Exited(1)), "run.ended, reap, notice, hold keys");
     assert_eq!(s.tick(), "spawn 2 Resume");
-    assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { conversation: Some(id), .. } if *id == conversation(1))));
+    assert!(
+        s.last
+            .iter()
+            .any(|a| matches!(a, Action::Spawn { conversation: Some(id), .. } if *id == conversation(1)))
+    );
     assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
     assert_eq!(s.phase(), "running");
     assert_eq!(s.sup.restarts(), 1);
@@ -68,9 +72,11 @@ fn killed_from_outside_is_recovered_like_a_crash() {
 fn recovery_can_be_switched_off() {
     let mut policy = claude();
     policy.config.recovery.resume_after_crash = false;
-    for (end, close) in
-        [(ProcessEnd::Exited(1), "close Finished 1"), (ProcessEnd::Exited(143), "close Killed 143"), (signal(9), "close Killed 137")]
-    {
+    for (end, close) in [
+        (ProcessEnd::Exited(1), "close Finished 1"),
+        (ProcessEnd::Exited(143), "close Killed 143"),
+        (signal(9), "close Killed 137"),
+    ] {
         let mut s = Session::busy(policy.clone());
         assert_eq!(s.end(end), format!("run.ended, reap, session.ended, {close}"));
     }
@@ -88,7 +94,11 @@ fn a_plain_program_is_never_resumed() {
 #[test]
 fn nothing_is_resumed_before_anything_was_said() {
     let mut s = Session::idle(claude());
-    assert_eq!(s.end(ProcessEnd::Exited(1)), "run.ended, reap, session.ended, close Finished 1", "a bad flag, say");
+    assert_eq!(
+        s.end(ProcessEnd::Exited(1)),
+        "run.ended, reap, session.ended, close Finished 1",
+        "a bad flag, say"
+    );
 }
 
 #[test]
@@ -121,7 +131,11 @@ fn a_signal_that_is_passed_on_while_nothing_runs_is_not_lost() {
     s.expect(Event::Passed { signal: Signal::TERM }, "session.ended, close Stopped 1");
     let mut s = Session::stopping(claude());
     s.expect(Event::Passed { signal: Signal::TERM }, "");
-    assert_eq!(s.end(TERM_CODE), "run.ended, reap, session.ended, close Stopped 143", "no new run for somebody who ends it");
+    assert_eq!(
+        s.end(TERM_CODE),
+        "run.ended, reap, session.ended, close Stopped 143",
+        "no new run for somebody who ends it"
+    );
     let mut s = Session::new(claude());
     s.feed(Event::Start { conversation: None, next: conversation(2), handoff: None });
     s.feed(Event::Passed { signal: Signal::TERM });
@@ -173,7 +187,11 @@ fn a_death_before_anything_was_typed_delivers_once_more_to_a_new_conversation() 
     s.end(signal(9));
     assert_eq!(s.phase(), "cooling");
     assert_eq!(s.tick(), "spawn 3 Fresh");
-    assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { conversation: Some(id), .. } if *id == conversation(3))));
+    assert!(
+        s.last
+            .iter()
+            .any(|a| matches!(a, Action::Spawn { conversation: Some(id), .. } if *id == conversation(3)))
+    );
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
     s.after(1_000);
     assert_eq!(s.end(signal(9)), "run.ended, reap, session.ended, close CrashLoop 137", "two such ends");
@@ -242,5 +260,7 @@ fn a_resumed_run_is_where_its_conversation_was_had() {
     s.prompt(PromptOf::Ours);
     s.end(signal(9));
     assert_eq!(s.tick(), "spawn 3 Resume");
-    assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { dir: Some(dir), .. } if dir == "/home/u/proj")));
+    assert!(
+        s.last.iter().any(|a| matches!(a, Action::Spawn { dir: Some(dir), .. } if dir == "/home/u/proj"))
+    );
 }

@@ -45,7 +45,10 @@ fn delivery_without_hooks_is_proven_by_the_transcript() {
     assert_eq!(s.screen(PromptBox::Empty), "paste frame=false");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     assert_eq!(s.feed(Event::Prompted { conversation: conversation(1) }), "", "another conversation's");
-    assert_eq!(s.feed(Event::Prompted { conversation: conversation(2) }), "delivery.submitted, release keys draft");
+    assert_eq!(
+        s.feed(Event::Prompted { conversation: conversation(2) }),
+        "delivery.submitted, release keys draft"
+    );
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "consume, handoff.consumed");
 }
 
@@ -137,10 +140,17 @@ fn only_the_first_startup_of_a_run_is_given_the_frame() {
     assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2");
     assert_eq!(s.session_start(StartSource::Startup, None), "follow, let 3 go");
     assert_eq!(s.session_start(StartSource::Compact, None), "follow, let 4 go");
-    assert_eq!(s.session_start(StartSource::Clear, Some(conversation(8))), "conversation.changed, follow, let 5 go");
+    assert_eq!(
+        s.session_start(StartSource::Clear, Some(conversation(8))),
+        "conversation.changed, follow, let 5 go"
+    );
     assert_eq!(s.screen(PromptBox::Empty), "paste frame=false", "this conversation never saw it");
     let mut s = Session::idle(claude());
-    assert_eq!(s.session_start(StartSource::Startup, None), "follow, let 2 go", "nor is a run that delivers nothing");
+    assert_eq!(
+        s.session_start(StartSource::Startup, None),
+        "follow, let 2 go",
+        "nor is a run that delivers nothing"
+    );
 }
 
 #[test]

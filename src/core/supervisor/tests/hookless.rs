@@ -1,4 +1,5 @@
-//! Claude without hopty's hooks, or with fewer: hooks that are switched off, hooks that never come, old versions.
+//! Claude without hopty's hooks, or with fewer: hooks that are switched off, hooks that never come, old
+//! versions.
 
 use super::*;
 use crate::core::supervisor::action::DecisionKind as K;
@@ -68,7 +69,11 @@ fn an_old_claude_ends_its_turn_after_the_tool_that_runs() {
     s.usage(95);
     assert_eq!(s.call(HookEvent::PostToolUse), "stop turn 4");
     assert!(s.sup.turn_is_cut() && s.sup.turns_by_transcript(s.now));
-    assert_eq!(s.call(HookEvent::PostToolUse), "let 5 go", "once is enough for tools that run at the same time");
+    assert_eq!(
+        s.call(HookEvent::PostToolUse),
+        "let 5 go",
+        "once is enough for tools that run at the same time"
+    );
     assert_eq!(s.phase(), "waiting", "their results are not written yet");
     assert_eq!(turn(&mut s, true), "safe_point.reached, hold keys, check settings");
     assert!(!s.sup.turn_is_cut());

@@ -17,8 +17,9 @@ const ENDS: [ProcessEnd; 9] = [
     ProcessEnd::Continued,
 ];
 
-/// What becomes of a session, a line a cell of the exit table: row, Ctrl+C, then a sign for each of `ENDS`. `·` nothing,
-/// `c` could not start, `u` user interrupt, `f` finished, `s` stopped, `n` the next run, `x` resumed after a pause.
+/// What becomes of a session, a line a cell of the exit table: row, Ctrl+C, then a sign for each of `ENDS`.
+/// `·` nothing, `c` could not start, `u` user interrupt, `f` finished, `s` stopped, `n` the next run, `x`
+/// resumed after a pause.
 const TABLE: [(ExitRow, CtrlC, &str); 20] = [
     (ExitRow::Cold, CtrlC::No, "·········"),
     (ExitRow::Cold, CtrlC::Yes, "·········"),
@@ -48,10 +49,16 @@ fn session_in(row: ExitRow) -> Session {
         ExitRow::Cold => Session::new(claude()),
         ExitRow::Spawning => {
             let mut s = Session::new(claude());
-            s.feed(Event::Start { conversation: Some(conversation(1)), next: conversation(2), handoff: None });
+            s.feed(Event::Start {
+                conversation: Some(conversation(1)),
+                next: conversation(2),
+                handoff: None,
+            });
             s
         }
-        ExitRow::Running | ExitRow::Waiting | ExitRow::StoppingForStop | ExitRow::StoppingForShutdown => Session::busy(claude()),
+        ExitRow::Running | ExitRow::Waiting | ExitRow::StoppingForStop | ExitRow::StoppingForShutdown => {
+            Session::busy(claude())
+        }
         ExitRow::Saving => {
             let mut s = Session::busy(claude());
             s.restart(Asker::Descendant);
@@ -110,7 +117,10 @@ fn every_cell_of_the_table() {
             let sign = sign(&s, before, run);
             got.push(sign);
             if "cufs".contains(sign) && row != ExitRow::Cooling {
-                assert!(matches!(s.sup.phase(), Phase::Closed { code, .. } if *code == end.code()), "{row:?} {end:?}");
+                assert!(
+                    matches!(s.sup.phase(), Phase::Closed { code, .. } if *code == end.code()),
+                    "{row:?} {end:?}"
+                );
             }
             if sign == 'x' {
                 assert!(s.count("hold keys") >= 1, "what is typed in the pause is kept");
@@ -118,13 +128,19 @@ fn every_cell_of_the_table() {
         }
         assert_eq!(got, want, "{row:?} {ctrl_c:?}");
     }
-    println!("{} of {} cells of the table of ends reached", reached.len(), ExitRow::ALL.len() * 2 * ENDS.len());
+    println!(
+        "{} of {} cells of the table of ends reached",
+        reached.len(),
+        ExitRow::ALL.len() * 2 * ENDS.len()
+    );
     assert_eq!(reached.len(), ExitRow::ALL.len() * 2 * ENDS.len());
 }
 
 #[test]
 fn two_seconds_and_not_more() {
-    for (row, end, cause) in [(ExitRow::Running, 0, EndCause::Finished), (ExitRow::Waiting, 0, EndCause::Finished)] {
+    for (row, end, cause) in
+        [(ExitRow::Running, 0, EndCause::Finished), (ExitRow::Waiting, 0, EndCause::Finished)]
+    {
         let mut s = session_in(row);
         s.ctrl_c();
         s.after(2001);
@@ -150,7 +166,10 @@ fn an_automatic_request_is_dropped_and_comes_back_at_the_next_stop() {
     s.prompt(PromptOf::Person);
     s.status(AgentStatus::Busy);
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 4, let 4 go");
-    assert_eq!(s.call(HookEvent::Stop), "hold 5, restart.requested, wait, safe_point.reached, hold keys, check settings");
+    assert_eq!(
+        s.call(HookEvent::Stop),
+        "hold 5, restart.requested, wait, safe_point.reached, hold keys, check settings"
+    );
 }
 
 #[test]
@@ -213,7 +232,10 @@ fn a_ctrl_c_while_the_next_run_starts_stops_its_delivery() {
     s.after(3);
     assert_eq!(s.ctrl_c(), "");
     let words = s.exec();
-    assert_eq!(words, "run.spawned, follow, delivery.started, delivery.failed, notice, ctrl-c, release keys draft");
+    assert_eq!(
+        words,
+        "run.spawned, follow, delivery.started, delivery.failed, notice, ctrl-c, release keys draft"
+    );
     assert_eq!(s.phase(), "running");
 }
 
@@ -222,7 +244,11 @@ fn a_ctrl_c_at_a_dialog_is_not_typed_twice() {
     let mut s = Session::delivering(claude());
     s.session_start(StartSource::Startup, None);
     s.dialog("trust");
-    assert_eq!(s.ctrl_c(), "delivery.failed, notice", "the key went to the child, and what was kept waits for the dialog");
+    assert_eq!(
+        s.ctrl_c(),
+        "delivery.failed, notice",
+        "the key went to the child, and what was kept waits for the dialog"
+    );
     assert_eq!(s.screen(PromptBox::Empty), "release keys draft");
 }
 

@@ -1,4 +1,5 @@
-//! What the source documents ask for and no other scenario tells: `docs/SEEDS.md` has every item and its tests.
+//! What the source documents ask for and no other scenario tells: `docs/SEEDS.md` has every item and its
+//! tests.
 
 use super::*;
 use crate::core::claude::hooks::stdout;
@@ -17,7 +18,8 @@ fn item_001_what_hopty_stopped_goes_round_again_and_what_ended_by_itself_does_no
     assert_eq!(s.count("spawn 2 Fresh"), 0);
 }
 
-/// The transcript that is followed is the one that Claude's own hook names, and only of the main conversation.
+/// The transcript that is followed is the one that Claude's own hook names, and only of the main
+/// conversation.
 #[test]
 fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
     let mut s = Session::started(claude());
@@ -33,7 +35,9 @@ fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
         .all
         .iter()
         .filter_map(|action| match action {
-            Action::Follow { conversation, transcript, .. } => Some((conversation.clone(), transcript.as_deref())),
+            Action::Follow { conversation, transcript, .. } => {
+                Some((conversation.clone(), transcript.as_deref()))
+            }
             _ => None,
         })
         .collect();
@@ -58,14 +62,20 @@ fn item_063_only_the_child_and_what_it_started_is_ever_signalled() {
             _ => None,
         })
         .collect();
-    assert!(to.len() >= 3 && to.iter().all(|to| matches!(to, SignalTarget::Child | SignalTarget::Group)), "{to:?}");
+    assert!(
+        to.len() >= 3 && to.iter().all(|to| matches!(to, SignalTarget::Child | SignalTarget::Group)),
+        "{to:?}"
+    );
     let after = s.all.len();
     s.pass(60_000);
-    assert!(!s.all[after..].iter().any(|action| matches!(action, Action::Signal { .. })), "nobody is left to be signalled");
+    assert!(
+        !s.all[after..].iter().any(|action| matches!(action, Action::Signal { .. })),
+        "nobody is left to be signalled"
+    );
 }
 
-/// 130 is what a shell makes of Ctrl+C: with the person's key it is the end of the session, whatever was on its way. Without
-/// one it is a program's own number, and says nothing of what the person wants.
+/// 130 is what a shell makes of Ctrl+C: with the person's key it is the end of the session, whatever was on
+/// its way. Without one it is a program's own number, and says nothing of what the person wants.
 #[test]
 fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
     let phases: [fn() -> Session; 5] = [
@@ -89,7 +99,10 @@ fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
         let (phase, run) = (s.phase(), s.sup.run());
         s.ctrl_c();
         s.end(ProcessEnd::Exited(130));
-        assert!(matches!(s.sup.phase(), Phase::Closed { cause: EndCause::UserInterrupt, code: 130 }), "{phase}");
+        assert!(
+            matches!(s.sup.phase(), Phase::Closed { cause: EndCause::UserInterrupt, code: 130 }),
+            "{phase}"
+        );
         assert_eq!((s.sup.run(), s.sup.next_deadline()), (run, None), "{phase}: no run follows");
     }
     let mut s = Session::busy(claude());
@@ -97,13 +110,14 @@ fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
     assert_eq!(s.phase(), "cooling", "nobody pressed a key: the conversation is resumed");
 }
 
-/// A network that is gone ends a turn, not the session: it is gone on with after a pause, and what was asked for when that turn
-/// ends.
+/// A network that is gone ends a turn, not the session: it is gone on with after a pause, and what was asked
+/// for when that turn ends.
 #[test]
 fn item_068_a_turn_that_a_broken_connection_ended_costs_no_conversation() {
     let mut s = Session::busy(claude());
     s.usage(70);
-    let failed = Hook { error: Some("server_error".to_owned()), ..hook(HookEvent::StopFailure, &conversation(1)) };
+    let failed =
+        Hook { error: Some("server_error".to_owned()), ..hook(HookEvent::StopFailure, &conversation(1)) };
     assert!(s.hook(failed).starts_with("let "));
     s.status(AgentStatus::Idle);
     s.screen(PromptBox::Empty);
@@ -122,7 +136,8 @@ fn asking() -> Policy {
     policy
 }
 
-/// Dismissed, then in progress, then snoozed, then the level: each of them is silent, and only what is left asks.
+/// Dismissed, then in progress, then snoozed, then the level: each of them is silent, and only what is left
+/// asks.
 #[test]
 fn item_107_each_reason_not_to_ask_is_silent_in_its_turn() {
     let silent = |s: &mut Session| {
@@ -144,7 +159,8 @@ fn item_107_each_reason_not_to_ask_is_silent_in_its_turn() {
     silent(&mut s); // dismissed, whatever else is so
 }
 
-/// `THRESHOLD` and `SNOOZE_DURATION` are keys, 60 and 300 unless they are set; the answer that is offered says the length.
+/// `THRESHOLD` and `SNOOZE_DURATION` are keys, 60 and 300 unless they are set; the answer that is offered
+/// says the length.
 #[test]
 fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_configured() {
     let asks_at = |policy: Policy| {
@@ -161,7 +177,9 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
     let mut lower = asking();
     lower.config.context.ask = Threshold::percent(35.0);
     assert_eq!(asks_at(lower), Some(35));
-    for (snooze, label) in [(None, "'Snooze 5 min'"), (Some(720), "'Snooze 12 min'"), (Some(45), "'Snooze 45s'")] {
+    for (snooze, label) in
+        [(None, "'Snooze 5 min'"), (Some(720), "'Snooze 12 min'"), (Some(45), "'Snooze 45s'")]
+    {
         let mut policy = asking();
         if let Some(seconds) = snooze {
             policy.config.restart.snooze = Span::from_secs(seconds);
@@ -170,12 +188,17 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
         s.usage(62);
         s.prompt(PromptOf::Person);
         let order = s.all.iter().find_map(|action| match action {
-            Action::AnswerHook { with: with @ HookAnswer::Tell { .. }, .. } => Some(stdout(HookEvent::UserPromptSubmit, with, None)),
+            Action::AnswerHook { with: with @ HookAnswer::Tell { .. }, .. } => {
+                Some(stdout(HookEvent::UserPromptSubmit, with, None))
+            }
             _ => None,
         });
         assert!(order.unwrap().contains(label), "{label}");
         s.status(AgentStatus::Busy);
-        s.hook(Hook { answered: Some(AskAnswer::Snooze), ..hook(HookEvent::PostToolBatch, &conversation(1)) });
+        s.hook(Hook {
+            answered: Some(AskAnswer::Snooze),
+            ..hook(HookEvent::PostToolBatch, &conversation(1))
+        });
         let ms = snooze.unwrap_or(300) * 1000;
         s.pass(ms - 1);
         assert!(s.prompt(PromptOf::Person).starts_with("let "), "{label} is not over");
@@ -184,8 +207,8 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
     }
 }
 
-/// Work has the window up to 80 %; the next ten hundredths are for what a handoff costs, Claude's own words; the last ten are
-/// nobody's: over 90 % not one more token is asked for.
+/// Work has the window up to 80 %; the next ten hundredths are for what a handoff costs, Claude's own words;
+/// the last ten are nobody's: over 90 % not one more token is asked for.
 #[test]
 fn item_088_work_has_eighty_the_handoff_ten_and_the_last_ten_are_left() {
     let spends = |percent: u64| {
@@ -208,8 +231,8 @@ fn item_088_work_has_eighty_the_handoff_ten_and_the_last_ten_are_left() {
     }
 }
 
-/// The table of atomic operations is the policy of the safe points: a test is completed and a result waited for, while there
-/// is time; everything else is cut where it stands.
+/// The table of atomic operations is the policy of the safe points: a test is completed and a result waited
+/// for, while there is time; everything else is cut where it stands.
 #[test]
 fn item_090_a_test_is_completed_and_a_result_waited_for_before_a_hand_over() {
     let over = |percent| {

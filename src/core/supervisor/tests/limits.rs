@@ -40,7 +40,9 @@ fn a_limit_is_known_by_its_words() {
     let of = |text| LimitKind::said(text);
     assert_eq!(of("You've hit your session limit · resets 11:19am (UTC)"), Some(LimitKind::FiveHour));
     assert_eq!(of("You've hit your weekly limit · resets Nov 22"), Some(LimitKind::SevenDay));
-    for other in ["API Error: Request rejected (429) · You've hit your weekly limit", "You've hit your head", ""] {
+    for other in
+        ["API Error: Request rejected (429) · You've hit your weekly limit", "You've hit your head", ""]
+    {
         assert_eq!(of(other), None);
     }
 }
@@ -124,7 +126,10 @@ fn no_hand_over_begins_before_it_is_over() {
     s.status(AgentStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(HOUR + 119_000), "");
-    assert!(s.pass(2000).starts_with("limit.over, safe_point.reached"), "the hand-over is how the work goes on");
+    assert!(
+        s.pass(2000).starts_with("limit.over, safe_point.reached"),
+        "the hand-over is how the work goes on"
+    );
     let mut s = limited(claude());
     s.restart(Asker::Person);
     assert_eq!(s.phase(), "waiting");

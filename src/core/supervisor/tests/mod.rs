@@ -122,7 +122,9 @@ pub(super) fn word(action: &Action) -> String {
         Action::Reply { with: Reply::Back { .. }, .. } => "back".to_owned(),
         Action::Reply { with: Reply::Busy, .. } => "busy".to_owned(),
         Action::Reply { with: Reply::Ended, .. } => "already ended".to_owned(),
-        Action::Decide { decision } => serde_json::to_value(decision.kind).unwrap().as_str().unwrap().to_owned(),
+        Action::Decide { decision } => {
+            serde_json::to_value(decision.kind).unwrap().as_str().unwrap().to_owned()
+        }
         Action::Close { cause, code } => format!("close {cause:?} {code}"),
         Action::Notice { .. } => "notice".to_owned(),
         Action::CollectTree => "collect".to_owned(),
@@ -154,14 +156,25 @@ pub(super) struct Session {
 
 impl Session {
     pub fn new(policy: Policy) -> Self {
-        Session { sup: Supervisor::new(policy), now: Stamp(0), last: Vec::new(), all: Vec::new(), hooks: 0, ids: 1 }
+        Session {
+            sup: Supervisor::new(policy),
+            now: Stamp(0),
+            last: Vec::new(),
+            all: Vec::new(),
+            hooks: 0,
+            ids: 1,
+        }
     }
 
     /// A session that was started, before anything else happened.
     pub fn started(policy: Policy) -> Self {
         let mut s = Session::new(policy);
         let claude = s.sup.policy().agent == Agent::Claude;
-        s.feed(Event::Start { conversation: claude.then(|| conversation(1)), next: conversation(2), handoff: None });
+        s.feed(Event::Start {
+            conversation: claude.then(|| conversation(1)),
+            next: conversation(2),
+            handoff: None,
+        });
         s.exec();
         s
     }
@@ -307,7 +320,12 @@ impl Session {
 
     pub fn usage(&mut self, percent: u64) -> String {
         let conversation = self.current();
-        self.feed(Event::Usage { conversation, tokens: percent * WINDOW / 100, window: WINDOW, bytes: 1 << 20 })
+        self.feed(Event::Usage {
+            conversation,
+            tokens: percent * WINDOW / 100,
+            window: WINDOW,
+            bytes: 1 << 20,
+        })
     }
 
     pub fn key(&mut self, class: KeyClass) -> String {
@@ -406,7 +424,9 @@ impl Session {
     }
 
     pub fn spawned(&self, run: u32, start: StartKind) -> bool {
-        self.all.iter().any(|a| matches!(a, Action::Spawn { run: r, start: s, .. } if (*r, *s) == (run, start)))
+        self.all
+            .iter()
+            .any(|a| matches!(a, Action::Spawn { run: r, start: s, .. } if (*r, *s) == (run, start)))
     }
 
     pub fn signal_file(&mut self, file: RestartFile, sessions: u32) -> String {

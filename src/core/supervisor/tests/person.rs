@@ -1,4 +1,5 @@
-//! Somebody is there: nothing is wiped at the end of a turn, and their next prompt begins the fresh conversation.
+//! Somebody is there: nothing is wiped at the end of a turn, and their next prompt begins the fresh
+//! conversation.
 
 use super::*;
 use crate::core::claude::carried::Way;
@@ -38,7 +39,11 @@ impl Session {
 
     fn submits(&mut self, carries: Option<Way>) -> String {
         let current = self.current();
-        self.hook(Hook { prompt: Some(PromptOf::Person), carries, ..hook(HookEvent::UserPromptSubmit, &current) })
+        self.hook(Hook {
+            prompt: Some(PromptOf::Person),
+            carries,
+            ..hook(HookEvent::UserPromptSubmit, &current)
+        })
     }
 
     fn next(&self) -> HandoverWhen {
@@ -64,7 +69,10 @@ fn at_the_end_of_a_turn_the_next_prompt_is_waited_for() {
         let words = s.turn_ends(percent);
         assert_eq!(words, "hold 3, restart.waits, notice, message 3", "at {percent} %");
         assert_eq!(s.phase(), "waiting");
-        assert_eq!((s.next(), s.sup.next_handover(s.now).unwrap().at), (HandoverWhen::Prompt, Some(Stamp(20_000 + 300_000))));
+        assert_eq!(
+            (s.next(), s.sup.next_handover(s.now).unwrap().at),
+            (HandoverWhen::Prompt, Some(Stamp(20_000 + 300_000)))
+        );
     }
 }
 

@@ -32,7 +32,10 @@ fn stuck() -> Session {
     assert!(saves(&mut s, 1, Some(Mark { files: 3, ..MARK })).contains("handoff.claimed"));
     next_run(&mut s);
     let words = saves(&mut s, 2, Some(MARK));
-    assert!(words.starts_with("handoff.saved, progress.missing, notice, restart.cancelled, notice"), "{words}");
+    assert!(
+        words.starts_with("handoff.saved, progress.missing, notice, restart.cancelled, notice"),
+        "{words}"
+    );
     assert_eq!(s.phase(), "running");
     s
 }
@@ -63,7 +66,12 @@ fn a_persons_wish_or_prompt_sets_it_going_again() {
 
 #[test]
 fn a_file_another_step_or_nothing_known_is_no_standstill() {
-    for mark in [Some(Mark { files: 1, ..MARK }), Some(Mark { tree: 2, ..MARK }), Some(Mark { next: 8, ..MARK }), None] {
+    for mark in [
+        Some(Mark { files: 1, ..MARK }),
+        Some(Mark { tree: 2, ..MARK }),
+        Some(Mark { next: 8, ..MARK }),
+        None,
+    ] {
         let mut s = Session::busy(claude());
         saves(&mut s, 1, Some(MARK));
         next_run(&mut s);

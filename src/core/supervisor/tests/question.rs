@@ -39,7 +39,11 @@ fn mode_manual_only_says_it() {
 fn without_an_answer_it_acts_as_configured() {
     let mut s = Session::idle(asking());
     assert_eq!(s.usage(85), "level.crossed, notice");
-    assert_eq!(s.tick(), "restart.requested, wait, safe_point.reached, hold keys, check settings", "nobody answered");
+    assert_eq!(
+        s.tick(),
+        "restart.requested, wait, safe_point.reached, hold keys, check settings",
+        "nobody answered"
+    );
     assert_eq!(s.now, Stamp(620_000));
     let mut policy = asking();
     policy.config.restart.ask_default = AskDefault::Nothing;
@@ -59,7 +63,11 @@ fn in_the_middle_of_a_turn_level_hard_does_not_wait_to_be_asked() {
     assert_eq!(s.usage(85), "level.crossed, notice");
     assert!(s.usage(92).starts_with("level.crossed, restart.requested, wait"), "{}", s.sentences());
     let mut s = Session::idle(asking());
-    assert_eq!(s.usage(92), "level.crossed, notice", "no request is on its way, and the next prompt carries the question");
+    assert_eq!(
+        s.usage(92),
+        "level.crossed, notice",
+        "no request is on its way, and the next prompt carries the question"
+    );
     assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"));
     let mut s = Session::put();
     assert_eq!(s.usage(92), "level.crossed", "it is being asked");

@@ -41,15 +41,23 @@ fn in_every_phase_with_a_child() {
         (|| Session::delivering(claude()), ""),
     ];
     for (session, before) in sessions {
-        for (event, accepted, how) in
-            [(stop(false), "accepted, ", TERMINATED), (stop(true), "accepted, ", KILLED), (Event::Shutdown, "", TERMINATED)]
-        {
+        for (event, accepted, how) in [
+            (stop(false), "accepted, ", TERMINATED),
+            (stop(true), "accepted, ", KILLED),
+            (Event::Shutdown, "", TERMINATED),
+        ] {
             let mut s = session();
             let phase = s.phase();
             assert_eq!(s.feed(event.clone()), format!("{accepted}{before}{how}"), "{event:?} in {phase}");
-            assert_eq!(s.end(signal(15)), "run.ended, reap, session.ended, close Stopped 143", "{event:?} in {phase}");
+            assert_eq!(
+                s.end(signal(15)),
+                "run.ended, reap, session.ended, close Stopped 143",
+                "{event:?} in {phase}"
+            );
             assert_eq!(s.feed(stop(false)), "already ended");
-            for event in [Event::Tick, Event::Shutdown, Event::Started { run: 9, pid: 1, next: Some(conversation(9)) }] {
+            for event in
+                [Event::Tick, Event::Shutdown, Event::Started { run: 9, pid: 1, next: Some(conversation(9)) }]
+            {
                 assert_eq!(s.feed(event), "", "closed is final");
             }
         }
@@ -138,7 +146,13 @@ fn a_stopped_child_is_woken_so_that_it_can_end() {
 
 #[test]
 fn job_control_is_never_an_end() {
-    for mut s in [Session::busy(claude()), waiting(), saving(), Session::stopping(claude()), Session::delivering(claude())] {
+    for mut s in [
+        Session::busy(claude()),
+        waiting(),
+        saving(),
+        Session::stopping(claude()),
+        Session::delivering(claude()),
+    ] {
         let phase = s.phase();
         assert_eq!(s.end(ProcessEnd::Stopped(Signal(20))), "suspend");
         assert_eq!(s.sup.state().state, State::Stopped);

@@ -29,7 +29,10 @@ fn a_completed_task_starts_no_other_round() {
     s.usage(85);
     assert_eq!(s.phase(), "waiting", "in the middle of a turn it is only asked for");
     let words = s.call(HookEvent::Stop);
-    assert!(words.contains("restart.cancelled") && s.sentences().contains("the task is completed"), "{words}");
+    assert!(
+        words.contains("restart.cancelled") && s.sentences().contains("the task is completed"),
+        "{words}"
+    );
     assert_eq!(s.phase(), "running");
     // The same twice says nothing.
     assert_eq!(s.feed(completed(true)), "");

@@ -42,13 +42,26 @@ fn a_level_by_size_is_told_by_size() {
     policy.config.context.handoff.kb = Some(600);
     let mut s = Session::idle(policy);
     let conversation = s.current();
-    s.feed(Event::Usage { conversation: conversation.clone(), tokens: 1200, window: 1_000_000, bytes: 700 << 10 });
+    s.feed(Event::Usage {
+        conversation: conversation.clone(),
+        tokens: 1200,
+        window: 1_000_000,
+        bytes: 700 << 10,
+    });
     assert!(s.sentences().contains("The transcript has 700 KiB, over level handoff."), "{}", s.sentences());
-    assert!(s.sentences().contains("The transcript has 700 KiB; a hand-over was requested."), "{}", s.sentences());
+    assert!(
+        s.sentences().contains("The transcript has 700 KiB; a hand-over was requested."),
+        "{}",
+        s.sentences()
+    );
     // Where the tokens reach a higher level, they are what counts.
     let mut s = Session::idle(s.sup.policy().clone());
     s.feed(Event::Usage { conversation, tokens: 950_000, window: 1_000_000, bytes: 700 << 10 });
-    assert!(s.sentences().contains("Context is at 95 % of 1000000 tokens, over level hard."), "{}", s.sentences());
+    assert!(
+        s.sentences().contains("Context is at 95 % of 1000000 tokens, over level hard."),
+        "{}",
+        s.sentences()
+    );
 }
 
 /// A prompt right behind the end of a turn: the file still tells of that end.
@@ -154,7 +167,11 @@ fn every_decision_is_a_sentence_with_reasons_that_exist() {
         for (n, action) in s.all.iter().enumerate() {
             let Action::Decide { decision } = action else { continue };
             let text = &decision.sentence;
-            assert!(text.ends_with('.') && text.starts_with(|c: char| c.is_uppercase() || text.starts_with("hopty")), "{text}");
+            assert!(
+                text.ends_with('.')
+                    && text.starts_with(|c: char| c.is_uppercase() || text.starts_with("hopty")),
+                "{text}"
+            );
             assert!(!text.contains(".."), "{text}");
             assert!(decision.because.iter().all(|seq| *seq > 0 && *seq <= s.sup.seq()), "{n}: {decision:?}");
         }
@@ -168,7 +185,9 @@ fn a_restart_by_level_rests_on_the_usage_that_asked() {
     s.usage(82);
     let usage = s.sup.seq() - 3;
     let requested = s.last.iter().find_map(|a| match a {
-        Action::Decide { decision } if decision.kind == DecisionKind::RestartRequested => Some(decision.clone()),
+        Action::Decide { decision } if decision.kind == DecisionKind::RestartRequested => {
+            Some(decision.clone())
+        }
         _ => None,
     });
     assert_eq!(requested.unwrap().because, [usage]);
@@ -181,7 +200,11 @@ fn a_level_by_size_is_told_in_size() {
     let mut s = Session::busy(policy);
     let conversation = s.current();
     s.feed(Event::Usage { conversation, tokens: 0, window: 0, bytes: 200 * 1024 });
-    assert!(s.sentences().contains("The transcript has 200 KiB; a hand-over was requested."), "{}", s.sentences());
+    assert!(
+        s.sentences().contains("The transcript has 200 KiB; a hand-over was requested."),
+        "{}",
+        s.sentences()
+    );
 }
 
 #[test]
@@ -191,5 +214,9 @@ fn no_sentence_shows_a_secret() {
     s.call(HookEvent::Stop);
     s.settings();
     s.feed(Event::SaveFailed { error: "https://me:hunter22@example.org/x is full".to_owned() });
-    assert!(s.sentences().contains("https://[redacted: credentials in a URL]@example.org/x is full"), "{}", s.sentences());
+    assert!(
+        s.sentences().contains("https://[redacted: credentials in a URL]@example.org/x is full"),
+        "{}",
+        s.sentences()
+    );
 }

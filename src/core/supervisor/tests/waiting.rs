@@ -104,7 +104,10 @@ fn a_worker_that_never_answers_does_not_keep_the_keys() {
     assert!(s.sentences().contains("not saved in time"));
     assert_eq!(s.phase(), "running");
     s.prompt(PromptOf::Person);
-    assert_eq!(s.call(HookEvent::Stop), "hold 5, restart.requested, wait, safe_point.reached, hold keys, check settings");
+    assert_eq!(
+        s.call(HookEvent::Stop),
+        "hold 5, restart.requested, wait, safe_point.reached, hold keys, check settings"
+    );
 }
 
 #[test]
@@ -194,7 +197,9 @@ fn calls_of_sub_agents_are_never_decided_on() {
     let mut s = Session::busy(claude());
     s.usage(95);
     let of = s.current();
-    for event in [HookEvent::PostToolBatch, HookEvent::Stop, HookEvent::SubagentStop, HookEvent::UserPromptSubmit] {
+    for event in
+        [HookEvent::PostToolBatch, HookEvent::Stop, HookEvent::SubagentStop, HookEvent::UserPromptSubmit]
+    {
         let words = s.hook(Hook { agent: true, ..hook(event, &of) });
         assert!(words.starts_with("let") && !words.contains(','), "{event:?}: {words}");
     }
@@ -207,7 +212,11 @@ fn an_idle_word_from_before_the_turn_is_no_safe_point() {
     s.after(60_000);
     s.prompt(PromptOf::Person);
     s.after(50);
-    assert_eq!(s.restart(Asker::Person), "accepted, restart.requested, wait", "busy, and the file does not say so yet");
+    assert_eq!(
+        s.restart(Asker::Person),
+        "accepted, restart.requested, wait",
+        "busy, and the file does not say so yet"
+    );
     assert_eq!(s.screen(PromptBox::Empty), "");
     s.status(AgentStatus::Busy);
     assert_eq!(s.call(HookEvent::Stop), "hold 3, safe_point.reached, hold keys, save");
@@ -256,8 +265,15 @@ fn a_stopped_claude_waits_until_it_goes_on() {
     assert_eq!(s.end(ProcessEnd::Stopped(Signal(20))), "suspend");
     assert_eq!(s.restart(Asker::Person), "accepted, restart.requested, wait");
     assert_eq!(s.pass(1_000_000), "");
-    assert_eq!(s.feed(Event::Attached { client: 1, how: AttachKind::Starts }), "client.attached", "its shell gets the terminal back");
-    assert_eq!(s.feed(Event::Attached { client: 2, how: AttachKind::Joins }), "client.attached, signal 18 Group");
+    assert_eq!(
+        s.feed(Event::Attached { client: 1, how: AttachKind::Starts }),
+        "client.attached",
+        "its shell gets the terminal back"
+    );
+    assert_eq!(
+        s.feed(Event::Attached { client: 2, how: AttachKind::Joins }),
+        "client.attached, signal 18 Group"
+    );
     assert_eq!(s.end(ProcessEnd::Continued), "safe_point.reached, hold keys, save");
 }
 
@@ -366,7 +382,11 @@ fn clear_drops_what_a_signal_file_asked_of_the_old_conversation() {
     assert_eq!(words, "conversation.changed, follow, let 3 go, restart.cancelled, notice");
     let mut s = Session::busy(claude());
     s.signal_file(named(1), 1);
-    assert_eq!(s.session_start(StartSource::Compact, None), "follow, let 3 go", "the same conversation, smaller");
+    assert_eq!(
+        s.session_start(StartSource::Compact, None),
+        "follow, let 3 go",
+        "the same conversation, smaller"
+    );
     assert_eq!(s.phase(), "waiting");
 }
 
@@ -398,5 +418,9 @@ fn what_was_dropped_is_not_asked_for_again_when_it_is_not_needed() {
     s.usage(95);
     s.restart_now(Asker::Person);
     s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
-    assert_eq!(s.call(HookEvent::Stop), "hold 3, let 3 go", "what a person asked for once is not asked for by itself");
+    assert_eq!(
+        s.call(HookEvent::Stop),
+        "hold 3, let 3 go",
+        "what a person asked for once is not asked for by itself"
+    );
 }

@@ -101,7 +101,10 @@ fn item_011_a_full_conversation_is_handed_over_and_not_compacted() {
     let mut s = Session::busy(claude());
     s.usage(82);
     assert_eq!(s.compacts(true), "block 3");
-    assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"), "the next tool boundary will do");
+    assert!(
+        s.call(HookEvent::PostToolBatch).contains("safe_point.reached"),
+        "the next tool boundary will do"
+    );
 }
 
 #[test]

@@ -39,7 +39,10 @@ fn a_model_that_failed_knows_what_was_on() {
     write(&mut model, b"\x1b[?2004h", Stamp(5));
     assert_eq!(model.look(|_| -> u8 { panic!("wanted") }), None);
     write(&mut model, b"\x1b[?1049h", Stamp(5));
-    assert_eq!((model.undo(), model.undo_so_far()), (b"\x18\x1b\\\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec()));
+    assert_eq!(
+        (model.undo(), model.undo_so_far()),
+        (b"\x18\x1b\\\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec())
+    );
     // Nothing else may happen to wake the host, and it is told once.
     assert_eq!((model.due(), model.take_failure()), (Some(Stamp(0)), true));
     assert_eq!((model.due(), model.take_failure()), (None, false));
@@ -83,7 +86,10 @@ fn a_flood_is_passed_over() {
     model.look(|_| ());
     write(&mut model, &b"a line of text\r\n".repeat(2000), Stamp(5));
     assert_eq!(model.step(), Some((16 * 1986, false)));
-    assert_eq!(model.look(|screen| (screen.history_len(), screen.lines()[2].clone())), Some((10, "a line of text".to_owned())));
+    assert_eq!(
+        model.look(|screen| (screen.history_len(), screen.lines()[2].clone())),
+        Some((10, "a line of text".to_owned()))
+    );
 }
 
 #[test]
@@ -125,7 +131,10 @@ fn little_is_read_into_the_same_memory_again() {
             write(&mut model, &[b'x'; 4096], Stamp(5));
         }
         model.look(|_| ());
-        assert_eq!(model.spares.iter().map(|chunk| (chunk.size(), chunk.filled)).collect::<Vec<_>>(), [(CHUNK, 0)]);
+        assert_eq!(
+            model.spares.iter().map(|chunk| (chunk.size(), chunk.filled)).collect::<Vec<_>>(),
+            [(CHUNK, 0)]
+        );
     }
     write(&mut model, b"ab", Stamp(5));
     assert!(model.spares.is_empty());

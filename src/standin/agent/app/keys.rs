@@ -18,7 +18,8 @@ use super::{App, TWICE, Twice};
 impl App {
     /// Does what the keys of one read ask for.
     pub(super) fn keys(&mut self, keys: Vec<Key>) {
-        // Keys of one write act on what was drawn before it (measured: "down, Enter" at once takes the old choice).
+        // Keys of one write act on what was drawn before it (measured: "down, Enter" at once takes the old
+        // choice).
         let drawn = self.chosen;
         for key in keys {
             if self.exit.is_some() {
@@ -98,7 +99,9 @@ impl App {
             Key::Enter => self.enter(),
             Key::Escape if self.running > 0 => self.shared.interrupt(),
             Key::Interrupt if self.running > 0 => self.shared.interrupt(),
-            Key::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => self.finish("prompt_input_exit", 0),
+            Key::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => {
+                self.finish("prompt_input_exit", 0)
+            }
             Key::Interrupt => {
                 self.draft.clear();
                 self.twice = Some((Twice::Interrupt, Instant::now()));
@@ -157,7 +160,10 @@ impl App {
                 return;
             }
             prompt.contexts = outcome.contexts;
-            shared.note("queue-operation", json!({"operation": "enqueue", "timestamp": now(), "content": prompt.text}));
+            shared.note(
+                "queue-operation",
+                json!({"operation": "enqueue", "timestamp": now(), "content": prompt.text}),
+            );
             lock(&shared.queue).push_back(prompt);
             shared.post.send(Event::Queue);
         });

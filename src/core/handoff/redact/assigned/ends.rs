@@ -1,4 +1,5 @@
-//! Where a value ends: at its closing quote, or, without one, at white space or at a sign that it does not hold.
+//! Where a value ends: at its closing quote, or, without one, at white space or at a sign that it does not
+//! hold.
 
 use super::super::run;
 use super::super::values::{Form, How, Place, is_noise};
@@ -13,7 +14,9 @@ impl Finder<'_> {
     /// Words to the end of the line or of the string.
     pub(super) fn phrase(&self, at: usize) -> Option<Value> {
         let from = self.skip(at, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'`'));
-        let to = run(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| b.is_ascii_lowercase() || b == b' ');
+        let to = run(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| {
+            b.is_ascii_lowercase() || b == b' '
+        });
         (from > at).then_some(Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } })
     }
 
@@ -70,7 +73,10 @@ impl Finder<'_> {
         }
         if !own {
             if !(self.stop_until.0..=self.stop_until.1).contains(&at) {
-                self.stop_until = (at, run(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')));
+                self.stop_until = (
+                    at,
+                    run(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')),
+                );
             }
             to = end.min(self.stop_until.1);
             to = self.beyond(at, to, end);
@@ -97,8 +103,8 @@ impl Finder<'_> {
         (to > at).then_some(Value { from: at, to, how: How { form: Form::Bare, place } })
     }
 
-    /// Where a value ends that has `,`, `&` or a bracket at `to`: it may be a sign of a random password. What follows
-    /// must then be neither the next pair nor the end of a bracket, and the whole must look random.
+    /// Where a value ends that has `,`, `&` or a bracket at `to`: it may be a sign of a random password. What
+    /// follows must then be neither the next pair nor the end of a bracket, and the whole must look random.
     pub(super) fn beyond(&self, at: usize, to: usize, end: usize) -> usize {
         let closers = |b: &u8| matches!(b, b')' | b']' | b'}' | b'>' | b',' | b';' | b'.' | b':' | b'|');
         let mut stop = to;
@@ -112,7 +118,9 @@ impl Finder<'_> {
             if pair || rest.iter().all(closers) {
                 break;
             }
-            stop = run(&self.bytes[..end], stop + 1, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>'));
+            stop = run(&self.bytes[..end], stop + 1, |b| {
+                !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')
+            });
         }
         while !self.text.is_char_boundary(stop) {
             stop -= 1;
@@ -133,7 +141,8 @@ impl Finder<'_> {
         while end < self.bytes.len() {
             let b = self.bytes[end];
             let slashes = if b == b'\\' { self.skip(end, |b| b == b'\\') } else { end };
-            let escape = slashes > end && matches!(self.byte(slashes), b'n' | b'r' | b't' | b'"' | b'\'' | b'`');
+            let escape =
+                slashes > end && matches!(self.byte(slashes), b'n' | b'r' | b't' | b'"' | b'\'' | b'`');
             if b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`') || escape {
                 break;
             }

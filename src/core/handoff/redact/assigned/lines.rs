@@ -6,9 +6,12 @@ use super::Finder;
 const PREFIX: usize = 120;
 
 impl Finder<'_> {
-    /// Past what can stand before the text of a line: the mark of a diff or of a quote, a number, an indent, a quote.
+    /// Past what can stand before the text of a line: the mark of a diff or of a quote, a number, an indent,
+    /// a quote.
     pub(super) fn marks(&self, at: usize) -> usize {
-        let at = self.skip(at, |b| b.is_ascii_whitespace() || matches!(b, b'>' | b'#' | b'+' | b'-' | b'|' | b'"' | b'\\'));
+        let at = self.skip(at, |b| {
+            b.is_ascii_whitespace() || matches!(b, b'>' | b'#' | b'+' | b'-' | b'|' | b'"' | b'\\')
+        });
         let number = self.skip(at, |b| b.is_ascii_digit());
         let arrow = self.skip(number, |b| matches!(b, b':' | b'\t' | b'|') || !b.is_ascii());
         let file = self.skip(at, |b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-'));
@@ -31,7 +34,9 @@ impl Finder<'_> {
             Some(b'-') if rest.starts_with(b"--body") || rest.starts_with(b"-b") => b' ',
             _ => return at,
         };
-        let Some(len) = rest.iter().position(|b| matches!(*b, b'\n' | b'"' | b'\'') || *b == close) else { return at };
+        let Some(len) = rest.iter().position(|b| matches!(*b, b'\n' | b'"' | b'\'') || *b == close) else {
+            return at;
+        };
         let past = self.skip(at + len + 1, |b| b == b' ');
         match rest[len] == close && (close == b' ' || matches!(self.byte(past), b':' | b'=')) {
             true => past,
@@ -50,12 +55,30 @@ impl Finder<'_> {
         // A line that a search found has its file and its number before it.
         let listed = before.split_once(':').and_then(|(file, rest)| {
             let (number, rest) = rest.split_once(':')?;
-            (!file.contains(' ') && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(rest)
+            (!file.contains(' ') && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+                .then_some(rest)
         });
         let before = listed.unwrap_or(before).trim_start_matches(|c: char| {
             c.is_whitespace()
                 || c.is_ascii_digit()
-                || matches!(c, '\u{2192}' | '|' | '+' | '-' | '#' | '*' | '>' | '/' | '"' | '\'' | '$' | '`' | '\u{2022}' | '.' | ';')
+                || matches!(
+                    c,
+                    '\u{2192}'
+                        | '|'
+                        | '+'
+                        | '-'
+                        | '#'
+                        | '*'
+                        | '>'
+                        | '/'
+                        | '"'
+                        | '\''
+                        | '$'
+                        | '`'
+                        | '\u{2022}'
+                        | '.'
+                        | ';'
+                )
         });
         before.split_whitespace().all(|word| {
             matches!(
@@ -85,7 +108,10 @@ impl Finder<'_> {
     /// Whether nothing but an end, a comment or a separator comes after `to` on its line.
     pub(super) fn ends_line(&self, to: usize) -> bool {
         let rest = &self.bytes[to..self.bytes.len().min(to + 40)];
-        let at = rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b',' | b';' | b'`' | b'*')).unwrap_or(rest.len());
+        let at = rest
+            .iter()
+            .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b',' | b';' | b'`' | b'*'))
+            .unwrap_or(rest.len());
         match rest.get(at) {
             None | Some(b'\n' | b'"' | b'\'' | b'}') => true,
             Some(b'#') => at > 0,

@@ -1,8 +1,9 @@
 //! Values that are assigned to a name, in whatever language: `NAME=value`, `"name": "value"`, `--name value`,
 //! `<name>value</name>`, `name = Some("value")`, `define('NAME', 'value')`, `the password is value`.
 //!
-//! Quotes may be escaped, as JSON within JSON has them. A value ends at the quote that opened it, or, without one, at
-//! white space; where it does not stand on a line of its own, at the next comma, semicolon, ampersand or bracket too.
+//! Quotes may be escaped, as JSON within JSON has them. A value ends at the quote that opened it, or, without
+//! one, at white space; where it does not stand on a line of its own, at the next comma, semicolon, ampersand
+//! or bracket too.
 
 mod ends;
 mod lines;
@@ -20,19 +21,26 @@ const NESTED: u32 = 8;
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let mut finder = Finder { text, bytes: text.as_bytes(), bare_until: (0, 0), stop_until: (0, 0) };
     let mut at = 0;
-    // How many values that were none ended at the same place: names without end in one run are not all looked at.
+    // How many values that were none ended at the same place: names without end in one run are not all looked
+    // at.
     let mut same = (0, 0);
     while let Some((from, to)) = finder.name(at) {
         at = to;
         let from = finder.words_before(from, to);
         // `AUTH X`, as Redis has it.
-        let begins = |finder: &Finder<'_>| finder.begins_line(from) || from > 0 && finder.bytes[from - 1] == b'"';
+        let begins =
+            |finder: &Finder<'_>| finder.begins_line(from) || from > 0 && finder.bytes[from - 1] == b'"';
         let auth = &finder.bytes[from..to] == b"AUTH" && begins(&finder);
-        let Some(class) = (if auth { Some(Class::Password) } else { class(&finder.bytes[from..to]) }) else { continue };
+        let Some(class) = (if auth { Some(Class::Password) } else { class(&finder.bytes[from..to]) }) else {
+            continue;
+        };
         let values = [finder.value(from, to, class), finder.paired(from, to)];
         for value in values.into_iter().flatten() {
             same = if same.0 == value.to { (value.to, same.1 + 1) } else { (value.to, 1) };
-            if same.1 <= NESTED && value.from < value.to && is_secret(class, &text[value.from..value.to], value.how) {
+            if same.1 <= NESTED
+                && value.from < value.to
+                && is_secret(class, &text[value.from..value.to], value.how)
+            {
                 let kind = if class == Class::Password { Kind::Password } else { Kind::Secret };
                 spans.push(Span { from: value.from, to: value.to, kind });
                 at = at.max(value.to);
@@ -50,7 +58,8 @@ struct Value {
 struct Finder<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    /// The last run of a value without quotes: what begins in it ends where it ends, and it is not read twice.
+    /// The last run of a value without quotes: what begins in it ends where it ends, and it is not read
+    /// twice.
     bare_until: (usize, usize),
     /// The same for where such a value stops within other text.
     stop_until: (usize, usize),
@@ -63,7 +72,8 @@ impl Finder<'_> {
         let from = at + self.bytes.get(at..)?.iter().position(|b| in_name(*b))?;
         let to = run(self.bytes, from, in_name);
         // The letter of an escaped line break sticks to the name.
-        let escaped = from > 0 && self.bytes[from - 1] == b'\\' && matches!(self.bytes[from], b'n' | b'r' | b't');
+        let escaped =
+            from > 0 && self.bytes[from - 1] == b'\\' && matches!(self.bytes[from], b'n' | b'r' | b't');
         let start = from + usize::from(escaped);
         // One minus at the beginning of a line is that of a diff.
         let line = escaped || from == 0 || self.bytes[from - 1] == b'\n';
@@ -105,9 +115,11 @@ impl Finder<'_> {
         let begins_line = self.begins_line(from);
         let in_quotes = from > 0 && matches!(self.bytes[from - 1], b'"' | b'\'' | b'`');
         // `'#password'` names a field of a page.
-        let selector =
-            from > 1 && matches!(self.bytes[from - 1], b'#' | b'=') && matches!(self.bytes[from - 2], b'"' | b'\'' | b'`' | b'[');
-        // Variables of a shell are written in capitals; `name=value` on a line of its own can be an argument of a call.
+        let selector = from > 1
+            && matches!(self.bytes[from - 1], b'#' | b'=')
+            && matches!(self.bytes[from - 2], b'"' | b'\'' | b'`' | b'[');
+        // Variables of a shell are written in capitals; `name=value` on a line of its own can be an argument
+        // of a call.
         let shell = !self.bytes[from..to].iter().any(u8::is_ascii_lowercase);
         // A pair of a connection string or of a query.
         let pair = from > 0 && matches!(self.bytes[from - 1], b';' | b'?' | b'&');
@@ -139,22 +151,31 @@ impl Finder<'_> {
             }
             (b':', b':') => None,
             // `'Password: '` is a text that asks for one; the quote behind it is its end.
-            (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => None,
+            (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => {
+                None
+            }
             (b':', _) => self.typed(spaced + 1).or_else(|| self.behind(spaced + 1, place(false))),
             (b'-', b'>') => self.behind(spaced + 2, Place::Talk),
             (b'-', b' ') if spaced > to => self.behind(spaced + 2, Place::Talk),
-            (b'%', b'3') if matches!(self.byte(spaced + 2), b'D' | b'd') => self.behind(spaced + 3, Place::Inside),
+            (b'%', b'3') if matches!(self.byte(spaced + 2), b'D' | b'd') => {
+                self.behind(spaced + 3, Place::Inside)
+            }
             (b'>', _) if from > 0 && matches!(self.bytes[from - 1], b'<' | b':') => self.element(spaced + 1),
             (b'>', _) if quoted_name => self.element(spaced + 1),
             (b'|', b' ') if self.begins_cell(from) => {
                 let at = self.skip(spaced + 1, |b| matches!(b, b' ' | b'`'));
-                let to = at + self.bytes[at..].iter().take(512).position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
+                let to = at
+                    + self.bytes[at..]
+                        .iter()
+                        .take(512)
+                        .position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
                 Some(Value { from: at, to, how: How { form: Form::Bare, place: Place::Talk } })
             }
             (b',', _) if quoted_name && (in_quotes || selector) => {
                 let at = self.skip(spaced + 1, |b| b == b' ');
                 let mut value = self.quoted(at)?;
-                // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of names.
+                // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of
+                // names.
                 let before = &self.bytes[from.saturating_sub(8)..from - 1];
                 if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
                     value.how.form = Form::Argument;
@@ -164,15 +185,19 @@ impl Finder<'_> {
             (b'(', _) => {
                 let mut value = self.quoted(spaced + 1)?;
                 let name = self.bytes[from..to].to_ascii_lowercase();
-                let sets = name.starts_with(b"set") || name.windows(4).any(|w| w == b".set") || name.starts_with(b"with_");
-                value.how.form = if class == Class::Password && !sets { Form::Argument } else { Form::Quoted };
+                let sets = name.starts_with(b"set")
+                    || name.windows(4).any(|w| w == b".set")
+                    || name.starts_with(b"with_");
+                value.how.form =
+                    if class == Class::Password && !sets { Form::Argument } else { Form::Quoted };
                 Some(value)
             }
             (quote, _) if spaced > closed && matches!(quote, b'"' | b'\'' | b'`' | b'\\') => {
                 let mut value = self.quoted(spaced)?;
                 // `Pass "the_name" to it.`: a verb, and a name of a program.
                 let given = &self.text[value.from..value.to];
-                let named = given.contains('_') && given.bytes().all(|b| b == b'_' || b.is_ascii_alphabetic());
+                let named =
+                    given.contains('_') && given.bytes().all(|b| b == b'_' || b.is_ascii_alphabetic());
                 if named && self.bytes[from..to].eq_ignore_ascii_case(b"pass") {
                     return None;
                 }
@@ -180,7 +205,9 @@ impl Finder<'_> {
                 value.how.place = if sql { Place::Inside } else { Place::Talk };
                 Some(value)
             }
-            _ if flag && spaced > to && self.byte(spaced) != b'-' => self.quoted(spaced).or_else(|| self.bare(spaced, Place::Flag)),
+            _ if flag && spaced > to && self.byte(spaced) != b'-' => {
+                self.quoted(spaced).or_else(|| self.bare(spaced, Place::Flag))
+            }
             _ if spaced > to && self.byte(spaced) != b'-' => self.told(spaced, begins_line),
             _ => None,
         }
@@ -227,9 +254,11 @@ impl Finder<'_> {
             return None;
         }
         let end = self.skip(at, |b| {
-            b.is_ascii_alphanumeric() || matches!(b, b' ' | b'&' | b'<' | b'>' | b'\'' | b':' | b'_' | b'|' | b'?' | b'[' | b']')
+            b.is_ascii_alphanumeric()
+                || matches!(b, b' ' | b'&' | b'<' | b'>' | b'\'' | b':' | b'_' | b'|' | b'?' | b'[' | b']')
         });
-        let apart = end > at && (self.bytes[end - 1] == b' ' || !self.bytes[at..end].iter().any(u8::is_ascii_digit));
+        let apart =
+            end > at && (self.bytes[end - 1] == b' ' || !self.bytes[at..end].iter().any(u8::is_ascii_digit));
         if apart && self.byte(end) == b'=' {
             let from = self.skip(end + 1, |b| b == b' ');
             return self.quoted(from).or_else(|| {
@@ -245,7 +274,8 @@ impl Finder<'_> {
     /// Where the quote of a wrapped value stands: `Some("`, `b"`, `new Secret("`, `get("`.
     fn wrapped(&self, at: usize) -> Option<(usize, Form)> {
         let end = self.skip(at, |b| {
-            b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'.' | b'(' | b'&' | b'@' | b'[' | b']' | b'{' | b' ' | b'$')
+            b.is_ascii_alphanumeric()
+                || matches!(b, b'_' | b':' | b'.' | b'(' | b'&' | b'@' | b'[' | b']' | b'{' | b' ' | b'$')
         });
         let is_quote = matches!(self.byte(self.skip(end, |b| b == b'\\')), b'"' | b'\'');
         if end == at || !is_quote {
@@ -253,8 +283,17 @@ impl Finder<'_> {
         }
         let before = self.text[at..end].trim();
         let opens = matches!(before, "b" | "r" | "f" | "u" | "@" | "$" | "[" | "{" | "(" | "&" | "rb" | "br");
-        const PLAIN: [&str; 9] =
-            ["some(", "string::from(", "str(", "string(", "byte(", "secretstring::new(", "secret::new(", "secretstr(", "ok("];
+        const PLAIN: [&str; 9] = [
+            "some(",
+            "string::from(",
+            "str(",
+            "string(",
+            "byte(",
+            "secretstring::new(",
+            "secret::new(",
+            "secretstr(",
+            "ok(",
+        ];
         let plain = opens || PLAIN.iter().any(|end| before.to_ascii_lowercase().ends_with(end));
         let call = before.ends_with(['(', '[']);
         (plain || call).then_some((end, if plain { Form::Quoted } else { Form::Argument }))
@@ -278,12 +317,12 @@ impl Finder<'_> {
         }
         // `ENV NAME value`
         let line = begins_line
-            && self.text[..at]
-                .trim_end()
-                .rsplit(['\n', ' '])
-                .nth(1)
-                .is_some_and(|word| matches!(word.rsplit(|c: char| !c.is_ascii_alphabetic()).next(), Some("ENV" | "ARG")));
-        let alone = ["requirepass", "masterauth", "AUTH"].iter().any(|name| self.text[..at].trim_end().ends_with(name));
+            && self.text[..at].trim_end().rsplit(['\n', ' ']).nth(1).is_some_and(|word| {
+                matches!(word.rsplit(|c: char| !c.is_ascii_alphabetic()).next(), Some("ENV" | "ARG"))
+            });
+        let alone = ["requirepass", "masterauth", "AUTH"]
+            .iter()
+            .any(|name| self.text[..at].trim_end().ends_with(name));
         let end = self.bare_end(at);
         let line = line || begins_line && alone && self.ends_line(end);
         self.bare(at, if line { Place::Shell } else { Place::Talk })
@@ -293,12 +332,14 @@ impl Finder<'_> {
     fn paired(&mut self, from: usize, to: usize) -> Option<Value> {
         let before = self.bytes[..from].iter().rev().take(24);
         let mut before = before.skip_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b' ' | b':' | b'='));
-        let mut word: Vec<u8> = before.by_ref().take_while(|b| b.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
+        let mut word: Vec<u8> =
+            before.by_ref().take_while(|b| b.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
         word.reverse();
         if !matches!(word.as_slice(), b"name" | b"key" | b"type" | b"variable" | b"field" | b"id" | b"n") {
             return None;
         }
-        let at = self.skip(to, |b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b',' | b';'));
+        let at =
+            self.skip(to, |b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b',' | b';'));
         let escaped = self.byte(at) == b'n' && self.byte(at - 1) == b'\\';
         let at = self.marks(at + usize::from(escaped));
         let behind = self.bytes.get(at..at + 5)?;

@@ -188,7 +188,8 @@ const WORDS: [&str; 16] = [
 ];
 
 /// Where such a line can stand; `@` is its place.
-const PLACES: [&str; 7] = ["@", "+@", "  @", "> @", "     7\u{2192}@", "src/main.rs:12:@", "a line\n@\nanother line"];
+const PLACES: [&str; 7] =
+    ["@", "+@", "  @", "> @", "     7\u{2192}@", "src/main.rs:12:@", "a line\n@\nanother line"];
 
 /// `count` texts of each line.
 pub(super) fn texts(c: &mut Chance, count: usize) -> Vec<(&'static str, String)> {

@@ -1,7 +1,7 @@
 //! How many secrets are left of thousands, by kind and place, and how many other texts are harmed.
 //!
-//! Every shape of a key in every place, every name in every way to assign it, every place of a password with passwords
-//! of every make, each written as a transcript writes it. The numbers are the same in every run.
+//! Every shape of a key in every place, every name in every way to assign it, every place of a password with
+//! passwords of every make, each written as a transcript writes it. The numbers are the same in every run.
 
 mod harmless;
 mod named;
@@ -69,7 +69,8 @@ impl Chance {
             out.push_str(before);
             let end = behind.find('}').map_or(0, |n| n + 1);
             let shape = behind[..end].trim_matches(['{', '}']);
-            let known = shape == "G" || shape.len() > 1 && shape.is_ascii() && shape[1..].bytes().all(|b| b.is_ascii_digit());
+            let known = shape == "G"
+                || shape.len() > 1 && shape.is_ascii() && shape[1..].bytes().all(|b| b.is_ascii_digit());
             let len = if known { end } else { 1 };
             out.push_str(&if known { self.fill(&behind[..end]) } else { behind[..1].to_owned() });
             rest = &behind[len..];
@@ -78,14 +79,25 @@ impl Chance {
     }
 
     fn word(&mut self) -> String {
-        const WORDS: [&str; 10] =
-            ["hunter", "Summer", "dragon", "Tr0ub4dor", "letmein", "Monkey", "sunshine", "Admin", "qwerty", "Passw0rd"];
+        const WORDS: [&str; 10] = [
+            "hunter",
+            "Summer",
+            "dragon",
+            "Tr0ub4dor",
+            "letmein",
+            "Monkey",
+            "sunshine",
+            "Admin",
+            "qwerty",
+            "Passw0rd",
+        ];
         WORDS[self.next(WORDS.len())].to_owned()
     }
 
     /// A password without the signs of `not`, by `make`: of a program, of a person, of a rule, of letters.
     fn password(&mut self, make: usize, not: &str) -> String {
-        const ALL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,-./:;<=>?@[]^_{|}~";
+        const ALL: &str =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,-./:;<=>?@[]^_{|}~";
         const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let allowed: String = ALL.chars().filter(|c| !not.contains(*c)).collect();
         let len = 8 + self.next(17);
@@ -103,7 +115,8 @@ impl Chance {
     }
 }
 
-/// The longest piece of `secret` that may be left, in bytes; what stands in the pattern itself does not count.
+/// The longest piece of `secret` that may be left, in bytes; what stands in the pattern itself does not
+/// count.
 fn is_left(shown: &str, secret: &str, pattern: &str) -> bool {
     let piece = match secret.len() {
         0..8 => secret.len(),
@@ -149,7 +162,8 @@ impl Score {
     fn tell(&self, name: &str) -> String {
         let mut worst: Vec<_> = self.by.iter().filter(|(_, (_, left))| *left > 0).collect();
         worst.sort_by_key(|(_, (tried, left))| std::cmp::Reverse(left * 10_000 / tried));
-        let worst: Vec<String> = worst.iter().take(60).map(|(by, (tried, left))| format!("  {left} of {tried}: {by}")).collect();
+        let worst: Vec<String> =
+            worst.iter().take(60).map(|(by, (tried, left))| format!("  {left} of {tried}: {by}")).collect();
         let step = self.samples.len().div_ceil(40).max(1);
         let samples: Vec<&str> = self.samples.iter().step_by(step).map(String::as_str).collect();
         format!("{name}: {} of {} left\n{}\n{}", self.left, self.tried, worst.join("\n"), samples.join("\n"))
@@ -171,7 +185,12 @@ fn keys_of_known_services_are_replaced_wherever_they_stand() {
                 let wrap = Wrap::ALL[c.next(Wrap::ALL.len())];
                 let secret = c.fill(shape);
                 let by = [format!("kind {kind}"), format!("place {place}"), format!("wrap {wrap:?}")];
-                score.count(&by, &wrap.write(place, &secret), &secret, &format!("{place}{}", shape.replace('|', "")));
+                score.count(
+                    &by,
+                    &wrap.write(place, &secret),
+                    &secret,
+                    &format!("{place}{}", shape.replace('|', "")),
+                );
             }
         }
     }
@@ -205,7 +224,9 @@ fn secrets_that_have_a_name_are_replaced_however_they_are_assigned() {
                 let wrap = Wrap::ALL[c.next(Wrap::ALL.len())];
                 let mut secret = c.fill(shape);
                 secret.retain(|ch| {
-                    ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_' | '=' | '+' | '/' | '.' | ':') || !not.contains(ch)
+                    ch.is_ascii_alphanumeric()
+                        || matches!(ch, '-' | '_' | '=' | '+' | '/' | '.' | ':')
+                        || !not.contains(ch)
                 });
                 let secret = secret.trim_start_matches('-').to_owned();
                 let mut named = pattern.to_owned();

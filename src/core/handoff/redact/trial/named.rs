@@ -1,4 +1,5 @@
-//! Secrets without a shape of their own: what they are called, what they look like, and how they are assigned.
+//! Secrets without a shape of their own: what they are called, what they look like, and how they are
+//! assigned.
 
 /// `NAME=shape`, one a line.
 pub(super) const NAMED: &str = "\
@@ -77,8 +78,8 @@ X_AUTH_TOKEN={A32}
 CSRF_SECRET={h64}
 ";
 
-/// How a secret is assigned: `%U`, `%l`, `%c`, `%k`, `%d` are its name as `DB_KEY`, `db_key`, `dbKey`, `db-key`,
-/// `db.key`; `@` is its value, and the signs behind the tab cannot stand in it.
+/// How a secret is assigned: `%U`, `%l`, `%c`, `%k`, `%d` are its name as `DB_KEY`, `db_key`, `dbKey`,
+/// `db-key`, `db.key`; `@` is its value, and the signs behind the tab cannot stand in it.
 pub(super) const ASSIGNED: &[&str] = &[
     "%U=@\t#",
     "export %U=@\t#$;&|<>()*?![]{}~",

@@ -1,4 +1,5 @@
-//! Keys that are known by their shape, as their services document them: `kind=shape`, with the shapes of `fill`.
+//! Keys that are known by their shape, as their services document them: `kind=shape`, with the shapes of
+//! `fill`.
 //!
 //! A `|` is left out when a key is made, so that no scanner of a code host takes this file for a leak.
 

@@ -47,7 +47,11 @@ impl Wrap {
             Wrap::Lines => format!("before it\n{}\nbehind it\n", plain()),
             Wrap::Added => format!("@@ -1,2 +1,3 @@\n context\n{}\n context\n", each(&plain(), "+")),
             Wrap::Removed => format!("--- a/x\n+++ b/x\n{}\n", each(&plain(), "-")),
-            Wrap::Numbered => plain().lines().enumerate().map(|(n, line)| format!("{:>6}\u{2192}{line}\n", n + 9)).collect::<String>(),
+            Wrap::Numbered => plain()
+                .lines()
+                .enumerate()
+                .map(|(n, line)| format!("{:>6}\u{2192}{line}\n", n + 9))
+                .collect::<String>(),
             Wrap::Found => each(&plain(), "src/config/app.env:12:"),
             Wrap::Quoted => each(&plain(), "> "),
             Wrap::Indented => each(&plain(), "        "),
