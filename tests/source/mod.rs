@@ -122,7 +122,7 @@ impl Source {
                 module.push(word(tokens.get(i + 1)).to_owned());
                 ends.push(closing(tokens, i + 2));
                 i += 3;
-            } else if word(tokens.get(i)) == "use" {
+            } else if word(tokens.get(i)) == "use" && !sign(tokens.get(i + 1), '<') {
                 let mut paths = Vec::new();
                 i = tree(tokens, i + 1, &[], &mut paths);
                 found.extend(paths.into_iter().map(|path| resolve(&module, path)));

@@ -10,9 +10,6 @@
 //! | `session_log` | the lines of `auto-session.log` |
 //! | `channel_registry` | `channel-registry.json`: which directory's handoffs belong to which channel |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
-//!
-//! [`Conventions`] is the door: a session says what happened (a level was reached, a handoff waits for the
-//! next run), and is told what to print or to write for it.
 
 pub mod boxes;
 pub mod channel_registry;
