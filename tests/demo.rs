@@ -149,7 +149,7 @@ fn in_a_pipe_the_run_is_told_in_lines() {
         "hopty demo: it worked",
         "What happened",
         "Why, in hopty's own words",
-        "The handoff HO-",
+        ", as the new conversation saw it",
         "## Request",
         "tool uses and results, first conversation      7 and 7",
         "Nothing is left: no process, no file.",

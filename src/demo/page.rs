@@ -361,7 +361,7 @@ mod tests {
             let own = text.lines().filter(|line| !line.starts_with("  | "));
             assert!(own.clone().all(|line| line.chars().count() <= width), "{width}:\n{text}");
             let words: Vec<&str> = own.flat_map(str::split_whitespace).collect();
-            for word in ["arguments", "checked.", "conversation", "(with", "status"] {
+            for word in ["arguments", "checked", "conversation", "(with", "status"] {
                 assert!(
                     words.iter().any(|found| found.trim_end_matches([':', ',']) == word),
                     "{word} at {width}:\n{text}"

@@ -342,7 +342,7 @@ fn a_conversation_that_went_into_a_trap_hands_over_without_springing_it() {
     let id = world.wait_decision("handoff.saved", 1)["handoff"].as_str().unwrap().to_owned();
     let document = world.ask(&["handoff", "show", &id]);
     assert!(
-        document.contains("docs is not known: this is a bare repository") && document.contains(".M a"),
+        document.contains("docs is unknown: this is a bare repository") && document.contains(".M a"),
         "{document}"
     );
     trap.world.wait_state("idle");

@@ -113,7 +113,7 @@ fn hold_leaves_what_cannot_be_compared() {
     world.set("HOPTY_HANDOFF_GIT", "tell");
     let output = world.hopty(&["handoff", "load", &later]);
     assert!(
-        output.status.success() && text(&output.stdout).contains("is not known: git did not finish in time"),
+        output.status.success() && text(&output.stdout).contains("is unknown: git did not finish in time"),
         "{output:?}"
     );
 }

@@ -127,10 +127,9 @@ impl Terminals {
 
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub fn expects_first(&self) -> bool {
-        let pending = |client: &&Box<Client>| {
-            matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts
-        };
-        self.launcher.is_some() || self.clients.values().any(|client| pending(&client))
+        let pending =
+            |client: &Client| matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts;
+        self.launcher.is_some() || self.clients().any(|(_, client)| pending(client))
     }
 
     /// A connection becomes a client's. `pid` and `began`: its process, and when that began, in clock ticks
@@ -262,13 +261,13 @@ impl Terminals {
 
     /// For listings.
     pub fn list(&self) -> Vec<ClientStatus> {
-        let there = self.clients.iter().filter(|(_, client)| !client.leaving);
-        let status = |(id, client): (&u64, &Box<Client>)| ClientStatus {
+        let there = self.clients().filter(|(_, client)| !client.leaving);
+        let status = |(id, client): (u64, &Client)| ClientStatus {
             id: client.number,
             tty: client.tty.clone(),
             cols: client.size.cols,
             rows: client.size.rows,
-            leader: self.leads(*id),
+            leader: self.leads(id),
             read_only: client.read_only,
             via: client.via.word().to_owned(),
         };

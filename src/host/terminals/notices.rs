@@ -132,6 +132,6 @@ mod tests {
         let rows: usize = page.split("\r\n").map(|line| line.width().div_ceil(40).max(1)).sum();
         assert!(rows <= 12, "{rows} rows: {page}");
         assert!(page.contains("2 min ago: 29") && !page.contains("\x1b[2J"), "{page}");
-        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).contains("There are none"));
+        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).contains("No notices"));
     }
 }

@@ -116,10 +116,11 @@ impl Terminals {
         if self.in_use() < 2 {
             return;
         }
-        let waits = |(id, client): (&u64, &Box<Client>)| {
-            client.gets_bytes() && client.out.len() + scene.links.waiting(*id) > OUT_HIGH
+        let waits = |id, client: &Client| {
+            client.gets_bytes() && client.out.len() + scene.links.waiting(id) > OUT_HIGH
         };
-        let slow: Vec<u64> = self.clients.iter().filter(|client| waits(*client)).map(|(id, _)| *id).collect();
+        let slow: Vec<u64> =
+            self.clients().filter(|(id, client)| waits(*id, client)).map(|(id, _)| id).collect();
         for id in slow {
             self.set_aside(id, scene);
         }

@@ -290,7 +290,7 @@ pub fn rows() -> Vec<Row> {
         row("a FIFO as a submodule's configuration", "", "")
             .built(SUBMODULE, "rm .git/modules/sub/config; mkfifo .git/modules/sub/config")
             .saying(LATE),
-        row("an index of a terabyte", "truncate -s 1T .git/index", "").saying("is not known: git "),
+        row("an index of a terabyte", "truncate -s 1T .git/index", "").saying("is unknown: git "),
     ];
     filters
         .into_iter()
