@@ -128,7 +128,7 @@ pub fn back_waits_for_nobody_who_is_at_work_unless_asked_to(kind: Kind) {
     let refused = world.hopty(&["back", "proj"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(4), "{said}");
-    assert!(said.contains("Claude is at work") && said.contains("hint: `hopty back proj --now`"), "{said}");
+    assert!(said.contains("Claude is working") && said.contains("hint: `hopty back proj --now`"), "{said}");
     world.ask(&["back", "proj", "--now"]);
     world.wait_decision("conversation.changed", 1);
     world.wait_state("idle");

@@ -59,7 +59,7 @@ fn after_the_host_was_killed() {
     });
     let ended: serde_json::Value = serde_json::from_str(&world.ask(&["ls", "--all", "--json"])).unwrap();
     assert_eq!((&ended[0]["state"], &ended[0]["exit"]["cause"]), (&"ended".into(), &"host_lost".into()));
-    assert_eq!(world.ask(&["why", "proj"]), "The host died without a word, and the program with it.\n");
+    assert_eq!(world.ask(&["why", "proj"]), "The host was killed, and the program with it.\n");
     // The stale socket is in nobody's way.
     let mut term = run(&world, "exit 6");
     assert_eq!(term.wait_exit(), 6);
