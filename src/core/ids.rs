@@ -66,12 +66,12 @@ text_id! {
     ConversationId
 }
 text_id! {
-    /// `HO-YYYYMMDD-HHMMSS-<first 8 of the conversation id>`, in UTC (checklist 16).
+    /// `HO-YYYYMMDD-HHMMSS-<first 8 of the conversation id>`, in UTC.
     #[derive(PartialOrd, Ord)]
     HandoffId
 }
 text_id! {
-    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}` (CONTRACT C1). Names are in the order in which people
+    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}`. Names are in the order in which people
     /// count: `proj-2` comes before `proj-10`.
     SessionName
 }

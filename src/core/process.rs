@@ -54,8 +54,8 @@ pub enum ProcessEnd {
 }
 
 impl ProcessEnd {
-    /// The exit code as a shell gives it: its own, or 128 + n for a signal (CONTRACT C2). 0 for what is no
-    /// end.
+    /// The exit code as a shell gives it: its own, or 128 + n for a signal. 0 when the process has
+    /// not ended.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {

@@ -1,5 +1,5 @@
-//! The journal file: append only, one `write` a line or a step, rotated by size (CONTRACT C7). Not fsynced:
-//! it explains, it does not carry work.
+//! The journal file: append only, one `write` a line or a step, rotated by size. It is not fsynced, because
+//! no work depends on it: it only explains what happened.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};

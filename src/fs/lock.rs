@@ -2,7 +2,7 @@
 //!
 //! [`FileLock`] is an `flock`, which the kernel frees with its holder. [`DirLock`] is the form that shell
 //! scripts use (`mkdir`, with a `pid` file inside); it is stale when that process is gone or began after the
-//! lock was taken (checklist 23, K21). Waiting is by asking again every millisecond, at most as long as the
+//! lock was taken. Waiting is by asking again every millisecond, at most as long as the
 //! caller says.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};

@@ -1,4 +1,4 @@
-//! Where things lie (DESIGN 5). The only file that knows the names.
+//! Where hopty keeps its files. No other file knows their names.
 
 use std::path::{Path, PathBuf};
 

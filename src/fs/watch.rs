@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 
-/// How often to look where nothing tells, in ms (checklist K5).
+/// How often to poll where nothing reports changes, in ms.
 pub const POLL_MS: u64 = 250;
 /// The same where everything has been at rest for long, in ms: a host that nobody uses should sleep.
 pub const POLL_AT_REST_MS: u64 = 4000;

@@ -163,7 +163,8 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.resize(id, size, scene));
     }
 
-    /// A client was told to end: its program is told instead (CONTRACT C2). One that only watches leaves.
+    /// A client received a signal that ends a process: it is passed on to the program. A client that only
+    /// watches detaches instead.
     fn pass_signal(&mut self, id: u64, signal: Signal) {
         // Only these are passed on; a hostile client cannot make the host send anything else.
         use nix::libc::{SIGCONT, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};

@@ -1,7 +1,6 @@
 //! Where a session's socket is, and safe ways to bind it and to reach it.
 //!
-//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory does
-//! (CONTRACT C1).
+//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory does.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Frames: tag `u8`, length `u32` little endian, payload (CONTRACT C12). Pure.
+//! Frames: tag `u8`, length `u32` little endian, payload. Pure.
 
 /// The largest payload, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! The lines of the control protocol (CONTRACT C12): hello, request, answer. Unknown fields and kinds are
+//! The lines of the control protocol: hello, request, answer. Unknown fields and kinds are
 //! ignored.
 
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The exit code of a verb that met this answer (CONTRACT C2).
+    /// The exit code of a command that got this answer.
     #[must_use]
     pub fn exit(self) -> u8 {
         match self {
@@ -110,7 +110,7 @@ impl Failure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
-    /// The session object of CONTRACT C3.
+    /// The session, as `hopty status --json` prints it.
     Status,
     /// How full the window is, with every source that was looked at.
     Context,
@@ -240,7 +240,7 @@ pub struct Wait {
     pub timeout_ms: u64,
 }
 
-/// How long is waited where nothing else is said (DESIGN 4), in ms.
+/// The default of a request's wait, in ms.
 fn half_a_minute() -> u64 {
     30_000
 }

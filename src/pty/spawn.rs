@@ -1,8 +1,7 @@
 //! Starting a program in a pseudo-terminal, with exec errors as they are.
 //!
 //! The host leads the terminal's session and the child is a process group of its own in the foreground: a
-//! child that led the session would be in an orphaned group, and the kernel would discard its SIGTSTP
-//! (CONTRACT C11).
+//! child that led the session would be in an orphaned group, and the kernel would discard its SIGTSTP.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -78,7 +77,7 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
-    /// The exit code of CONTRACT C2: 127 not found, 126 not executable, 125 hopty itself failed.
+    /// The exit code: 127 not found, 126 not executable, 125 hopty itself failed.
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {

@@ -132,7 +132,7 @@ impl Request {
         }
     }
 
-    /// The handoff id that the first prompt continues from (CONTRACT C10), if it is a continuation prompt.
+    /// The handoff id that the first prompt continues from, if it is a continuation prompt.
     #[must_use]
     pub fn continued_handoff(&self) -> Option<String> {
         let prompt = self.first_prompt()?;

@@ -198,7 +198,7 @@ impl Script {
     }
 
     /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for
-    /// ever; a conversation whose first prompt is a continuation prompt (CONTRACT C10) begins as that prompt
+    /// ever; a conversation whose first prompt is a continuation prompt begins as that prompt
     /// asks, and ends its turn.
     #[must_use]
     pub fn filling_loop(command: &str, step: u64) -> Script {

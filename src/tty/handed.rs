@@ -1,4 +1,4 @@
-//! A terminal that a client handed over (CONTRACT C12): the host reads and writes it directly, on a
+//! A terminal that a client handed over: the host reads and writes it directly, on a
 //! description of its own, so that `O_NONBLOCK` never reaches the person's shell.
 
 use std::fs::File;

@@ -1,5 +1,4 @@
-//! What source documents 001 and 002 print between two sessions (checklist 40, 95 to 99), for who has them
-//! configured.
+//! What source documents 001 and 002 print between two sessions, for those who configured them.
 //!
 //! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
 

@@ -1,4 +1,4 @@
-//! Which channel a directory's handoffs are kept under (checklist 53, 54, K20).
+//! Which channel a directory's handoffs are kept under.
 //!
 //! The registry is `C/channel-registry.json`. A directory belongs to the entry whose path is its longest
 //! ancestor, by whole components: `/home/j/junipr2` is not under `/home/j/junipr`. Links must be resolved

@@ -1,5 +1,4 @@
-//! The configuration files of the source documents, which count for who chose their profile (checklist 100
-//! and 108).
+//! The configuration files of the source documents, read only when their profile is chosen.
 //!
 //! They belong to other programs: what else stands in them is passed over, and they are never written.
 

@@ -1,4 +1,4 @@
-//! Profiles: the levels and the mode that each of the source documents worked with (checklist 24, 48 and K2).
+//! Profiles: the levels and the mode that each of the source documents worked with.
 
 use crate::core::config::{Level, Levels, Profile, RestartMode};
 

@@ -1,5 +1,5 @@
-//! The lines of `auto-session.log`, the log of source document 001 (checklist 47, 70): `[YYYY-MM-DD HH:MM:SS]
-//! …`, in local time.
+//! The lines of `auto-session.log`, the log of source document 001: `[YYYY-MM-DD HH:MM:SS] …`, in local
+//! time.
 //!
 //! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with
 //! `tail -f`.

@@ -1,5 +1,4 @@
-//! The small files by which scripts and hopty talk: `.restart-session`, `.current-session` (checklist 20,
-//! 22).
+//! The small files by which scripts and hopty talk: `.restart-session`, `.current-session`.
 //!
 //! Reading them is hostile input: whatever they hold, the worst that follows is a line in the journal.
 
@@ -26,7 +25,7 @@ pub enum RestartFile {
         /// The directory named.
         dir: String,
     },
-    /// `.handoff-requested` of an orchestrator (checklist 93): whoever works in its directory.
+    /// `.handoff-requested` of an orchestrator: whoever works in its directory.
     Requested {
         /// The checkpoint that it names.
         checkpoint: String,
@@ -126,7 +125,7 @@ impl RestartFile {
     }
 }
 
-/// `uuid:path`, the content of `.current-session` (checklist 20).
+/// `uuid:path`, the content of `.current-session`.
 #[must_use]
 pub fn current_session(conversation: &ConversationId, transcript: &str) -> String {
     format!("{conversation}:{transcript}\n")

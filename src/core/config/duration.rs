@@ -1,4 +1,4 @@
-//! A length of time as the configuration writes it: `300ms`, `4s`, `2m`, `2h` (CONTRACT, first lines).
+//! A length of time as the configuration writes it: `300ms`, `4s`, `2m`, `2h`.
 
 use std::fmt;
 use std::str::FromStr;

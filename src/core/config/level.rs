@@ -34,7 +34,7 @@ impl Level {
     }
 }
 
-/// The four thresholds of a configuration, as the context figure is compared with them (DESIGN 7).
+/// The four thresholds of a configuration, compared with the context usage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Levels {

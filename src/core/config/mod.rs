@@ -1,7 +1,7 @@
 //! The configuration: every key of `config.toml`, its type, its default, and how five layers become one
 //! value.
 //!
-//! What it does: holds the typed [`Config`] (CONTRACT C6) and [`resolve`]s the texts of a user file and a
+//! What it does: holds the typed [`Config`] and [`resolve`]s the texts of a user file and a
 //! project file, the environment and flags into one, saying for every key where its value came from and for
 //! every bad piece what is wrong with it. A bad piece costs only itself: the layer below stands, because a
 //! bad file must not keep anyone from Claude.

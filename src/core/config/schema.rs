@@ -1,4 +1,4 @@
-//! The typed configuration: one struct a section, one field a key, the defaults of CONTRACT C6.
+//! The typed configuration: one struct a section, one field a key, with its default.
 //!
 //! Ranges and who may set a key are data in `keys.rs`; these types only carry what passed.
 
@@ -37,7 +37,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// What a terminal that hangs up does to the session (DESIGN 3.2).
+    /// What a terminal that hangs up does to the session.
     OnHangup {
         /// The client leaves, the session goes on.
         Detach = "detach",
@@ -57,7 +57,7 @@ choice! {
     }
 }
 choice! {
-    /// Which set of levels stands in for the defaults (DESIGN 7).
+    /// Which set of levels stands in for the defaults.
     Profile {
         /// hopty's own levels.
         Default = "default",
@@ -142,7 +142,7 @@ choice! {
         Acm = "acm",
         /// The orchestrator's form.
         Orchestrator = "orchestrator",
-        /// `{channel}-{pid}.md` (checklist 47).
+        /// `{channel}-{pid}.md`.
         Pid = "pid",
         /// The memory tree of source document S4.
         Memory = "memory",
@@ -169,7 +169,7 @@ macro_rules! section {
 section! {
     /// `[program]`: what is run.
     Program {
-        /// Path of Claude; empty: the search of checklist 44.
+        /// Path of Claude; when empty, hopty searches for it.
         claude: String = String::new(),
         /// Variables taken from the last attached client for the next run.
         update_env: Vec<String> =
@@ -257,7 +257,7 @@ section! {
         /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB
         /// preview.
         frame_chars: u32 = 9_500,
-        /// Decisions that the record tells (K22).
+        /// How many decisions the record lists.
         decisions: u32 = 10,
         /// How many of these the frame tells.
         frame_decisions: u32 = 5,
@@ -341,7 +341,7 @@ section! {
 }
 
 /// The whole configuration. Missing parts read as their defaults, unknown ones are ignored: a journal of
-/// another version carries one too (CONTRACT C7).
+/// another version carries one too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {

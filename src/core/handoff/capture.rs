@@ -134,7 +134,7 @@ pub struct Done {
     pub step: Step,
 }
 
-/// How much of some lists is told (K22).
+/// How many entries of each list the record and the brief contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lists {
     /// Decisions, the newest (`handoff.decisions`).

@@ -25,7 +25,7 @@ use keys::Csi;
 pub enum Class {
     /// Keys of a person.
     Typed,
-    /// Ctrl+C, pressed or repeated, in any of its encodings (CONTRACT C5).
+    /// Ctrl+C, pressed or repeated, in any of its encodings.
     Interrupt,
     /// Enter without a modifier.
     Submit,
@@ -42,7 +42,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The word of the journal's `keys.class` (CONTRACT C7).
+    /// The word in the journal's `keys.class`.
     #[must_use]
     pub fn journal_word(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! A session's directory: its name is taken as long as its host holds the lock (CONTRACT C1). The lock
-//! decides life, never a pid file.
+//! A session's directory. The name is taken as long as the host holds the lock: whether a session is alive
+//! is decided by the lock, never by a pid file.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};

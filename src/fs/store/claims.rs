@@ -1,7 +1,7 @@
 //! Who gets a handoff: the claim, and the moves of an entry from `active` to what it becomes.
 //!
-//! The rules are those of the manifest (CONTRACT C8); here they are kept between processes, each move under
-//! the locks.
+//! The rules are those of the manifest; here they hold between processes: each move is made under the
+//! locks.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The store of handoffs: `C/handoff` (DESIGN 5, CONTRACT C8).
+//! The store of handoffs: `C/handoff`.
 //!
 //! Every change is made under the `flock` on `C/handoff/.lock`, and under `{channel}.lock.d` for shell
 //! scripts that know only that. Who gets a handoff is said in `claims`. Order: record, `CURRENT.md`, manifest
@@ -48,7 +48,7 @@ pub enum StoreError {
     NotClaimed(#[from] NotClaimed),
 }
 
-/// How long handoffs wait and records stay (CONTRACT C6, `[handoff]`).
+/// How long handoffs stay valid and records are kept (`[handoff]` of the configuration).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
     /// Milliseconds until a new handoff expires; none: never.
@@ -78,7 +78,7 @@ impl Keeping {
 }
 
 impl Default for Keeping {
-    /// The defaults of CONTRACT C6.
+    /// The defaults of the configuration.
     fn default() -> Self {
         Self {
             expiry_ms: Some(7_200_000),
@@ -309,7 +309,7 @@ impl Store {
         Ok(path)
     }
 
-    /// The document of an entry, checked against it (checklist 8, 26, 27).
+    /// The document of an entry, checked against it.
     pub(super) fn load(&self, channel: &Channel, entry: Entry) -> Result<Loaded, StoreError> {
         let id = entry.id.clone();
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };
@@ -340,7 +340,7 @@ impl Store {
         Ok(Loaded { channel: channel.clone(), entry, document, text, document_path, brief })
     }
 
-    /// The channel's `CURRENT.md` (checklist 19).
+    /// The channel's `CURRENT.md`.
     fn current_of(&self, channel: &Channel) -> PathBuf {
         self.dir.join(format!("{channel}-CURRENT.md"))
     }

@@ -1,4 +1,4 @@
-//! The record of a handoff: one directory per id with everything that is known (CONTRACT C8).
+//! The record of a handoff: one directory per id with everything that is known.
 //!
 //! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `state.json` and `changes.patch` are written when the
 //! handoff is made; `transcript.jsonl.gz` follows later. Records are made, changed and deleted under the

@@ -66,7 +66,7 @@ impl Host {
         self.child.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 
-    /// The environment of a run (CONTRACT C14).
+    /// The environment of a run.
     fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {
         let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
         let add = Additions {

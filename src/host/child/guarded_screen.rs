@@ -1,4 +1,4 @@
-//! A screen behind a guard: a panic in it switches it off and ends nothing else (DESIGN 3.2).
+//! A screen behind a guard: a panic in it switches it off and ends nothing else.
 //!
 //! The host has no other way to a [`Screen`]: it is private here, and whoever looks gives what is to be done
 //! with it and gets nothing when there is none any more. What panics, the screen or the one who looks, makes

@@ -2,8 +2,8 @@
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
 //! until too many wait, or until somebody looks at the screen, which then is up to date. What waits is
-//! bounded and nothing is dropped (DESIGN 3.1). A model that panics is switched off
-//! ([`super::guarded_screen`]); the bytes go on (DESIGN 3.2).
+//! bounded and nothing is dropped. A model that panics is switched off ([`super::guarded_screen`]); the bytes
+//! still reach the terminals.
 
 use std::collections::VecDeque;
 

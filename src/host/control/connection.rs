@@ -14,7 +14,7 @@ use crate::sys::poll::{Interest, PollSet, is_readable};
 
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
-/// Until when the first line must have come, in ms (CONTRACT C12).
+/// How long the first line of a connection may take, in ms.
 pub(in crate::host) const HELLO_MS: u64 = 5000;
 /// How long a connection that waits for nothing may say nothing, in ms: a person's, and one of a descendant
 /// or another Claude.

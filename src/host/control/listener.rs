@@ -20,7 +20,7 @@ const REBIND_MS: u64 = 1000;
 const ACCEPT_MS: u64 = 200;
 /// How long the look at its own socket may take.
 const OWN_SOCKET: Duration = Duration::from_millis(50);
-/// Connections at once (CONTRACT C12).
+/// The most connections at once.
 const MAX_CONNECTIONS: usize = 32;
 /// Of these, at most so many of what hangs on the session's own program: the rest is a person's.
 const MAX_INSIDE: usize = 16;
@@ -30,8 +30,8 @@ const MAX_OUTSIDE: usize = 8;
 const TURN: u32 = 64;
 
 impl Host {
-    /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory
-    /// is not disturbed.
+    /// Binds a socket file that vanished again, a moment later, so as not to disturb whoever removes the
+    /// directory.
     pub(in crate::host) fn rebind_soon(&mut self) {
         let at = self.clock.now().after(REBIND_MS);
         self.rebind_at.get_or_insert(at);

@@ -1,4 +1,4 @@
-//! The lines of the control socket: who may ask for what, and the answers (CONTRACT C12).
+//! The lines of the control socket: who may ask for what, and the answers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

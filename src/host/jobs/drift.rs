@@ -1,5 +1,4 @@
-//! The work tree that a handoff is loaded into, held against the one that it was made in (checklist 97,
-//! `handoff.git`).
+//! The work tree that a handoff is loaded into, held against the one that it was made in (`handoff.git`).
 
 use std::path::Path;
 

@@ -159,7 +159,7 @@ pub enum Ready {
     },
     /// It does not.
     Failed {
-        /// The exit code (CONTRACT C2).
+        /// The exit code.
         code: u8,
         /// What failed.
         message: String,
@@ -233,7 +233,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     // SAFETY: a new session; fails only for a group leader, which a forked process is not.
     unsafe { libc::setsid() };
     signals::unblock_all();
-    // SIGUSR1 until it is caught: who finds the name taken and no socket yet sends it (CONTRACT C1).
+    // SIGUSR1 until it is caught: a client that finds the name taken and no socket yet sends it.
     for signal in [
         libc::SIGHUP,
         libc::SIGINT,

@@ -1,5 +1,5 @@
 //! Layout `acm`: `handoff-state.json` (version 2.0) and `handoff.md` of source document 003, in
-//! `.claude/claudikins-acm/` of the project (checklist 110 to 112).
+//! `.claude/claudikins-acm/` of the project.
 //!
 //! What is read there by a script has that document's keys and types and no others; the record's `state.json`
 //! has more.

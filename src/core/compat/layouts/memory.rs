@@ -1,5 +1,5 @@
 //! Layout `memory`: raw copies of the transcript in `.claude/memory/` of the project, as source document 004
-//! keeps them (checklist 119, 122, 123): when a handoff is saved, before a compaction and when a conversation
+//! keeps them: when a handoff is saved, before a compaction and when a conversation
 //! ends.
 
 use crate::core::time::WallTime;
@@ -11,7 +11,7 @@ pub const RAW: &str = "raw";
 /// The path of the newest copy that nobody looked at yet.
 pub const MARKER: &str = ".pending-backup";
 /// The paths of all copies that nobody looked at yet, the newest last: a second one does not make the first
-/// forgotten (K24).
+/// forgotten.
 pub const LIST: &str = ".pending-backups";
 /// What was copied when.
 pub const LOG: &str = ".backup-log";
@@ -65,7 +65,7 @@ pub fn log_line(at: WallTime, reason: &Reason, path: &str, bytes: u64) -> String
     format!("[{}] {}: {path} ({bytes} bytes)\n", at.plain(), reason.word())
 }
 
-/// What a beginning conversation is told (checklist 121).
+/// What a new conversation is told.
 #[must_use]
 pub fn pending(path: &str) -> String {
     format!(

@@ -66,7 +66,7 @@ impl Material {
         self
     }
 
-    /// The id of the checkpoint: the handoff's own time under the name of source document 002 (K9). `hopty
+    /// The id of the checkpoint: the handoff's own time under the name of source document 002. `hopty
     /// handoff show` takes it.
     #[must_use]
     pub fn checkpoint(&self) -> String {

@@ -1,5 +1,5 @@
 //! Layout `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/`
-//! of the project (checklist 93, 94). hopty writes it beside `state.yaml` when it saves a handoff, and obeys
+//! of the project. hopty writes it beside `state.yaml` when it saves a handoff, and obeys
 //! one that it did not write.
 //!
 //! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line

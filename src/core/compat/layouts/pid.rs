@@ -1,8 +1,7 @@
-//! Layout `pid`: `{channel}-{pid}.md` of source document 001 in the directory of handoffs (checklist 47, 51,
-//! 55).
+//! Layout `pid`: `{channel}-{pid}.md` of source document 001 in the directory of handoffs.
 //!
 //! The pid is that of the Claude that ends, so that a script which loads only the file of a dead process
-//! loads it. It is not deleted by who loads it but when the handoff is consumed (K12); the record keeps the
+//! loads it. It is not deleted by who loads it but when the handoff is consumed; the record keeps the
 //! handoff.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! `state.yaml` of an orchestrator (checklist 94, 98), read and changed line by line.
+//! `state.yaml` of an orchestrator, read and changed line by line.
 //!
 //! The file is somebody else's: only the named keys of its outermost mapping are replaced, and all that is
 //! not understood (their values, comments, nested parts) stays as it is. A file of another form is left
