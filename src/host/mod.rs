@@ -70,7 +70,7 @@ use start::place::{Private, SessionPlace};
 use start::{Launch, Lent, Ready};
 use terminals::Terminals;
 
-/// How long the end of a session waits for its last words to be on the disk.
+/// How long the end of a session waits for the last writes to reach the disk.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// A session's host.
@@ -85,69 +85,69 @@ pub struct Host {
     dir: PathBuf,
     paths: Paths,
     claim: NameLock,
-    /// The directory that goes with the session, where the person's own cannot be used.
+    /// The session's own directory, where the person's state directory cannot be used.
     private: Option<Private>,
     channel: Channel,
     listener: UnixListener,
     socket: PathBuf,
     signals: Signals,
-    /// What a hand-over waits for, and small files.
+    /// Jobs that a hand-over waits for, and small files.
     worker: Worker<Done>,
-    /// What may take as long as it likes, so that nothing else waits behind it.
+    /// Jobs that may take any time, on a thread of their own so that nothing else waits behind them.
     copier: Worker<Done>,
-    /// Reads what Claude and the project have on their disks.
+    /// Reads Claude's and the project's files.
     reader: Worker<Done>,
-    /// Writes what a launch is given.
+    /// Writes the files that a launch needs.
     launch_writer: Worker<Done>,
     recorder: Recorder,
     journal: Journal,
     events: VecDeque<Event>,
-    /// How to read Claude's screens, from the first look on.
+    /// The rules for reading Claude's screens, loaded on first use.
     rules: OnceCell<Option<Rules>>,
-    /// By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
+    /// Boxed one by one: a map reserves space for eleven entries even when it is empty.
     connections: BTreeMap<u64, Box<Connection>>,
     next_id: u64,
     terminals: Terminals,
     keyboard: Keyboard,
     hooks: BTreeMap<u64, HookCall>,
-    /// Requests that the supervisor has not answered: connection and id there.
+    /// Requests that the supervisor has not answered yet, each with its connection and its id there.
     asked: BTreeMap<u64, (u64, u64)>,
-    /// A restart that was asked for by a key.
+    /// A restart requested with the prefix key.
     by_key: Option<u64>,
     waits: Waits,
     observer: Observer,
-    /// What `.context-status` was last given.
+    /// The last content of `.context-status`.
     context_status_file: String,
     backups: MemoryCopies,
     runs: RunLog,
-    /// What the person is told before the program draws.
+    /// Messages for the person, shown before the program draws.
     told: Vec<String>,
-    /// What stands above the first run.
+    /// Lines that are printed above the first run.
     resuming: Option<String>,
     /// Claude's own words for the next handoff.
     words: NoteState,
-    /// The handoff whose prompt is on its way, with the text that the new conversation is given.
+    /// The handoff whose prompt is being delivered, and the text for the new conversation.
     brief: Option<Brief>,
     lineage: Lineage,
     accepted: AcceptedCode,
     check: Option<CodeCheck>,
     why: String,
-    /// Why the last restart was wanted: what its handoff gives as its reason.
+    /// The reason for the last restart, which its handoff records.
     wish: String,
     wished_by: Option<RestartBy>,
     exit: Option<Exit>,
-    /// Nobody can be let in: when to try again.
+    /// Connections cannot be accepted: when to try again.
     accept_at: Option<Stamp>,
-    /// The socket's file is gone: when to bind it again.
+    /// The socket file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
-    /// When the session's file is to be written.
+    /// When to write the session's file.
     session_file_at: Option<Stamp>,
-    /// The line of the journal at which the state that it tells of began.
+    /// The journal line at which the state in that file began.
     session_file_of: u64,
     goodbye: Option<Stamp>,
-    /// When it was last looked at what is due by time.
+    /// When the deadlines were last checked.
     last_housekeeping: Stamp,
-    /// What is due and nobody has handled, and for how many turns.
+    /// Deadlines that nobody has handled, and for how many turns.
     #[cfg(debug_assertions)]
     overdue: Option<(&'static str, u32)>,
 }
@@ -160,19 +160,19 @@ impl Host {
         place: SessionPlace,
     ) -> Result<Box<Host>, Ready> {
         let socket = place.socket.clone();
-        // A host that cannot be made leaves no socket behind.
+        // A host that fails to start leaves no socket behind.
         let host =
             Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
         host.first_step()
     }
 
-    /// A host that has its socket, and has started nothing.
+    /// A host that has its socket and has not started anything.
     fn new(launch: Launch, args: Vec<OsString>, lent: Lent, place: SessionPlace) -> Result<Box<Host>, Ready> {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
         let SessionPlace { paths, claim, listener, socket, private } = place;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1])
             .map_err(|e| internal("signals", &e))?;
-        // One that is gone has no path, and is this process's all the same.
+        // A deleted executable has no path, but it is still this process's.
         let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
         let claude = launch.agent == Agent::Claude;
@@ -184,7 +184,7 @@ impl Host {
             hooks,
             notes,
             submit_when_idle: launch.offers.submit_when_idle,
-            // The versions with every hook write one (measured from 2.1.197 to 2.1.330, none on 2.0.76).
+            // Every version that has all hooks writes one (measured from 2.1.197 to 2.1.330, none on 2.0.76).
             sessions_file: launch.offers.hooks == HookSet::Full,
             rules: RULES,
             config: launch.config.clone(),
@@ -197,7 +197,7 @@ impl Host {
             Channel::global()
         });
         let terminals = Terminals::new(&launch.config.terminal);
-        // On the heap: the frames of a start stand on the stack for as long as the session lives.
+        // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
             clock: Clock::start(),
             began,
@@ -255,14 +255,15 @@ impl Host {
         }))
     }
 
-    /// The first event and all that follows from it, the first run's start among them.
+    /// Handles the first event and everything that follows from it, including the start of the first run.
     fn first_step(mut self: Box<Self>) -> Result<Box<Host>, Ready> {
         let host = &mut self;
         if let Err(failed) = host.first_event() {
             host.tidy();
             return Err(failed);
         }
-        // Only now: what fails before leaves the journal of an ended session of that name where it was.
+        // Not earlier: a failure before this point keeps the journal of the ended session of that name in
+        // place.
         let unwritten = match &host.private {
             None => host.begin_journal().err(),
             Some(private) => {
@@ -273,12 +274,12 @@ impl Host {
         };
         host.settle();
         if let Some(e) = unwritten {
-            // After the start, so that it is what `status` and `why` say.
+            // After the start, so that `status` and `why` report it.
             log(format_args!("cannot open the journal: {e}"));
             host.told.push(format!("cannot open the journal ({e}): this session is not recorded"));
             host.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }
-        // The first run is spawned within the first step: exec has succeeded or failed by now.
+        // The first step spawns the first run: by now exec has succeeded or failed.
         match &host.exit {
             Some(exit) if host.child.run.is_none() => {
                 let code = exit.code();
@@ -296,7 +297,7 @@ impl Host {
         &self.claim.name
     }
 
-    /// The loop, until the session is over and its last bytes are out.
+    /// Runs the loop until the session is over and its last bytes are written.
     #[must_use]
     pub fn run(mut self: Box<Self>) -> i32 {
         loop {
@@ -311,7 +312,7 @@ impl Host {
         0
     }
 
-    /// Gives every event that is waiting to the supervisor and performs what it wants.
+    /// Passes all waiting events to the supervisor and performs its actions.
     fn settle(&mut self) {
         loop {
             let now = self.clock.now();
@@ -332,8 +333,8 @@ impl Host {
         self.note_turn();
     }
 
-    /// Leaves nothing behind but the journal and the session's last state, which was written when it was
-    /// over. Whoever waits for the end of its connection finds the name and the socket gone.
+    /// Removes everything but the journal and the session's last state, which was written when it ended. A
+    /// client that waits for its connection to close then finds the name and the socket gone.
     fn tidy(&mut self) {
         self.journal.flush(LAST_WRITES);
         if let Some(run) = self.child.run.take() {

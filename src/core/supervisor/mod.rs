@@ -93,19 +93,19 @@ use screen_facts::{PromptBox, ScreenFacts};
 use sending::Sending;
 use state::StateEntered;
 
-/// The version of these rules: a journal is replayed only by the same number.
+/// The version of these rules: a journal can only be replayed by the same version.
 pub const CORE: u32 = 1;
 
-/// Whether Claude is in the middle of a turn, by its hooks.
+/// Whether Claude is in the middle of a turn, according to its hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Turn {
     /// Not known.
     #[default]
     Unknown,
-    /// Over.
+    /// No turn runs.
     Idle,
-    /// Under way.
+    /// A turn runs.
     Busy,
 }
 
@@ -114,10 +114,10 @@ enum Turn {
 struct LineNumbers {
     /// The last line.
     seq: u64,
-    /// The event that is being decided on.
+    /// The event that is being handled.
     #[serde(rename = "event_seq")]
     event: u64,
-    /// The event that brought the last context figure.
+    /// The event that brought the last context usage.
     #[serde(rename = "usage_seq")]
     usage: u64,
 }
@@ -125,7 +125,7 @@ struct LineNumbers {
 /// When the phase began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PhaseBegan {
-    /// Since when the phase is as it is; while saving, since when its step is.
+    /// When the phase began; while saving, when its current step began.
     #[serde(rename = "phase_since")]
     at: Stamp,
     /// The event that led to the phase.
@@ -133,31 +133,31 @@ struct PhaseBegan {
     seq: u64,
 }
 
-/// What lives as long as the session.
+/// State that lives as long as the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct SessionState {
-    /// Another working directory than the session's first, since a restart was asked for there.
+    /// Another working directory than the session's first, if a restart was requested there.
     dir: Option<String>,
     /// An unused id for the next conversation.
     next: Option<ConversationId>,
-    /// It was said that no hook comes.
+    /// People were told that no hook is called.
     #[serde(default)]
     hooks_missed: bool,
     /// An orchestrator's file says that the task is completed.
     #[serde(default)]
     completed: bool,
-    /// A person's last Ctrl+C, and its line.
+    /// The person's last Ctrl+C, and its journal line.
     interrupt: Option<(Stamp, u64)>,
-    /// The end was asked for while exec was under way; with `true`, by SIGKILL.
+    /// An end was requested while exec was under way; `true`: by SIGKILL.
     end_wanted: Option<(StopFor, bool)>,
     /// The exit code of the last run.
     last_code: u8,
 }
 
-/// The state of one session. Each part owns what it must remember; what lives as long as a run or a
-/// conversation is replaced as a whole when another one begins.
+/// The state of one session. Each part owns its own; state that lives as long as a run or a conversation is
+/// replaced as a whole when another one begins.
 ///
-/// An `open` line of the journal carries it. There the parts without a name of their own lie flat, as in the
+/// An `open` line of the journal holds it. Parts without a name of their own are flattened there, as in the
 /// first release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Supervisor {
@@ -194,7 +194,7 @@ pub struct Supervisor {
     keys: KeyHold,
     #[serde(default)]
     person: People,
-    /// The last `Tick`, so that a deadline is due once.
+    /// The last `Tick`, so that each deadline fires once.
     ticked: Stamp,
 }
 
@@ -225,14 +225,14 @@ impl Supervisor {
         }
     }
 
-    /// Takes one event and says what is to be done, in order. Every action is one line of the journal.
+    /// Handles one event and returns the actions, in order. Each action is one line of the journal.
     pub fn step(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
         self.lines.seq += 1;
         self.lines.event = self.lines.seq;
         let before = out.len();
         if !matches!(self.phase, Phase::Closed { .. }) {
             self.take(now, event, out);
-            // A signal file that is left alone must not even seem to lead to anything.
+            // A signal file that is ignored must not appear to cause anything.
             if !matches!(event, Event::Signal { .. }) {
                 self.look_again(now, out);
                 self.submit_ends(now, out);
@@ -331,7 +331,7 @@ impl Supervisor {
         }
     }
 
-    /// Whatever happened, something that is waited for may be true now.
+    /// After every event: a condition that something waits for may hold now.
     fn look_again(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.run.pid.is_some() {
             self.tick_ask(now, out);

@@ -34,20 +34,20 @@ pub(super) use processes::Processes;
 pub(super) use run::{ChildRun, INPUT_HIGH};
 pub(super) use screen_model::ScreenModel;
 
-/// The program that the session runs, one run after the other.
+/// The program that the session runs, one run after another.
 #[derive(Debug)]
 pub(super) struct Child {
     pub processes: Box<dyn Processes>,
-    /// The run at hand, also after its end until the next one starts.
+    /// The current run; after its end, the last one until the next starts.
     pub run: Option<ChildRun>,
-    /// How the last run that ended did.
+    /// How the last run ended.
     pub last_end: Option<ProcessEnd>,
-    /// Whether the program draws on the alternate screen, once that is known; the next run is told.
+    /// Whether the program draws on the alternate screen, once known; passed on to the next run.
     pub full_screen: Option<bool>,
     pub launching: Launching,
-    /// What the next run takes from the clients' environment (`program.update_env`).
+    /// Variables that the next run takes from the client's environment (`program.update_env`).
     pub lent_env: BTreeMap<String, String>,
-    /// What the program is given of the process that started this host.
+    /// What the program inherits from the process that started this host.
     lent: Lent,
 }
 
@@ -64,18 +64,17 @@ impl Child {
         }
     }
 
-    /// When something is to be done for the run although nothing is ready.
+    /// The next deadline of the run.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.run.as_ref().and_then(|run| run.deadline(now))
     }
 
-    /// Whether the program is stopped, as by Ctrl+Z.
+    /// Whether the program is stopped, for example by Ctrl+Z.
     pub fn is_stopped(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid))
     }
 
-    /// The kernel says that a child of this process changed. A stop is told at once, an end when the output
-    /// is read.
+    /// Handles SIGCHLD. A stop is reported at once, an end only after the output has been read.
     pub fn take_changes(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         while let Some(run) = self.run.as_mut().filter(|run| run.lives()) {
             match self.processes.change(run.pid) {
@@ -88,17 +87,17 @@ impl Child {
         self.processes.collect_orphans(child);
     }
 
-    /// Signals the program, or its process group, as long as it lives.
+    /// Signals the program or its process group while it lives.
     pub fn signal(&mut self, signal: Signal, group: bool, agent: Agent) {
         let Some(run) = self.run.as_ref().filter(|run| run.lives()) else { return };
         let _ = self.processes.signal(run.pid, signal, group);
-        // A shell at its prompt ignores SIGTERM, and ends as it does when its window is closed.
+        // A shell at its prompt ignores SIGTERM; it ends on SIGHUP, as when its window is closed.
         if signal == Signal::TERM && agent == Agent::Plain && self.processes.ignores(run.pid, signal) {
             let _ = self.processes.signal(run.pid, Signal::HUP, group);
         }
     }
 
-    /// Notes what hangs on the program.
+    /// Records the program's descendants.
     pub fn collect_tree(&mut self) {
         if let Some(run) = &mut self.run {
             run.descendants.collect(self.processes.descendants(run.pid));

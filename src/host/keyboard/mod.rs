@@ -27,19 +27,20 @@ use send_queue::SendQueue;
 pub(super) use client_input::ClientInput;
 pub(super) use drafts::paste;
 
-/// What waits to be typed. Each prompt and key has one owner here until a run has it or a file names it.
+/// Input that waits to be typed. Each prompt and key has exactly one owner until a run has read it or it is
+/// saved to a file.
 #[derive(Debug, Default)]
 pub(super) struct Keyboard {
     pub held: HeldInput,
     pub draft: PromptDraft,
     pub queue: SendQueue,
     pub carried: CarriedPrompts,
-    /// At the end: the sentence that says where the unsent input is.
+    /// At the end: the sentence that says where the unsent input was saved.
     pub unsent: Option<String>,
 }
 
 impl Keyboard {
-    /// A hand-over is over. `with_draft`: a new run gets the prompts and the draft of the old one first.
+    /// A hand-over is over. `with_draft`: the new run gets the prompts and the draft of the old one first.
     pub fn release(&mut self, now: Stamp, with_draft: bool) {
         if with_draft {
             self.held.put_first(self.carried.take(), &self.draft.take_saved());
@@ -47,20 +48,21 @@ impl Keyboard {
         self.held.release(now);
     }
 
-    /// When the next piece of a script's is due, if only time is waited for.
+    /// When the next piece of a script's input is due, if it waits only for time.
     pub fn sends_deadline(&self, now: Stamp) -> Option<Stamp> {
         self.queue.deadline(now).filter(|_| !self.held.must_wait())
     }
 
-    /// The prompt that was to begin a fresh conversation goes back to the person: submitted again, or into
-    /// the draft.
+    /// Returns the prompt that was to begin a fresh conversation to the person: submitted again, or as a
+    /// draft.
     pub fn return_prompt(&mut self, submit: bool) {
         if let Some(prompt) = self.carried.give_back(submit) {
             self.draft.put_first(&prompt);
         }
     }
 
-    /// At the end of a session: keeps what no run has got in a file (`own`, where that outlives the session).
+    /// At the end of a session, saves input that no run received to a file (`own`, if that outlives the
+    /// session).
     pub fn keep_unsent(&mut self, own: Option<PathBuf>) {
         let mut unsent: Vec<u8> =
             self.carried.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();

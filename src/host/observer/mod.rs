@@ -55,25 +55,25 @@ use scan_queue::ScanQueue;
 pub(super) struct Observer {
     scans: ScanQueue,
     transcript: Option<Transcript>,
-    /// Claude's list of tasks as the conversation before left it: after a hand-over they share one.
+    /// Claude's list of tasks at the end of the conversation before: after a hand-over both share one.
     tasks: Tasks,
     /// The model that Claude runs.
     model: Model,
-    /// Where the conversation works, by its hooks, when that is not the session's directory.
+    /// Claude's working directory as its hooks report it, when it differs from the session's.
     working_dir: Option<String>,
-    /// What Claude's status line said last, and when.
+    /// Claude's last status line, and when it came.
     status_line: Option<(StatusLine, Stamp)>,
-    /// The same of a conversation that no hook has named yet.
+    /// The status line of a conversation that no hook has named yet.
     early_status_line: Option<(StatusLine, Stamp)>,
     /// The person's own arguments.
     own: OwnArgs,
-    /// Whether Claude runs, or another program, of which nothing is read.
+    /// Whether the program is Claude. No files are read for other programs.
     claude: bool,
     /// `context.window`; 0 when it is not set.
     configured_window: u64,
-    /// That nothing reports changes was said.
+    /// Whether people were told that the file system does not report changes.
     told_polling: bool,
-    /// No hook tells of turns, nor names the transcript: it must be found.
+    /// No hook reports turns or names the transcript, so hopty must find it.
     turns_by_transcript: bool,
     /// When the files were last polled.
     polled: Stamp,
@@ -98,12 +98,12 @@ impl Observer {
         }
     }
 
-    /// What tells of changes, while no scan runs.
+    /// The watch that reports changes, while no scan runs.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.scans.watcher().and_then(Watcher::fd)
     }
 
-    /// A run has started, whose sessions file this is.
+    /// A run has started; this is its sessions file.
     pub fn run_started(&mut self, sessions_file: PathBuf) {
         if self.claude {
             let order = self.scans.want();
@@ -117,35 +117,35 @@ impl Observer {
         self.scans.want().all = true;
     }
 
-    /// Asks for the transcript to be read on.
+    /// Asks for the new part of the transcript.
     pub fn read_on(&mut self) {
         self.scans.want();
     }
 
-    /// Asks for the sessions file to be read.
+    /// Asks for the sessions file.
     pub fn scan_sessions_file(&mut self) {
         self.scans.want().sessions_file = true;
     }
 
-    /// Asks whether there is a copy of layout `memory` that nobody has looked at.
+    /// Asks whether layout `memory` has a copy that nobody has reviewed.
     pub fn scan_backup(&mut self) {
         self.scans.want().backup = true;
     }
 
-    /// A signal was obeyed: its file is to be removed.
+    /// A signal file was obeyed and must be removed.
     pub fn consume_signal(&mut self, file: SignalFile) {
         self.scans.want().obeyed.push(file);
     }
 
-    /// When to do something although nothing is ready. `changed` is when the screen last did; `lines` while a
-    /// hook waits for lines of the transcript.
+    /// The next deadline. `changed` is when the screen last changed; `lines` is set while a hook waits for
+    /// lines of the transcript.
     pub fn deadline(&self, now: Stamp, changed: Stamp, lines: bool) -> Option<Stamp> {
         [self.poll_deadline(changed), self.scans.deadline(now, lines)].into_iter().flatten().min()
     }
 
-    /// When the files are polled, where nothing reports changes.
+    /// When to poll the files, where the file system does not report changes.
     fn poll_deadline(&self, changed: Stamp) -> Option<Stamp> {
-        // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not
+        // hopty does not compute where Claude keeps a project's transcripts, and a new directory is not
         // watched yet.
         let unknown = self.turns_by_transcript
             && self.transcript.as_ref().is_some_and(|transcript| transcript.path().is_none());
@@ -153,7 +153,7 @@ impl Observer {
         waits.then(|| self.polled.after(pause(self.polled.since(changed))))
     }
 
-    /// Does what is due by time.
+    /// Handles the deadlines that have passed.
     pub fn due(&mut self, now: Stamp, changed: Stamp, events: &mut VecDeque<Event>) {
         if self.poll_deadline(changed).is_some_and(|at| at <= now) {
             self.polled = now;
@@ -162,7 +162,7 @@ impl Observer {
         self.report_hanging(now, events);
     }
 
-    /// Reports a scan that does not come back.
+    /// Reports a scan that does not finish.
     pub fn report_hanging(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         if self.scans.hangs(now) {
             let what = "Claude's files cannot be read (their disk does not answer): hopty does not see what Claude writes".to_owned();
@@ -170,8 +170,8 @@ impl Observer {
         }
     }
 
-    /// The reader and its order, when a scan is wanted and it is here. `lines` while a hook waits for lines
-    /// of the transcript.
+    /// The reader and its order, when a scan is wanted and the reader is idle. `lines` is set while a hook
+    /// waits for lines of the transcript.
     pub fn begin_scan(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
         self.scans.lend(now, lines)
     }
@@ -181,12 +181,12 @@ impl Observer {
         self.scans.lent()
     }
 
-    /// The reader is back.
+    /// The reader has finished its scan.
     pub fn end_scan(&mut self, reader: Box<FileReader>, result: &ScanResult) {
         self.scans.came_back(reader, result);
     }
 
-    /// Where nothing reports changes, that is said once: what a script writes is seen later than elsewhere.
+    /// Says once that the file system does not report changes: hopty then notices a script's files later.
     pub fn report_polling(&mut self, events: &mut VecDeque<Event>) {
         if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
             let what = format!(
@@ -197,7 +197,8 @@ impl Observer {
         }
     }
 
-    /// A hook call waits for a scan that begins from now on, which also checks the transcript that it names.
+    /// A hook call waits for a scan that starts after it, which also checks the transcript that the call
+    /// names.
     pub fn hook_waits(
         &mut self,
         until: Stamp,
@@ -216,27 +217,27 @@ impl Observer {
         );
     }
 
-    /// `hopty context` waits for a scan that begins from now on.
+    /// `hopty context` waits for a scan that starts after it.
     pub fn context_waits(&mut self, until: Stamp, connection: u64, request: u64) {
         self.scans.ask(until, connection, request, AfterScan::Context);
     }
 
-    /// The next request whose scan has finished, or whose patience is over.
+    /// The next request whose scan has finished or whose time is up.
     pub fn next_waiter(&mut self, now: Stamp) -> Option<ScanWaiter> {
         self.scans.next_due(now)
     }
 
-    /// A connection is gone: nobody hears its answers.
+    /// A connection has closed: drops its requests.
     pub fn forget_connection(&mut self, connection: u64) {
         self.scans.forget(connection);
     }
 
-    /// The connections of hook calls that wait. They wait no longer.
+    /// Takes the connections of the hook calls that wait; they no longer do.
     pub fn drop_hooks(&mut self) -> Vec<u64> {
         self.scans.drop_hooks()
     }
 
-    /// The transcript that is followed.
+    /// The followed transcript.
     pub fn transcript(&self) -> Option<&Transcript> {
         self.transcript.as_ref()
     }
@@ -245,7 +246,7 @@ impl Observer {
         self.transcript.as_mut()
     }
 
-    /// The transcript, once it has been read to its end.
+    /// The followed transcript, once it has been read to its end.
     pub fn whole_transcript(&self) -> Option<&Transcript> {
         self.transcript.as_ref().filter(|transcript| transcript.is_whole())
     }
@@ -254,13 +255,13 @@ impl Observer {
         self.transcript.as_mut().filter(|transcript| transcript.is_whole())
     }
 
-    /// Another job begins: the tasks of the one before are not its own.
+    /// The person begins another job: the tasks of the one before do not belong to it.
     pub fn forget_tasks(&mut self) {
         self.tasks = Tasks::default();
     }
 
-    /// Follows a conversation. `hook_path` is where a hook says that its transcript is; `keeps_tasks` where
-    /// it goes on with the tasks of the one before. Gives whether it is another conversation.
+    /// Follows a conversation. `hook_path` is the transcript that a hook names; `keeps_tasks` is set if the
+    /// conversation continues the tasks of the one before. Returns whether it is another conversation.
     pub fn follow(
         &mut self,
         conversation: &ConversationId,
@@ -286,8 +287,8 @@ impl Observer {
         another
     }
 
-    /// Takes in what a scan read of the transcript: `None` where it is of another conversation, else whether
-    /// its file is a new one.
+    /// Takes the result of a scan of the transcript. Returns `None` if it belongs to another conversation,
+    /// else whether the file is a new one.
     pub fn take_transcript(&mut self, read: TranscriptRead) -> Option<bool> {
         let transcript =
             self.transcript.as_mut().filter(|transcript| transcript.conversation == read.conversation)?;
@@ -299,8 +300,8 @@ impl Observer {
         Some(found)
     }
 
-    /// What the transcript adds up to, for the supervisor; nothing before it has been read to its end: the
-    /// counts of long ago must not cross a level now. Gives whether it has been.
+    /// Passes the totals of the transcript to the supervisor, but only once it has been read to its end: old
+    /// counts must not cross a level now. Returns whether it has been.
     pub fn report_transcript(
         &mut self,
         now: Stamp,
@@ -323,7 +324,7 @@ impl Observer {
         self.model.started()
     }
 
-    /// The model that the person changed to.
+    /// The model that the person switched to.
     pub fn switched_model(&self) -> Option<&str> {
         self.model.switched(self.own.model.as_deref(), self.answered_model())
     }
@@ -332,7 +333,7 @@ impl Observer {
         self.transcript.as_ref().and_then(|transcript| transcript.facts.model())
     }
 
-    /// Where the conversation works, by its hooks, when that is not the session's directory.
+    /// Claude's working directory as its hooks report it, when it differs from the session's.
     pub fn working_dir(&self) -> Option<&str> {
         self.working_dir.as_deref()
     }

@@ -32,64 +32,64 @@ use crate::ipc::stream::FrameStream;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};
 
-/// How long a session without a terminal waits for its file to be there.
+/// How long a session without a terminal waits for its file to appear.
 const FIRST_WRITES: Duration = Duration::from_millis(500);
 
-/// What the first conversation begins from.
+/// What the first conversation starts from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Begin {
-    /// Nothing: a fresh conversation, or what the person's arguments say.
+    /// A fresh conversation, or the one that the person's arguments name.
     #[default]
     Fresh,
     /// The handoff that waits in this directory's channel (`--handoff`).
     Pending,
-    /// This handoff (`--handoff=ID`).
+    /// The handoff with this id (`--handoff=ID`).
     From(String),
 }
 
-/// What the client tells the host that it starts, besides the program's arguments.
+/// What the client tells the host that it forks, besides the program's arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// The name to take.
     pub name: SessionName,
-    /// Another by number will do when it is taken.
+    /// If it is taken, take the same name with a number.
     pub numbered: bool,
-    /// Which program.
+    /// The kind of program.
     pub agent: Agent,
-    /// Its path; it travels with the arguments, since it need not be UTF-8.
+    /// Its path. Not sent as JSON, because it need not be UTF-8; it travels with the arguments.
     #[serde(skip)]
     pub program: PathBuf,
-    /// What a person would type for it, for listings: `claude`, `vim`.
+    /// The command that a person would type for it, for listings: `claude`, `vim`.
     pub called: String,
-    /// Its version, when that is known.
+    /// Its version, if known.
     pub version: Option<String>,
-    /// What it offers: which hooks it is given.
+    /// Its features: they decide which hooks it gets.
     pub offers: Offers,
     /// The configuration.
     pub config: Config,
-    /// The size to begin with.
+    /// The initial size.
     pub size: Size,
-    /// The outer terminal's modes before it was made raw.
+    /// The outer terminal's modes before the client made it raw.
     pub termios: Option<Modes>,
-    /// What was typed ahead of the program.
+    /// Keys typed before the program started.
     #[serde(default)]
     pub ahead: Ahead,
-    /// Begin from a pending handoff.
+    /// Start from a pending handoff.
     pub handoff: Begin,
-    /// Start and leave it running.
+    /// Start detached.
     pub detached: bool,
-    /// The signals as hopty found them.
+    /// The signal dispositions that hopty inherited.
     pub signals: SignalState,
     /// Where its errors go.
     pub errors: ErrorOutput,
-    /// Why the person's state directory cannot be used, where that is known already.
+    /// Why the person's state directory cannot be used, if that is known already.
     #[serde(default)]
     pub unplaced: Option<String>,
 }
 
-/// What every run gets that the host itself was only lent. Whoever asked for a session without a terminal may
-/// wait for the end of what it left open, so nothing is kept then.
+/// Descriptors that every run inherits and the host only borrows. Kept only for a session with a terminal:
+/// whoever started one without may wait for the end of a pipe that it left open.
 #[derive(Debug)]
 pub(in crate::host) struct Lent {
     pub descriptors: Vec<RawFd>,
@@ -142,34 +142,34 @@ impl Lent {
     }
 }
 
-/// What the host says when the program runs, or why it does not.
+/// What the host reports once the program runs, or why it does not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ready {
-    /// It runs.
+    /// The program runs.
     Up {
-        /// The name that was taken.
+        /// The name that the session took.
         name: SessionName,
-        /// What the person is told before the program draws, a line each.
+        /// Messages for the person, shown before the program draws, one a line.
         #[serde(default)]
         told: Vec<String>,
-        /// The state directory of a session that has one of its own.
+        /// The state directory, if the session has one of its own.
         #[serde(default)]
         state: Option<String>,
     },
-    /// It does not.
+    /// The program did not start.
     Failed {
         /// The exit code.
         code: u8,
         /// What failed.
         message: String,
-        /// What to do about it.
+        /// How to fix it.
         hint: String,
     },
 }
 
 impl Ready {
-    /// A failure of hopty's own.
+    /// An internal failure of hopty.
     #[must_use]
     pub fn failed(code: u8, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Ready::Failed { code, message: message.into(), hint: hint.into() }
@@ -183,11 +183,11 @@ struct Orders<L> {
     words: usize,
 }
 
-/// What a host is told on its socket: the launch as a line of JSON; then program and arguments, which may be
-/// any bytes but NUL, each with one behind it.
+/// The orders that a host reads from its socket: the launch as a line of JSON, then the program and its
+/// arguments, which may hold any bytes but NUL, each terminated by NUL.
 ///
 /// # Errors
-/// When the launch cannot be written down.
+/// When the launch cannot be serialized.
 pub fn orders(launch: &Launch, args: &[OsString]) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(&Orders { launch, words: 1 + args.len() })?;
     bytes.push(b'\n');
@@ -198,7 +198,7 @@ pub fn orders(launch: &Launch, args: &[OsString]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what [`orders`] wrote; `None` when it ends before.
+/// Reads what [`orders`] wrote; `None` if it is cut short.
 fn read_orders(mut from: impl BufRead) -> Option<(Launch, Vec<OsString>)> {
     let mut line = Vec::new();
     from.read_until(b'\n', &mut line).ok()?;
@@ -213,7 +213,7 @@ fn read_orders(mut from: impl BufRead) -> Option<(Launch, Vec<OsString>)> {
     Some((launch, args))
 }
 
-/// The host process, from the fork to its exit code. `socket` leads to the process that forked it.
+/// The host process, from the fork to its exit code. `socket` connects it to the process that forked it.
 #[must_use]
 pub fn main(socket: UnixStream) -> i32 {
     match up(socket) {
@@ -222,18 +222,18 @@ pub fn main(socket: UnixStream) -> i32 {
     }
 }
 
-/// Everything until the session runs, or the exit code where there is none.
+/// Does everything until the session runs; returns the exit code if it fails.
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     #[cfg(debug_assertions)]
     crate::sys::safe_file::hangs::arm();
     process::call_oneself(HOST_NAMES.0);
-    // It will hold the terminal that Claude reads from, and people's terminals.
+    // The host will hold the terminal that Claude reads from, and people's terminals.
     process::close_to_others();
     let descriptors = inherited::descriptors();
-    // SAFETY: a new session; fails only for a group leader, which a forked process is not.
+    // SAFETY: setsid fails only for a group leader, which a forked process is not.
     unsafe { libc::setsid() };
     signals::unblock_all();
-    // SIGUSR1 until it is caught: a client that finds the name taken and no socket yet sends it.
+    // Catch SIGUSR1 early: a client that finds the name taken but no socket yet sends it.
     for signal in [
         libc::SIGHUP,
         libc::SIGINT,
@@ -249,13 +249,13 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     }
     process::become_subreaper();
     let Some((launch, args)) = read_orders(BufReader::new(&socket)) else {
-        // There is to be no session, and whoever forked this process says why.
+        // There will be no session; the process that forked this one reports why.
         return Err(0);
     };
     let lent = Lent::new(&launch, descriptors);
     if let Ok(null) = fd::dev_null() {
         for n in 0..3 {
-            // SAFETY: these are this process's own standard streams, and nobody else's any more.
+            // SAFETY: these are this process's own standard streams, and nobody else uses them any more.
             unsafe { libc::dup2(null.as_raw_fd(), n) };
         }
     }
@@ -266,7 +266,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     match begin(launch, args, lent) {
         Ok(mut host) => {
             if detached {
-                // Whoever started it may ask for it by its directory at once.
+                // The caller may look the session up by its directory at once.
                 host.journal.flush(FIRST_WRITES);
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
@@ -300,7 +300,7 @@ fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, R
     Host::begin(launch, args, lent, place)
 }
 
-/// What to do about an exit code of a start that failed.
+/// How to fix a start that failed with this exit code.
 pub(in crate::host) fn start_hint(code: u8) -> &'static str {
     match code {
         127 => "check the name and PATH",
@@ -317,13 +317,13 @@ impl Host {
         self.next_id += 1;
         let (pid, _) = stream.peer().unwrap_or_default();
         let mut connection = Connection::new(stream, pid, self.clock.now());
-        // The two know each other, and it was there before the child.
+        // The two already know each other: the client existed before the child.
         (connection.greeted, connection.peer) = (true, Some(Peer::Person));
         self.connections.insert(id, Box::new(connection));
         self.terminals.expect(id);
     }
 
-    /// What the session begins with, as the first event.
+    /// The first event of the session.
     pub(in crate::host) fn first_event(&mut self) -> Result<(), Ready> {
         let claude = self.launch.agent == Agent::Claude;
         let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());

@@ -58,31 +58,30 @@ use notices::Notices;
 use output::Backlog;
 use scrollback::ScrollbackPositions;
 
-/// The terminals of the people who are attached.
+/// The terminals of the attached clients.
 #[derive(Debug)]
 pub(super) struct Terminals {
-    /// By their connections. By itself each: a map keeps room for eleven of what it holds, also when nobody
-    /// is there.
+    /// By connection. Boxed one by one: a map reserves space for eleven entries even when it is empty.
     clients: BTreeMap<u64, Box<Client>>,
-    /// The connection of who started this host and has not attached yet.
+    /// The connection of the client that started this host and has not attached yet.
     launcher: Option<u64>,
     leader: Option<u64>,
     /// How many clients have attached so far.
     attached: u32,
     size_policy: SizePolicy,
-    /// The size while nobody is attached, or always.
+    /// The size while no client is attached, or always.
     detached_size: Size,
     prefix: Option<u8>,
     scrollback: ScrollbackPositions,
     notices: Notices,
     backlog: Backlog,
-    /// What people typed and the program had not read when it ended: their shells'.
+    /// Input that the program had not read when it ended: it goes to the clients' shells.
     undelivered: Vec<u8>,
     events: VecDeque<TerminalEvent>,
 }
 
 impl Terminals {
-    /// Those of a session to which nobody is attached.
+    /// The terminals of a session without clients.
     pub fn new(config: &config::Terminal) -> Self {
         Terminals {
             clients: BTreeMap::new(),
@@ -100,40 +99,41 @@ impl Terminals {
         }
     }
 
-    /// What follows for the rest of the host, oldest first.
+    /// Takes the events for the rest of the host, oldest first.
     pub fn next_event(&mut self) -> Option<TerminalEvent> {
         self.events.pop_front()
     }
 
-    /// Whoever started this host is about to attach on this connection.
+    /// The client that started this host is about to attach on this connection.
     pub fn expect(&mut self, connection: u64) {
         self.launcher = Some(connection);
     }
 
-    /// Whether it has not attached yet, and this is its connection.
+    /// Whether this is the connection of the client that started this host and has not attached yet.
     pub fn is_launcher(&self, connection: u64) -> bool {
         self.launcher == Some(connection)
     }
 
-    /// Whether whoever started this host is still on the way to attach.
+    /// Whether the client that started this host has yet to attach.
     pub fn awaits_launcher(&self) -> bool {
         self.launcher.is_some()
     }
 
-    /// That connection broke before it attached.
+    /// That connection broke before the client attached.
     pub fn lose_launcher(&mut self, connection: u64) -> bool {
         self.launcher.take_if(|launcher| *launcher == connection).is_some()
     }
 
-    /// Whether the client that started this session is still on its way: it gets every byte.
+    /// Whether the client that started this session has yet to attach: no byte of output may be dropped for
+    /// it.
     pub fn expects_first(&self) -> bool {
         let pending =
             |client: &Client| matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts;
         self.launcher.is_some() || self.clients().any(|(_, client)| pending(client))
     }
 
-    /// A connection becomes a client's. `pid` and `began`: its process, and when that began, in clock ticks
-    /// since boot. Gives the client's number, and where it comes from.
+    /// Registers a connection as a client. `pid` and `began`: its process, and when that started, in clock
+    /// ticks since boot. Returns the client's number and how it attached.
     pub fn attach(
         &mut self,
         connection: u64,
@@ -152,7 +152,7 @@ impl Terminals {
         (self.attached, how)
     }
 
-    /// Whether anybody has attached so far.
+    /// Whether any client has attached so far.
     pub fn had_clients(&self) -> bool {
         self.attached > 0
     }
@@ -170,12 +170,12 @@ impl Terminals {
         self.clients.iter().map(|(id, client)| (*id, client.as_ref()))
     }
 
-    /// Forgets a client that has had its farewell.
+    /// Forgets a client that has been disconnected.
     pub fn remove(&mut self, id: u64) {
         self.clients.remove(&id);
     }
 
-    /// Lets go of all of them.
+    /// Drops all clients.
     pub fn clear(&mut self) {
         self.clients.clear();
     }
@@ -199,7 +199,7 @@ impl Terminals {
         self.clients.iter().filter(|(_, client)| client.watches()).map(|(id, _)| *id).collect()
     }
 
-    /// Reads what was typed on a client's borrowed terminal, which gives no more than `buf` takes at once.
+    /// Reads what was typed on a client's borrowed terminal, at most `buf` at once.
     pub fn read(
         &mut self,
         id: u64,
@@ -212,21 +212,21 @@ impl Terminals {
             .map_or(TerminalInput::Nothing, |client| client.read(ready, typing_waits, now, buf))
     }
 
-    /// Whether the bytes of this client come and go by its connection.
+    /// Whether this client is relayed: its bytes travel over its connection.
     pub fn is_relayed(&self, id: u64) -> bool {
         self.client(id).is_some_and(Client::is_relayed)
     }
 
-    /// Whether what happens to this client is meant for the program: it leads, or it may type and nobody else
-    /// is there. Any other only watches.
+    /// Whether this client acts for the program: it leads, or it may type and nobody else is there. Any other
+    /// client only watches.
     pub fn is_in_charge(&self, id: u64) -> bool {
         let clients = || self.clients.iter().filter(|(_, client)| !client.leaving);
         let may_type = clients().any(|(client, c)| *client == id && !c.read_only);
         may_type && (self.leads(id) || clients().count() == 1)
     }
 
-    /// A new run begins on the terminals that get its bytes: they have seen all of its `total` lines of
-    /// history, and no other any.
+    /// A new run begins on the terminals that get its bytes: they have seen all `total` lines of its history;
+    /// the others have seen none.
     pub fn begin_run(&mut self, total: u64) {
         let shown = self.clients.values().filter(|client| client.gets_bytes());
         self.scrollback =
@@ -235,26 +235,25 @@ impl Terminals {
         self.undelivered = Vec::new();
     }
 
-    /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever
-    /// else was typed now would land in the middle of it.
+    /// Whether a client other than `but` has typed the first half of a sequence and the child has read it:
+    /// anything else typed now would land in the middle of it.
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
         others
             .any(|client| !client.leaving && client.input.unflushed.is_some() && client.input.head.is_some())
     }
 
-    /// What people typed and the program had not read when it ended; the leader's client gives it to its
-    /// shell.
+    /// Input that the program had not read when it ended; the leader's client passes it to its shell.
     pub fn keep_undelivered(&mut self, bytes: Vec<u8>) {
         self.undelivered = bytes;
     }
 
-    /// Whether a terminal is still taking the program's last bytes, which are owed to it.
+    /// Whether a terminal has yet to take the program's last bytes.
     pub fn owe_bytes(&self) -> bool {
         self.clients.values().any(|client| client.is_ending())
     }
 
-    /// Whether everything is written, and every client has had its farewell.
+    /// Whether everything is written and every client has been disconnected.
     pub fn are_quiet(&self) -> bool {
         self.clients.values().all(|client| client.is_quiet())
     }
@@ -280,14 +279,14 @@ impl Terminals {
         }
     }
 
-    /// When something is due. `shown`: run and revision of the screen; `None` where none is shown.
+    /// The next deadline. `shown`: run and revision of the screen; `None` if there is no screen.
     pub fn deadline(&self, shown: Option<(u32, u64)>, links: &dyn ClientLinks) -> Option<Stamp> {
         let client = self.clients.values().filter_map(|client| client.deadline()).min();
         let picture = shown.and_then(|shown| self.picture_deadline(shown, links));
         [client, picture].into_iter().flatten().min()
     }
 
-    /// Does what is due.
+    /// Handles the deadlines that have passed.
     pub fn due(&mut self, scene: &mut Scene<'_>) {
         let ids: Vec<u64> = self.clients.keys().copied().collect();
         for id in ids {

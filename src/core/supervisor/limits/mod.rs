@@ -19,31 +19,31 @@ use crate::core::time::{Stamp, WallTime};
 /// How long after a refused request its limit may become known, in ms: the transcript lags behind the hook by
 /// up to 0.3 s.
 const SETTLE_MS: u64 = 2000;
-/// How long before an error a person must have typed to be taken for present, in ms.
+/// A person who typed within this time before an error counts as present, in ms.
 const PRESENT_MS: u64 = 60_000;
 /// The longest pause after an error, in ms.
 const LONGEST_PAUSE_MS: u64 = 1_800_000;
-/// Errors further apart than this have nothing to do with each other, in ms.
+/// Errors further apart than this are unrelated, in ms.
 const FORGET_MS: u64 = 3_600_000;
 /// A reset further away than this is not believed, in ms: 32 days.
 const LONGEST_LIMIT_MS: u64 = 32 * 86_400_000;
 
-/// Which limit was hit, in Claude's words.
+/// Which limit was reached, in Claude's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
-    /// The limit of five hours.
+    /// The five-hour limit.
     FiveHour,
-    /// The weekly one.
+    /// The weekly limit.
     SevenDay,
-    /// Another one.
+    /// Any other limit.
     #[serde(other)]
     Other,
 }
 
 impl LimitKind {
-    /// The limit that Claude's words on the screen name (`You've hit your session limit`, measured on
-    /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other words.
+    /// The limit that Claude's text on the screen names (`You've hit your session limit`, measured on
+    /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other text.
     #[must_use]
     pub fn said(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("You've hit your ")?;
@@ -55,7 +55,7 @@ impl LimitKind {
         }
     }
 
-    /// The words of a sentence.
+    /// Its name in a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl LimitKind {
     }
 }
 
-/// What hopty's prompt to go on comes after.
+/// What hopty's prompt to continue follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeAfter {
@@ -77,13 +77,13 @@ pub enum ResumeAfter {
 }
 
 impl ResumeAfter {
-    /// Whether a text is one of these prompts: hopty's words, not a person's.
+    /// Whether a text is one of hopty's own prompts to continue, not a person's.
     #[must_use]
     pub fn is_prompt(text: &str) -> bool {
         [ResumeAfter::Limit, ResumeAfter::Error].iter().any(|after| after.prompt() == text)
     }
 
-    /// The prompt: fixed, short enough for a paste that is taken as typed.
+    /// The prompt: fixed, and short enough for a paste that Claude treats as typed.
     #[must_use]
     pub fn prompt(self) -> &'static str {
         match self {
@@ -97,30 +97,31 @@ impl ResumeAfter {
     }
 }
 
-/// A usage limit that is waited for.
+/// A usage limit that hopty waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// Which.
+    /// Which limit.
     pub kind: LimitKind,
     /// When it resets.
     pub reset: Stamp,
-    /// The same in seconds since 1970, as Claude told it.
+    /// The same in seconds since 1970, as Claude reported it.
     pub resets: u64,
 }
 
-/// What stands in the way.
+/// Why the work stands still.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 enum WaitCause {
     Limit {
         limit: Limit,
     },
-    /// `said`: people were told. A refused request may turn out to be a limit, so that waits a moment.
+    /// A refused request. It may turn out to be a limit, so hopty waits a moment before it tells people
+    /// (`said`: they were told).
     Error {
         error: String,
         said: bool,
     },
-    /// An error that only a person can do something about.
+    /// An error that only a person can fix.
     Person,
 }
 
@@ -130,7 +131,7 @@ pub(super) struct LimitWait {
     cause: WaitCause,
     since: Stamp,
     seq: u64,
-    /// From when on hopty goes on by itself; none: it is left to Claude, or to a person.
+    /// When hopty continues by itself; `None`: it leaves that to Claude or to a person.
     due: Option<Stamp>,
     /// The limit's own dialog was answered, as configured.
     pub(super) answered: bool,
@@ -153,21 +154,21 @@ impl LimitWait {
     }
 }
 
-/// What is known of such times in a session.
+/// The session's history of limits and errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Limits {
     pub(super) now: Option<LimitWait>,
-    /// Continuations after errors since a turn ended well, and when the last error was.
+    /// How often hopty continued after errors since a turn last ended well, and when the last error was.
     tries: u32,
     failed: Option<Stamp>,
     /// When a person last pressed a key.
     keyed: Option<Stamp>,
-    /// The limit that people were told of last, by kind and reset.
+    /// The limit that people were last told of, by kind and reset.
     told: Option<(LimitKind, u64)>,
 }
 
 impl Limits {
-    /// Another conversation: there is nothing to go on with in it.
+    /// Another conversation: there is nothing to continue in it.
     pub(super) fn forget(&mut self) {
         self.now = None;
     }
@@ -180,7 +181,7 @@ impl Supervisor {
         self.limits.now.as_ref().and_then(LimitWait::limit)
     }
 
-    /// Whether the work stands still: the screen matters, and a hand-over would bring nothing.
+    /// Whether the work stands still: then the screen matters, and a hand-over would not help.
     #[must_use]
     pub fn stands_still(&self) -> bool {
         self.limits.now.is_some()
@@ -204,7 +205,7 @@ impl Supervisor {
         if let Some(LimitWait { cause: WaitCause::Limit { limit }, due: old, .. }) = &mut self.limits.now
             && (limit.kind, limit.resets) == (kind, resets)
         {
-            // The same, told again because this machine slept.
+            // The same limit, reported again because this machine slept.
             limit.reset = reset;
             *old = old.map(|_| due);
             return;
@@ -265,7 +266,7 @@ impl Supervisor {
         }
     }
 
-    /// When a turn that failed is continued; `None`: not at all.
+    /// When to continue a turn that failed; `None`: never.
     fn next_try(&mut self, now: Stamp) -> Option<Stamp> {
         let c = &self.policy.config.recovery;
         let halts = &mut self.limits;
@@ -290,7 +291,7 @@ impl Supervisor {
         Some(now.after(pause))
     }
 
-    /// Says what follows an error, and keeps nothing back where nothing follows.
+    /// Tells people what follows an error. If nothing follows, requests are no longer held back.
     fn say_failed(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let c = &self.policy.config.recovery;
         let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = &mut self.limits.now
@@ -321,10 +322,10 @@ impl Supervisor {
         self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
     }
 
-    /// A person has pressed a key: what comes next is theirs.
+    /// A person has pressed a key: hopty leaves the rest to them.
     pub(super) fn somebody_is_there(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.limits.keyed = Some(now);
-        // Keys are kept while hopty types; what it typed is proven or not.
+        // Keys are held while hopty types; its prompt is either proven or not.
         if self.submits_own() {
             return;
         }
@@ -339,7 +340,7 @@ impl Supervisor {
         }
     }
 
-    /// A prompt was submitted, by whomever: Claude works again, or will say once more that it cannot.
+    /// Somebody submitted a prompt: Claude works again, or will report the limit or the error once more.
     pub(super) fn work_goes_on(&mut self, prompt: Option<PromptOf>, out: &mut Vec<Action>) {
         let Some(halt) = self.limits.now.take() else { return };
         if halt.limit().is_some() {
@@ -358,13 +359,13 @@ impl Supervisor {
         self.decide(out, DecisionKind::LimitOver, text, &[self.lines.event, halt.seq], |_| {});
     }
 
-    /// A turn ended as turns do.
+    /// A turn ended normally.
     pub(super) fn turn_ended_well(&mut self, out: &mut Vec<Action>) {
         self.limits.tries = 0;
         self.work_goes_on(None, out);
     }
 
-    /// What it waits for, while nobody works.
+    /// What the session waits for while nobody works.
     pub(super) fn waits_on(&self) -> Option<&'static str> {
         let halt = self.limits.now.as_ref().filter(|_| self.run.turn != Turn::Busy)?;
         match &halt.cause {
@@ -374,15 +375,15 @@ impl Supervisor {
         }
     }
 
-    /// Why a prompt from outside is not typed now: it would be refused, and Claude would wait no more. A
-    /// slash command may help.
+    /// Why a prompt from outside is not typed now: Claude would refuse it and stop waiting. A slash command
+    /// is still allowed.
     pub(super) fn limit_hinders(&self, command: bool) -> Option<String> {
         let limit =
             self.limit().filter(|limit| !command && !self.submits_own() && self.ticked < limit.reset)?;
         Some(format!("Claude waits for its {}", limit.kind.words()))
     }
 
-    /// What is to be said or dropped by time.
+    /// Reports or drops what has reached its time.
     pub(super) fn tick_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Some(halt) = &self.limits.now else { return };
         match &halt.cause {
