@@ -1,4 +1,4 @@
-//! Everything that the supervisor can ask of the host, and the decisions that it writes down.
+//! Everything that the supervisor can ask of the host, and the decisions that it records.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
 
-/// Whom a signal is for.
+/// The target of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalTarget {
@@ -23,7 +23,7 @@ pub enum SignalTarget {
     Group,
 }
 
-/// Which lines of the transcript are waited for.
+/// Which lines of the transcript to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Want {
@@ -43,7 +43,7 @@ pub enum Typing {
     Prompt {
         /// The handoff that it names.
         handoff: HandoffId,
-        /// The new conversation was given the frame; else the prompt names the file to read.
+        /// The new conversation was given the brief; otherwise the prompt names the file to read.
         frame: bool,
     },
     /// The prompt that the person submitted in the old conversation as a bracketed paste, without Enter.
@@ -58,7 +58,7 @@ pub enum Typing {
     },
     /// hopty's own prompt after a usage limit or an API error, as a bracketed paste, without Enter.
     GoOn {
-        /// After which of them.
+        /// Which of them.
         after: ResumeAfter,
     },
     /// One Enter.
@@ -80,40 +80,40 @@ pub enum Action {
     Spawn {
         /// Number of the run.
         run: u32,
-        /// How.
+        /// How it starts.
         start: StartKind,
-        /// The conversation id to pass, when one is to be passed.
+        /// The conversation id to pass, if any.
         conversation: Option<ConversationId>,
         /// Another working directory than the session's first.
         dir: Option<String>,
-        /// The prompt that the person submitted in the old conversation is the first prompt, as an argument.
+        /// Pass the prompt that the person submitted in the old conversation as an argument.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         prompt: bool,
     },
     /// Send a signal to the child, checked by pid and start time.
     Signal {
-        /// Which.
+        /// Which signal.
         signal: Signal,
-        /// To whom.
+        /// Its target.
         to: SignalTarget,
     },
-    /// Take hold of the child's descendants (a pidfd each), so that what is left of them can be ended.
+    /// Open a pidfd for each of the child's descendants, so that those that survive it can be ended.
     CollectTree,
-    /// End those of the collected descendants that are left.
+    /// End the remaining descendants.
     ReapTree,
-    /// Tell the hook to wait.
+    /// Hold the hook call.
     HoldHook {
         /// The call.
         id: u64,
     },
-    /// Answer the hook.
+    /// Answer the hook call.
     AnswerHook {
         /// The call.
         id: u64,
-        /// With what.
+        /// The answer.
         with: HookAnswer,
     },
-    /// Report `Lines` when the call's lines are in the transcript, at the latest at `until`.
+    /// Report `Lines` when the call's lines are in the transcript, or when the time is up.
     AwaitLines {
         /// The call.
         id: u64,
@@ -122,105 +122,103 @@ pub enum Action {
         /// When to give up.
         until: Stamp,
     },
-    /// A restart waits for a safe point; shown in the journal with the time at which less will do.
+    /// A restart waits for a safe point. The journal records when a tool boundary will suffice.
     WaitSafePoint {
-        /// When a tool boundary will do.
+        /// When a tool boundary will suffice.
         until: Stamp,
     },
-    /// Compare what runs code when Claude starts with what a person last accepted.
+    /// Compare the settings that run code when Claude starts with those that a person last accepted.
     CheckSettings,
     /// Save a handoff and claim it for the next conversation.
     Save {
         /// `auto`, `manual`, `signal` or `crash`.
         by: RestartBy,
-        /// Who is going to consume it.
+        /// The conversation that will consume it.
         claim_for: ConversationId,
     },
-    /// Keep what clients type from here on. It stays so over the end of a run, until one of the next two.
+    /// Hold what clients type from now on. This outlasts the end of a run; only the next two actions end it.
     HoldKeys,
-    /// What clients type from here on goes to the child at once; what was kept before stays kept. A dialog is
-    /// on the screen that a person must be able to answer, and keys typed before it was there must not answer
-    /// it.
+    /// Pass what clients type from now on to the child at once; keep held input. A person must be able to
+    /// answer a dialog on the screen, and keys typed before it appeared must not answer it.
     PassKeys,
-    /// Give the child what was kept, and what is typed from here on at once. Nothing to do when nothing is
-    /// kept.
+    /// Pass the held input to the child, and what is typed from now on at once. Does nothing if no input is
+    /// held.
     ReleaseKeys {
-        /// Type the draft of the old run's prompt box first.
+        /// First type the draft that was in the old run's prompt box.
         draft: bool,
     },
     /// Type into the child.
     Type {
-        /// What.
+        /// What to type.
         typing: Typing,
     },
-    /// The prompt that was kept for the fresh conversation does not begin one: whoever gets the kept keys
-    /// gets it before them.
+    /// The prompt kept for the fresh conversation does not begin one: whoever gets the held input gets it
+    /// first.
     ReturnPrompt {
-        /// With Enter; else it is a draft again.
+        /// Submit it; otherwise it becomes a draft again.
         submit: bool,
     },
-    /// The first of the prompts that are queued in Claude begins the fresh conversation.
+    /// The first prompt in Claude's queue begins the fresh conversation.
     TakeQueued,
-    /// The prompt that was kept for the fresh conversation has been taken by the old one.
+    /// The old conversation has taken the prompt that was kept for the fresh one.
     DropPrompt,
-    /// The conversation is this one from now on: follow its transcript.
+    /// Follow this conversation and its transcript from now on.
     Follow {
-        /// Which.
+        /// Which conversation.
         conversation: ConversationId,
-        /// Its file, when a hook named it.
+        /// Its transcript, if a hook named it.
         transcript: Option<String>,
-        /// A person began other work with it (`/clear`, `/resume`): the goal of the conversations before is
-        /// not its own.
+        /// A person began other work with it (`/clear`, `/resume`): the goal of earlier conversations does
+        /// not apply.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         anew: bool,
     },
     /// Remove the signal file that was obeyed.
     ConsumeSignal {
-        /// Which of them.
+        /// Which file.
         #[serde(default)]
         file: SignalFile,
     },
     /// Mark the handoff consumed.
     Consume {
-        /// Which.
+        /// Which handoff.
         handoff: HandoffId,
-        /// By whom.
+        /// The conversation that consumed it.
         conversation: ConversationId,
     },
-    /// Put the handoff aside, if it still waits: the session went back over it.
+    /// Discard the handoff if it is still pending: the session went back to the conversation before it.
     Clear {
-        /// Which.
+        /// Which handoff.
         handoff: HandoffId,
     },
-    /// Keep what a person answered for a later host of this conversation.
+    /// Store a person's answer for a later host of this conversation.
     KeepAsk {
-        /// Which.
+        /// Which conversation.
         conversation: ConversationId,
-        /// What was answered.
+        /// The answer.
         answer: AskAnswer,
-        /// How long it stands, in ms; 0 is for good.
+        /// How long it holds, in ms; 0: for good.
         left: u64,
     },
-    /// While a usage limit is waited for no handoff of this channel expires: the time until its reset is
-    /// added, once.
+    /// During a usage limit, no handoff of this channel expires: the time until its reset is added, once.
     KeepHandoffs {
         /// When it resets, in seconds since 1970.
         until: u64,
     },
     /// The child is stopped: give the leader's shell its terminal back.
     Suspend,
-    /// Tell every client something.
+    /// Send every client a notice.
     Notice {
         /// What happened, one of the decision kinds.
         about: DecisionKind,
-        /// In words.
+        /// The text.
         text: String,
     },
     /// Answer a request of the socket.
     Reply {
-        /// Which.
+        /// Which request.
         id: u64,
-        /// With what.
+        /// The answer.
         with: Reply,
     },
     /// Write a decision into the journal.
@@ -230,14 +228,14 @@ pub enum Action {
     },
     /// The session is over.
     Close {
-        /// Why.
+        /// The cause.
         cause: EndCause,
         /// The exit code for clients.
         code: u8,
     },
 }
 
-/// What asked for a restart.
+/// What requested a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestartBy {
@@ -258,40 +256,40 @@ pub enum DecisionKind {
     /// A run began.
     #[serde(rename = "run.spawned")]
     RunSpawned,
-    /// The next run does not start before a person accepts what changed.
+    /// The next run waits until a person accepts what changed.
     #[serde(rename = "run.held")]
     RunHeld,
     /// A run ended.
     #[serde(rename = "run.ended")]
     RunEnded,
-    /// Another conversation is followed.
+    /// hopty follows another conversation.
     #[serde(rename = "conversation.changed")]
     ConversationChanged,
-    /// A context level was crossed upwards.
+    /// The context usage rose above a level.
     #[serde(rename = "level.crossed")]
     LevelCrossed,
-    /// A restart is wanted.
+    /// A restart was requested.
     #[serde(rename = "restart.requested")]
     RestartRequested,
-    /// A signal was not obeyed.
+    /// A signal was ignored.
     #[serde(rename = "restart.ignored")]
     RestartIgnored,
-    /// A restart that was wanted does not happen.
+    /// A requested restart was cancelled.
     #[serde(rename = "restart.cancelled")]
     RestartCancelled,
-    /// Somebody reads what Claude said last: the hand-over comes with their next prompt.
+    /// Somebody reads Claude's last answer: the hand-over comes with their next prompt.
     #[serde(rename = "restart.waits")]
     RestartWaits,
-    /// Nothing is lost when Claude is stopped now.
+    /// Claude can be stopped now without losing anything.
     #[serde(rename = "safe_point.reached")]
     SafePointReached,
     /// A handoff is on disk.
     #[serde(rename = "handoff.saved")]
     HandoffSaved,
-    /// It has its one reader.
+    /// The new conversation has claimed it.
     #[serde(rename = "handoff.claimed")]
     HandoffClaimed,
-    /// The reader has answered.
+    /// The new conversation has answered.
     #[serde(rename = "handoff.consumed")]
     HandoffConsumed,
     /// SIGTERM was sent.
@@ -300,22 +298,22 @@ pub enum DecisionKind {
     /// SIGKILL was sent.
     #[serde(rename = "stop.killed")]
     StopKilled,
-    /// Leftovers of a run were ended.
+    /// Remaining processes of a run were ended.
     #[serde(rename = "tree.reaped")]
     TreeReaped,
-    /// The continuation prompt is on its way.
+    /// Delivery of the continuation prompt began.
     #[serde(rename = "delivery.started")]
     DeliveryStarted,
-    /// It was submitted, with proof.
+    /// The prompt was submitted, with proof.
     #[serde(rename = "delivery.submitted")]
     DeliverySubmitted,
-    /// It was not submitted by hopty.
+    /// hopty did not submit the prompt.
     #[serde(rename = "delivery.failed")]
     DeliveryFailed,
-    /// A client came.
+    /// A client attached.
     #[serde(rename = "client.attached")]
     ClientAttached,
-    /// A client went.
+    /// A client detached.
     #[serde(rename = "client.detached")]
     ClientDetached,
     /// The session is over.
@@ -324,32 +322,31 @@ pub enum DecisionKind {
     /// An orchestrator's file says that its task is completed.
     #[serde(rename = "task.completed")]
     TaskCompleted,
-    /// Claude has hit a usage limit.
+    /// Claude reached a usage limit.
     #[serde(rename = "limit.reached")]
     LimitReached,
-    /// It is over, or nobody waits for it any more.
+    /// The usage limit is over, or nobody waits for it any more.
     #[serde(rename = "limit.over")]
     LimitOver,
     /// An API error ended the turn.
     #[serde(rename = "turn.failed")]
     TurnFailed,
-    /// hopty's prompt to go on was submitted, with proof.
+    /// hopty's prompt to continue was submitted, with proof.
     #[serde(rename = "continue.submitted")]
     ContinueSubmitted,
-    /// hopty does not go on by itself.
+    /// hopty does not continue by itself.
     #[serde(rename = "continue.cancelled")]
     ContinueCancelled,
-    /// Two handoffs in a row, and the work has not moved between them.
+    /// The work did not move between two handoffs in a row.
     #[serde(rename = "progress.missing")]
     ProgressMissing,
-    /// A part of the host is switched off.
+    /// A part of the host was switched off.
     #[serde(rename = "degraded")]
     Degraded,
 }
 
 impl DecisionKind {
-    /// Whether it says why the session is as it is, for `status` and `why`: what merely happens beside that
-    /// does not.
+    /// Whether it explains the session's state, for `status` and `why`; incidental events do not.
     #[must_use]
     pub fn explains(self) -> bool {
         !matches!(self, Self::ClientAttached | Self::ClientDetached | Self::RunSpawned | Self::TreeReaped)
@@ -359,11 +356,11 @@ impl DecisionKind {
 /// A decision with its reason, for people and scripts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Which kind.
+    /// The kind.
     pub kind: DecisionKind,
-    /// The run it is about.
+    /// The run concerned.
     pub run: u32,
-    /// What asked, for restarts.
+    /// What requested it, for restarts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<RestartBy>,
     /// The level, for levels and restarts by level.
@@ -378,8 +375,8 @@ pub struct Decision {
     /// The cause, when a session ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<EndCause>,
-    /// One whole sentence.
+    /// One complete sentence.
     pub sentence: String,
-    /// The numbers of the journal lines that it rests on.
+    /// The numbers of the journal lines that it is based on.
     pub because: Vec<u64>,
 }

@@ -1,8 +1,8 @@
-//! What Claude says of itself.
+//! Claude's own status.
 
 use serde::{Deserialize, Serialize};
 
-/// What Claude says of itself in its sessions file.
+/// Claude's status in its sessions file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
@@ -14,7 +14,7 @@ pub enum AgentStatus {
     Waiting,
     /// A background shell runs.
     Shell,
-    /// A word of a later Claude.
+    /// A status that hopty does not know.
     #[serde(other)]
     Other,
 }

@@ -1,19 +1,19 @@
-//! What a hook call is answered with.
+//! Answers to hook calls.
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::config::Span;
 use crate::core::ids::HandoffId;
 
-/// What Claude is told by the answer of a hook.
+/// What a hook's answer asks of Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookInstruction {
-    /// To write down in its own words what the next conversation must know, and to do nothing else.
+    /// Write down what the next conversation must know, in its own words, and do nothing else.
     Note,
-    /// The same in a tool loop: to say it with its next message, and to go on.
+    /// The same within a tool loop: write it in the next message, and continue.
     NoteInLoop,
-    /// To ask the person whether to hand over.
+    /// Ask the person whether to hand over.
     Ask {
         /// How full the window is, in percent.
         percent: u8,
@@ -23,40 +23,40 @@ pub enum HookInstruction {
     },
 }
 
-/// What it was before it was a key.
+/// The snooze of journals that were written before it became a configuration key.
 fn five_minutes() -> Span {
     Span::from_secs(300)
 }
 
-/// What a hook call is answered with.
+/// The answer to a hook call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum HookAnswer {
-    /// Nothing: Claude goes on.
+    /// No output: Claude continues.
     Nothing,
     /// The brief, as additional context.
     Frame {
-        /// Of which handoff.
+        /// The handoff.
         handoff: HandoffId,
     },
-    /// Nothing for Claude, and a word for the person, which Claude shows on its own screen.
+    /// A message for the person, which Claude shows on its own screen; nothing for the model.
     Message {
-        /// What the person reads.
+        /// The message.
         text: String,
     },
     /// `decision: block`: Claude does not compact its context.
     Block {
-        /// What the person reads on the screen.
+        /// The message for the person.
         reason: String,
     },
-    /// Text for the model, as additional context of the event that is answered; the turn goes on.
+    /// Text for the model, as additional context of the event; the turn continues.
     Tell {
-        /// What it is told.
+        /// The text.
         what: HookInstruction,
     },
-    /// `continue: false`: the turn ends here, no request follows.
+    /// `continue: false`: the turn ends here and no request follows.
     StopTurn {
-        /// What the person reads on the screen.
+        /// The message for the person.
         reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! `hopty back`: from the conversation that a hand-over began to the one before it, whole; and the name of
-//! that one wherever a hand-over is broken off.
+//! `hopty back`: from the conversation that a hand-over began back to the one before it. When a hand-over is
+//! broken off, its messages name that conversation, too.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,38 +12,38 @@ use super::{Agent, Supervisor, Turn};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// How many conversations one can go back, at most.
+/// The most conversations that one can go back.
 const CHAIN_CAP: usize = 100;
-/// From these rules on the old conversation is named where a hand-over is broken off.
+/// The first version of the rules that names the old conversation when a hand-over is broken off.
 const NAMED_SINCE: u32 = 2;
 
 /// A conversation that a hand-over led away from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PastConversation {
     conversation: ConversationId,
-    /// Its working directory, where that is another than the session's first: only there it can be resumed.
+    /// Its working directory, if it differs from the session's first: it can only be resumed there.
     dir: Option<String>,
-    /// The handoff that led away.
+    /// The handoff of that hand-over.
     handoff: Option<HandoffId>,
 }
 
-/// The conversations of a session, one after the other.
+/// The session's conversations, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ConversationChain {
-    /// Those before the one that runs, oldest first.
+    /// Those before the current one, oldest first.
     before: Vec<PastConversation>,
     /// The one that the next run resumes.
     to: Option<PastConversation>,
     /// The conversation that it is resumed from, until its run has begun.
     newer: Option<ConversationId>,
-    /// The one that was gone back to last.
+    /// The last one that a person went back to.
     back_in: Option<ConversationId>,
-    /// The conversation that the last hand-over led away from.
+    /// The conversation before the last hand-over.
     left: Option<ConversationId>,
 }
 
 impl Supervisor {
-    /// The conversation before the one that runs, which can be gone back to.
+    /// The conversation before the current one, if one can go back to it.
     #[must_use]
     pub fn conversation_before(&self) -> Option<&ConversationId> {
         self.chain.before.last().map(|past| &past.conversation)
@@ -96,13 +96,12 @@ impl Supervisor {
         self.terminate(now, StopFor::Restart { plan, interrupted: false }, out);
     }
 
-    /// Whether nothing is cut off when Claude is ended now. A person asks, so what the screen tells is
-    /// enough.
+    /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.
     fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
         self.state().state == State::Idle && !self.submit_is_typed(now) && !self.work_waits(now, request)
     }
 
-    /// A run is about to start: where it leads away from, or back to.
+    /// A run is about to start: records the conversation that it leaves or goes back to.
     pub(super) fn chain_goes_on(&mut self, plan: &Plan, out: &mut Vec<Action>) {
         match (plan.start, self.conversation.id.clone()) {
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
@@ -135,7 +134,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether the run that has just started goes back; people are told.
+    /// Whether the run that has just started goes back; tells people if it does.
     pub(super) fn went_back(&mut self, out: &mut Vec<Action>) -> bool {
         let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else {
             return false;
@@ -147,7 +146,7 @@ impl Supervisor {
         true
     }
 
-    /// Another conversation is followed. An old Claude resumes one under a new id.
+    /// hopty follows another conversation. An old Claude resumes a conversation under a new id.
     pub(super) fn chain_changed(&mut self, id: &ConversationId) -> Began {
         if self.run.turn == Turn::Unknown
             && self.chain.back_in.is_some()
@@ -159,12 +158,12 @@ impl Supervisor {
         Began::Elsewhere
     }
 
-    /// Whether a person went back to the conversation that runs.
+    /// Whether a person went back to the current conversation.
     pub(super) fn is_back(&self) -> bool {
         self.chain.back_in.is_some() && self.chain.back_in == self.conversation.id
     }
 
-    /// A sentence about a hand-over that was broken off, with the conversation that it led away from.
+    /// A sentence about a hand-over that was broken off, naming the conversation before it.
     pub(super) fn naming_left(&self, sentence: String) -> String {
         match &self.chain.left {
             Some(left) if self.policy.rules >= NAMED_SINCE => named(&sentence, left),
@@ -172,7 +171,7 @@ impl Supervisor {
         }
     }
 
-    /// The same of a session's last sentence, where the hand-over had not reached the new conversation.
+    /// The same for a session's last sentence, if the hand-over had not reached the new conversation.
     pub(super) fn naming_unfinished(&self, sentence: String) -> String {
         let left = match &self.phase {
             Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.start == StartKind::Fresh => {

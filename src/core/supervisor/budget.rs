@@ -1,4 +1,4 @@
-//! How many restarts there may be within a time (`restart.max_restarts`, `restart.window`).
+//! The restart limit: how many restarts are allowed within a time (`restart.max_restarts`, `restart.window`).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +10,13 @@ use crate::core::time::Stamp;
 /// The restarts and resumes of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RestartBudget {
-    /// When those within the window happened.
+    /// When the restarts within the window happened.
     #[serde(rename = "restarts")]
     times: Vec<Stamp>,
-    /// All there ever were.
+    /// The total.
     #[serde(rename = "restart_count")]
     total: u32,
-    /// It was said that the limit is reached.
+    /// People were told that the limit is reached.
     #[serde(default, rename = "at_limit")]
     told: bool,
 }
@@ -32,7 +32,7 @@ impl RestartBudget {
         self.total += 1;
     }
 
-    /// The last one was none.
+    /// Takes the last restart back: it did not happen.
     pub(super) fn take_back(&mut self) {
         self.times.pop();
         self.total = self.total.saturating_sub(1);
@@ -73,7 +73,7 @@ impl Supervisor {
         )
     }
 
-    /// Whether the limit is reached; people are told once.
+    /// Whether the limit is reached; tells people once.
     pub(super) fn limit_stands(&mut self, now: Stamp, by: RestartBy, out: &mut Vec<Action>) -> bool {
         let reached = self.over_limit(now);
         if reached && !self.budget.told {

@@ -1,10 +1,10 @@
-//! Claude's own compaction, which must not get there before a hand-over does.
+//! Claude's own compaction, which must not come before a hand-over.
 //!
-//! Before it compacts by itself Claude calls PreCompact; a block lets the turn go on as it is, and Claude
-//! asks again before each later request (measured on 2.1.329). So compaction is held off while a hand-over is
-//! on its way, or is what should happen instead, and never for long: a conversation that is full and may not
-//! compact can only fail. Each call comes with a record that was just saved, and with what would hold a
-//! hand-over: where one could not follow, nothing is held off. A person's `/compact` is a person's.
+//! Before Claude compacts by itself it calls PreCompact; a block lets the turn continue unchanged, and Claude
+//! asks again before each later request (measured on 2.1.329). So hopty holds compaction off while a
+//! hand-over is on its way or due, but never for long: a full conversation that may not compact can only
+//! fail. Each call comes with a record that was just saved and with any obstacle to a hand-over; if there is
+//! one, compaction goes ahead. A person's `/compact` always goes ahead.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,16 +17,16 @@ use crate::core::context::Level;
 use crate::core::ids::HandoffId;
 use crate::core::time::Stamp;
 
-/// How often in one conversation Claude is kept from compacting before it is let.
+/// How often Claude is kept from compacting in one conversation.
 const TIMES: u32 = 5;
 
-/// What the host has found out before a call of PreCompact is looked at.
+/// What the host found out before it handles a PreCompact call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
     /// The record that was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<HandoffId>,
-    /// Why no hand-over could follow, in words.
+    /// Why no hand-over could follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unable: Option<String>,
 }
@@ -62,7 +62,7 @@ impl Supervisor {
         );
     }
 
-    /// Whether a hand-over is on its way, or is what should happen instead.
+    /// Whether a hand-over is on its way or due.
     fn would_hand_over(&self, now: Stamp) -> bool {
         let auto = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto;
         match &self.phase {
@@ -74,8 +74,7 @@ impl Supervisor {
         }
     }
 
-    /// Sees to it that a hand-over comes at the next safe point of any kind; `false` when there is to be
-    /// none.
+    /// Hurries the hand-over to the next safe point of any kind; `false` if there will be none.
     fn hands_over_instead(&mut self, now: Stamp, out: &mut Vec<Action>) -> bool {
         if !self.would_hand_over(now) {
             return false;
@@ -101,7 +100,8 @@ impl Supervisor {
         true
     }
 
-    /// Claude has compacted: there is room again, and what was asked for because there was none falls away.
+    /// Claude has compacted: there is room again, so a hand-over that was requested for lack of room is
+    /// cancelled.
     pub(super) fn compacted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.conversation.rearm_at_stop = false;
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level) {

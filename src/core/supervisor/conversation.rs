@@ -13,29 +13,30 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// How long a hook's word about another conversation waits for the sessions file, in ms: 2.1.197 writes it up
-/// to a second later (measured with `--continue` and `/resume`), and a long one takes longer to load.
+/// How long a hook's claim about another conversation waits for the sessions file, in ms: 2.1.197 writes it
+/// up to a second later (measured with `--continue` and `/resume`), and a long conversation takes longer to
+/// load.
 const CLAIM_MS: u64 = 30_000;
 
-/// Who says which conversation runs. Any program of this user can call a hook, so a hook alone is not
+/// The sources for the current conversation. Any program of this user can call a hook, so a hook alone is not
 /// believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ConversationClaims {
-    /// A hook that named another conversation than the one that is followed.
+    /// A hook that named another conversation than the followed one.
     hook: Option<(Hook, Stamp)>,
-    /// The conversation that the sessions file of this run's Claude names.
+    /// The conversation in the sessions file of this run's Claude.
     file: Option<ConversationId>,
 }
 
-/// What lives as long as a conversation. It is replaced as a whole when another one begins.
+/// State that lives as long as a conversation. It is replaced as a whole when another one begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ConversationState {
-    /// The conversation that is followed.
+    /// The followed conversation.
     #[serde(rename = "conversation")]
     pub(super) id: Option<ConversationId>,
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,
-    /// The context figure is of after the last call that may wait for lines.
+    /// The context usage is newer than the last call that may wait for lines.
     #[serde(default)]
     pub(super) measured: bool,
     pub(super) fill: Fill,
@@ -43,21 +44,21 @@ pub(super) struct ConversationState {
     pub(super) fired: Level,
     #[serde(default)]
     pub(super) began: Began,
-    /// A hand-over by level is asked for again when the next turn ends.
+    /// When the next turn ends, a hand-over by level is requested again.
     pub(super) rearm_at_stop: bool,
     /// How often Claude was kept from compacting.
     #[serde(default)]
     pub(super) held_off: u32,
     #[serde(default)]
     pub(super) ask: Ask,
-    /// What a person is to read with the answer of the next hook.
+    /// A message for the person, sent with the answer to the next hook.
     #[serde(default)]
     pub(super) word: Option<String>,
 }
 
 impl ConversationState {
-    /// The one that a hand-over begins. What a person has not read yet is kept for it, and how often
-    /// compaction was held off counts on.
+    /// A conversation that a hand-over begins. It inherits unread messages and the count of blocked
+    /// compactions.
     pub(super) fn handed_over(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
@@ -69,7 +70,7 @@ impl ConversationState {
         }
     }
 
-    /// An earlier one that a person goes back to. How full it is counts from its first figure on.
+    /// An earlier one that a person goes back to. Its context usage counts from its first report.
     pub(super) fn gone_back(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
@@ -81,12 +82,13 @@ impl ConversationState {
 }
 
 impl Supervisor {
-    /// Whether a hook that names `named` may be believed now. Else it is kept until the sessions file agrees.
+    /// Whether a hook that names `named` may be believed now. If not, it is kept until the sessions file
+    /// agrees.
     fn is_believed(&mut self, now: Stamp, hook: &Hook, named: &ConversationId) -> bool {
         let believed = !self.policy.sessions_file
             || self.is_current(named)
             || self.run.claims.file.as_ref() == Some(named);
-        // The word of a SessionStart says more than that of a later hook.
+        // A SessionStart says more than a later hook.
         let of_start = self.run.claims.hook.as_ref().is_some_and(|(kept, _)| {
             kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation
         });
@@ -96,7 +98,7 @@ impl Supervisor {
         believed
     }
 
-    /// A hook that is no SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
+    /// A hook other than SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
     /// one only here.
     pub(super) fn goes_on_elsewhere(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) -> bool {
         let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
@@ -160,8 +162,7 @@ impl Supervisor {
         }
         let other = self.follow_named(now, hook, named, out);
         let frame = match &self.phase {
-            // Only the first one of a run: what comes later is another conversation, by the person's own
-            // wish.
+            // Only the first conversation of a run counts: a person chose any later one.
             Phase::Delivering { handoff, .. }
                 if hook.source == Some(StartSource::Startup) && !self.run.brief_sent =>
             {
@@ -194,7 +195,7 @@ impl Supervisor {
         }
     }
 
-    /// Follows the conversation that a hook names. Whether it is another one than before.
+    /// Follows the conversation that a hook names. Returns whether it differs from the one before.
     fn follow_named(
         &mut self,
         now: Stamp,
@@ -209,7 +210,7 @@ impl Supervisor {
             _ => "Claude began it",
         };
         let other = !self.is_current(&named);
-        // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's
+        // An old Claude that is resumed after a crash also begins a new conversation; that one is the run's
         // first.
         let by_person = hook.source == Some(StartSource::Clear)
             || hook.source == Some(StartSource::Resume) && self.run.turn != Turn::Unknown;
@@ -221,14 +222,15 @@ impl Supervisor {
         other
     }
 
-    /// The conversation whose fill or signal asked for a hand-over is gone, or is small again.
+    /// The conversation whose context usage or signal requested a hand-over is gone, or is small again.
     fn asked_by_another(&mut self, now: Stamp, other: bool, out: &mut Vec<Action>) {
         let why = "the conversation that asked is no longer the one that runs";
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => match request.by {
                 RestartBy::Level if !request.explicit => self.cancel_request(now, why, out),
                 RestartBy::Signal if other => self.cancel_request(now, why, out),
-                // A person meant the session, whatever runs in it: what is saved must be what runs now.
+                // A person asked for the session, whatever runs in it: the current conversation must be
+                // saved.
                 _ => self.back_to_waiting(now, out),
             },
             Phase::Stopping {

@@ -1,4 +1,4 @@
-//! The crash rule: the same conversation again, with growing pauses, but not for ever.
+//! The crash rule: resume the same conversation, with growing pauses, up to a limit.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,25 +10,25 @@ use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
-/// A run that ended within this time died quickly, in ms: one that worked for a minute can start here, and is
+/// A run that ended within this time died quickly, in ms: one that worked for a minute can start here and is
 /// worth resuming again.
 pub(super) const QUICK_DEATH_MS: u64 = 60_000;
-/// How long a signal that a client passed on explains an end, in ms.
+/// How long a signal that a client passed on can explain an end, in ms.
 const PASSED_MS: u64 = 10_000;
 /// The longest pause before a resume, in ms.
 const LONGEST_PAUSE_MS: u64 = 60_000;
-/// So many ends during the delivery of a handoff stop the recovery.
+/// This many ends during the delivery of a handoff stop the recovery.
 const DELIVERY_DEATHS: u32 = 2;
 
 /// How often a session's program has died.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CrashGuard {
-    /// Crashes that followed each other soon: the pause grows with them.
+    /// Crashes in quick succession: the pause grows with them.
     #[serde(rename = "crashes")]
     pub(super) in_a_row: u32,
-    /// Ends soon after the start, one after the other.
+    /// Ends soon after the start, in a row.
     pub(super) quick_deaths: u32,
-    /// Ends during the delivery of a handoff, since the last one that succeeded.
+    /// Ends during the delivery of a handoff since the last delivery that succeeded.
     pub(super) delivery_deaths: u32,
 }
 
@@ -88,7 +88,8 @@ impl Supervisor {
         }
     }
 
-    /// A client was told to end, and passed that on: not a crash. Other signals explain only their own death.
+    /// A client received a signal to end and passed it on: not a crash. Other signals explain only a death by
+    /// the same signal.
     fn passed_explains(&self, now: Stamp, killed: Option<Signal>) -> bool {
         self.run.passed.is_some_and(|(at, signal)| {
             now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
@@ -100,11 +101,11 @@ impl Supervisor {
         let mut text =
             format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
         let plan = match delivering {
-            // Nothing was submitted: the same hand-over once more.
+            // Nothing was submitted: repeat the same hand-over.
             Some((plan, 0)) if !self.conversation.spoken => {
                 Plan { conversation: self.session.next.clone(), ..plan }
             }
-            // After an Enter it may have been: at most once.
+            // After an Enter the prompt may have been submitted: deliver at most once.
             Some((plan, _)) if !self.conversation.spoken => {
                 if let Some(id) = &plan.handoff {
                     text.push_str(&format!(
@@ -113,7 +114,7 @@ impl Supervisor {
                 }
                 Plan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
-            // What stood in the prompt box is in no transcript.
+            // No transcript has the text of the prompt box.
             _ => Plan {
                 start: StartKind::Resume,
                 conversation: self.conversation.id.clone(),

@@ -1,11 +1,11 @@
-//! When something is due although nothing happens: the earliest of all deadlines.
+//! The earliest of all deadlines.
 
 use super::Supervisor;
 use super::phase::{Phase, StopStep};
 use crate::core::time::Stamp;
 
 impl Supervisor {
-    /// When `Tick` is due, at the latest. After a `Tick` it is later than that tick, so that nobody spins.
+    /// When `Tick` is due at the latest. After a `Tick` it is later than that tick, so the loop cannot spin.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Stamp> {
         let mut due = Vec::new();

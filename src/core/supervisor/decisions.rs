@@ -1,4 +1,4 @@
-//! What is written down, always with a whole sentence and with the journal lines that it rests on.
+//! Recording decisions, each as a complete sentence with the journal lines that it is based on.
 
 use super::Supervisor;
 use super::action::{Action, Decision, DecisionKind};
@@ -23,7 +23,7 @@ impl Supervisor {
             handoff: None,
             conversation: None,
             cause: None,
-            // Reasons and failures come from outside.
+            // Reasons and error messages come from outside.
             sentence: redact(&sentence),
             because: because.iter().copied().filter(|seq| *seq > 0).collect(),
         };
@@ -31,7 +31,7 @@ impl Supervisor {
         out.push(Action::Decide { decision });
     }
 
-    /// A decision that the people at the terminals are told as well.
+    /// A decision that is also sent to the clients.
     pub(super) fn tell(
         &self,
         out: &mut Vec<Action>,

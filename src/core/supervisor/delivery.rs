@@ -1,4 +1,4 @@
-//! The delivery of the continuation prompt into a fresh run: when it begins, what stands in its way, what
+//! The delivery of the continuation prompt into a fresh run: when it begins, what obstructs it and what
 //! proves it.
 
 use super::action::{Action, DecisionKind, HookAnswer, Typing};
@@ -12,15 +12,15 @@ use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// Enters at most for one delivery. A prompt box that takes none of so many will take none.
+/// The most Enters for one delivery. A prompt box that ignores this many ignores them all.
 pub(super) const ENTERS: u32 = 20;
-/// How long after the paste the proof of its submission is waited for, in ms: as long as a prompt of `hopty
-/// send` is tried.
+/// How long after the paste a delivery waits for the proof of its submission, in ms: as long as `hopty send`
+/// tries.
 const PROOF_MS: u64 = 30_000;
-/// After the box is drawn, how long a SessionStart hook may still be on its way before the prompt is typed as
-/// for a Claude without hooks, in ms.
+/// After the box is drawn, how long a SessionStart hook may still take before the prompt is typed as for a
+/// Claude without hooks, in ms.
 const HOOK_WAIT_MS: u64 = 3000;
-/// How long a dialog may stand in the way before delivery is given up, in ms: as long as a claim lasts.
+/// How long a dialog may obstruct a delivery before it is given up, in ms: as long as a claim lasts.
 const DIALOG_MS: u64 = 600_000;
 
 impl Supervisor {
@@ -55,7 +55,7 @@ impl Supervisor {
         );
     }
 
-    /// A delivery may type only while Claude is idle, has a time for each step and an end of its Enters.
+    /// A delivery types only while Claude is idle; each step has a time limit, and Enters are limited, too.
     fn delivery_rules(enters: u32) -> SubmissionRules {
         SubmissionRules {
             confirm_ms: Some(PROOF_MS),
@@ -66,8 +66,7 @@ impl Supervisor {
         }
     }
 
-    /// Something on the screen, in the sessions file or in time changed: the next step, if it can be
-    /// justified.
+    /// The screen, the sessions file or the time changed: takes the next step, if it can be justified.
     pub(super) fn deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Delivering { submission, enters, .. } = &self.phase else { return };
         if self.run.stopped {
@@ -96,7 +95,7 @@ impl Supervisor {
         }
     }
 
-    /// Until when a box that is drawn waits for the SessionStart hook.
+    /// Until when a delivery waits for the SessionStart hook after the box is drawn.
     pub(super) fn hook_wait_deadline(&self) -> Option<Stamp> {
         let may_come = self.policy.hooks && !self.run.hooks_seen;
         self.run.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
@@ -108,7 +107,7 @@ impl Supervisor {
         let Phase::Delivering { plan, handoff, .. } = &mut self.phase else { return None };
         let handoff = handoff.clone();
         if plan.carries.is_some() && !hooks_seen {
-            // Nothing brings the handoff into the context but a prompt that names it; the person's comes
+            // Only a prompt that names the handoff brings it into the context; the person's prompt comes
             // after it.
             plan.carries = None;
             self.return_prompt(false, out);
@@ -120,12 +119,12 @@ impl Supervisor {
         })
     }
 
-    /// How the person's own prompt gets into the conversation that is being begun.
+    /// How the person's own prompt gets into the new conversation.
     fn carries(&self) -> Option<Way> {
         if let Phase::Delivering { plan, .. } = &self.phase { plan.carries } else { None }
     }
 
-    /// The handoff goes with the person's prompt where no SessionStart hook has brought it.
+    /// The handoff accompanies the person's prompt if no SessionStart hook has delivered it.
     pub(super) fn frame_with_prompt(&mut self, prompt: Option<PromptOf>) -> Option<HookAnswer> {
         let Phase::Delivering { plan, handoff, .. } = &self.phase else { return None };
         if plan.carries.is_none()
@@ -139,12 +138,12 @@ impl Supervisor {
         Some(HookAnswer::Frame { handoff: handoff.clone() })
     }
 
-    /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can
+    /// Answers a dialog once, if the configuration allows it, or else tells people; either way a person can
     /// answer it.
     fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
         let on_screen = self.run.screen.dialog.is_some();
         let Phase::Delivering { handoff, submission, obstacle, met, .. } = &mut self.phase else { return };
-        // The sessions file lags behind the screen: it says nothing new about a dialog that was seen.
+        // The sessions file lags behind the screen: it adds nothing about a dialog that was already seen.
         if obstacle.as_ref() == Some(&name) || (obstacle.is_some() && !on_screen) {
             return;
         }
@@ -167,7 +166,7 @@ impl Supervisor {
         self.pass_keys(out);
     }
 
-    /// The box is waited for anew, but dialogs that come and go do not stretch that for ever.
+    /// Waits for the box again, but dialogs that come and go do not extend the wait forever.
     fn way_is_free(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let wait = self.policy.config.delivery.ready_timeout.ms().max(1);
         let last = self.phase_began.at.after(DIALOG_MS);
@@ -203,7 +202,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends the delivery without its proof; gives back whether a draft is to be typed.
+    /// Ends a delivery without proof; returns whether to type a draft.
     fn break_off(
         &mut self,
         now: Stamp,
@@ -212,7 +211,7 @@ impl Supervisor {
         out: &mut Vec<Action>,
     ) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
-        // What stands in the box, or is on its way, is not given twice; Ctrl+C takes it out of the box.
+        // Text in the box or on its way is not typed twice; Ctrl+C clears it from the box.
         if plan.carries == Some(Way::Typed) && (self.run.offered.is_none() || interrupted) {
             self.return_prompt(interrupted, out);
         }
@@ -230,21 +229,21 @@ impl Supervisor {
         let kept = self.keys == KeyHold::Held;
         let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", true, out) else { return };
         self.run.broken_off = Some(now);
-        // First Ctrl+C, which clears our text from the box, then the draft and what was typed.
+        // First Ctrl+C, which clears our text from the box, then the draft and the held input.
         if kept {
             out.push(Action::Type { typing: Typing::Interrupt });
         }
         self.release_keys(draft, out);
     }
 
-    /// The transcript has our prompt as a user line: proof without hooks.
+    /// The transcript has our prompt as a user line: the proof where there are no hooks.
     pub(super) fn prompted(&mut self, now: Stamp, conversation: &ConversationId, out: &mut Vec<Action>) {
         if self.is_current(conversation) && self.run.pid.is_some() {
             self.proven(now, out);
         }
     }
 
-    /// The prompt was submitted: by us, or later by the person in whose box it stood.
+    /// The prompt was submitted: by hopty, or later by the person whose box it was in.
     pub(super) fn proven(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let delivering = match &self.phase {
             Phase::Delivering { plan, handoff, enters, .. } => {

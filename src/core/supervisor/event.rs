@@ -1,5 +1,5 @@
-//! Everything that can happen to a session, as facts. An event carries no typed text, no prompt and no tool
-//! result, so that the journal of events can be shown to anybody.
+//! Everything that can happen to a session, as facts. Events carry no typed text, prompts or tool results, so
+//! the journal of events can be shown to anybody.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,31 +16,31 @@ use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 
-/// Where a client comes from.
+/// How a client attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachKind {
-    /// Somebody joins a session that is there.
+    /// It joins an existing session.
     #[default]
     Joins,
-    /// It started the session, and stops with its program as without hopty.
+    /// It started the session, and stops with its program as it would without hopty.
     Starts,
-    /// It only looks, and changes nothing.
+    /// It only watches, and changes nothing.
     Watches,
 }
 
-/// Claude's hook events that hopty registers for, and what else may come.
+/// The hook events that hopty registers for, and a variant for any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HookEvent {
     /// A conversation begins.
     SessionStart,
     /// A prompt was submitted, by a person or not.
     UserPromptSubmit,
-    /// All tools of a response have run and the next request has not been sent.
+    /// All tools of a response have run; the next request has not been sent.
     PostToolBatch,
-    /// One tool has run; where there is no PostToolBatch.
+    /// One tool has run, in a Claude without PostToolBatch.
     PostToolUse,
-    /// One tool is about to run; where there is no PostToolBatch.
+    /// One tool is about to run, in a Claude without PostToolBatch.
     PreToolUse,
     /// The turn is over.
     Stop,
@@ -50,26 +50,26 @@ pub enum HookEvent {
     PreCompact,
     /// A compaction is done.
     PostCompact,
-    /// A permission is asked for.
+    /// Claude asks for a permission.
     PermissionRequest,
-    /// Claude notifies.
+    /// Claude sends a notification.
     Notification,
     /// A sub-agent ended.
     SubagentStop,
     /// The conversation ends.
     SessionEnd,
-    /// An event of a later Claude.
+    /// An event of a newer Claude.
     #[serde(other)]
     Other,
 }
 
-/// Where a conversation came from (`source` of SessionStart).
+/// How a conversation began (`source` of SessionStart).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartSource {
     /// A new one at the start of the program.
     Startup,
-    /// An earlier one goes on.
+    /// An earlier one was resumed.
     Resume,
     /// `/clear` made a new one.
     Clear,
@@ -80,17 +80,17 @@ pub enum StartSource {
     Other,
 }
 
-/// Whose prompt was submitted.
+/// Who submitted a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptOf {
-    /// It equals the continuation prompt.
+    /// hopty: it equals the continuation prompt.
     Ours,
-    /// It equals the prompt that `hopty send --submit` types.
+    /// A script: it equals the prompt that `hopty send --submit` types.
     Sent,
-    /// Claude's own: a task notification or an automatic continuation.
+    /// Claude itself: a task notification or an automatic continuation.
     Claude,
-    /// Anything else: a person.
+    /// A person: anything else.
     Person,
 }
 
@@ -99,12 +99,12 @@ pub enum PromptOf {
 pub struct Hook {
     /// Which event.
     pub event: HookEvent,
-    /// The conversation that it names, when it names one.
+    /// The conversation that it names, if any.
     pub conversation: Option<ConversationId>,
-    /// It comes from a sub-agent (`agent_id` present): counted, never decided on.
+    /// It comes from a sub-agent (`agent_id` present): such calls are counted, never decided on.
     #[serde(default)]
     pub agent: bool,
-    /// SessionStart: where the conversation came from.
+    /// SessionStart: how the conversation began.
     #[serde(default)]
     pub source: Option<StartSource>,
     /// Path of the transcript, as the payload names it.
@@ -113,41 +113,40 @@ pub struct Hook {
     /// UserPromptSubmit: whose prompt.
     #[serde(default)]
     pub prompt: Option<PromptOf>,
-    /// UserPromptSubmit: how a fresh conversation can be given this prompt exactly as it was submitted;
-    /// `None` when it cannot.
+    /// UserPromptSubmit: how a fresh conversation can be given exactly this prompt; `None` if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries: Option<Way>,
-    /// Stop: how many background tasks are listed.
+    /// Stop: the number of listed background tasks.
     #[serde(default)]
     pub background: u32,
     /// PostToolBatch: how many of its calls started something in the background.
     #[serde(default)]
     pub started: u32,
-    /// PostToolBatch, Stop: there are lines of the transcript to wait for before anything is decided.
+    /// PostToolBatch, Stop: the decision must wait for lines of the transcript.
     #[serde(default)]
     pub lines: bool,
-    /// The permission mode, when the payload has it. Nothing is decided on it: a program below Claude can say
-    /// so, too.
+    /// The permission mode, if the payload has it. No decision relies on it: any program that Claude runs can
+    /// send it.
     #[serde(default)]
     pub mode: Option<String>,
-    /// PermissionRequest: what a person is asked for, by the name that the dialog has.
+    /// PermissionRequest: what the person is asked for, by the name of the dialog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
-    /// PostToolBatch: what the person answered to the question of mode `ask`.
+    /// PostToolBatch: the person's answer to the question of mode `ask`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<AskAnswer>,
-    /// PreCompact: Claude wants to by itself, not because a person asked for it.
+    /// PreCompact: Claude compacts by itself, not at a person's request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// PreCompact: what was found out before this call was looked at.
+    /// PreCompact: what was found out before the call was handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
-    /// StopFailure: Claude's word for the error, cut to 40 characters.
+    /// StopFailure: Claude's name for the error, cut to 40 characters.
     #[serde(default)]
     pub error: Option<String>,
 }
 
-/// Who asks over the socket.
+/// Who sent a request over the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asker {
@@ -161,13 +160,13 @@ pub enum Asker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// The session begins. Ids are made outside and given in.
+    /// The session begins. All ids are made outside and passed in.
     Start {
         /// The id for the first conversation, unless the person's arguments name one.
         conversation: Option<ConversationId>,
-        /// The id for a conversation after that.
+        /// The id for the next conversation.
         next: ConversationId,
-        /// A pending handoff to begin from (`--handoff`).
+        /// A pending handoff to start from (`--handoff`).
         handoff: Option<HandoffId>,
     },
     /// exec succeeded.
@@ -184,95 +183,95 @@ pub enum Event {
     CouldNotStart {
         /// Number of the run.
         run: u32,
-        /// 125, 126 or 127.
+        /// The exit code: 125, 126 or 127.
         code: u8,
     },
-    /// The child ended, stopped or went on.
+    /// The child ended, stopped or continued.
     Child {
         /// Number of the run.
         run: u32,
         /// What happened.
         end: ProcessEnd,
     },
-    /// A client's bytes.
+    /// A client typed bytes.
     Keys {
         /// Which client.
         client: u32,
-        /// What they were.
+        /// Their class.
         class: KeyClass,
-        /// How many.
+        /// Their number.
         bytes: u32,
     },
-    /// A client's signal was passed on to the child's group.
+    /// A client's signal was passed on to the child's process group.
     Passed {
         /// Which signal.
         signal: Signal,
     },
-    /// Claude called a hook; it waits for an answer by this id.
+    /// Claude called a hook; the call waits for an answer by this id.
     Hook {
         /// The call.
         id: u64,
         /// Its facts.
         hook: Hook,
     },
-    /// The lines that a hook was to wait for are in the transcript, or the time for them is over.
+    /// The lines that a hook call waits for are in the transcript, or its time is up.
     Lines {
         /// The call.
         id: u64,
-        /// They were found.
+        /// Whether they were found.
         found: bool,
-        /// Whether what Claude is doing, by these lines, may be cut in two.
+        /// Whether Claude's work, according to these lines, can be interrupted here.
         #[serde(default, skip_serializing_if = "Cut::is_free")]
         cut: Cut,
     },
-    /// A hook call's connection is gone, answered or not.
+    /// A hook call's connection has closed, answered or not.
     HookGone {
         /// The call.
         id: u64,
     },
-    /// A new context figure.
+    /// A new context usage.
     Usage {
-        /// Of which conversation.
+        /// Of this conversation.
         conversation: ConversationId,
         /// Tokens.
         tokens: u64,
-        /// Window in tokens.
+        /// The window, in tokens.
         window: u64,
-        /// Transcript size in bytes.
+        /// The transcript's size, in bytes.
         #[serde(default)]
         bytes: u64,
     },
-    /// A turn began, by the transcript; told where hooks do not tell.
+    /// A turn began, according to the transcript; reported if hooks do not report turns.
     TurnBegan {
-        /// Of which conversation.
+        /// In this conversation.
         conversation: ConversationId,
     },
     /// The transcript's last main-chain message ended its turn, and the screen has been quiet (safe point 3).
     TurnEnded {
-        /// Of which conversation.
+        /// In this conversation.
         conversation: ConversationId,
     },
-    /// The continuation prompt stands in the transcript as a user line.
+    /// The transcript has the continuation prompt as a user line.
     Prompted {
-        /// Of which conversation.
+        /// In this conversation.
         conversation: ConversationId,
     },
-    /// After our prompt, an assistant line that is not synthetic.
+    /// An assistant line that is not synthetic came after our prompt.
     Answered {
-        /// Of which conversation.
+        /// In this conversation.
         conversation: ConversationId,
     },
-    /// How many prompts are queued in Claude.
+    /// The number of prompts in Claude's queue changed.
     Queued {
-        /// Prompts.
+        /// The number.
         prompts: u32,
-        /// How a fresh conversation can be given the first of them; `None` when it cannot.
+        /// How a fresh conversation can be given the first of them; `None` if it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         carries: Option<Way>,
     },
-    /// The live screen changed in what matters.
+    /// The live screen changed in a way that matters.
     Screen {
-        /// What stands there now.
+        /// Its current content.
         facts: ScreenFacts,
     },
     /// Claude's sessions file changed.
@@ -281,113 +280,112 @@ pub enum Event {
         status: AgentStatus,
         /// The conversation that it names.
         conversation: Option<ConversationId>,
-        /// What it waits for a person to do: a name as of a dialog, or Claude's own words, cut to 40
+        /// What Claude waits for a person to do: the name of a dialog, or Claude's own words, cut to 40
         /// characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waiting_for: Option<String>,
     },
     /// A `.restart-session` file appeared or changed.
     Signal {
-        /// What it says.
+        /// Its content.
         file: RestartFile,
         /// It was written after this session began.
         fresh: bool,
-        /// How many live sessions a bare directory means.
+        /// How many live sessions a bare directory refers to.
         sessions: u32,
-        /// The directory exists, is the user's, and Claude trusts it.
+        /// The directory exists, belongs to the user, and Claude trusts it.
         dir_ok: bool,
-        /// What the directory is, where one is named. Journals of hopty 0.1.0 do not say.
+        /// What kind of directory it names, if any. Journals of hopty 0.1.0 do not have this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dir: Option<NamedDir>,
     },
-    /// An orchestrator's `state.yaml` begins or ceases to say that its task is completed.
+    /// An orchestrator's `state.yaml` starts or stops saying that its task is completed.
     Task {
-        /// It says so.
+        /// Whether it says so.
         completed: bool,
     },
     /// `hopty restart`.
     Restart {
-        /// The request to be answered.
+        /// The request to answer.
         id: u64,
-        /// Who asks.
+        /// Who asked.
         by: Asker,
         /// Do not wait for a turn's end.
         now: bool,
         /// Save and continue from a handoff.
         handoff: bool,
     },
-    /// `hopty back`, which a person asks for.
+    /// `hopty back`, requested by a person.
     Back {
-        /// The request to be answered.
+        /// The request to answer.
         id: u64,
         /// Do not wait for a turn's end.
         now: bool,
     },
-    /// `hopty handoff snooze` and `dismiss`: the answer of a person who was asked, or is not to be asked.
+    /// `hopty handoff snooze` and `dismiss`: a person's answer to the question, or in advance of it.
     Ask {
-        /// It.
+        /// The answer.
         answer: AskAnswer,
     },
-    /// What was answered to an earlier host of the conversation that is followed now.
+    /// A person's answer to an earlier host of the conversation that is followed now.
     AskWas {
-        /// It.
+        /// The answer.
         answer: AskAnswer,
         /// How long a snooze still lasts, in ms.
         left: u64,
     },
-    /// Claude has hit a usage limit, by its transcript or its status line.
+    /// Claude reached a usage limit, according to its transcript or its status line.
     UsageLimit {
-        /// In which conversation.
+        /// In this conversation.
         conversation: ConversationId,
-        /// Which.
+        /// Which limit.
         limit: LimitKind,
         /// How long until it resets, in ms.
         left: u64,
-        /// When it resets, in seconds since 1970: what tells one limit from the next.
+        /// When it resets, in seconds since 1970; this distinguishes one limit from the next.
         resets: u64,
     },
     /// `hopty send --submit`.
     Submit {
-        /// The request to be answered.
+        /// The request to answer.
         id: u64,
-        /// It is a slash command, which nothing will prove.
+        /// It is a slash command, whose submission cannot be proven.
         command: bool,
     },
-    /// What it typed stands in the transcript.
+    /// The text that it typed is in the transcript.
     Taken {
-        /// In Claude's queue, and not as a prompt.
+        /// In Claude's queue, not as a prompt.
         queued: bool,
     },
     /// `hopty stop`.
     Stop {
-        /// The request to be answered.
+        /// The request to answer.
         id: u64,
         /// SIGKILL at once.
         kill: bool,
     },
-    /// The host was told to end.
+    /// The host received a signal to end.
     Shutdown,
-    /// What runs code when Claude starts, compared with what a person last accepted: at the start, or by
-    /// `hopty restart`. When a run was to start, it comes only where something changed, and nothing was
-    /// started.
+    /// What runs code when Claude starts was compared with what a person last accepted: at the start, or for
+    /// `hopty restart`. At the start this is reported only if something changed; then nothing was started.
     Settings {
-        /// What changed, empty when nothing did.
+        /// What changed; empty if nothing did.
         changed: Vec<String>,
     },
     /// A handoff is on disk, active, and claimed for the next conversation.
     Saved {
         /// Its id.
         handoff: HandoffId,
-        /// What it is compared by with the one before; none where no next step is known.
+        /// A fingerprint to compare with the handoff before; `None` if no next step is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<Mark>,
     },
     /// It could not be saved.
     SaveFailed {
-        /// Why, in words.
+        /// Why.
         error: String,
     },
-    /// What hung on a run that ended was sent SIGTERM; not told where there was nothing.
+    /// The remaining processes of a run were sent SIGTERM; not reported if there were none.
     Reaped {
         /// Which run.
         run: u32,
@@ -396,22 +394,22 @@ pub enum Event {
     },
     /// A client attached.
     Attached {
-        /// Which.
+        /// Which client.
         client: u32,
-        /// Where it comes from.
+        /// How it attached.
         #[serde(default)]
         how: AttachKind,
     },
-    /// A client left.
+    /// A client detached.
     Detached {
-        /// Which.
+        /// Which client.
         client: u32,
         /// `asked`, `hangup`, `slow`, `ended`.
         why: String,
     },
-    /// Claude offers less than hopty could use: known before its start, said once.
+    /// Claude lacks features that hopty could use: known before its start, and reported once.
     Limited {
-        /// What is missing and what follows from it, as a sentence without its full stop.
+        /// What is missing and its consequence, as a sentence without its full stop.
         what: String,
     },
     /// A part of the host failed and was switched off.

@@ -1,4 +1,4 @@
-//! Why did it end? One table: phase x Ctrl+C x end. The phase decides, the exit code is only evidence.
+//! Why a run ended. One table: phase x Ctrl+C x end. The phase decides; the exit code is only evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use crate::core::process::{ProcessEnd, Signal};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitRow {
-    /// Nothing was ever spawned.
+    /// No spawn was requested yet.
     Cold,
-    /// Spawn was asked for and exec has not succeeded yet.
+    /// A spawn was requested, and exec has not succeeded yet.
     Spawning,
     /// The child runs.
     Running,
@@ -20,9 +20,9 @@ pub enum ExitRow {
     Saving,
     /// hopty stops the child to start the next run.
     StoppingForRestart,
-    /// Somebody asked for the end of the session.
+    /// Somebody asked to end the session.
     StoppingForStop,
-    /// The host itself is told to end.
+    /// The host itself was told to end.
     StoppingForShutdown,
     /// A pause before the next run.
     Cooling,
@@ -31,7 +31,7 @@ pub enum ExitRow {
 }
 
 impl ExitRow {
-    /// Every row, for tests that want them all.
+    /// All rows, for tests.
     pub const ALL: [ExitRow; 10] = [
         ExitRow::Cold,
         ExitRow::Spawning,
@@ -46,13 +46,13 @@ impl ExitRow {
     ];
 }
 
-/// What is known of the person's Ctrl+C at the moment of the end.
+/// The person's Ctrl+C, as known when the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CtrlC {
-    /// None that counts for this row.
+    /// No Ctrl+C that counts in this row.
     No,
-    /// Within the time that the row names: 2 s before the end while running, since the request was acted on
-    /// while stopping, at any time while cooling or delivering.
+    /// Within the row's time: 2 s before the end while running, since the restart began while stopping, at
+    /// any time while cooling or delivering.
     Yes,
 }
 
@@ -63,15 +63,15 @@ pub enum ExitMeaning {
     CouldNotStart,
     /// The person ended it.
     UserInterrupt,
-    /// The program came to its end by itself.
+    /// The program finished by itself.
     Finished,
-    /// Crashed or killed by somebody else: the crash rule decides.
+    /// It crashed, or somebody else killed it: the crash rule decides.
     Crash,
     /// hopty stopped it for a restart: the next run.
     NextRun,
     /// Stopped for good, as asked.
     Stopped,
-    /// Not an end: stopped or continued by job control.
+    /// Not an end: job control stopped or continued it.
     JobControl,
 }
 
@@ -102,13 +102,13 @@ pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     }
 }
 
-/// The ends by which Claude answers a Ctrl+C: code 0, 130 or 143, or SIGINT.
+/// The ends with which Claude answers a Ctrl+C: code 0, 130 or 143, or SIGINT.
 fn by_interrupt(end: ProcessEnd) -> bool {
     matches!(end, ProcessEnd::Exited(0 | 130 | 143) | ProcessEnd::Signaled(Signal::INT))
 }
 
-/// The signal that an end stands for, where nobody of ours sent one: Claude turns SIGTERM into code 143 and
-/// SIGHUP into 129 (measured).
+/// The signal that an end implies, if hopty did not send one: Claude turns SIGTERM into code 143 and SIGHUP
+/// into 129 (measured).
 #[must_use]
 pub fn killed_by(end: ProcessEnd) -> Option<Signal> {
     match end {
@@ -135,8 +135,7 @@ mod tests {
         ProcessEnd::Continued,
     ];
 
-    /// The whole table written out once more, a line a cell: row, Ctrl+C, then the meaning for each of
-    /// `ENDS`.
+    /// The whole table once more, one line per cell: row, Ctrl+C, then the meaning for each of `ENDS`.
     const TABLE: &[(ExitRow, CtrlC, &str)] = &[
         (ExitRow::Cold, CtrlC::No, "ccccccc··"),
         (ExitRow::Cold, CtrlC::Yes, "uuuuuuu··"),

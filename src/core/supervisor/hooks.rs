@@ -1,4 +1,4 @@
-//! What a hook call means. Calls of sub-agents are counted and answered at once, never decided on.
+//! How hook calls are handled. Calls of sub-agents are counted and answered at once, never decided on.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::core::time::Stamp;
 
 /// How long a hook call waits for its lines in the transcript, in ms (Claude's file lags by up to 0.26 s).
 pub(super) const LINES_MS: u64 = 300;
-/// How much later than that a report of the lines is no longer waited for, in ms.
+/// How much longer to wait for the report of the lines, in ms.
 pub(super) const LINES_MARGIN_MS: u64 = 500;
 
 /// A hook call of the main conversation that waits for its answer.
@@ -20,9 +20,9 @@ pub(super) struct HeldHook {
     pub(super) id: u64,
     pub(super) stop: bool,
     pub(super) since: Stamp,
-    /// Its lines are in the transcript, or were waited for long enough.
+    /// Its lines are in the transcript, or their time is up.
     pub(super) ready: bool,
-    /// Whether what Claude is doing may be cut in two, by these lines.
+    /// Whether Claude's work, according to these lines, can be interrupted here.
     #[serde(default)]
     pub(super) cut: Cut,
 }
@@ -34,8 +34,8 @@ impl Supervisor {
             return;
         }
         if hook.agent || hook.event == HookEvent::SubagentStop {
-            // While the main loop is idle, its end begins a turn by itself (measured: 0.2 s later), and that
-            // turn's prompt counts it down; else nothing but this call tells.
+            // While the main loop is idle, the end of a sub-agent begins a turn by itself (measured: 0.2 s
+            // later), and that turn's prompt decrements the count; otherwise only this call reports the end.
             if hook.event == HookEvent::SubagentStop && self.run.turn == Turn::Busy {
                 self.run.background = self.run.background.saturating_sub(1);
             }
@@ -84,7 +84,7 @@ impl Supervisor {
         let before = self.run.turn;
         self.set_turn(now, Turn::Busy);
         self.conversation.spoken = true;
-        // What was typed before is in this prompt.
+        // This prompt contains what was typed before.
         self.run.typed = None;
         let own = self.submits_own();
         self.prompt_runs_here(hook.prompt);
@@ -100,14 +100,14 @@ impl Supervisor {
             self.somebody_prompts(hook.prompt);
         }
         match &self.phase {
-            // Queued behind one that was taken: it goes the same way.
+            // It was queued behind a prompt that hopty took: treat it the same way.
             _ if self.has_taken_prompt() => {
                 self.set_turn(now, Turn::Idle);
                 return self.answer(id, self.leave_the_prompt(), out);
             }
-            // It was on its way already when keys began to be kept: its turn comes first.
+            // It was already on its way when hopty began to hold keys: it comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(now, out),
-            // It must not become a request of a run that ends: held until the run is gone.
+            // It must not become a request of a run that is ending: hold it until the run is gone.
             Phase::Stopping { why, step } => {
                 out.push(Action::HoldHook { id });
                 if let StopStep::Settle { .. } = step {
@@ -123,7 +123,7 @@ impl Supervisor {
         self.answer(id, with, out);
     }
 
-    /// The tools of a response have run: the best moment to stop a loop, once its lines are in the
+    /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
     /// transcript.
     fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
@@ -133,7 +133,7 @@ impl Supervisor {
             self.ask_answered(now, answer, out);
         }
         if matches!(&self.phase, Phase::Saving { point, .. } if *point != SafePoint::Now) {
-            // Claude was taken for idle and was not.
+            // Claude was believed idle and was not.
             self.back_to_waiting(now, out);
         }
         match &self.phase {
@@ -146,8 +146,8 @@ impl Supervisor {
         }
     }
 
-    /// A turn runs and no hook was called: something that could not be seen before the start keeps them from
-    /// running.
+    /// A turn runs and no hook was called: hooks are disabled by something that could not be seen before the
+    /// start.
     pub(super) fn miss_hooks(&mut self, out: &mut Vec<Action>) {
         if self.policy.hooks && !self.session.hooks_missed {
             self.session.hooks_missed = true;
@@ -156,9 +156,10 @@ impl Supervisor {
         }
     }
 
-    /// A tool has run, in a Claude without PostToolBatch. Its result is on disk only after this call, and
-    /// other tools may still run: so the turn is told to end when all of them are done, and the transcript
-    /// says when (measured on 2.0.76: every result is written, no request follows, no Stop is called).
+    /// A tool has run, in a Claude without PostToolBatch. Its result reaches the disk only after this call,
+    /// and other tools may still run. So the call asks Claude to end the turn once all of them are done, and
+    /// the transcript shows when that is (measured on 2.0.76: every result is written, no request follows, no
+    /// Stop is called).
     fn tool_used(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         let due = match &self.phase {
@@ -188,8 +189,8 @@ impl Supervisor {
 
     fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
         self.let_go(out);
-        // A figure of an earlier step says nothing about this one: steps may be faster than the transcript is
-        // written.
+        // The context usage of an earlier step says nothing about this one: steps can be faster than the
+        // transcript is written.
         let known = std::mem::take(&mut self.conversation.measured);
         let lines = lines && !(known && self.is_far_from_levels());
         out.push(Action::HoldHook { id });
@@ -201,7 +202,7 @@ impl Supervisor {
         }
     }
 
-    /// The lines that a call was to wait for are there, or were waited for long enough.
+    /// The lines that a call waited for are there, or their time is up.
     pub(super) fn lines(&mut self, now: Stamp, id: u64, cut: Cut, out: &mut Vec<Action>) {
         let awaited = match &self.phase {
             Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } => Some(*hook),
@@ -231,7 +232,7 @@ impl Supervisor {
         }
     }
 
-    /// Answers the held hook with nothing: Claude goes on.
+    /// Answers the held hook call with no output: Claude continues.
     pub(super) fn let_go(&mut self, out: &mut Vec<Action>) {
         if let Some(held) = self.run.held.take() {
             let with = self.take_word();
@@ -243,7 +244,7 @@ impl Supervisor {
         out.push(Action::AnswerHook { id, with });
     }
 
-    /// What a person is to read on Claude's screen, once.
+    /// A message for the person on Claude's screen, sent once.
     fn take_word(&mut self) -> HookAnswer {
         self.conversation.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
@@ -257,7 +258,7 @@ impl Supervisor {
             point => point.hook() == Some(id),
         };
         if matches!(&self.phase, Phase::Saving { point, step, .. } if held(point, step)) {
-            // Claude gave up on the hook, so its next request may be out already: the safe point is gone.
+            // Claude gave up on the hook, so its next request may already be sent: the safe point is gone.
             self.back_to_waiting(now, out);
         }
     }

@@ -1,10 +1,10 @@
-//! What a person's bytes were, as far as a journal may say it.
+//! The class of what a person typed: all that a journal may record of it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::input::Class;
 
-/// What a person's bytes were.
+/// The class of a person's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyClass {
@@ -14,9 +14,9 @@ pub enum KeyClass {
     Interrupt,
     /// A bracketed paste.
     Paste,
-    /// Shift+Tab, by which a person changes the permission mode.
+    /// Shift+Tab, with which a person changes the permission mode.
     Mode,
-    /// The terminal reporting something: focus, mouse, an answer to a query.
+    /// A report of the terminal: focus, mouse, an answer to a query.
     Report,
 }
 

@@ -1,4 +1,4 @@
-//! Who gets what a person types while hopty is at work: kept, passed on, or given back.
+//! Where a person's keys go while hopty works: held, passed on, or released.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ pub(super) enum KeyHold {
     /// To the child.
     #[default]
     Free,
-    /// They are kept.
+    /// They are held.
     Held,
-    /// To the child, but what was kept before waits until no dialog is in the way.
+    /// To the child, but held input waits until no dialog obstructs it.
     Passing {
-        /// The draft of the old prompt box is to come first.
+        /// The draft of the old prompt box comes first.
         draft: bool,
     },
 }
@@ -54,8 +54,7 @@ impl Supervisor {
         }
     }
 
-    /// Gives back what was kept, but never into a dialog: keys that were typed before it was there must not
-    /// answer it.
+    /// Releases held input, but never into a dialog: keys typed before it appeared must not answer it.
     pub(super) fn release_keys(&mut self, draft: bool, out: &mut Vec<Action>) {
         if self.keys != KeyHold::Free && self.obstacle().is_some() {
             self.pass_keys(out);
@@ -66,7 +65,7 @@ impl Supervisor {
         }
     }
 
-    /// The dialog that kept keys from being given back is gone.
+    /// The dialog that kept held input from being released is gone.
     pub(super) fn release_late(&mut self, out: &mut Vec<Action>) {
         if let KeyHold::Passing { draft } = self.keys
             && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
@@ -76,8 +75,8 @@ impl Supervisor {
         }
     }
 
-    /// What must be answered by a person first: the name of the dialog on the screen, or what hooks or the
-    /// sessions file say; `unknown` when nothing does.
+    /// What a person must answer first: the name of the dialog on the screen, or what hooks or the sessions
+    /// file report; `unknown` if nothing does.
     pub(super) fn obstacle(&self) -> Option<&str> {
         self.asks().map(|(_, what)| what)
     }

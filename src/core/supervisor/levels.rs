@@ -1,4 +1,4 @@
-//! The context figure and the levels it crosses: fired once per crossing, armed again when it drops.
+//! The context usage and its levels: each fires once per crossing and is armed again when the usage drops.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,21 +11,21 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// What one step of Claude's adds to a transcript at most, in bytes, as far as levels by size are concerned;
-/// in tokens it is a quarter of the window. A step that adds more is seen at the next one.
+/// The most that one step of Claude adds to a transcript, in bytes, for levels by size; in tokens it is a
+/// quarter of the window. A step that adds more is noticed at the next one.
 const STEP_BYTES: u64 = 1 << 20;
-/// Percentage points below a level at which it can be crossed again, so that a conversation that hovers there
+/// Percentage points below a level at which it is armed again, so that a conversation that hovers there
 /// crosses it once.
 const REARM_POINTS: f64 = 5.0;
 
-/// How full the conversation that is followed was at its first answer.
+/// The context usage of the followed conversation at its first answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Began {
-    /// hopty did not begin it, so it says nothing.
+    /// hopty did not begin it, so its first usage says nothing.
     #[default]
     Elsewhere,
-    /// hopty began it, and there was no answer yet.
+    /// hopty began it, and it has not answered yet.
     Unmeasured,
     /// hopty began it, at this level.
     At(Level),
@@ -67,8 +67,8 @@ impl Supervisor {
         }
     }
 
-    /// `Context is at 82 % of 200000 tokens`, or the transcript's size where that reached the level or no
-    /// window is known.
+    /// `Context is at 82 % of 200000 tokens`, or the transcript's size if that reached the level or no window
+    /// is known.
     pub(super) fn fill_words(&self) -> String {
         match self.conversation.fill {
             fill if fill.window == 0 || self.policy.rules > 0 && fill.is_by_size(&self.levels()) => {
@@ -107,7 +107,7 @@ impl Supervisor {
         }
     }
 
-    /// A hand-over because of a level: requested, hurried up, or remembered for the next end of a turn.
+    /// A hand-over by level: requested, hurried up, or remembered for the end of the next turn.
     pub(super) fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
         if self.progress.is_missing() || self.began_at(level) {
             return;
@@ -138,7 +138,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether one more step of Claude's cannot reach a level: then no call needs to wait for what the step
+    /// Whether one more step of Claude cannot reach a level: then no call needs to wait for what the step
     /// adds.
     pub(super) fn is_far_from_levels(&self) -> bool {
         let (tokens, bytes) = (
@@ -153,20 +153,19 @@ impl Supervisor {
             && after.level(&self.levels()) == Level::Ok
     }
 
-    /// Whether the conversation began at this level or above, so that a fresh one in its place would bring
-    /// nothing.
+    /// Whether the conversation began at this level or above, so that a fresh one would not help.
     pub(super) fn began_at(&self, level: Level) -> bool {
         self.policy.rules > 0 && matches!(self.conversation.began, Began::At(began) if began >= level)
     }
 
-    /// A hand-over by level that is being dropped is asked for again when the next turn ends.
+    /// A hand-over by level that is being cancelled is requested again when the next turn ends.
     pub(super) fn rearm_later(&mut self) {
         if let Phase::Waiting { request } | Phase::Saving { request, .. } = &self.phase {
             self.conversation.rearm_at_stop |= request.by == RestartBy::Level;
         }
     }
 
-    /// A turn is over: what was dropped before is asked for again.
+    /// A turn is over: requests again what was cancelled before.
     pub(super) fn rearm(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.conversation.rearm_at_stop && self.phase == Phase::Running {
             self.conversation.rearm_at_stop = false;
@@ -176,7 +175,7 @@ impl Supervisor {
         }
     }
 
-    /// The levels a few points lower: what is below these is armed again.
+    /// The levels minus a few points: a usage below them arms a level again.
     fn rearm_levels(&self) -> Levels {
         let mut levels = self.levels();
         for level in [&mut levels.ask, &mut levels.warn, &mut levels.handoff, &mut levels.hard] {

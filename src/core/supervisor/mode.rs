@@ -1,9 +1,9 @@
-//! The permission mode of the next run: never a wider one than the person gave.
+//! The permission mode of the next run: never wider than the person chose.
 //!
-//! What hooks and transcripts say of the mode is not believed: a program below Claude can call a hook, and
-//! Claude itself reports `acceptEdits` after one approved command. A mode is read from the footer of Claude's
-//! screen. A wider one than before counts only if a person at a terminal had just pressed Shift+Tab; a
-//! narrower one always counts.
+//! Hooks and transcripts are not believed about the mode: any program that Claude runs can call a hook, and
+//! Claude itself reports `acceptEdits` after one approved command. hopty reads the mode from the footer of
+//! Claude's screen. A wider one counts only if a person at a terminal has just pressed Shift+Tab; a narrower
+//! one always counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,19 +15,18 @@ use crate::core::time::Stamp;
 /// How long after Shift+Tab the footer may take to show another mode, in ms.
 const KEY_MS: u64 = 3000;
 
-/// What is known of the permission mode, over all runs of the session.
+/// What is known of the permission mode, across all runs of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PermissionModes {
-    /// What was shown before the first prompt and the first Shift+Tab: what the person's arguments and
-    /// settings give.
+    /// The mode before the first prompt and the first Shift+Tab: that of the person's arguments and settings.
     first: Option<PermissionMode>,
-    /// The widest that the person has given.
+    /// The widest that the person has chosen.
     given: Option<PermissionMode>,
-    /// The last that was shown.
+    /// The last one shown.
     shown: Option<PermissionMode>,
-    /// Another one than the first was shown, or chosen.
+    /// A mode other than the first was shown, or chosen.
     changed: bool,
-    /// A person pressed Shift+Tab then.
+    /// When a person pressed Shift+Tab.
     key: Option<Stamp>,
 }
 
@@ -50,7 +49,7 @@ impl PermissionModes {
 }
 
 impl Supervisor {
-    /// A person pressed the key by which the mode is changed. What a script types is no person's.
+    /// A person pressed the key that changes the mode. Keys that a script types do not count.
     pub(super) fn mode_key(&mut self, now: Stamp, client: u32) {
         if client != 0 {
             self.modes.key = Some(now);
@@ -61,7 +60,7 @@ impl Supervisor {
         let spoken = self.conversation.spoken || self.run.number != 1;
         match facts.mode {
             Some(mode) => self.modes.show(now, mode, spoken),
-            // 2.1.197 names the default mode by naming none.
+            // 2.1.197 shows no name for the default mode.
             None if self.modes.was_pressed(now) && facts.prompt != PromptBox::None => {
                 self.modes.show(now, PermissionMode::Default, spoken);
             }
@@ -69,8 +68,7 @@ impl Supervisor {
         }
     }
 
-    /// The permission mode that the next run is to go on in; `None` where the person's own arguments and
-    /// settings say it.
+    /// The permission mode of the next run; `None` if the person's own arguments and settings determine it.
     #[must_use]
     pub fn permission_mode(&self) -> Option<PermissionMode> {
         let given = self.modes.given.filter(|_| self.modes.changed)?;
@@ -79,7 +77,7 @@ impl Supervisor {
         (!own).then_some(mode)
     }
 
-    /// Whether the footer is to be looked at although nothing else asks for the screen.
+    /// Whether to read the footer although nothing else needs the screen.
     #[must_use]
     pub fn watches_mode(&self, now: Stamp) -> bool {
         self.modes.was_pressed(now)
@@ -100,7 +98,7 @@ mod tests {
     /// What happens to the mode.
     enum Does {
         Shows(PermissionMode),
-        /// The box without a word of the mode.
+        /// The box without the name of a mode.
         ShowsNone,
         Prompts,
         Presses,
@@ -138,12 +136,12 @@ mod tests {
             (&[][..], None),
             (&[Shows(Default)], None),
             (&[Shows(BypassPermissions)], None),
-            // Narrower counts whoever did it, and the way back to the person's own is theirs.
+            // Narrower counts whoever did it; the way back to the person's own mode is theirs.
             (&[Shows(BypassPermissions), Shows(Plan)], Some(Plan)),
             (&[Shows(Auto), Shows(Default)], Some(Default)),
             (&[Shows(BypassPermissions), Shows(Plan), Shows(BypassPermissions)], None),
             (&[Shows(BypassPermissions), Shows(Plan), Shows(AcceptEdits)], Some(AcceptEdits)),
-            // Wider needs the key, shortly before, and of a person.
+            // Wider needs the key, pressed shortly before by a person.
             (&[Shows(Default), Shows(AcceptEdits)], Some(Default)),
             (&[Shows(Default), Presses, Shows(AcceptEdits)], Some(AcceptEdits)),
             (&[Shows(Default), Scripts, Shows(AcceptEdits)], Some(Default)),
@@ -157,7 +155,7 @@ mod tests {
             ),
             (&[Shows(BypassPermissions), Presses, Shows(Default), Waits, Shows(AcceptEdits)], Some(Default)),
             (&[Shows(BypassPermissions), Presses, Shows(Default), Presses, Shows(BypassPermissions)], None),
-            // The arguments say whether the person's own are as wide.
+            // The arguments decide whether the person's own mode is as wide.
             (&[Shows(Plan), Presses, Shows(Auto)], Some(Auto)),
             (&[Shows(Default), Shows(Auto)], Some(Default)),
             (&[Shows(Plan), Shows(Auto)], Some(Plan)),
@@ -166,7 +164,7 @@ mod tests {
             (&[ShowsNone, Prompts, Presses, Shows(AcceptEdits), Presses, ShowsNone], Some(Default)),
             (&[Shows(BypassPermissions), Prompts, Presses, ShowsNone], Some(Default)),
             (&[Shows(BypassPermissions), Prompts, ShowsNone], None),
-            // What is first seen after the first prompt may be anybody's doing.
+            // A mode first seen after the first prompt may be anybody's doing.
             (&[ShowsNone, Prompts, Shows(AcceptEdits), Shows(Plan), Shows(AcceptEdits)], None),
             (&[Shows(Default), Presses, Shows(DontAsk)], Some(DontAsk)),
         ] {

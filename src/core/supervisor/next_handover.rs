@@ -1,4 +1,4 @@
-//! What a person may ask: when does the next hand-over come, and why then.
+//! The answer to a person's question when the next hand-over comes, and why then.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,25 +14,25 @@ use crate::core::time::Stamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandoverWhen {
-    /// It is under way.
+    /// Now: it is under way.
     Now,
     /// After the tools that run now.
     Tools,
     /// At the end of this turn.
     Turn,
-    /// With the person's next prompt; at `at` by itself.
+    /// With the person's next prompt, or at `at` without one.
     Prompt,
-    /// A person is asked first.
+    /// After a person has agreed.
     Asked,
     /// When the context is fuller.
     Level,
-    /// A person said not yet.
+    /// After a person's snooze.
     Snoozed,
-    /// Not by itself.
+    /// Never by itself.
     Off,
 }
 
-/// When the next hand-over comes, by what is known now.
+/// When the next hand-over comes, as far as is known now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextHandover {
     /// When.
@@ -44,7 +44,7 @@ pub struct NextHandover {
 }
 
 impl Supervisor {
-    /// When the next hand-over comes; `None` for a program that is handed over by nobody, and when the
+    /// When the next hand-over comes; `None` for a program that hopty does not hand over, and once the
     /// session is over.
     #[must_use]
     pub fn next_handover(&self, now: Stamp) -> Option<NextHandover> {
@@ -70,7 +70,7 @@ impl Supervisor {
         }
     }
 
-    /// The hand-over is wanted, and waits.
+    /// A hand-over is requested and waits.
     fn next_of(&self, now: Stamp, request: &RestartRequest) -> NextHandover {
         let by_level = request.by == RestartBy::Level && !request.explicit;
         let why = if by_level { self.fill_and_level() } else { "as asked".to_owned() };
@@ -139,7 +139,7 @@ impl Supervisor {
         format!("{fill}, level {} {}", level.word(), self.threshold(level))
     }
 
-    /// Where a level begins, in words.
+    /// The start of a level, in words.
     fn threshold(&self, level: Level) -> String {
         let levels = self.levels();
         let Threshold { percent, tokens, kb } = match level {

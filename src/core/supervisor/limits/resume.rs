@@ -1,9 +1,10 @@
-//! Going on after a usage limit or an API error: one prompt, typed as `submit` types and proven as there,
-//! once it is due.
+//! Continuing after a usage limit or an API error: one prompt, typed and proven like any submission, once it
+//! is due.
 //!
-//! Today's Claude goes on by itself after its limit; it is given time for that (`recovery.limit_wait`), and a
-//! prompt of its own ends the wait. Typed is only into an empty box with no dialog. The limit's own dialog is
-//! a person's, unless the configuration names it (`delivery.answer_dialogs`).
+//! Current versions of Claude continue by themselves after a limit; hopty gives them time for that
+//! (`recovery.limit_wait`), and any prompt of Claude's own ends the wait. hopty types only into an empty box
+//! with no dialog. The limit's own dialog is left to a person, unless the configuration names it
+//! (`delivery.answer_dialogs`).
 
 use super::super::action::{Action, DecisionKind, Typing};
 use super::super::phase::Phase;
@@ -14,12 +15,12 @@ use crate::core::time::Stamp;
 
 /// The name of the dialog in which Claude asks what to do about a limit.
 const DIALOG: &str = "limit";
-/// How long it must stand before its key is pressed, in ms: Claude takes none in its first second (measured
-/// on 2.1.329).
+/// How long it must be on the screen before hopty presses its key, in ms: Claude ignores keys in its first
+/// second (measured on 2.1.329).
 const DIALOG_STANDS_MS: u64 = 1500;
 
 impl Supervisor {
-    /// Something changed: say what is to be said, answer what may be answered, go on when that is due.
+    /// Something changed: tells people, answers the dialog if allowed, and continues when that is due.
     pub(in crate::core::supervisor) fn look_at_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.tick_limit_wait(now, out);
         self.answer_limit_dialog(now, out);
@@ -30,7 +31,7 @@ impl Supervisor {
         let after = halt.after();
         match &self.phase {
             Phase::Waiting { .. } => {
-                // The hand-over that was held back goes on in a fresh conversation, with a prompt of its own.
+                // The hand-over that was held back continues in a fresh conversation with its own prompt.
                 if let Some(halt) = self.limits.now.take() {
                     self.limit_over(&halt, "it is reset, and the hand-over that waited goes on", out);
                 }
@@ -70,7 +71,7 @@ impl Supervisor {
         self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.lines.event], |_| {});
     }
 
-    /// Once is all: what was typed may have been submitted.
+    /// Never twice: the prompt may have been submitted.
     pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
         self.limits.forget();
         let text = format!("hopty's prompt to go on was not submitted: {why}.");
