@@ -1,10 +1,9 @@
-//! Claude's own words for the handoff: asked for once, where there is room and time, and never waited for
-//! long.
+//! Claude's own words for the handoff: requested once, if there is room and time, and never waited for long.
 //!
-//! In a tool loop it is asked as soon as a level is reached, while the loop goes on: the answer is the text
-//! of a later message. Otherwise the question rides on the answer of the hook at which Claude could have been
-//! stopped. What it answers ends its next turn, so the end of that turn is the safe point; when it uses tools
-//! instead, a tool boundary is, as soon as the time is over.
+//! In a tool loop hopty asks as soon as a level is reached, and the loop goes on: the answer is the text of a
+//! later message. Otherwise the request is part of the answer to the hook at which Claude could have been
+//! stopped. Claude's reply ends its next turn, so the end of that turn is the safe point; if Claude uses
+//! tools instead, the first tool boundary after the time limit is.
 
 use super::action::{Action, HookAnswer, HookInstruction, RestartBy};
 use super::phase::{Phase, RestartRequest};
@@ -13,12 +12,12 @@ use crate::core::config::SummaryMode;
 use crate::core::context::Level;
 use crate::core::time::Stamp;
 
-/// How long Claude's own words are waited for, in ms. Its turn goes on meanwhile.
+/// How long to wait for Claude's own words, in ms. Its turn goes on meanwhile.
 const NOTE_MS: u64 = 90_000;
 
 impl Supervisor {
-    /// Whether Claude is to be asked before it is stopped: not twice, not for somebody who does not want to
-    /// wait, and not over the hard level, where the answer might not fit any more.
+    /// Whether to ask Claude before it is stopped: not twice, not if the person does not want to wait, and
+    /// not above the hard level, where the answer might no longer fit.
     pub(super) fn may_ask_for_note(&self, request: &RestartRequest) -> bool {
         let c = &self.policy.config.handoff;
         c.summary == SummaryMode::Auto
@@ -31,12 +30,12 @@ impl Supervisor {
             && self.level() < Level::Hard
     }
 
-    /// Whether Claude is to be asked at a tool boundary that is no safe point yet.
+    /// Whether to ask Claude at a tool boundary that is not a safe point yet.
     pub(super) fn asks_in_loop(&self, request: &RestartRequest) -> bool {
         self.policy.rules > 1 && request.by == RestartBy::Level && self.may_ask_for_note(request)
     }
 
-    /// Asks Claude, which goes on with its work. Nothing is waited for.
+    /// Asks Claude, which goes on with its work; hopty does not wait for the answer.
     pub(super) fn ask_in_loop(&mut self, now: Stamp, held: &HeldHook, out: &mut Vec<Action>) {
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(now);
@@ -45,7 +44,7 @@ impl Supervisor {
         self.answer(held.id, HookAnswer::Tell { what: HookInstruction::NoteInLoop }, out);
     }
 
-    /// Lets Claude go on with the question.
+    /// Lets Claude continue with the request for its own words.
     pub(super) fn ask_for_note(&mut self, now: Stamp, held: &HeldHook, out: &mut Vec<Action>) {
         let until = now.after(NOTE_MS);
         if let Phase::Waiting { request } = &mut self.phase {

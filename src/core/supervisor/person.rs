@@ -1,11 +1,11 @@
-//! Somebody is there: what they read is not wiped, and their next prompt begins the fresh conversation.
+//! A person is present: what they read is not wiped, and their next prompt begins the fresh conversation.
 //!
 //! A hand-over by a context level that comes due at the end of a turn waits while a terminal is attached in
-//! which a key was pressed within `restart.wait_for_person`. The next prompt of a person is then stopped
-//! before Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt stands in the
-//! transcript; measured on 2.1.331), the handoff is saved, and the prompt is the first one of the fresh
-//! conversation. A prompt that cannot be given again exactly runs where it was typed. When nobody is there
-//! any more, the hand-over happens as it does without anybody.
+//! which a key was pressed within `restart.wait_for_person`. hopty then stops the person's next prompt before
+//! Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt is in the transcript;
+//! measured on 2.1.331), saves the handoff, and makes the prompt the first one of the fresh conversation. A
+//! prompt that cannot be repeated exactly runs where it was typed. When nobody is present any more, the
+//! hand-over happens as it does without anybody.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +21,10 @@ use crate::core::config::RestartMode;
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
-/// From this number of the rules on a person is waited for.
+/// The first version of the rules that waits for a person.
 const RULES: u32 = 2;
 
-/// How long the sessions file may say busy before the hook of the prompt that began the turn comes, in ms.
+/// How long the sessions file may report busy before the hook of the prompt that began the turn comes, in ms.
 const WORKS_MS: u64 = 500;
 
 /// What is known of the people at the terminals.
@@ -32,7 +32,7 @@ const WORKS_MS: u64 = 500;
 pub(super) struct People {
     /// The attached terminals that may type, and when a key was last pressed in each.
     terminals: Vec<(u32, Option<Stamp>)>,
-    /// It was said that the next prompt hands over.
+    /// People were told that the next prompt hands over.
     told: bool,
 }
 
@@ -54,7 +54,7 @@ impl People {
         }
     }
 
-    /// Another conversation: what was said of the one before counts no more.
+    /// Another conversation: notices about the one before no longer apply.
     pub(super) fn begins_anew(&mut self) {
         self.told = false;
     }
@@ -74,13 +74,13 @@ impl Supervisor {
         self.decide(out, DecisionKind::ClientDetached, format!("Client {client} left ({why})."), &[], |_| {});
     }
 
-    /// When somebody no longer counts as being there, if they press no key.
+    /// When a person no longer counts as present, if they press no key.
     pub(super) fn person_leaves_at(&self) -> Option<Stamp> {
         let last = self.person.terminals.iter().filter_map(|(_, key)| *key).max()?;
         Some(last.after(self.policy.config.restart.wait_for_person.ms()))
     }
 
-    /// Whether the hand-over at the end of a turn is left to the next prompt. Only hooks can stop a prompt.
+    /// Whether the hand-over at the end of a turn waits for the next prompt. Only hooks can stop a prompt.
     pub(super) fn waits_for_prompt(&self, now: Stamp, request: &RestartRequest) -> bool {
         let by_level =
             request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
@@ -88,7 +88,7 @@ impl Supervisor {
         by_level && can && self.person_leaves_at().is_some_and(|at| now < at)
     }
 
-    /// A turn is over and somebody is there.
+    /// A turn is over and a person is present.
     pub(super) fn wait_for_prompt(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Waiting { request } = &mut self.phase else { return };
         if request.for_prompt.is_some() {
@@ -112,13 +112,13 @@ impl Supervisor {
         }
     }
 
-    /// Whether the person's next prompt is known: Claude has it in its queue.
+    /// Whether the person's next prompt is known: it is in Claude's queue.
     pub(super) fn next_is_queued(&self) -> bool {
         self.run.queued > 0 && self.run.queued_way.is_some()
     }
 
-    /// The queue changed. At its end a turn begins with the first of it, and no hook tells (measured on
-    /// 2.1.331: it was called when the prompt was queued).
+    /// The queue changed. When it drains, a turn begins with its first prompt and no hook reports that
+    /// (measured on 2.1.331: the hook was called when the prompt was queued).
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
         let fewer = prompts < self.run.queued;
         (self.run.queued, self.run.queued_way) = (prompts, first);
@@ -132,18 +132,18 @@ impl Supervisor {
         }
     }
 
-    /// How this prompt goes to a fresh conversation, when it does.
+    /// How to pass this prompt to a fresh conversation, if it goes to one.
     pub(super) fn takes_prompt(&self, now: Stamp, hook: &Hook) -> Option<Way> {
         let Phase::Waiting { request } = &self.phase else { return None };
         let waits =
             request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
-        // It is called for a prompt that is queued, too.
+        // The hook is also called for a prompt that is queued.
         let works = self.run.turn == Turn::Busy
             || self.run.status == Some(AgentStatus::Busy) && now >= self.run.status_since.after(WORKS_MS);
         hook.carries.filter(|_| waits && !works && !self.stands_still() && !self.over_limit(now))
     }
 
-    /// The prompt is held; it is stopped when nothing stands in the way of the hand-over.
+    /// The prompt is held; it is stopped once nothing prevents the hand-over.
     pub(super) fn take_prompt(&mut self, now: Stamp, id: u64, hook: &Hook, way: Way, out: &mut Vec<Action>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(out);
@@ -156,7 +156,7 @@ impl Supervisor {
         self.begin_saving(now, request, SafePoint::Prompt { hook: id, way }, out);
     }
 
-    /// Nothing stands in the way: Claude is told to leave the prompt alone, and its line is waited for.
+    /// Nothing prevents the hand-over: hopty tells Claude to drop the prompt, and waits for its line.
     pub(super) fn stop_prompt(&mut self, now: Stamp, hook: u64, out: &mut Vec<Action>) {
         self.run.held = None;
         self.answer(hook, self.leave_the_prompt(), out);
@@ -165,7 +165,7 @@ impl Supervisor {
         out.push(Action::AwaitLines { id: hook, want: Want::Prompt, until: now.after(LINES_MS) });
     }
 
-    /// What the hook of a prompt is answered with that is not for this conversation any more.
+    /// The answer to the hook of a prompt that no longer belongs to this conversation.
     pub(super) fn leave_the_prompt(&self) -> HookAnswer {
         let fill = match self.conversation.fill {
             fill if fill.window == 0 || fill.is_by_size(&self.levels()) => {
@@ -176,24 +176,24 @@ impl Supervisor {
         HookAnswer::StopTurn { reason: format!("hopty: {fill}; your prompt goes to a fresh conversation.") }
     }
 
-    /// Whether Claude was told to leave a prompt that is not in a fresh conversation yet.
+    /// Whether Claude was told to drop a prompt that is not in a fresh conversation yet.
     pub(super) fn has_taken_prompt(&self) -> bool {
         matches!(&self.phase, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
     }
 
-    /// What hopty took and does not bring to a fresh conversation is the person's again: as a draft where
-    /// they pressed Ctrl+C.
+    /// A prompt that hopty took and does not bring to a fresh conversation returns to the person: as a draft
+    /// if they pressed Ctrl+C.
     pub(super) fn return_prompt(&self, interrupted: bool, out: &mut Vec<Action>) {
         out.push(Action::ReturnPrompt { submit: !interrupted });
     }
 
-    /// Whether this very event is a Ctrl+C.
+    /// Whether the current event is a Ctrl+C.
     pub(super) fn is_interrupt(&self) -> bool {
         self.session.interrupt.is_some_and(|(_, seq)| seq == self.lines.event)
     }
 
-    /// A prompt runs in the conversation that is to be handed over: its end is waited for, and Claude may be
-    /// asked again.
+    /// A prompt runs in the conversation that is to be handed over: hopty waits for its end and may ask
+    /// Claude again.
     pub(super) fn prompt_runs_here(&mut self, of: Option<PromptOf>) {
         if let Phase::Waiting { request } = &mut self.phase
             && self.policy.rules >= RULES
@@ -205,8 +205,8 @@ impl Supervisor {
         }
     }
 
-    /// `hopty handoff snooze` where nobody is asked: no context level hands over for a while. Only where
-    /// Claude would compact its context in a tool loop a hand-over comes first all the same.
+    /// `hopty handoff snooze` without a pending question: no context level hands over for a while. Only if
+    /// Claude is about to compact in a tool loop, a hand-over still comes first.
     pub(super) fn snooze(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.policy.rules < RULES {
             return;
@@ -226,7 +226,7 @@ impl Supervisor {
         self.keep_ask(now, out);
     }
 
-    /// Whether a person has said that no level is to hand over yet.
+    /// Whether a person has snoozed hand-overs by level.
     pub(super) fn is_snoozed(&self) -> bool {
         self.policy.config.restart.mode != RestartMode::Ask
             && matches!(self.conversation.ask, Ask::Snoozed { .. })

@@ -1,4 +1,4 @@
-//! Where a session stands: the phases with what each must remember.
+//! The phases of a session, each with its own data.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use crate::core::time::Stamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {
-    /// The program came to its own end.
+    /// The program finished by itself.
     Finished,
     /// The person pressed Ctrl+C.
     UserInterrupt,
-    /// Stopped for good, as asked.
+    /// Stopped for good, on request.
     Stopped,
     /// Somebody else killed it.
     Killed,
@@ -25,7 +25,7 @@ pub enum EndCause {
     HostLost,
     /// exec failed.
     CouldNotStart,
-    /// It died too often, too soon.
+    /// It crashed too often in too short a time.
     CrashLoop,
     /// More restarts than allowed within the window.
     RestartLimit,
@@ -39,7 +39,7 @@ pub enum StartKind {
     First,
     /// The same arguments without first prompt and resume options, a new conversation.
     Fresh,
-    /// The same conversation goes on.
+    /// Resumes the same conversation.
     Resume,
 }
 
@@ -54,51 +54,51 @@ pub struct Plan {
     pub handoff: Option<HandoffId>,
     /// Another working directory.
     pub dir: Option<String>,
-    /// The draft of the old prompt box is to be typed again.
+    /// Type the draft of the old prompt box again.
     pub draft: bool,
     /// Its first prompt is the one that the person submitted in the conversation before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries: Option<Way>,
 }
 
-/// A restart that is wanted.
+/// A requested restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestartRequest {
-    /// What asked.
+    /// What requested it.
     pub by: RestartBy,
-    /// The level, when a level asked.
+    /// The level, if a level requested it.
     pub level: Option<Level>,
-    /// A person, a script or Claude itself asked in so many words: it stands when Ctrl+C is pressed.
+    /// A person, a script or Claude itself requested it explicitly: Ctrl+C does not cancel it.
     pub explicit: bool,
-    /// A person asked on the command line: neither a changed settings file nor a draft holds it.
+    /// A person requested it on the command line: neither changed settings nor a draft delay it.
     #[serde(default)]
     pub person: bool,
-    /// The next tool boundary will do.
+    /// The next tool boundary suffices.
     pub now: bool,
-    /// A person wants it at once, in the middle of a turn if need be (`hopty restart --now`).
+    /// A person wants it at once, in the middle of a turn if necessary (`hopty restart --now`).
     #[serde(default)]
     pub forced: bool,
     /// Save and continue from a handoff.
     pub handoff: bool,
-    /// The working directory to start again in.
+    /// The working directory of the next run.
     pub dir: Option<String>,
-    /// The journal line that asked.
+    /// The journal line of the request.
     pub seq: u64,
-    /// From here on a tool boundary will do.
+    /// When a tool boundary begins to suffice.
     pub turn_until: Stamp,
-    /// From here on sub-agents and background shells are not waited for.
+    /// When to stop waiting for sub-agents and background shells.
     pub work_until: Stamp,
-    /// From here on a draft is not waited for; set when the first draft was met.
+    /// When to stop waiting for a draft; set at the first draft.
     pub draft_until: Option<Stamp>,
-    /// Claude was asked for its own words; from here on they are not waited for.
+    /// Claude was asked for its own words; when to stop waiting for them.
     #[serde(default)]
     pub note_until: Option<Stamp>,
-    /// The turn was over then and somebody was there: the hand-over comes with the next prompt.
+    /// When the turn ended with a person present: the hand-over comes with the next prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_prompt: Option<Stamp>,
 }
 
-/// The moment at which nothing is lost.
+/// A safe point: a moment at which nothing is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum SafePoint {
@@ -112,16 +112,16 @@ pub enum SafePoint {
         /// The call.
         hook: u64,
     },
-    /// A person has submitted a prompt and Claude has not sent it: it goes to the fresh conversation.
+    /// A person submitted a prompt and Claude has not sent it: it goes to the fresh conversation.
     Prompt {
         /// The call.
         hook: u64,
-        /// How it is given to the next run.
+        /// How to pass it to the next run.
         way: Way,
     },
     /// Claude is idle.
     Idle,
-    /// No safe point at all: a person did not want to wait for one.
+    /// No safe point: a person did not want to wait for one.
     Now,
 }
 
@@ -136,15 +136,15 @@ impl SafePoint {
     }
 }
 
-/// How far saving has come.
+/// The steps of saving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SaveStep {
-    /// The settings files are compared.
+    /// Comparing the settings files.
     Settings,
-    /// The tool results are waited for.
+    /// Waiting for the tool results.
     Results,
-    /// The line of the prompt is waited for, which Claude was told not to send.
+    /// Waiting for the line of the prompt that Claude was told not to send.
     Prompt,
     /// The worker writes.
     Writing,
@@ -156,31 +156,31 @@ pub enum SaveStep {
 pub enum StopFor {
     /// The next run follows.
     Restart {
-        /// It.
+        /// The next run.
         plan: Plan,
         /// The person pressed Ctrl+C meanwhile.
         interrupted: bool,
     },
-    /// The session ends as somebody asked.
+    /// The session ends, as requested.
     Stop,
     /// The host ends.
     Shutdown,
-    /// There have been too many restarts.
+    /// The restart limit is reached.
     Limit,
 }
 
-/// How far stopping has come.
+/// The steps of stopping a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum StopStep {
-    /// The held hook was answered; Claude becomes idle.
+    /// The held hook was answered; waiting for Claude to become idle.
     Settle {
-        /// SIGTERM then, at the latest.
+        /// When to send SIGTERM at the latest.
         until: Stamp,
     },
     /// SIGTERM was sent.
     Term {
-        /// SIGKILL then.
+        /// When to send SIGKILL.
         kill_at: Stamp,
     },
     /// SIGKILL was sent.
@@ -195,58 +195,58 @@ pub enum Phase {
     Cold,
     /// exec is under way.
     Spawning {
-        /// What is started.
+        /// The run that is being started.
         plan: Plan,
     },
     /// The child runs.
     Running,
     /// A restart waits for a safe point.
     Waiting {
-        /// It.
+        /// The restart.
         request: RestartRequest,
     },
     /// The handoff is being saved.
     Saving {
         /// The restart.
         request: RestartRequest,
-        /// Where Claude stands.
+        /// The safe point.
         point: SafePoint,
-        /// How far.
+        /// The step.
         step: SaveStep,
     },
     /// The child is being stopped.
     Stopping {
         /// Why.
         why: StopFor,
-        /// How far.
+        /// The step.
         step: StopStep,
     },
     /// A pause before the next run.
     Cooling {
-        /// Until then.
+        /// When it ends.
         until: Stamp,
-        /// What follows.
+        /// The next run.
         plan: Plan,
-        /// The code to exit with when the person does not want to wait.
+        /// The exit code if the person does not want to wait.
         code: u8,
-        /// What runs code and changed: until a person accepts it the pause has no end.
+        /// The changed settings that run code: until a person accepts them the pause does not end.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         held: Vec<String>,
     },
     /// The continuation prompt is being delivered.
     Delivering {
-        /// What was started.
+        /// The run that was started.
         plan: Plan,
         /// The handoff.
         handoff: HandoffId,
         /// The prompt on its way.
         #[serde(rename = "step")]
         submission: Submission,
-        /// Enters sent so far.
+        /// How many Enters were sent.
         enters: u32,
-        /// The dialog that is in the way.
+        /// The dialog that obstructs the delivery.
         obstacle: Option<String>,
-        /// Every dialog that was answered, or that somebody was told of: once each.
+        /// The dialogs that were answered or reported, once each.
         met: Vec<String>,
     },
     /// Over.
@@ -259,7 +259,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word in `status` and in the journal.
+    /// Its name in `status` and in the journal.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
-//! Hand-overs that bring nothing: two handoffs in a row with the same next step, and no file written and
-//! nothing changed for git between them. Then no context level asks for another one, until a person prompts;
-//! what a person or a signal asks for happens all the same.
+//! Hand-overs without progress: two handoffs in a row have the same next step, and between them no file was
+//! written and git shows no change. Then no context level requests another one until a person prompts; what a
+//! person or a signal requests still happens.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::phase::Phase;
 use crate::core::handoff::progress::Mark;
 use crate::core::time::Stamp;
 
-/// What is known of the work's moving.
+/// What is known of the work's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorkProgress {
     last: Option<Mark>,
@@ -19,14 +19,14 @@ pub(super) struct WorkProgress {
 }
 
 impl WorkProgress {
-    /// Whether hand-overs were found to bring nothing.
+    /// Whether hand-overs were found to make no progress.
     pub fn is_missing(self) -> bool {
         self.missing
     }
 }
 
 impl Supervisor {
-    /// Whether the handoff that was just saved says no more than the one before.
+    /// Whether the handoff that was just saved equals the one before.
     pub(super) fn brings_nothing(&mut self, mark: Option<Mark>) -> bool {
         let before = std::mem::replace(&mut self.progress.last, mark);
         let asked =
@@ -43,7 +43,7 @@ impl Supervisor {
         self.cancel_request(now, "the work does not move", out);
     }
 
-    /// A prompt was submitted; a person's may set the work going again.
+    /// A prompt was submitted; a person's may start progress again.
     pub(super) fn somebody_prompts(&mut self, prompt: Option<PromptOf>) {
         if matches!(prompt, Some(PromptOf::Person | PromptOf::Sent)) {
             self.progress = WorkProgress::default();

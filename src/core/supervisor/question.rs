@@ -1,9 +1,9 @@
-//! Mode `ask`: a person is asked before there is a hand-over.
+//! Mode `ask`: a person is asked before a hand-over.
 //!
-//! Over level `ask` Claude is told, with the next prompt that a person types, to put the question; the answer
-//! is read from the hook that follows. The question stands in the way of a turn until it is answered or
-//! `restart.ask_timeout` hands over by itself; where nobody's answer is to do nothing
-//! (`restart.ask_default`), it stands. Where no hook can carry it, a notice is all there is.
+//! Above level `ask`, hopty tells Claude with the person's next prompt to put the question, and reads the
+//! answer from the hook that follows. The question blocks the turn until it is answered or
+//! `restart.ask_timeout` hands over by itself; if the default answer is to do nothing
+//! (`restart.ask_default`), it stays. If no hook can carry the question, there is only a notice.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,46 +14,46 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::context::Level;
 use crate::core::time::Stamp;
 
-/// What a person answered.
+/// A person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskAnswer {
     /// Hand over now.
     Yes,
-    /// Ask again in a while (`restart.snooze`).
+    /// Ask again later (`restart.snooze`).
     Snooze,
-    /// Ask no more in this conversation.
+    /// Do not ask again in this conversation.
     Dismiss,
 }
 
-/// Where the question stands.
+/// The state of the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum Ask {
-    /// There is nothing to ask.
+    /// Nothing to ask.
     #[default]
     Silent,
-    /// It is asked with the next prompt of a person.
+    /// Ask with the person's next prompt.
     Due {
-        /// The hand-over happens by itself then.
+        /// When the hand-over happens by itself.
         until: Option<Stamp>,
     },
     /// Claude was told to ask.
     Put {
-        /// The hand-over happens by itself then.
+        /// When the hand-over happens by itself.
         until: Option<Stamp>,
     },
-    /// Not now.
+    /// Snoozed.
     Snoozed {
-        /// It is due again then.
+        /// When to ask again.
         until: Stamp,
     },
-    /// Not in this conversation.
+    /// Dismissed for this conversation.
     Dismissed,
 }
 
 impl Supervisor {
-    /// The fill is over level `ask`.
+    /// The context usage is above level `ask`.
     pub(super) fn ask_is_due(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.conversation.ask != Ask::Silent || self.phase != Phase::Running {
             return;
@@ -66,13 +66,13 @@ impl Supervisor {
         };
         self.conversation.ask = Ask::Due { until };
         let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
-        // Clients are told, and Claude shows it with the answer of the next hook.
+        // Clients get a notice, and Claude shows it with the answer to the next hook.
         self.conversation.word = Some(format!("hopty: {text}"));
         out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
     }
 
-    /// The window is all but full. In the middle of a turn no question can be put before Claude compacts:
-    /// what a time-out does is done now.
+    /// The window is almost full. In the middle of a turn Claude would compact before a question could be
+    /// put, so the default applies now.
     pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let unasked =
             matches!(self.conversation.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
@@ -87,10 +87,10 @@ impl Supervisor {
         }
     }
 
-    /// A person has typed a prompt, and is there: the answer to this hook may carry the question.
+    /// A person has typed a prompt, so they are present: the answer to this hook may carry the question.
     pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
         let Ask::Due { until } = self.conversation.ask else { return None };
-        // Before there was a number it was not put where nothing would end it.
+        // Before rules had versions, the question was not put if only an answer could end it.
         if until.is_none() && self.policy.rules == 0 {
             return None;
         }
@@ -108,7 +108,7 @@ impl Supervisor {
         })
     }
 
-    /// The answer is there: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
+    /// The answer has come: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
     pub(super) fn ask_answered(&mut self, now: Stamp, answer: AskAnswer, out: &mut Vec<Action>) {
         if self.policy.agent != Agent::Claude {
             return;
@@ -162,7 +162,7 @@ impl Supervisor {
         }
     }
 
-    /// What a host of this conversation before this one was told: it stands.
+    /// The answer that an earlier host of this conversation got still holds.
     pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
         self.conversation.ask = match answer {
             AskAnswer::Yes => return,
@@ -183,7 +183,7 @@ impl Supervisor {
         out.push(Action::KeepAsk { conversation, answer, left });
     }
 
-    /// Whatever the question waits for may be over.
+    /// After every event: the question's time may be up.
     pub(super) fn tick_ask(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.phase != Phase::Running {
             return;
@@ -193,8 +193,7 @@ impl Supervisor {
                 let put = matches!(self.conversation.ask, Ask::Put { .. });
                 self.conversation.ask = Ask::Silent;
                 self.level_request(now, self.level(), out);
-                // The question itself stands in the way of every other safe point; nothing else is under way
-                // behind it.
+                // The question itself blocks every other safe point; nothing else runs behind it.
                 let stands = put && self.run.asking.as_deref() == Some("question");
                 if let Phase::Waiting { request } = &mut self.phase {
                     request.forced |= stands;

@@ -1,4 +1,4 @@
-//! What somebody who asked over the socket gets to hear.
+//! Replies to requests on the socket.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,42 +18,42 @@ impl Event {
     }
 }
 
-/// What became of a prompt that was sent.
+/// The outcome of a prompt that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendResult {
-    /// Claude has it as a prompt; there is proof.
+    /// Claude has accepted it as a prompt, with proof.
     Submitted,
-    /// Claude is busy and has put it into its queue; there is proof.
+    /// Claude is busy and has queued it, with proof.
     Queued,
-    /// It was typed, and there is no proof.
+    /// It was typed, without proof.
     Unknown,
 }
 
-/// What the person who asked gets to hear.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Reply {
-    /// The request stands.
+    /// Accepted.
     Accepted,
-    /// It is not done, and why.
+    /// Refused.
     Refused {
-        /// A whole sentence.
+        /// Why, as a complete sentence.
         reason: String,
     },
     /// A prompt was sent.
     Sent {
-        /// What became of it.
+        /// Its outcome.
         result: SendResult,
     },
     /// The session goes back to an earlier conversation.
     Back {
-        /// Which.
+        /// The earlier conversation.
         conversation: ConversationId,
-        /// The one that it ends.
+        /// The conversation that ends.
         newer: ConversationId,
     },
-    /// It is not done, because Claude is at work.
+    /// Refused because Claude is busy.
     Busy,
     /// There is nothing left to act on.
     Ended,

@@ -1,4 +1,4 @@
-//! Requests for a restart: who may ask, in which phases, and how one is dropped again.
+//! Requests for a restart: who may make them, in which phases, and how they are cancelled.
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::event::Asker;
@@ -51,7 +51,7 @@ impl Supervisor {
             });
             return;
         }
-        // It means this session: it hands over, but where it is.
+        // It names this session, which hands over without changing its directory.
         let elsewhere = match (file, seen.dir.and_then(NamedDir::refusal)) {
             (RestartFile::Named { dir: Some(dir), .. }, Some(why)) => Some(format!(
                 "A restart signal asks for directory {dir}; the session stays in its own: {why}."
@@ -59,7 +59,7 @@ impl Supervisor {
             _ => None,
         };
         let dir = match file {
-            // Where it runs already, by whatever name.
+            // The session already runs there, whatever the name.
             _ if seen.dir == Some(NamedDir::Own) => None,
             RestartFile::Named { dir, .. } if seen.dir_ok => dir.clone(),
             RestartFile::Bare { dir } if seen.dir_ok => Some(dir.clone()),
@@ -140,8 +140,8 @@ impl Supervisor {
             explicit: true,
             person,
             now: at_once,
-            // For Claude's own command it means the next tool boundary: its turn cannot end while the command
-            // waits.
+            // For a command that Claude runs it means the next tool boundary: the turn cannot end while the
+            // command waits.
             forced: at_once && person,
             handoff,
             dir: self.run.held_dir.take_if(|_| person),
@@ -191,7 +191,7 @@ impl Supervisor {
         self.enter(now, Phase::Waiting { request });
     }
 
-    /// The restart that waits or is being saved does not happen; Claude goes on.
+    /// Cancels the restart that waits or is being saved; Claude goes on.
     pub(super) fn cancel_request(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
         let taken = self.has_taken_prompt();
@@ -205,8 +205,8 @@ impl Supervisor {
         }
     }
 
-    /// Says that the restart that waits or is being saved does not happen, and gives back in which words;
-    /// `None` when there is none.
+    /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
+    /// if there is none.
     pub(super) fn drop_request(&self, why: &str, out: &mut Vec<Action>) -> Option<String> {
         let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return None };
         let (by, level) = (request.by, request.level);
@@ -226,11 +226,11 @@ impl Supervisor {
         Some(text)
     }
 
-    /// The safe point is gone while saving: the next one is waited for.
+    /// The safe point was lost while saving: wait for the next one.
     pub(super) fn back_to_waiting(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Saving { request, .. } = self.phase.clone() else { return };
         if self.has_taken_prompt() {
-            // Claude works on it in spite of what it was told.
+            // Claude works on although it was told to stop.
             out.push(Action::DropPrompt);
         }
         self.enter(now, Phase::Waiting { request: RestartRequest { for_prompt: None, ..request } });

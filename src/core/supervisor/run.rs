@@ -14,7 +14,7 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
-/// What lives as long as a run of the program. It is replaced as a whole when the next one is spawned.
+/// State that lives as long as a run of the program. It is replaced as a whole when the next one is spawned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunState {
     /// Its number, 0 before the first.
@@ -27,13 +27,13 @@ pub(super) struct RunState {
     /// Job control has stopped the program.
     pub(super) stopped: bool,
     pub(super) hooks_seen: bool,
-    /// What a hook named, and what the sessions file names.
+    /// The conversations that hooks and the sessions file name.
     #[serde(default)]
     pub(super) claims: ConversationClaims,
-    /// An old Claude was told to end its turn after a tool; its transcript will say when it has.
+    /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
     #[serde(default)]
     pub(super) cut: bool,
-    /// The conversation that runs was given the brief.
+    /// The current conversation was given the brief.
     #[serde(rename = "frame_answered")]
     pub(super) brief_answered: bool,
     /// The brief was given in this run.
@@ -43,18 +43,18 @@ pub(super) struct RunState {
     pub(super) turn_since: Stamp,
     /// Sub-agents and background shells at work.
     pub(super) background: u32,
-    /// Prompts that wait in Claude's queue, and how the first of them can be given to another conversation.
+    /// Prompts in Claude's queue, and how the first of them can be passed to another conversation.
     pub(super) queued: u32,
     #[serde(default)]
     pub(super) queued_way: Option<Way>,
     pub(super) held: Option<HeldHook>,
-    /// What the sessions file says.
+    /// The status in the sessions file.
     pub(super) status: Option<AgentStatus>,
     pub(super) status_since: Stamp,
-    /// What a person is waited for, by the sessions file.
+    /// What Claude waits for a person to do, according to the sessions file.
     #[serde(default)]
     pub(super) waiting_for: Option<String>,
-    /// What a hook said that a person is asked for, while nothing has happened since.
+    /// What a person is asked for, according to a hook and until the next event.
     #[serde(default)]
     pub(super) asking: Option<String>,
     pub(super) screen: ScreenFacts,
@@ -63,20 +63,20 @@ pub(super) struct RunState {
     pub(super) box_since: Option<Stamp>,
     /// When a person last typed into the child.
     pub(super) typed: Option<Stamp>,
-    /// Ctrl+C stopped a delivery then.
+    /// When Ctrl+C stopped a delivery.
     pub(super) broken_off: Option<Stamp>,
-    /// The last signal of a client that was passed on.
+    /// The last client signal that was passed on.
     pub(super) passed: Option<(Stamp, Signal)>,
     /// The handoff whose prompt was typed, until its submission is proven.
     pub(super) offered: Option<HandoffId>,
-    /// Where a hand-over would have gone that changed settings held: a person's restart goes there.
+    /// The destination of a hand-over that changed settings stopped: a person's restart goes there.
     #[serde(default)]
     pub(super) held_dir: Option<String>,
 }
 
 impl RunState {
-    /// The run after this one. The times mean nothing until what they are about is known again; they are kept
-    /// because the states in journals are compared.
+    /// The next run. Its times are meaningless until their subject is known again; they are kept because the
+    /// states in journals are compared.
     fn next(&self) -> Self {
         RunState {
             number: self.number + 1,
@@ -128,7 +128,7 @@ impl Supervisor {
             self.person.begins_anew();
         }
         if plan.dir.is_some() {
-            // For the runs after it too: a conversation can only be resumed where it was had.
+            // Kept for later runs, too: a conversation can only be resumed in its own directory.
             self.session.dir.clone_from(&plan.dir);
         }
         if plan.conversation.is_some() {
@@ -152,7 +152,7 @@ impl Supervisor {
         if run != self.run.number {
             return;
         }
-        // Keys are kept here from the second run on, and a Ctrl+C with them.
+        // From the second run on keys are held here, and a Ctrl+C with them.
         let interrupted = self.keys == KeyHold::Held && self.interrupted_here();
         self.run.pid = Some(pid);
         self.run.started = now;
@@ -193,7 +193,7 @@ impl Supervisor {
                 self.release_keys(plan.draft, out);
             }
         }
-        // It was passed on while there was nobody to get it.
+        // The signal was passed on while there was no program to get it.
         if let Some((_, signal)) = self.run.passed {
             out.push(Action::Signal { signal, to: SignalTarget::Group });
         }
@@ -222,8 +222,8 @@ impl Supervisor {
         self.close(now, cause, code, text.to_owned(), &[self.lines.event], out);
     }
 
-    /// What runs code changed between the last look and this start: nothing runs until a person agrees. The
-    /// session, its handoff and what was typed wait.
+    /// The settings that run code changed between the last check and this start: nothing runs until a person
+    /// accepts them. The session, its handoff and the held input wait.
     pub(super) fn start_held(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
         let Phase::Spawning { plan } = self.phase.clone() else { return };
         if changed.is_empty() {
@@ -268,11 +268,11 @@ impl Supervisor {
         self.session.interrupt = Some((now, self.lines.event));
         self.submit_interrupted(out);
         match &mut self.phase {
-            // At an idle prompt it clears the box, and means nothing that is to come.
+            // At an idle prompt it clears the box and cancels nothing.
             Phase::Waiting { request } if request.for_prompt.is_some() => {}
             Phase::Waiting { request } if !request.explicit => self.interrupt_request(now, out),
             Phase::Saving { request, .. } => {
-                // Keys are kept while a handoff is saved, but this one is the person's word to Claude.
+                // Keys are held while a handoff is saved, but this one is meant for Claude now.
                 let explicit = request.explicit;
                 out.push(Action::Type { typing: Typing::Interrupt });
                 if !explicit {
@@ -295,8 +295,8 @@ impl Supervisor {
         self.cancel_request(now, "the person pressed Ctrl+C", out);
     }
 
-    /// A client's signal went on to the child's group. One that is meant to end a program ends the session
-    /// where there is no program to get it, or where hopty is replacing it.
+    /// A client's signal was passed on to the child's process group. One that ends programs ends the session
+    /// if no program is there to get it, or if hopty is replacing the program.
     pub(super) fn passed_on(&mut self, now: Stamp, signal: Signal, out: &mut Vec<Action>) {
         self.run.passed = Some((now, signal));
         if !ends_programs(signal) {
@@ -315,7 +315,7 @@ impl Supervisor {
     }
 }
 
-/// The signals by which one asks a program to end.
+/// The signals that ask a program to end.
 pub(super) fn ends_programs(signal: Signal) -> bool {
     matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM)
 }

@@ -9,20 +9,20 @@ use super::{Agent, HeldHook, Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
-/// How long the sessions file must say idle before it outweighs hooks that say busy (an interrupt fires no
-/// Stop), in ms.
+/// How long the sessions file must report idle before it outweighs hooks that report busy (an interrupt calls
+/// no Stop), in ms.
 const IDLE_STABLE_MS: u64 = 1000;
-/// The same where the file has said nothing since the turn began, in ms: it lags behind hooks, but never that
+/// The same if the file has not changed since the turn began, in ms: it lags behind hooks, but never that
 /// long.
 const IDLE_STALE_MS: u64 = 5000;
-/// After a key how long a person is taken to be writing, in ms: the screen does not show it yet, or Enter was
-/// the key.
+/// How long after a key a person counts as writing, in ms: the screen may not show it yet, or the key was
+/// Enter.
 const TYPING_MS: u64 = 1000;
-/// How long before Claude would give up on a held hook it is let go, in ms.
+/// How long before Claude would give up on a held hook hopty answers it, in ms.
 const HOLD_MARGIN_MS: u64 = 2000;
 
 impl Supervisor {
-    /// Takes the safe point that there is, if there is one.
+    /// Takes the current safe point, if there is one.
     pub(super) fn try_safe_point(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         if self.run.pid.is_none() || self.submit_is_typed(now) {
@@ -45,7 +45,8 @@ impl Supervisor {
             let hold_over = now.since(held.since) + HOLD_MARGIN_MS >= self.policy.config.hooks.hold.ms();
             let work_waits = self.work_waits(now, &request);
             if held.stop {
-                // What still runs, and a person's draft, are worth the wait, but not behind a hook.
+                // Running background work and a person's draft are worth waiting for, but not while a hook is
+                // held.
                 if work_waits || (!request.forced && self.person_writes(now)) {
                     self.let_go(out);
                 } else if self.waits_for_prompt(now, &request) && !self.next_is_queued() {
@@ -80,7 +81,7 @@ impl Supervisor {
             self.begin_saving(now, request, SafePoint::Now, out);
         } else if self.is_idle(now, &request) {
             if self.waits_for_prompt(now, &request) {
-                // What is queued begins a turn by itself.
+                // A queued prompt begins a turn by itself.
                 if !self.next_is_queued() {
                     self.wait_for_prompt(now, out);
                 }
@@ -90,14 +91,15 @@ impl Supervisor {
         }
     }
 
-    /// Sub-agents or background shells run, and there is time for them.
+    /// Sub-agents or background shells run, and there is time to wait for them.
     pub(super) fn work_waits(&self, now: Stamp, request: &RestartRequest) -> bool {
         let works = self.run.background > 0 || self.run.status == Some(AgentStatus::Shell);
         works && !request.forced && now < request.work_until
     }
 
-    /// What Claude is doing is not to be cut in two, and there is time to let it finish: the next boundary,
-    /// or the end of the turn, comes with it done. Nobody waits who is over the hard level or wants it now.
+    /// Claude's work should not be interrupted here, and there is time to let it finish: it is done by the
+    /// next boundary, or by the end of the turn. Above the hard level, or if somebody wants the hand-over
+    /// now, hopty does not wait.
     fn completes_first(&self, now: Stamp, request: &RestartRequest, held: &HeldHook) -> bool {
         let last = request.turn_until.after(self.policy.config.restart.work_wait.ms());
         held.cut != Cut::Free && !request.now && !request.forced && now < last
@@ -108,7 +110,7 @@ impl Supervisor {
             || self.run.typed.is_some_and(|at| now < at.after(TYPING_MS))
     }
 
-    /// A draft is in the box, and there is time for it; the time begins with the first one that was met.
+    /// The box holds a draft, and there is time to wait; the time starts with the first draft.
     fn draft_waits(&mut self, now: Stamp) -> bool {
         let writes = self.person_writes(now);
         let until = now.after(self.policy.config.restart.draft_wait.ms());
@@ -118,7 +120,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether Claude waits for a prompt, by everything that is known.
+    /// Whether Claude waits for a prompt, according to all sources.
     fn is_idle(&self, now: Stamp, request: &RestartRequest) -> bool {
         if self.policy.agent == Agent::Plain {
             return true;
@@ -129,7 +131,7 @@ impl Supervisor {
         match (self.run.status, self.run.turn) {
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
-            // Its turn is over and background work keeps it busy, but the time for that is over too.
+            // Its turn is over and background work keeps it busy, but the time to wait for that is over, too.
             (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
                 now >= request.work_until && now >= self.busy_is_stale()
             }
@@ -146,7 +148,7 @@ impl Supervisor {
         }
     }
 
-    /// When a file that says idle is believed against hooks that say busy, while it does.
+    /// When to believe a file that keeps reporting idle against hooks that report busy.
     pub(super) fn idle_settles(&self) -> Option<Stamp> {
         let differ = self.run.turn == Turn::Busy
             && matches!(self.run.status, Some(AgentStatus::Idle | AgentStatus::Shell));

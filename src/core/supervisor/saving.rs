@@ -11,24 +11,24 @@ use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// After the held hook was answered, how long Claude may take to become idle before SIGTERM, in ms (measured:
+/// How long Claude may take to become idle after the held hook was answered, before SIGTERM, in ms (measured:
 /// 110 to 170).
 const SETTLE_MS: u64 = 500;
 /// How long the comparison of the settings files may take, in ms.
 const SETTINGS_MS: u64 = 5000;
-/// How long the worker may take to save a handoff, in ms: keys are kept and Claude is held meanwhile.
+/// How long the worker may take to save a handoff, in ms: meanwhile keys are held and Claude waits.
 const SAVE_MS: u64 = 20_000;
 
-/// Where the one job of saving a handoff stands.
+/// The state of the one job that saves a handoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SaveJob {
-    /// The worker has none.
+    /// No job.
     #[default]
     None,
-    /// It has one.
+    /// The worker has a job.
     Asked,
-    /// It has one for a hand-over that was dropped, and the next one waits for it to be done.
+    /// The worker has a job for a cancelled hand-over; the next one waits until it is done.
     Abandoned,
 }
 
@@ -37,9 +37,9 @@ enum SaveJob {
 pub(super) struct Handoffs {
     #[serde(rename = "save_job")]
     job: SaveJob,
-    /// The one that is active and not consumed: named on exit.
+    /// The handoff that is active and not consumed: named at exit.
     pub(super) active: Option<HandoffId>,
-    /// The one that a conversation was given, until it answers.
+    /// The handoff that a conversation was given, until it answers.
     pub(super) consuming: Option<(HandoffId, ConversationId)>,
 }
 
@@ -161,7 +161,7 @@ impl Supervisor {
             return;
         }
         if job == SaveJob::Abandoned {
-            // It is of an earlier moment: Claude went on after it.
+            // The handoff is outdated: Claude has gone on since.
             self.ask_save(now, out);
             return;
         }
@@ -202,7 +202,7 @@ impl Supervisor {
         })
     }
 
-    /// A host or a disk that does not answer must not keep a person's keys for ever.
+    /// A host or a disk that hangs must not hold a person's keys forever.
     pub(super) fn tick_save(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Saving { step, .. } = self.phase else { return };
         if now < self.saving_deadline(step) {
@@ -217,7 +217,7 @@ impl Supervisor {
         }
     }
 
-    /// The handoff is on disk (or none is wanted): let Claude come to rest, then end it.
+    /// The handoff is on disk (or none is wanted): waits for Claude to become idle, then ends it.
     fn stop_for_restart(&mut self, now: Stamp, handoff: Option<HandoffId>, out: &mut Vec<Action>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
         if self.policy.rules > 0 && self.over_limit(now) {
@@ -252,7 +252,7 @@ impl Supervisor {
             }
         };
         self.run.held = None;
-        // A prompt that is queued in Claude would become a request as soon as the hook is answered.
+        // A prompt in Claude's queue would become a request as soon as the hook is answered.
         if let (Some(hook), 0) = (point.hook(), self.run.queued) {
             let answer = match (point, &handoff) {
                 (SafePoint::Batch { .. }, Some(id)) => {

@@ -1,6 +1,5 @@
-//! Secrets that others wrote into what an event tells: names of files, errors, words of a dialog. They are
-//! taken out before the event is decided on, since decisions are shown and the journal may be given to
-//! anybody.
+//! Secrets in an event's texts: names of files, errors, the text of a dialog. They are removed before the
+//! event is decided on, because decisions are shown to people and journals may be passed on.
 
 use super::event::Event;
 use crate::core::handoff::redact::redact;

@@ -1,16 +1,16 @@
-//! A prompt that a person sends with `hopty send --submit`: typed as the continuation prompt is, and proven.
+//! A prompt that a person sends with `hopty send --submit`: typed like the continuation prompt, and proven.
 //!
-//! No Enter is blind here either. Nothing is typed into a dialog or behind somebody's draft: that is refused.
-//! Unlike a delivery it may be typed while Claude works, which then queues it; and nothing is lost when it
-//! fails, so it is tried for half a minute and no longer. The text itself never comes here, only that there
-//! is one.
+//! No Enter is blind here either. hopty refuses to type into a dialog or behind somebody's draft. Unlike a
+//! delivery, a prompt may be sent while Claude works, which then queues it; nothing is lost if it fails, so
+//! hopty tries for half a minute and no longer. The text itself never comes here, only the fact that there is
+//! one.
 //!
-//! A dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does not wait
-//! for PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters
-//! every 10 ms into a busy Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on
-//! 2.1.240, in 4 of 8 on 2.1.300, in none of 19 on 2.1.329, which takes no Enter for a second behind a
-//! dialog's first picture (measured). So the older ones get an Enter only while they are idle. A prompt is
-//! sent with one Enter, and with another one only while it still stands in the box.
+//! A dialog takes keys some 10 ms before it is drawn, and no hook reports it in time. Claude does not wait
+//! for PermissionRequest; the hook came up to 190 ms before the dialog was seen, and up to 80 ms after it.
+//! Enters every 10 ms into a busy Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and
+//! on 2.1.240, in 4 of 8 on 2.1.300, in none of 19 on 2.1.329, which ignores Enter for a second after a
+//! dialog is first drawn (measured). So older versions get an Enter only while they are idle. A prompt is
+//! sent with one Enter, and with another one only while it is still in the box.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,14 +25,14 @@ use crate::core::time::Stamp;
 
 /// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
-/// How long a draft or a dialog must stand before it is taken for one, in ms: a screen that is just being
-/// drawn, or that still shows the prompt before, is neither.
+/// How long a draft or a dialog must be on the screen before it counts, in ms: a screen that is being drawn,
+/// or that still shows the prompt before, does not.
 pub(super) const STANDS_MS: u64 = 300;
-/// After a key how long a person is taken to be writing, in ms. Keys are reported up to 250 ms late.
+/// How long after a key a person counts as writing, in ms. Keys are reported up to 250 ms late.
 pub(super) const TYPING_MS: u64 = 600;
 /// How long a hand-over waits for a prompt that is being typed, in ms.
 const HAND_OVER_MS: u64 = 5000;
-/// The request number of hopty's own prompt: no request has it.
+/// The request number of hopty's own prompt; no request uses it.
 const OWN: u64 = 0;
 
 /// A prompt that is being sent.
@@ -40,9 +40,9 @@ const OWN: u64 = 0;
 pub(super) struct Sending {
     /// The request.
     id: u64,
-    /// A slash command: nothing will prove it.
+    /// A slash command, whose submission cannot be proven.
     command: bool,
-    /// hopty's own prompt to go on, which nobody waits for.
+    /// hopty's own prompt to continue, which nobody waits for.
     #[serde(default)]
     own: Option<ResumeAfter>,
     #[serde(rename = "step")]
@@ -61,8 +61,8 @@ impl Sending {
 }
 
 impl Supervisor {
-    /// A prompt that is sent has one deadline; it may be typed while Claude works, and Enter may be sent
-    /// again until then.
+    /// A prompt that is sent has one deadline; it may be typed while Claude works, and Enter may be repeated
+    /// until then.
     fn sending_rules(&self) -> SubmissionRules {
         SubmissionRules {
             confirm_ms: None,
@@ -101,12 +101,12 @@ impl Supervisor {
         self.sending.as_ref().is_some_and(|sending| sending.own.is_some())
     }
 
-    /// Something changed: the next step, if it can be justified.
+    /// Something changed: takes the next step, if it can be justified.
     pub(super) fn submit_goes_on(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Some(sending) = self.sending.clone() else { return };
         let runs = match &self.phase {
             Phase::Running => true,
-            // A hand-over has waited long enough: what is submitted now would be cut short.
+            // A hand-over has waited long enough: a prompt submitted now would be cut short.
             Phase::Waiting { .. } => !sending.is_typed() || self.submit_is_typed(now),
             _ => false,
         };
@@ -130,7 +130,7 @@ impl Supervisor {
             SubmissionStep::Enter { again, .. } if sending.command && self.command_is_gone(now, again) => {
                 return self.settle_submit(SendResult::Unknown, out);
             }
-            // A dialog came: a person must be able to answer it.
+            // A dialog appeared: a person must be able to answer it.
             _ if self.obstacle().is_some() => return self.pass_keys(out),
             _ => {}
         }
@@ -167,7 +167,7 @@ impl Supervisor {
         self.box_has_settled(now) && self.box_is_empty()
     }
 
-    /// Whether nobody writes and nothing that was typed is on its way. What was kept during a hand-over comes
+    /// Whether nobody is writing and all typed bytes have been read. Input held during a hand-over comes
     /// first.
     pub(super) fn box_has_settled(&self, now: Stamp) -> bool {
         let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
@@ -177,14 +177,14 @@ impl Supervisor {
             && !writes
     }
 
-    /// Whether a slash command has left the box: it is empty, or a panel has stood in its place for a while.
+    /// Whether a slash command has left the box: the box is empty, or a panel has replaced it for a while.
     fn command_is_gone(&self, now: Stamp, again: Stamp) -> bool {
         let panel = now >= again && self.run.screen.prompt != PromptBox::Ours;
         !self.run.screen.unread && (panel || self.run.screen.prompt == PromptBox::Empty)
     }
 
-    /// A hook has the prompt. Where a turn ran when Enter was pressed, and runs still, it waits for that
-    /// turn's end.
+    /// A hook has reported the prompt. If a turn ran when Enter was pressed, and still runs, the prompt waits
+    /// for that turn's end.
     pub(super) fn submit_hooked(&mut self, turn: Turn, out: &mut Vec<Action>) {
         let step = self.sending.as_ref().map(|sending| sending.submission.step);
         if let Some(SubmissionStep::Enter { works, .. }) = step {
@@ -193,7 +193,7 @@ impl Supervisor {
         }
     }
 
-    /// The same by the transcript, where no hook tells when a turn begins.
+    /// The same according to the transcript, where no hook reports the start of a turn.
     pub(super) fn submit_read(&mut self, now: Stamp, queued: bool, out: &mut Vec<Action>) {
         if !queued && !self.run.hooks_seen && self.sending.is_some() {
             self.miss_hooks(out);
@@ -226,8 +226,8 @@ impl Supervisor {
         out.push(Action::Reply { id: sending.id, with: Reply::Refused { reason } });
     }
 
-    /// Keys are kept from the paste on, so that they do not mix; a hand-over that has begun keeps them for
-    /// itself.
+    /// Keys are held from the paste on, so that they do not mix with it; a hand-over that has begun holds
+    /// them for itself.
     fn give_keys_back(&mut self, sending: &Sending, out: &mut Vec<Action>) {
         if sending.is_typed()
             && self.keys != KeyHold::Free
@@ -237,7 +237,7 @@ impl Supervisor {
         }
     }
 
-    /// Ctrl+C while keys are kept for a submission: the person wins, and gets the box back without our text.
+    /// Ctrl+C while keys are held for a submission: the person wins, and gets the box back without our text.
     pub(super) fn submit_interrupted(&mut self, out: &mut Vec<Action>) {
         let Some(sending) = &self.sending else { return };
         if !matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
@@ -266,7 +266,7 @@ impl Supervisor {
         }
     }
 
-    /// After every event: a submission does not outlive its run, nor its time.
+    /// After every event: a submission does not outlive its run or its deadline.
     pub(super) fn submit_ends(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Some(sending) = &self.sending else { return };
         if sending.is_typed() && (self.run.pid.is_none() || now >= sending.until) {
@@ -285,7 +285,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether a prompt stands half typed in the box, so that a hand-over waits a moment.
+    /// Whether the box holds a half typed prompt, so that a hand-over waits a moment.
     pub(super) fn submit_is_typed(&self, now: Stamp) -> bool {
         let pasted = self.sending.as_ref().and_then(|sending| sending.submission.pasted);
         pasted.is_some_and(|at| now < at.after(HAND_OVER_MS))

@@ -1,4 +1,4 @@
-//! What others may ask the supervisor: its state as the host and `hopty status` show it.
+//! The supervisor's state as the host and `hopty status` show it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +10,16 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// What a session does.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The program is on its way.
+    /// The program is starting.
     #[default]
     Starting,
     /// Claude waits for a prompt.
     Idle,
-    /// Claude is at work.
+    /// Claude works.
     Busy,
     /// Claude waits for a person's answer.
     Blocked,
@@ -27,41 +27,41 @@ pub enum State {
     Stopped,
     /// The session is over.
     Ended,
-    /// It is no agent: what it does is not known.
+    /// The program is not an agent: its state is not known.
     Unknown,
-    /// Its host lives and does not answer. Only those who ask it can tell.
+    /// The host lives and does not answer. Only those who ask it can notice.
     Unresponsive,
 }
 
-/// How a state is known (`state_from`).
+/// The source of a state (`state_from`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// A hook of Claude's, or where there is none its transcript.
+    /// One of Claude's hooks, or where there are none its transcript.
     Hook,
     /// Claude's sessions file.
     SessionsFile,
     /// The window's title.
     Title,
-    /// What stands on the screen.
+    /// The content of the screen.
     Screen,
-    /// hopty's own doing, or nothing.
+    /// hopty itself, or no source.
     #[default]
     None,
 }
 
-/// A state with its evidence.
+/// A state with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What the session does.
+    /// The state.
     pub state: State,
-    /// How that is known.
+    /// Its source.
     pub from: Evidence,
-    /// While it is blocked: on what, `unknown` where no rule knows it.
+    /// While blocked: the dialog, `unknown` if no rule knows it.
     pub waiting_for: Option<String>,
 }
 
-/// The state that was last entered.
+/// The last state and when it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StateEntered {
     state: State,
@@ -69,10 +69,10 @@ pub(super) struct StateEntered {
     seq: u64,
 }
 
-/// How long after its start a Claude that was given hooks may take to call the first one, in ms.
+/// How long a Claude with hooks may take to call the first one after its start, in ms.
 const HOOKS_MS: u64 = 10_000;
 
-/// How long after its start a program of which nothing speaks is taken for one that is starting, in ms.
+/// How long a program without any source of its state counts as starting, in ms.
 const MUTE_MS: u64 = 30_000;
 
 impl Supervisor {
@@ -82,7 +82,7 @@ impl Supervisor {
         self.lines.seq
     }
 
-    /// Takes the next number of the journal, for an `open` line.
+    /// Takes the next journal number, for an `open` line.
     pub fn take_seq(&mut self) -> u64 {
         self.lines.seq += 1;
         self.lines.seq
@@ -94,7 +94,7 @@ impl Supervisor {
         &self.phase
     }
 
-    /// The policy that the session began with.
+    /// The policy at the beginning of the session.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -112,7 +112,7 @@ impl Supervisor {
         self.run.number
     }
 
-    /// Another working directory in which the restart that is wanted, or was held, starts the next run.
+    /// Another working directory for the next run, from a requested or stopped restart.
     #[must_use]
     pub fn next_dir(&self) -> Option<&str> {
         match &self.phase {
@@ -127,47 +127,48 @@ impl Supervisor {
         self.run.pid
     }
 
-    /// The conversation that is followed.
+    /// The followed conversation.
     #[must_use]
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.id.as_ref()
     }
 
-    /// The last context figure.
+    /// The last context usage.
     #[must_use]
     pub fn fill(&self) -> Fill {
         self.conversation.fill
     }
 
-    /// The level of the last context figure.
+    /// The level of the last context usage.
     #[must_use]
     pub fn level(&self) -> Level {
         self.conversation.fill.level(&self.levels())
     }
 
-    /// Whether only the transcript tells when a turn begins and ends.
+    /// Whether only the transcript shows when a turn begins and ends.
     #[must_use]
     pub fn turns_by_transcript(&self, now: Stamp) -> bool {
         let hooks_may_come = self.policy.hooks && now.since(self.run.started) < HOOKS_MS;
         self.run.cut || !(self.run.hooks_seen || hooks_may_come)
     }
 
-    /// Whether an old Claude was told to end its turn after a tool and has not said that it has.
+    /// Whether an old Claude was told to end its turn after a tool and its transcript does not show the end
+    /// yet.
     #[must_use]
     pub fn turn_is_cut(&self) -> bool {
         self.run.cut
     }
 
-    /// The handoff that waits for its reader, or was just delivered.
+    /// The handoff that waits for its conversation, or was just delivered.
     #[must_use]
     pub fn active_handoff(&self) -> Option<&HandoffId> {
         self.handoffs.active.as_ref()
     }
 
-    /// What the session does, and how that is known.
+    /// The state of the session, and its source.
     ///
-    /// The later word counts where two sources differ, because each is silent about something: an interrupt
-    /// calls no hook, and the sessions file lags behind hooks.
+    /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no
+    /// hook, and the sessions file lags behind hooks.
     #[must_use]
     pub fn state(&self) -> Standing {
         let known = |state, from| Standing { state, from, waiting_for: None };
@@ -191,7 +192,7 @@ impl Supervisor {
             return known(State::Unknown, Evidence::None);
         }
         if self.run.screen.dialog.as_deref() == Some("suspended") {
-            // It goes on, and has not drawn itself yet.
+            // The program continues and has not drawn itself yet.
             return known(State::Stopped, Evidence::Screen);
         }
         if let Some((from, what)) = self.asks() {
@@ -208,12 +209,12 @@ impl Supervisor {
         let file = |state| known(state, Evidence::SessionsFile);
         match (self.run.status, self.run.turn) {
             (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(State::Busy),
-            // It says idle and hooks say busy: a prompt was just submitted, the word is about the turn
-            // before, or an interrupt ended this one. Time tells.
+            // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
+            // about the turn before, or an interrupt ended this turn. Time tells which.
             (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy) if !self.idle_has_settled() => {
                 hook(State::Busy)
             }
-            // A background shell keeps nobody from the prompt.
+            // A background shell does not block the prompt.
             (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(State::Idle),
             (_, Turn::Idle) => hook(State::Idle),
             (_, Turn::Busy) => hook(State::Busy),
@@ -221,7 +222,8 @@ impl Supervisor {
         }
     }
 
-    /// Neither a hook nor the file has spoken: the window's title, then what stands round the prompt box.
+    /// Neither a hook nor the file has reported: use the window's title, then the lines around the prompt
+    /// box.
     fn state_by_looks(&self) -> Standing {
         let known = |busy, from| Standing {
             state: if busy { State::Busy } else { State::Idle },
@@ -243,18 +245,18 @@ impl Supervisor {
         self.run.started.after(MUTE_MS)
     }
 
-    /// When a program of which nothing speaks is no longer taken for one that is starting.
+    /// When a program without any source no longer counts as starting.
     pub(super) fn mute_deadline(&self) -> Option<Stamp> {
         let starts = matches!(self.phase, Phase::Running) && self.state().state == State::Starting;
         starts.then(|| self.must_have_spoken())
     }
 
-    /// Who says that a person is asked something, and for what.
+    /// The source that reports a question to a person, and the question.
     pub(super) fn asks(&self) -> Option<(Evidence, &str)> {
         if let Some(name) = &self.run.screen.dialog {
             return Some((Evidence::Screen, name));
         }
-        // The file follows the hook by a tenth of a second, and from then on it knows better.
+        // The file follows the hook by a tenth of a second and is more precise from then on.
         if let Some(what) = self
             .run
             .asking
@@ -267,13 +269,13 @@ impl Supervisor {
         waits.then(|| (Evidence::SessionsFile, self.run.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
-    /// Since when the state is as it is, and the number of the journal line that made it so.
+    /// Since when the state holds, and the number of the journal line that began it.
     #[must_use]
     pub fn entered(&self) -> (Stamp, u64) {
         (self.entered.at, self.entered.seq)
     }
 
-    /// Claude's sessions file says something else.
+    /// The status in Claude's sessions file changed.
     pub(super) fn status(
         &mut self,
         now: Stamp,
@@ -283,7 +285,7 @@ impl Supervisor {
         out: &mut Vec<Action>,
     ) {
         self.run.waiting_for = waiting_for.cloned();
-        // The same word again says nothing new, unless a turn began or ended since it was first said.
+        // The same status again is no news, unless a turn began or ended since it was first reported.
         if self.run.status != Some(status) || self.run.status_since < self.run.turn_since {
             self.run.status_since = now;
         }
@@ -299,7 +301,7 @@ impl Supervisor {
         self.settle_on_status(now, out);
     }
 
-    /// Notes the line at which a state began, so that one can wait for the next one.
+    /// Records the line at which a state began, so that one can wait for the next one.
     pub(super) fn note_state(&mut self, now: Stamp) {
         let state = self.state().state;
         if self.entered.state != state {

@@ -1,4 +1,4 @@
-//! From SIGTERM to the end, and what the end means.
+//! From SIGTERM to the end, and the meaning of the end.
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, Reply, SignalTarget};
@@ -11,12 +11,12 @@ use crate::core::time::Stamp;
 
 /// A child that ignored SIGTERM for this long is killed whatever its age, in ms (`restart.young`).
 const IGNORED_MS: u64 = 12_000;
-/// SIGCONT by its number on this platform.
+/// The number of SIGCONT on this platform.
 pub(super) const CONT: Signal =
     Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
 
 impl Supervisor {
-    /// What a run left behind was ended.
+    /// The remaining processes of a run were ended.
     pub(super) fn reaped(&self, run: u32, processes: u32, out: &mut Vec<Action>) {
         let sentence = match processes {
             1 => format!("1 process that run {run} had left behind was ended."),
@@ -48,7 +48,7 @@ impl Supervisor {
     fn kill(&mut self, now: Stamp, why: StopFor, words: &str, out: &mut Vec<Action>) {
         out.push(Action::CollectTree);
         out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
-        // It may have joined another group since.
+        // The child may have joined another process group since.
         out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
         let text = format!("Run {} was killed: {words}.", self.run.number);
         self.decide(out, DecisionKind::StopKilled, text, &[self.lines.event], |_| {});
@@ -62,7 +62,7 @@ impl Supervisor {
 
     pub(super) fn end_for(&mut self, now: Stamp, why: StopFor, kill: bool, out: &mut Vec<Action>) {
         if let Phase::Spawning { .. } = &self.phase {
-            // exec is under way: whoever it becomes must be ended, not forgotten.
+            // exec is under way: the new process must be ended, not forgotten.
             self.session.end_wanted = Some((why, kill));
             return;
         }
@@ -94,7 +94,7 @@ impl Supervisor {
         }
     }
 
-    /// Idle after the held hook was answered: now nothing is lost.
+    /// Claude is idle after the held hook was answered: nothing is lost now.
     pub(super) fn settle_on_status(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if let Phase::Stopping { why, step: StopStep::Settle { .. } } = self.phase.clone()
             && self.run.status == Some(AgentStatus::Idle)
@@ -127,7 +127,7 @@ impl Supervisor {
         let (row, ctrl_c) = match &self.phase {
             Phase::Cold | Phase::Closed { .. } => here(ExitRow::Cold),
             Phase::Spawning { .. } => here(ExitRow::Spawning),
-            // It ended the delivery, and soon after the child ended as well.
+            // The Ctrl+C ended the delivery, and soon after the child ended as well.
             Phase::Running if self.run.broken_off.is_some_and(recent) => (ExitRow::Delivering, true),
             Phase::Running => running(ExitRow::Running),
             Phase::Waiting { .. } => running(ExitRow::Waiting),
@@ -194,14 +194,15 @@ impl Supervisor {
                 self.close(now, EndCause::Stopped, end.code(), text.to_owned(), &evidence, out);
             }
             ExitMeaning::Crash => self.crash(now, end, &evidence, out),
-            // No child that is followed can end in a row with these.
+            // No child that is followed can end in these rows.
             ExitMeaning::CouldNotStart | ExitMeaning::JobControl => {
                 self.close(now, EndCause::CouldNotStart, end.code(), finished.to_owned(), &evidence, out);
             }
         }
     }
 
-    /// Ctrl+C was pressed in this phase. By numbers: two events may share a millisecond.
+    /// Whether Ctrl+C was pressed in this phase. Compares line numbers, since two events may share a
+    /// millisecond.
     pub(super) fn interrupted_here(&self) -> bool {
         self.session.interrupt.is_some_and(|(_, seq)| seq > self.phase_began.seq)
     }

@@ -1,7 +1,7 @@
 //! One text on its way into Claude's prompt box: paste, echo, Enter, proof. No Enter is blind.
 //!
-//! Two use it: the delivery of a continuation prompt (`delivery`), and the sending of a prompt for a person
-//! or for hopty itself (`sending`). What they do differently is [`SubmissionRules`].
+//! It has two users: the delivery of a continuation prompt (`delivery`), and the sending of a prompt for a
+//! person or for hopty itself (`sending`). [`SubmissionRules`] holds their differences.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,23 +12,23 @@ use super::state::State;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
-/// How far a text has come.
+/// The steps of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum SubmissionStep {
-    /// An empty prompt box is waited for.
+    /// Waiting for an empty prompt box.
     Ready {
-        /// Since when something is in the way that ends the submission if it stays.
+        /// Since when something obstructs it; the submission ends if it stays.
         #[serde(default)]
         hindered: Option<Stamp>,
     },
-    /// The text was pasted and is waited for in the box.
+    /// The text was pasted; waiting for it to appear in the box.
     Echo,
     /// Enter was sent.
     Enter {
-        /// Another one, where it can be justified, then.
+        /// When another Enter may be sent, if it can be justified.
         again: Stamp,
-        /// Claude was at work: it queues the prompt.
+        /// Claude was busy: it queues the prompt.
         #[serde(default)]
         works: bool,
     },
@@ -37,21 +37,21 @@ pub enum SubmissionStep {
 /// A text on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
-    /// How far.
+    /// The step.
     #[serde(flatten)]
     pub step: SubmissionStep,
-    /// This step is given up then; none where the whole has one deadline.
+    /// When to give up this step; `None` if the whole submission has one deadline.
     #[serde(default)]
     pub(super) until: Option<Stamp>,
-    /// When it was pasted, where the whole has one deadline.
+    /// When it was pasted, if the whole submission has one deadline.
     #[serde(default)]
     pub(super) pasted: Option<Stamp>,
 }
 
-/// What a turn that runs means for a text.
+/// The effect of a running turn on a submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum DuringTurn {
-    /// It is Claude at work on something else.
+    /// Claude works on something else.
     Wait,
     /// Claude queues it.
     Queue,
@@ -59,26 +59,26 @@ pub(super) enum DuringTurn {
     WaitForIdle,
 }
 
-/// The time between two Enters, in ms: what came of one is on the screen before the next, which the screen
-/// has to justify.
+/// The time between two Enters, in ms: the effect of the first is on the screen before the next, which the
+/// screen has to justify.
 const ENTER_EVERY_MS: u64 = 200;
 
-/// What the users of a submission do differently.
+/// The differences between the users of a submission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SubmissionRules {
-    /// The time for echo and proof, from the paste on, in ms; none where the whole has one deadline.
+    /// The time for echo and proof, from the paste on, in ms; `None` if the whole has one deadline.
     pub confirm_ms: Option<u64>,
-    /// Whether there may be another Enter.
+    /// Whether Enter may be repeated.
     pub enter_is_left: bool,
-    /// What a turn that runs means.
+    /// The effect of a running turn.
     pub during_turn: DuringTurn,
-    /// A SessionStart hook is waited for before the paste.
+    /// Wait for a SessionStart hook before the paste.
     pub awaits_hook: bool,
-    /// Nobody must be writing, and the box must have stood for a moment before the paste.
+    /// Nobody may be writing, and the box must have been on the screen for a moment before the paste.
     pub shares_box: bool,
 }
 
-/// What is due.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SubmissionKey {
     Paste,
@@ -102,7 +102,7 @@ impl Submission {
         }
     }
 
-    /// When its step is over by itself, or another Enter may be due.
+    /// When its step times out, or another Enter may be due.
     pub(super) fn deadlines(&self, due: &mut Vec<Stamp>) {
         due.extend(self.until);
         if let SubmissionStep::Enter { again, .. } = self.step {
@@ -112,7 +112,7 @@ impl Submission {
 }
 
 impl Supervisor {
-    /// The key that is due, when everything was seen that it needs.
+    /// The key that is due, if all its conditions are met.
     pub(super) fn next_key(
         &self,
         now: Stamp,
@@ -144,8 +144,8 @@ impl Supervisor {
             && self.run.screen.paste
     }
 
-    /// All that an Enter needs: our text in the live box, no dialog, nobody waited for, nothing unread, no
-    /// turn that it could disturb.
+    /// All conditions of an Enter: our text is in the live box, no dialog is shown, Claude waits for no
+    /// answer, all bytes have been read, and no running turn could be disturbed.
     fn enter_is_justified(&self, rules: &SubmissionRules) -> bool {
         !self.run.stopped
             && self.run.screen.prompt == PromptBox::Ours
@@ -183,7 +183,7 @@ impl Supervisor {
         }
     }
 
-    /// The one that may type now.
+    /// The submission that may type now.
     fn submission(&mut self) -> Option<&mut Submission> {
         match &mut self.phase {
             Phase::Delivering { submission, .. } => Some(submission),
@@ -196,7 +196,7 @@ impl Supervisor {
 mod tests {
     use super::*;
 
-    /// The steps of the first release: of a delivery and of a sent prompt.
+    /// The steps of the first release, for a delivery and a sent prompt.
     #[test]
     fn steps_of_earlier_journals_are_read() {
         let read = |text: &str| serde_json::from_str::<Submission>(text).unwrap();

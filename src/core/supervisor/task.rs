@@ -1,5 +1,5 @@
-//! An orchestrator's task is completed: its loop ends, so no context level starts another
-//! round. What a person or a signal asks for is done all the same.
+//! An orchestrator's task is completed: its loop ends, so no context level starts another round. What a
+//! person or a signal requests still happens.
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, RestartBy};
@@ -21,20 +21,20 @@ impl Supervisor {
                 |_| {},
             );
         } else {
-            // What was dropped meanwhile is due at the end of the next turn.
+            // A hand-over that was cancelled meanwhile is due at the end of the next turn.
             self.conversation.rearm_at_stop |= self.level() >= Level::Handoff;
         }
     }
 
-    /// Whether a hand-over that is waited for would begin another round of a loop that is over. In the middle
-    /// of a turn it still happens: whoever said so has more to do.
+    /// Whether a pending hand-over would begin another round of a loop that is over. In the middle of a turn
+    /// it still happens, because Claude has more to do then.
     pub(super) fn is_completed(&self, request: &RestartRequest) -> bool {
         let turn_is_over =
             self.run.held.as_ref().map_or(self.run.turn == super::Turn::Idle, |held| held.stop && held.ready);
         self.session.completed && request.by == RestartBy::Level && turn_is_over
     }
 
-    /// Whether the task is completed, for the last word of the session.
+    /// Whether the task is completed, for the session's last message.
     #[must_use]
     pub fn task_completed(&self) -> bool {
         self.session.completed
