@@ -1,7 +1,7 @@
-//! Connections to the socket: control lines, hook calls, clients. Who is there, what arrives, and when they
-//! are closed.
+//! Connections to the socket: control lines, hook calls and clients; what arrives, and when connections
+//! close.
 //!
-//! What becomes of a client's terminal is in `terminals`.
+//! The clients' terminals are handled in `terminals`.
 
 use super::Host;
 use super::control::connection::HELLO_MS;
@@ -15,9 +15,9 @@ use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::Life;
 use crate::sys::poll::FdReadiness;
 
-/// Lines or frames of one connection that are taken before others have their turn.
+/// The most lines or frames handled for one connection before the others have their turn.
 const TURN: u32 = 64;
-/// How long a connection that is to be closed may take to read its last answer, in ms.
+/// How long a connection that is being closed may take to read its last answer, in ms.
 const CLOSING_MS: u64 = 1000;
 
 impl Host {
@@ -27,7 +27,7 @@ impl Host {
             connection.stream.flush();
         }
         if connection.closing.is_some() {
-            // Nothing is heard from it any more, but it need not wait for one that is gone.
+            // Its input is ignored from now on, but hopty need not wait for a peer that is gone.
             if ready.gone {
                 self.connection_gone(id, "hangup");
             }
@@ -45,7 +45,7 @@ impl Host {
                 break;
             }
             let taken = if framed {
-                // Only what was typed waits: a stop, a signal, a size do not.
+                // Only typed bytes wait: a stop, a signal or a new size does not.
                 let stream = &mut connection.stream;
                 let frame = if connection.held { stream.frame_but(tag::INPUT) } else { stream.frame() };
                 frame.map(|frame| frame.map(|frame| self.take_frame(id, &frame)))
@@ -62,9 +62,9 @@ impl Host {
                 }
             }
         }
-        // Who is gone altogether is not waited for until its turn comes: that may be never.
+        // Do not wait for the turn of a peer that is gone: it may never come.
         let waits = self.connections.get(&id).is_some_and(|c| c.more || (c.held && !ready.gone));
-        // Of one that is full no end is read.
+        // The end of a full connection is not read.
         let gone = life == Life::Closed
             || (ready.gone && self.connections.get(&id).is_some_and(|c| c.stream.is_full()));
         if gone && !waits {
@@ -72,7 +72,7 @@ impl Host {
         }
     }
 
-    /// Lines or frames that are here already and had to wait.
+    /// Lines or frames that have already arrived and had to wait.
     fn go_on(&mut self, id: u64) {
         let input_waits = self.input_waits(id);
         if self.connections.get(&id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(input_waits)) {
@@ -80,18 +80,18 @@ impl Host {
         }
     }
 
-    /// Whether the child has enough to read, or enough is kept for it, so that the keyboard waits.
+    /// Whether the child has enough unread or held input, so that the keyboard must wait.
     pub(super) fn typing_waits(&self) -> bool {
         self.keyboard.held.is_full()
             || self.child.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
     }
 
-    /// Whether it waits on this connection: its client's bytes come in frames.
+    /// Whether the keyboard waits on this connection: its client's bytes come in frames.
     pub(super) fn input_waits(&self, id: u64) -> bool {
         self.terminals.is_relayed(id) && self.typing_waits()
     }
 
-    /// A last word to a peer whose line was too long. Frames have no room for one.
+    /// The error for a peer whose line was too long. A frame has no room for one.
     fn refuse_size(&mut self, id: u64, what: &str) {
         let framed = self.connections.get(&id).is_some_and(|c| c.framed);
         if !framed {
@@ -100,7 +100,7 @@ impl Host {
         }
     }
 
-    /// Connections that never spoke, or that are to be closed, and what is due for clients.
+    /// Closes connections that never spoke or are due to close, and handles the clients' deadlines.
     pub(super) fn expire_connections(&mut self) {
         let now = self.clock.now();
         let ids: Vec<u64> = self.connections.keys().copied().collect();
@@ -166,7 +166,7 @@ impl Host {
     /// A client received a signal that ends a process: it is passed on to the program. A client that only
     /// watches detaches instead.
     fn pass_signal(&mut self, id: u64, signal: Signal) {
-        // Only these are passed on; a hostile client cannot make the host send anything else.
+        // Only these signals are passed on: a hostile client cannot make the host send any other.
         use nix::libc::{SIGCONT, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
         if ![SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].contains(&signal.0) {
             return;
@@ -181,7 +181,7 @@ impl Host {
         self.events.push_back(Event::Passed { signal });
         self.signal_child(signal, true);
         if ends {
-            // Like a shell's `kill %1`: a stopped program must go on to hear it.
+            // Like a shell's `kill %1`: a stopped program must be continued to receive the signal.
             self.signal_child(Signal(SIGCONT), true);
         }
     }
@@ -190,13 +190,13 @@ impl Host {
         self.terminals.client_mut(id)
     }
 
-    /// A connection that broke, with or without a word before.
+    /// A connection broke, with or without a farewell.
     pub(super) fn connection_gone(&mut self, id: u64, why: &str) {
         if self.connections.remove(&id).is_none() {
             return;
         }
         if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
-            // It ended before it attached: Ctrl+C while hopty was starting.
+            // The client ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
         self.hook_connection_gone(id);

@@ -1,4 +1,4 @@
-//! One turn of the loop: wait until something is ready, take it, do what is due.
+//! One turn of the loop: wait until something is ready, handle it, and handle the deadlines that have passed.
 
 use std::os::fd::AsFd;
 
@@ -13,10 +13,10 @@ use crate::sys::memory;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use crate::sys::worker::Worker;
 
-/// How long the host stays to hand out the last bytes after the session is over, in ms.
+/// How long the host stays after the session is over to send the last bytes, in ms.
 const FAREWELL_MS: u64 = 2000;
 
-/// A wait that is worth tidying up for, in ms.
+/// A wait long enough to tidy up before it, in ms.
 const LONG_MS: u64 = 1000;
 
 /// What a turn waits for.
@@ -41,11 +41,11 @@ impl Host {
         let quiet =
             self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
         let quiet = quiet && self.terminals.are_quiet();
-        // A program that ended at once: its client is still on the way to fetch output and exit code.
+        // The program ended at once, and its client has yet to fetch the output and the exit code.
         let fetched = !self.terminals.awaits_launcher();
-        // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
+        // A slow terminal must still get the last bytes, unless somebody asked to end the session.
         let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
-        // What is left of a run gets its time between SIGTERM and SIGKILL.
+        // Remaining processes of a run get their time between SIGTERM and SIGKILL.
         let reaped = self.child.run.as_ref().is_none_or(|run| !run.has_leftovers());
         (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy))
             || (now >= until && !owed)
@@ -53,12 +53,12 @@ impl Host {
 
     /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
     ///
-    /// While many bytes flow, only what they flow through is watched, and everything else once a millisecond:
-    /// a `poll` costs by the descriptor.
+    /// During a burst of output only its own descriptors are polled, and all others once a millisecond: the
+    /// cost of `poll` grows with the number of descriptors.
     pub(super) fn turn(&mut self) -> bool {
         let now = self.clock.now();
         self.tidy_up(now);
-        // Who is about to hand its terminal over is on no such path and waits for every byte.
+        // A client that is about to hand its terminal over is on no such path, and waits for every byte.
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_behind());
         let flows = bursts && self.last_housekeeping == now && !self.terminals.expects_first();
         let ready = {
@@ -111,7 +111,7 @@ impl Host {
         !idle
     }
 
-    /// Before a long wait, once a run: what its start needed for a moment is given back.
+    /// Before a long wait, once a run: frees the memory that only its start needed.
     fn tidy_up(&mut self, now: Stamp) {
         let tidied = self.child.run.as_ref().is_none_or(|run| run.tidied);
         if tidied || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
@@ -123,13 +123,13 @@ impl Host {
         }
     }
 
-    /// When something is due although nothing is ready.
+    /// The next deadline.
     fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.deadlines(now).into_iter().filter_map(|(_, at)| at).min()
     }
 
-    /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is
-    /// handled in `housekeeping` or in `settle`; debug builds and the laws hold that.
+    /// All deadlines, by name. A deadline that passes and stays keeps the loop busy forever, so each is
+    /// handled in `housekeeping` or in `settle`; debug builds and the laws check that.
     pub(super) fn deadlines(
         &self,
         now: Stamp,
@@ -171,8 +171,8 @@ impl Host {
         ]
     }
 
-    /// For debug builds: nothing was ready, and something is due that was due in the last turn as well. A few
-    /// such turns are work in slices; without end they are a busy loop.
+    /// For debug builds: nothing was ready, and a deadline that had passed in the last turn is still there. A
+    /// few such turns are work in slices; an unlimited number is a busy loop.
     #[cfg(debug_assertions)]
     fn note_idle_turn(&mut self, idle: bool) {
         /// More turns than the largest backlog of a connection or a transcript takes.
@@ -191,13 +191,13 @@ impl Host {
         );
     }
 
-    /// The same in the middle of a burst: what else is due can wait a millisecond.
+    /// The same in the middle of a burst: all other deadlines can wait a millisecond.
     fn feed_deadline(&self, now: Stamp) -> Option<Stamp> {
         let due = self.child.run.as_ref().and_then(|run| run.model.due());
         [due, Some(now.after(1))].into_iter().flatten().min()
     }
 
-    /// Whether output came a moment ago.
+    /// Whether there was output a moment ago.
     fn flows(&self) -> bool {
         self.child.run.as_ref().is_some_and(|run| run.model.due().is_some())
     }
@@ -229,7 +229,7 @@ impl Host {
         }
     }
 
-    /// What is due by time rather than by readiness.
+    /// Handles the deadlines that have passed.
     fn housekeeping(&mut self) {
         if self.workers().into_iter().any(Worker::has_done_here) {
             self.take_done();
@@ -255,7 +255,7 @@ impl Host {
     }
 }
 
-/// For tests: a panic where they want one. The file says that it is to happen, once.
+/// For tests: a panic on demand. The file requests it, once.
 #[cfg(debug_assertions)]
 pub(super) fn panic_when_asked(place: &str) {
     let Some(file) = std::env::var_os("HOPTY_TEST_HOST_PANIC") else { return };

@@ -1,4 +1,4 @@
-//! Every action of the supervisor, performed. Nothing is decided here.
+//! Performs every action of the supervisor. Nothing is decided here.
 
 use serde_json::json;
 
@@ -113,7 +113,7 @@ impl Host {
             K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
                 self.restart_settled(&Err(decision.sentence.clone()));
                 if decision.kind == K::RestartCancelled {
-                    // The prompts are still queued in the Claude that goes on.
+                    // The prompts are still in the queue of the Claude that continues.
                     self.keyboard.carried.forget_queued();
                 } else {
                     self.compress_transcripts();
@@ -126,12 +126,12 @@ impl Host {
                     self.write_session_file_soon();
                 }
                 if !matches!(self.phase(), Phase::Delivering { .. }) {
-                    // No prompt follows, so nothing else is waited for.
+                    // No prompt follows, so there is nothing else to wait for.
                     let done = json!({"handoff": null, "conversation": decision.conversation});
                     self.restart_settled(&Ok(done));
                 }
             }
-            // The new run has died: whatever comes next is not what was asked for.
+            // The new run has died: later prompts are not the requested one.
             K::RunEnded if matches!(self.phase(), Phase::Cooling { .. }) => {
                 self.restart_settled(&Err(decision.sentence.clone()));
             }
@@ -145,7 +145,7 @@ impl Host {
         }
     }
 
-    /// What is said to the person at the end; nothing where the program simply ended.
+    /// The message for the person at the end; `None` if the program simply ended.
     pub(super) fn last_word(&self) -> Option<String> {
         use crate::core::supervisor::phase::EndCause;
         let plain =
@@ -158,17 +158,17 @@ impl Host {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// The session is over: everybody hears it, after the last byte.
+    /// The session is over: tells every client, after the last byte.
     fn close(&mut self, exit: Exit) {
         self.exit = Some(exit);
-        // Who waits to type is told now: the host may be gone in the next turn.
+        // Clients that wait to type are told now: the host may be gone in the next turn.
         self.type_sends();
         self.keep_undelivered();
         self.back_up_last();
         // A private directory is deleted at the end of its session.
         self.keyboard.keep_unsent(self.private.is_none().then(|| self.claim.dir.join("unsent.txt")));
         let message = self.last_word();
-        // Whoever hears of the end may look at once.
+        // A client that learns of the end may read the file at once.
         self.write_session_file();
         self.journal.flush(LAST_WRITES);
         let attached = self.terminals.clients().next().is_some();

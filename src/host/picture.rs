@@ -1,4 +1,4 @@
-//! The answer to `screen`: the state of the screen as escape sequences, for who makes a picture of it.
+//! The answer to `screen`: the state of the screen as escape sequences, for clients that draw it.
 
 use serde_json::{Value, json};
 
@@ -6,20 +6,20 @@ use super::Host;
 use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
 use crate::screen::Screen;
 
-/// Columns and rows of a session whose program has not been started.
+/// Columns and rows of a session whose program has not started.
 const UNSTARTED: (u16, u16) = (80, 24);
 
-/// Whether the lines above the screen are wanted, too.
+/// Whether to include the lines above the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Above {
-    /// As many as the line of the answer has room for, the newest first.
+    /// As many of the newest as fit into the answer.
     Wanted,
     /// None.
     Left,
 }
 
 impl Host {
-    /// Answers with the screen. A session that has no run yet shows an empty one.
+    /// Answers with the screen. A session without a run shows an empty one.
     pub(super) fn screen(&mut self, id: u64, request: u64, above: Above) {
         let mut lines = match (&mut self.child.run, above) {
             (Some(run), Above::Wanted) => run.model.look(Screen::history_len).unwrap_or_default(),
@@ -42,7 +42,7 @@ impl Host {
         }
     }
 
-    /// The screen, with so many lines above it.
+    /// The screen, with this many lines above it.
     fn picture(&mut self, lines: usize) -> Value {
         let Some(run) = &mut self.child.run else { return picture(UNSTARTED, "", false) };
         let dump = run.model.dump(lines);
@@ -51,8 +51,8 @@ impl Host {
         picture(size, &String::from_utf8_lossy(&text), dump.is_none())
     }
 
-    /// What a program left on a screen that nobody looked at any more is kept for `hopty screen`: often it
-    /// says why it ended.
+    /// Keeps the last screen of a program that nobody was watching for `hopty screen`: it often shows why the
+    /// program ended.
     pub(super) fn keep_last_screen(&mut self, seen: bool) {
         let path = self.paths.last_screen(&self.claim.name);
         if seen {

@@ -1,4 +1,4 @@
-//! What the screen shows, as facts for the supervisor, and what hopty itself does to it between two runs.
+//! The screen as facts for the supervisor, and hopty's own changes to it between two runs.
 
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,11 +16,11 @@ use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
 use crate::screen::{Attr, Screen, TerminalMode};
 
-/// How often the prompt box is looked at while a hand-over is under way, in ms.
+/// How often to read the prompt box during a hand-over, in ms.
 pub(super) const LOOK_MS: u64 = 10;
 
 impl ChildRun {
-    /// The screen as the rules read it, if there is one.
+    /// The screen as the rules read it, if there is a screen.
     pub fn text(&mut self) -> Option<ScreenText> {
         self.model.look(text)
     }
@@ -52,11 +52,11 @@ fn text(screen: &Screen) -> ScreenText {
 }
 
 impl Host {
-    /// The one line of hopty's own between two runs.
+    /// hopty's own line between two runs.
     pub(super) fn going_on(&self) -> String {
         let supervisor = &self.recorder.supervisor;
         let fill = supervisor.fill();
-        // A person who asks for it knows why.
+        // A person who requested the restart knows the reason.
         let full = match self.wished_by {
             Some(RestartBy::Level) if fill.is_by_size(&supervisor.levels()) => {
                 format!("transcript of {} KiB, ", fill.bytes / 1024)
@@ -78,7 +78,7 @@ impl Host {
         format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n{}", self.printed_between())
     }
 
-    /// The handoff from which the run goes on that is about to be started.
+    /// The handoff from which the next run continues.
     pub(super) fn next_handoff(&self) -> Option<&HandoffId> {
         match self.phase() {
             Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } => plan.handoff.as_ref(),
@@ -86,9 +86,9 @@ impl Host {
         }
     }
 
-    /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins
-    /// where it stood. The moves are relative, because the person's terminal may have begun further down than
-    /// ours.
+    /// Erases Claude's prompt box and everything below it on the primary screen, so that the next run begins
+    /// there. The cursor moves are relative, because the program may have begun further down on the person's
+    /// terminal than in the model.
     pub(super) fn without_the_box(&mut self) -> Vec<u8> {
         let shown = self.view().and_then(|view| view.prompt_box);
         let Some(run) = &mut self.child.run else { return Vec::new() };
@@ -109,18 +109,18 @@ impl Host {
                 }
             }
         });
-        // Without a model: at least a line of its own.
+        // Without a model: at least start on a new line.
         moves.unwrap_or_else(|| b"\r\n".to_vec())
     }
 
-    /// What stood above the prompt box on the alternate screen, for the primary one: it is in no terminal's
-    /// history.
+    /// Copies the text above the prompt box from the alternate screen to the primary one: no terminal has it
+    /// in its history.
     pub(super) fn last_lines(&mut self) -> Vec<u8> {
         self.above_the_box(|screen, lines| if screen.alternate() { lines } else { Vec::new() })
             .unwrap_or_default()
     }
 
-    /// The same for the history that a later terminal gets: it is the one of the terminals that saw the old
+    /// The same for the history that a later terminal gets: it matches that of the terminals that saw the old
     /// run end.
     pub(super) fn left_above(&mut self) -> Option<Vec<u8>> {
         self.above_the_box(|screen, lines| [repaint::history(screen, usize::MAX).as_bytes(), &lines].concat())
@@ -159,25 +159,25 @@ impl Host {
         view.ok()
     }
 
-    /// How to read what Claude shows and says.
+    /// The rules for reading Claude's screen.
     pub(super) fn rules(&self) -> Option<&Rules> {
         self.rules.get_or_init(|| Rules::builtin().ok()).as_ref()
     }
 
-    /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
+    /// Only the screen shows when the child has read what was typed, and an Enter may wait for that.
     pub(super) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
         let types = matches!(self.phase(), Phase::Delivering { .. }) || self.keyboard.queue.is_submitting();
         let waits = types && self.child.run.as_ref().is_some_and(|run| run.facts.unread);
         waits.then(|| now.after(LOOK_MS))
     }
 
-    /// Tells the supervisor what changed on the screen, while that matters.
+    /// Reports changes of the screen to the supervisor while they matter.
     pub(super) fn tell_screen(&mut self) {
         let phase = self.phase();
         let delivering = matches!(phase, Phase::Delivering { .. });
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
-        // A hook call may lead to a stop, which a draft postpones; and who was told of a dialog must hear of
-        // its end.
+        // A hook call may lead to a stop, which a draft postpones; and whoever was told of a dialog must be
+        // told of its end.
         let matters = delivering
             || settling
             || matches!(phase, Phase::Waiting { .. })
@@ -192,17 +192,17 @@ impl Host {
         }
     }
 
-    /// Tells the supervisor what stands on the screen, if that has changed.
+    /// Reports the screen to the supervisor if it has changed.
     pub(super) fn look_at_screen(&mut self) {
         if self.launch.agent == Agent::Plain {
             return;
         }
         let delivering = matches!(self.phase(), Phase::Delivering { .. });
         let types = delivering || self.keyboard.queue.is_submitting();
-        // Nothing may be pasted into the middle of a key.
+        // Never paste into the middle of a key.
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
         let now = self.clock.now();
-        // What a run that has ended shows is not what the next one shows.
+        // The screen of a run that has ended says nothing about the next one.
         let Some(run) = self.child.run.as_mut().filter(|run| !run.at_end) else { return };
         let unread = types
             && (in_a_sequence
@@ -216,7 +216,7 @@ impl Host {
         let paste = run.model.look(|screen| screen.is_on(TerminalMode::BracketedPaste)).unwrap_or_default();
         run.seen = run.model.revision();
         run.looked = now;
-        // What nobody can read any more says nothing: a dialog that stood there is not known to stand there.
+        // A screen that cannot be read any more proves nothing: a dialog that was there may be gone.
         let view = self.view().unwrap_or_default();
         let sent = self.keyboard.queue.text().filter(|_| !delivering).map(str::to_owned);
         let expected = sent.or_else(|| self.brief.as_ref().and_then(|frame| frame.typed.clone()));

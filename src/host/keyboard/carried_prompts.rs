@@ -1,6 +1,6 @@
 //! The person's prompts between two runs: the one that was stopped in the old conversation and begins the
-//! fresh one, and those that were queued behind it. None is lost and none is given twice: each has one owner
-//! at a time, and what no run gets is kept in a file at the end.
+//! fresh one, and those queued behind it. None is lost and none is typed twice: each has one owner at a time,
+//! and a prompt that no run gets is saved to a file at the end.
 
 use super::drafts::paste;
 use crate::core::claude::carried::Carried;
@@ -17,35 +17,34 @@ use crate::host::control::HookCall;
 use crate::host::jobs::NoteState;
 use crate::sys::clock::Clock;
 
-/// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the
-/// Enter.
+/// How far in the past the line of a prompt may be dated, in ms: Claude records the time of the Enter.
 const EARLIER_MS: i64 = 10_000;
 
-/// The prompts that a next run may get.
+/// The prompts that the next run may get.
 #[derive(Debug, Default)]
 pub(in crate::host) struct CarriedPrompts {
-    /// Those in Claude's queue, by its transcript: a run that goes on has them.
+    /// The prompts in Claude's queue, according to its transcript: a run that continues still has them.
     queued: Vec<String>,
-    /// Those that Claude was told to leave: nobody but hopty has them.
+    /// The prompts that Claude was told to drop: only hopty has them.
     stopped: Vec<String>,
-    /// The one that begins the fresh conversation, and the run in which it was submitted.
+    /// The prompt that begins the fresh conversation, and the run in which it was submitted.
     taken: Option<(Carried, u32)>,
-    /// The call whose prompt's line is waited for, and until when.
+    /// The hook call that waits for its prompt's line, and until when.
     awaits: Option<(u64, Stamp)>,
-    /// The conversation that was begun with it.
+    /// The conversation that began with it.
     given_to: Option<ConversationId>,
 }
 
 impl CarriedPrompts {
-    /// A handoff is being saved, and these are queued in Claude. What was stopped may not have left its queue
-    /// for the transcript yet.
+    /// A handoff is being saved, and these prompts are in Claude's queue. The transcript may still list a
+    /// stopped one.
     pub fn found_queued(&mut self, queued: Vec<&str>) {
         let known =
             |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
         self.queued = queued.into_iter().filter(|prompt| !known(prompt)).map(str::to_owned).collect();
     }
 
-    /// The hand-over does not happen: the old Claude still has what is in its queue.
+    /// The hand-over is cancelled: the old Claude still has its queue.
     pub fn forget_queued(&mut self) {
         self.queued.clear();
     }
@@ -57,14 +56,14 @@ impl CarriedPrompts {
         }
     }
 
-    /// What the next run gets before the draft, in order.
+    /// The prompts for the next run, in order; they come before the draft.
     pub fn take(&mut self) -> Vec<String> {
         let mut prompts = std::mem::take(&mut self.stopped);
         prompts.append(&mut self.queued);
         prompts
     }
 
-    /// What no run has got, in order.
+    /// The prompts that no run has, in order.
     pub fn unsent(&self) -> impl Iterator<Item = &str> {
         let taken = self.taken.iter().map(|(taken, _)| taken.text());
         taken.chain(self.stopped.iter().chain(&self.queued).map(String::as_str))
@@ -75,7 +74,7 @@ impl CarriedPrompts {
         self.taken.as_ref().is_some_and(|(taken, of)| run > *of && taken.is(prompt))
     }
 
-    /// Whether a fresh conversation that was begun with a person's prompt has answered it.
+    /// Whether a fresh conversation that began with a person's prompt has answered it.
     fn has_answered(&self, conversation: &ConversationId, facts: &Facts) -> bool {
         self.given_to.as_ref() == Some(conversation) && facts.model().is_some()
     }
@@ -85,15 +84,15 @@ impl CarriedPrompts {
         self.taken.as_ref().map(|(taken, _)| taken.text())
     }
 
-    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation.
-    /// `run`: the one in which it was submitted.
+    /// The first queued prompt, which the record that was just saved includes, begins the fresh conversation.
+    /// `run`: the run in which it was submitted.
     pub fn take_first_queued(&mut self, run: u32) {
         if self.taken.is_none() && !self.queued.is_empty() {
             self.taken = Some((Carried::new(&self.queued.remove(0)), run));
         }
     }
 
-    /// The prompt begins nothing: the next run submits it again, or it is given back as text for the draft.
+    /// The prompt begins nothing: the next run submits it again, or it becomes part of the draft.
     pub(super) fn give_back(&mut self, submit: bool) -> Option<String> {
         let (taken, _) = self.taken.take()?;
         if submit {
@@ -103,7 +102,7 @@ impl CarriedPrompts {
         Some(taken.text().to_owned())
     }
 
-    /// Nobody wants it any more.
+    /// Nobody needs it any more.
     pub fn drop_taken(&mut self) {
         self.taken = None;
     }
@@ -143,7 +142,7 @@ impl Host {
             return;
         };
         if !matches!(with, HookAnswer::StopTurn { .. }) {
-            // What Claude said of its work was said before this.
+            // Claude's note on its work is older than this.
             self.words = NoteState::None;
         } else if persons && self.keyboard.carried.taken.is_some() {
             self.keyboard.carried.stop(prompt);
@@ -158,7 +157,7 @@ impl Host {
         }
     }
 
-    /// A prompt that comes while its run is being stopped is not answered any more.
+    /// A prompt that arrives while its run is being stopped gets no answer.
     pub(in crate::host) fn keep_late_prompt(&mut self, id: u64) {
         let Some(call) = self.hooks.get(&id) else { return };
         let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
@@ -172,7 +171,7 @@ impl Host {
         }
     }
 
-    /// Whether the line of the prompt that was stopped is there, or was waited for long enough.
+    /// Whether the line of the stopped prompt is there, or its time is up.
     pub(in crate::host) fn tell_prompt_line(&mut self, now: Stamp) {
         let Some((id, until)) = self.keyboard.carried.awaits else { return };
         let transcript = self.observer.whole_transcript_mut();
@@ -183,7 +182,7 @@ impl Host {
         }
     }
 
-    /// A fresh conversation begins: the prompt is looked for in its transcript.
+    /// A fresh conversation begins: looks for the prompt in its transcript.
     pub(in crate::host) fn seek_carried(&mut self) {
         let run = self.recorder.supervisor.run();
         if let Some((taken, _)) = self.keyboard.carried.taken.as_ref().filter(|(_, of)| run > *of)
@@ -193,7 +192,7 @@ impl Host {
         }
     }
 
-    /// What the transcript says of the prompt that began the conversation.
+    /// The transcript's evidence for the prompt that began the conversation.
     pub(in crate::host) fn tell_carried(&mut self) {
         let run = self.recorder.supervisor.run();
         let Some(transcript) = self.observer.transcript_mut() else { return };
@@ -207,8 +206,8 @@ impl Host {
         }
     }
 
-    /// Types the prompt that begins the fresh conversation. Where nobody has it any more, the prompt that
-    /// names the handoff takes its place.
+    /// Types the prompt that begins the fresh conversation. If nobody has it any more, types the prompt that
+    /// names the handoff instead.
     pub(in crate::host) fn type_carried(&mut self) {
         let text = self
             .keyboard
@@ -223,7 +222,7 @@ impl Host {
         self.type_in(&paste(&text));
     }
 
-    /// It is proven that the fresh conversation has it.
+    /// The fresh conversation provably has it.
     pub(in crate::host) fn carried_submitted(&mut self, conversation: Option<&ConversationId>) {
         if self.keyboard.carried.taken.take().is_some() {
             self.keyboard.carried.given_to = conversation.cloned();

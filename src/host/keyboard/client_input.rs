@@ -1,29 +1,29 @@
-//! What is known of one client's input: its labels, and what went nowhere yet.
+//! The input state of one client: its labels, and bytes that have not been routed yet.
 
 use crate::core::input::{Classifier, Piece};
 use crate::core::supervisor::event::KeyClass;
 use crate::core::time::Stamp;
 
-/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C and a
-/// Shift+Tab at once.
+/// How often typed bytes of one client are reported to the supervisor at most, in ms; a Ctrl+C and a
+/// Shift+Tab are reported at once.
 const REPORT_MS: u64 = 250;
 
-/// What is known of one client's input.
+/// The input state of one client.
 #[derive(Debug)]
 pub(in crate::host) struct ClientInput {
     pub classifier: Classifier,
-    /// When bytes that have no label yet are labelled all the same.
+    /// When to label bytes whose sequence is still unfinished.
     pub unflushed: Option<Stamp>,
     reported: Option<(KeyClass, Stamp)>,
-    /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
+    /// Bytes that are not routed yet because their label is unknown, and the offset behind them.
     pub pending: Vec<u8>,
     pub offset: u64,
-    /// The first bytes of a sequence that the child was given before the rest came, and the run that has
+    /// The first bytes of a sequence that the child was given before the rest came, and the run that got
     /// them.
     pub head: Option<(u32, Vec<u8>)>,
-    /// What was typed while another client was in the middle of a sequence.
+    /// Bytes that were typed while another client was in the middle of a sequence.
     pub behind: Vec<u8>,
-    /// The prefix key was pressed: the next key is an order.
+    /// The prefix key was pressed: the next key is a command.
     pub armed: bool,
 }
 
@@ -42,7 +42,7 @@ impl ClientInput {
         }
     }
 
-    /// Takes the bytes of a piece that went nowhere yet, and says whether these are all of it.
+    /// Takes the part of a piece that was not routed yet, and returns whether that is all of it.
     pub fn cut(&mut self, piece: &Piece) -> (bool, Vec<u8>) {
         let given = self.offset - self.pending.len() as u64;
         let length = usize::try_from(piece.range.end.saturating_sub(given))
@@ -51,8 +51,7 @@ impl ClientInput {
         (given <= piece.range.start, self.pending.drain(..length).collect())
     }
 
-    /// Everything that went nowhere yet was given to this run: what of it has no label is the head of a
-    /// sequence.
+    /// All unrouted bytes went to this run: those without a label are the start of a sequence.
     pub fn take_pending(&mut self, run: u32) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.pending);
         let unlabelled = usize::try_from(self.classifier.pending()).unwrap_or(usize::MAX);
@@ -63,7 +62,7 @@ impl ClientInput {
         bytes
     }
 
-    /// Whether the supervisor is to hear of such keys now.
+    /// Whether to report such keys to the supervisor now.
     pub fn is_news(&mut self, class: KeyClass, now: Stamp) -> bool {
         let again = self.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
         if !matches!(class, KeyClass::Interrupt | KeyClass::Mode) && again {

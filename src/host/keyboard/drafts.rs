@@ -1,4 +1,4 @@
-//! The draft in the prompt box: saved before a run ends, and kept in a file where no run gets it.
+//! The draft in the prompt box: saved before a run ends, and written to a file if no run gets it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,16 +17,15 @@ use crate::host::jobs::log::log;
 use crate::host::start::place;
 use crate::sys::worker::within;
 
-/// How long the file of an unsent draft may take at the end of a session.
+/// How long writing an unsent draft to a file may take at the end of a session.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
-/// Characters of a draft that are shown where it cannot be kept.
+/// How many characters of a draft are shown if it cannot be saved.
 const SHOWN_MOST: usize = 500;
 
-/// The draft in Claude's prompt box: what was typed since the last submit, and what is saved of it for the
-/// next run.
+/// The draft in Claude's prompt box: what was typed since the last submit, and the copy for the next run.
 #[derive(Debug, Default)]
 pub(in crate::host) struct PromptDraft {
-    /// Labels what the child was given of a person's keys.
+    /// Labels the person's keys that went to the child.
     labels: Classifier,
     typed: Draft,
     /// The draft of the old run, to be typed into the new one.
@@ -48,42 +47,42 @@ impl PromptDraft {
         self.typed.take(&[], &pieces);
     }
 
-    /// The draft was submitted or the box is empty.
+    /// The draft was submitted, or the box is empty.
     pub fn forget(&mut self) {
         self.typed.clear();
     }
 
-    /// Before the old run ends: keeps what stands in its prompt box, as bytes that make the same again.
+    /// Before the old run ends: saves the content of its prompt box, as bytes that produce it again.
     pub fn save(&mut self, shown: Option<&PromptBox>) {
-        // The first half of a sequence is no text: the whole of it is typed when the rest has come.
+        // The first half of a sequence is not text: the whole sequence is typed when the rest has come.
         let typed = self.typed.bytes().to_vec();
         self.saved = match shown {
-            // No box to look at: what was typed is all that is known.
+            // There is no box to read: the typed bytes are all that is known.
             None => typed,
             Some(shown) if shown.text.is_empty() => Vec::new(),
             Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
-            // The box was edited in a way that the bytes do not show: what a person saw is what counts.
+            // The bytes do not explain the text in the box: the text that the person saw counts.
             Some(shown) => paste(&shown.text),
         };
         self.typed = Draft::new();
     }
 
-    /// What is saved.
+    /// The saved draft.
     pub fn saved(&self) -> &[u8] {
         &self.saved
     }
 
-    /// Puts text in front of what is saved.
+    /// Puts text in front of the saved draft.
     pub fn put_first(&mut self, text: &str) {
         self.saved.splice(..0, paste(text));
     }
 
-    /// A new run gets what is saved, and its own draft begins.
+    /// A new run gets the saved draft, and its own draft begins.
     pub fn take_saved(&mut self) -> Vec<u8> {
         std::mem::take(self).saved
     }
 
-    /// Whether the typed bytes alone explain the text of the box.
+    /// Whether the typed bytes alone explain the text in the box.
     fn is(&self, text: &str) -> bool {
         let squeeze = |s: &str| s.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
         let typed =
@@ -99,8 +98,7 @@ impl Host {
         self.keyboard.draft.save(shown.as_ref());
     }
 
-    /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the
-    /// last moment.
+    /// The same after a run that ended unexpectedly: the screen still shows its box.
     pub(in crate::host) fn save_lost_draft(&mut self) {
         let lost = match self.phase() {
             Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
@@ -109,8 +107,7 @@ impl Host {
             }
             _ => false,
         };
-        // A draft that was saved before has not been typed yet. What hopty or a script typed is not a
-        // person's.
+        // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
         let ours = self.keyboard.queue.is_submitting()
             || self.child.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
         if lost && !ours && self.launch.agent == Agent::Claude && self.keyboard.draft.saved().is_empty() {
@@ -124,9 +121,9 @@ impl Host {
     }
 }
 
-/// At the end of a session: puts what a person wrote and no run has got into a file, so that nothing is lost
-/// in silence. Gives the sentence that names the file, or shows the text where no file can be written. `own`:
-/// the session's own file, where it outlives the session.
+/// At the end of a session, writes input that no run received to a file, so that nothing is lost silently.
+/// Returns the sentence that names the file, or shows the text if no file can be written. `own`: the
+/// session's own file, if it outlives the session.
 pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
     let text: String = String::from_utf8_lossy(unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
     if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
@@ -138,7 +135,7 @@ pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String>
     })
 }
 
-/// Writes a draft to `own`, or where that fails to a file that outlives the session. Gives the file, or why
+/// Writes a draft to `own`, or if that fails to a file that outlives the session. Returns the file, or why
 /// there is none.
 fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
     let mut why = None;
@@ -163,7 +160,7 @@ fn in_time<T: Send + 'static>(
     within(WRITE_LIMIT, write).unwrap_or_else(|| Err("the disk does not answer".to_owned()))
 }
 
-/// A draft on one line of a bounded length, without secrets.
+/// A draft on one line of limited length, with secrets removed.
 fn short(text: &str) -> String {
     cut_chars(&safe_line(&redact(text)), SHOWN_MOST)
 }

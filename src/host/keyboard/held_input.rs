@@ -1,5 +1,5 @@
-//! Input that waits: what people type while a hand-over needs the prompt box for itself, and the prompts that
-//! the next run gets. Afterwards it is typed in order, key by key, into a prompt box and never into a dialog.
+//! Held input: what people type while a hand-over needs the prompt box, and the prompts for the next run. It
+//! is typed afterwards in order, key by key, into a prompt box and never into a dialog.
 
 use std::collections::VecDeque;
 
@@ -9,37 +9,37 @@ use crate::core::draft::{Unit, units};
 use crate::core::input::Class;
 use crate::core::time::Stamp;
 
-/// Bytes that are held at most, in all; a longer paste is kept from the keyboard by not reading on.
+/// The most bytes that are held in all; during a longer paste hopty stops reading the keyboard.
 const HELD_MAX: usize = 1 << 20;
-/// How long a queued prompt may take to appear in the box before its Enter is not sent, in ms.
+/// How long a queued prompt may take to appear in the box; after that its Enter is not sent. In ms.
 const ECHO_MS: u64 = 2000;
-/// How long to wait between two looks for it, or for a box that keys may be typed into, in ms.
+/// How often to check for it, or for a box that keys may be typed into, in ms.
 pub(super) const ECHO_LOOK_MS: u64 = 20;
-/// How long new keys wait behind held ones for a prompt box, in ms; then they go to the child at once.
+/// How long new keys wait behind held ones for a prompt box before they go to the child at once, in ms.
 const BOX_MS: u64 = 10_000;
 
-/// What is typed by hopty itself, one after the other.
+/// Input that hopty types, one after another.
 #[derive(Clone, Debug)]
 enum HeldItem {
     /// Bytes as a person typed them.
     Unit(Unit),
-    /// A prompt that was queued in the old run: a paste, and Enter only when it stands in the box.
+    /// A prompt that was queued in the old run: a paste, and Enter only once the box shows it.
     Prompt { text: String, pasted: Option<Stamp> },
 }
 
-/// What takes the keys on the program's screen.
+/// What receives keys on the program's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum InputFocus {
     /// Claude's prompt box, or a program without one, such as a shell.
     Prompt,
-    /// A dialog, or Claude says that it waits for a person.
+    /// A dialog, or Claude reports that it waits for a person.
     Dialog,
-    /// Neither can be seen.
+    /// Neither is visible.
     Unknown,
 }
 
 impl InputFocus {
-    /// What has it on Claude's screen. `blocked`: Claude says that it waits for a person.
+    /// What receives keys on Claude's screen. `blocked`: Claude reports that it waits for a person.
     pub fn of_claude(view: Option<&View>, blocked: bool) -> Self {
         match view {
             _ if blocked => InputFocus::Dialog,
@@ -50,7 +50,7 @@ impl InputFocus {
     }
 }
 
-/// The program at the moment at which something may be typed.
+/// The state of the program when something may be typed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct TypingTarget {
     pub run: Option<u32>,
@@ -61,7 +61,7 @@ pub(in crate::host) struct TypingTarget {
     pub has_read_all: bool,
 }
 
-/// What is typed next, and as whose.
+/// What to type next, and on whose behalf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Keystrokes {
     Persons(Vec<u8>),
@@ -72,26 +72,26 @@ pub(in crate::host) enum Keystrokes {
 #[derive(Debug, Default)]
 pub(in crate::host) struct HeldInput {
     holding: bool,
-    /// While input is held: new keys go to the child all the same, because a dialog needs a person.
+    /// While input is held: new keys still go to the child, because a dialog needs a person.
     passing: bool,
-    /// What is to be typed met a dialog or no prompt box, and waits: new keys are for what stands there.
+    /// Held input met a dialog or no prompt box, and waits: new keys go to whatever is on the screen.
     blocked: bool,
     /// Since when there has been no prompt box for it.
     boxless: Option<Stamp>,
     bytes: Vec<u8>,
     items: VecDeque<HeldItem>,
-    /// The run that hopty wants to interrupt, once nobody is in the middle of a sequence.
+    /// The run that hopty wants to interrupt as soon as nobody is in the middle of a sequence.
     interrupt: Option<u32>,
     due: Stamp,
 }
 
 impl HeldInput {
-    /// When [`HeldInput::next`] is to be asked again.
+    /// When to call [`HeldInput::next`] again.
     pub fn deadline(&self) -> Option<Stamp> {
         (self.interrupt.is_some() || self.is_typing()).then_some(self.due)
     }
 
-    /// Whether it is to be asked now.
+    /// Whether to call it now.
     pub fn is_due(&self, now: Stamp) -> bool {
         self.deadline().is_some_and(|at| at <= now)
     }
@@ -101,17 +101,17 @@ impl HeldInput {
         self.holding
     }
 
-    /// Whether what was held is being typed.
+    /// Whether held input is being typed.
     pub fn is_typing(&self) -> bool {
         !self.holding && !self.items.is_empty()
     }
 
-    /// Whether what is typed now must wait its turn.
+    /// Whether new input must wait its turn.
     pub fn must_wait(&self) -> bool {
         if self.holding { !self.passing } else { !self.items.is_empty() && !self.blocked }
     }
 
-    /// Whether no more is to be read from the keyboards.
+    /// Whether to stop reading the keyboards.
     pub fn is_full(&self) -> bool {
         let waiting = self.items.iter().map(|item| match item {
             HeldItem::Unit(unit) => unit.bytes.len(),
@@ -126,19 +126,19 @@ impl HeldInput {
         !self.holding && self.items.is_empty() && self.bytes.is_empty()
     }
 
-    /// From here on keys wait.
+    /// Holds keys from now on.
     pub fn hold(&mut self) {
         self.holding = true;
         self.passing = false;
     }
 
-    /// New keys go to the child although older ones are held.
+    /// Passes new keys to the child although older ones are held.
     pub fn pass(&mut self) {
         self.passing = true;
     }
 
-    /// Takes what came while keys are held, or while held ones are still being typed: this comes after them,
-    /// as it is.
+    /// Appends input while keys are held, or while held ones are still being typed: it comes after them,
+    /// unchanged.
     pub fn push(&mut self, class: Class, part: Vec<u8>) {
         match class {
             _ if self.holding => self.bytes.extend(part),
@@ -150,24 +150,24 @@ impl HeldInput {
         }
     }
 
-    /// A new run gets these prompts and this draft before everything that was held.
+    /// A new run gets these prompts and this draft before all other held input.
     pub fn put_first(&mut self, prompts: Vec<String>, draft: &[u8]) {
         let prompts = prompts.into_iter().map(|text| HeldItem::Prompt { text, pasted: None });
         let draft = units(draft).into_iter().map(HeldItem::Unit);
-        // What an earlier hand-over had held and was not typed yet came after the draft; a prompt that was is
-        // in it.
+        // Input that an earlier hand-over held and did not type yet came after the draft; the draft includes
+        // a prompt that was pasted.
         let left = std::mem::take(&mut self.items).into_iter();
         let left = left.filter(|item| !matches!(item, HeldItem::Prompt { pasted: Some(_), .. }));
         self.items = prompts.chain(draft).chain(left).collect();
     }
 
-    /// The hand-over is over: what was held is typed from now on.
+    /// The hand-over is over: held input is typed from now on.
     pub fn release(&mut self, now: Stamp) {
         self.holding = false;
         self.passing = false;
         self.boxless = None;
         let bytes = std::mem::take(&mut self.bytes);
-        // What the terminal answered was for the old run; the new one did not ask.
+        // The terminal's answers were for the old run; the new one did not ask.
         let held = units(&bytes).into_iter().filter(|unit| unit.class != Class::Report);
         self.items.extend(held.map(HeldItem::Unit));
         self.due = now;
@@ -183,8 +183,8 @@ impl HeldInput {
         self.due = now.after(ECHO_LOOK_MS);
     }
 
-    /// Held keys are typed into a prompt box, and never into a dialog: they were typed before it was there,
-    /// and one Enter among them would approve whatever is asked. While there is none, decides whether new
+    /// Held keys are typed into a prompt box, never into a dialog: they were typed before it appeared, and a
+    /// single Enter among them would approve whatever is asked. While there is no box, decides whether new
     /// keys wait behind them.
     pub fn look(&mut self, now: Stamp, focus: InputFocus) -> bool {
         if focus != InputFocus::Prompt {
@@ -197,7 +197,7 @@ impl HeldInput {
         true
     }
 
-    /// The prompt that was pasted and whose Enter is due once it stands in the box.
+    /// The prompt that was pasted and whose Enter is due once the box shows it.
     pub fn pasted_prompt(&self) -> Option<&str> {
         match self.items.front() {
             Some(HeldItem::Prompt { text, pasted: Some(_) }) => Some(text),
@@ -205,17 +205,17 @@ impl HeldInput {
         }
     }
 
-    /// What is typed now. To be asked for as long as [`HeldInput::is_due`].
+    /// What to type now. Call it for as long as [`HeldInput::is_due`].
     pub fn next(&mut self, now: Stamp, target: &TypingTarget) -> Option<Keystrokes> {
         if let Some(run) = self.interrupt.take() {
             return (Some(run) == target.run).then(|| Keystrokes::Persons(b"\x03".to_vec()));
         }
         let item = self.items.pop_front()?;
-        // The box is looked at when everything before an Enter has arrived in it.
+        // The box is read after everything before an Enter has arrived in it.
         let enters = matches!(&item, HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == Class::Submit);
         if !self.look(now, target.focus) || enters && !target.has_read_all {
             self.items.push_front(match item {
-                // Its time to appear begins again.
+                // Its time to appear starts again.
                 HeldItem::Prompt { text, pasted: Some(_) } => HeldItem::Prompt { text, pasted: Some(now) },
                 item => item,
             });
@@ -242,13 +242,13 @@ impl HeldInput {
                     self.items.push_front(HeldItem::Prompt { text, pasted: Some(at) });
                     self.due = now.after(ECHO_LOOK_MS);
                 }
-                // Else it stays in the box, unsubmitted: an Enter that cannot be justified is not sent.
+                // Otherwise it stays in the box, unsubmitted: an Enter that cannot be justified is not sent.
                 None
             }
         }
     }
 
-    /// What a person wrote and no run has got, in order.
+    /// Input that a person wrote and no run received, in order.
     pub fn unsent(&self) -> Vec<u8> {
         let mut unsent = Vec::new();
         for item in &self.items {
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(held.next(Stamp(0), &target(InputFocus::Dialog)), None);
         assert!(!held.must_wait());
         assert_eq!(held.deadline(), Some(Stamp(ECHO_LOOK_MS)));
-        // An Enter waits until the program has read what came before it.
+        // An Enter waits until the program has read the bytes before it.
         let behind = TypingTarget { has_read_all: false, ..target(InputFocus::Prompt) };
         assert_eq!(held.next(Stamp(20), &behind), None);
         assert!(held.must_wait());
@@ -345,7 +345,7 @@ mod tests {
             Some(Keystrokes::Own(b"\r".to_vec()))
         );
         assert!(held.is_settled());
-        // One that does not appear is left in the box.
+        // A prompt that does not appear is left in the box.
         held.put_first(vec!["count Lyra".to_owned()], b"");
         held.release(Stamp(100));
         assert!(held.next(Stamp(100), &target(InputFocus::Prompt)).is_some());

@@ -1,4 +1,4 @@
-//! Where a person's keys go: to the child at once, behind another client's sequence, or into what is held.
+//! Where a person's keys go: to the child at once, behind another client's sequence, or into held input.
 
 use super::held_input::{ECHO_LOOK_MS, InputFocus, Keystrokes, TypingTarget};
 use crate::core::draft::units;
@@ -9,7 +9,7 @@ use crate::core::supervisor::state::State;
 use crate::host::Host;
 use crate::host::terminals::{StaleUntil, Viewport};
 
-/// After how long without input a lone ESC counts as the Escape key, in ms.
+/// How long without input before a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
 
 impl Host {
@@ -37,13 +37,13 @@ impl Host {
         self.take_pieces(id, &pieces);
     }
 
-    /// Whether what this client types must wait for the end of another one's sequence, which lasts for
-    /// [`FLUSH_MS`] at most. What is kept lands in no sequence.
+    /// Whether this client's keys must wait for the end of another client's sequence, [`FLUSH_MS`] at most.
+    /// Held keys cannot land in a sequence.
     fn waits_behind(&self, id: u64) -> bool {
         self.terminals.is_in_a_sequence(Some(id)) && !self.keyboard.held.must_wait()
     }
 
-    /// What was typed behind another client's sequence, once that is whole or keys are kept.
+    /// Keys that were typed behind another client's sequence, once it is whole or keys are held.
     pub(in crate::host) fn type_behind(&mut self) {
         let waiting = self.terminals.clients().filter(|(_, client)| !client.input.behind.is_empty());
         let waiting: Vec<u64> = waiting.map(|(id, _)| id).collect();
@@ -58,9 +58,9 @@ impl Host {
         }
     }
 
-    /// A sequence of which a run has the first half. The same run gets the rest, whatever becomes of the keys
-    /// behind it; where that run is over, or on its way out, the sequence is whole again and goes where keys
-    /// go now. Gives how many pieces are dealt with.
+    /// A sequence of which a run has the first half. The same run gets the rest, whatever happens to the keys
+    /// behind it; if that run is over or ending, the whole sequence goes where keys go now. Returns how many
+    /// pieces were handled.
     fn complete_sequence(&mut self, id: u64, pieces: &[Piece]) -> usize {
         let takes =
             self.child.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
@@ -83,10 +83,10 @@ impl Host {
         1
     }
 
-    /// What a client typed, labelled: for hopty, or for the child.
+    /// Routes labelled input: to hopty or to the child.
     fn take_pieces(&mut self, id: u64, pieces: &[Piece]) {
         if self.keyboard.held.is_typing() {
-            // What stands there now says whether keys wait.
+            // The current screen decides whether keys wait.
             let (now, target) = (self.clock.now(), self.typing_target());
             self.keyboard.held.look(now, target.focus);
         }
@@ -112,7 +112,7 @@ impl Host {
         }
     }
 
-    /// The supervisor hears what a person types for the child, and nothing of what was for hopty.
+    /// Reports to the supervisor what a person types for the child, but not keys for hopty.
     pub(in crate::host) fn tell_keys(&mut self, id: u64, class: Class, length: u64) {
         let now = self.clock.now();
         let Some(client) = self.terminals.client_mut(id) else { return };
@@ -143,7 +143,7 @@ impl Host {
         }
     }
 
-    /// Gives what a client typed to the child, or keeps it as far as it has a label.
+    /// Passes a client's keys to the child, or holds those that have a label.
     fn give(&mut self, id: u64, pieces: &[Piece]) {
         let waits = self.keyboard.held.must_wait();
         let leads = self.terminals.leads(id);
@@ -161,23 +161,23 @@ impl Host {
         }
     }
 
-    /// The same for a part with a label.
+    /// The same for a labelled part.
     pub(in crate::host) fn give_part(&mut self, id: u64, class: Class, part: Vec<u8>) {
         let waits = self.keyboard.held.must_wait();
         let heard = self.terminals.leads(id) && self.client_mut(id).is_some_and(|client| client.gets_bytes());
         match class {
-            // Only the terminal that was asked is heard.
+            // Only answers from the terminal that was asked count.
             Class::Report if !heard => {}
             _ if !waits => self.type_persons(&part),
             Class::Report => self.pass_report(&part),
-            // A Ctrl+C is an order to hopty while keys are kept; the supervisor says what becomes of it.
+            // While keys are held, a Ctrl+C is a command to hopty; the supervisor decides what it does.
             Class::Interrupt if self.keyboard.held.is_holding() => {}
             _ => self.keyboard.held.push(class, part),
         }
     }
 
-    /// What a terminal says of itself answers the run that asked, and that one waits for it now. A click is a
-    /// person's, and was meant for what is no longer there.
+    /// A terminal's report answers the run that asked and waits for it now. A click comes from a person, and
+    /// was meant for something that is no longer on the screen.
     fn pass_report(&mut self, bytes: &[u8]) {
         if self.child.run.as_ref().is_some_and(|run| run.muted.is_none()) {
             for unit in units(bytes).iter().filter(|unit| !is_mouse(&unit.bytes)) {
@@ -195,7 +195,7 @@ impl Host {
         self.write_in(bytes);
     }
 
-    /// A person's keys are on their way to the child: what they are in its prompt box.
+    /// A person's keys are on their way to the child: records them for the draft.
     pub(in crate::host) fn note_typed(&mut self, bytes: &[u8]) {
         // Only Claude has a prompt box whose draft outlives it.
         if self.launch.agent == Agent::Claude {
@@ -209,7 +209,7 @@ impl Host {
         self.type_held();
     }
 
-    /// Types what no person has typed.
+    /// Types input that does not come from a person.
     pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
         if let Some(run) = &mut self.child.run {
             run.mix_unread();
@@ -228,7 +228,7 @@ impl Host {
         self.type_held();
     }
 
-    /// Types what is due of what was held.
+    /// Types held input that is due.
     pub(in crate::host) fn type_held(&mut self) {
         let now = self.clock.now();
         while self.keyboard.held.is_due(now) {
@@ -267,7 +267,7 @@ impl Host {
     }
 }
 
-/// A mouse report, in any of its forms.
+/// A mouse report in any of its formats.
 fn is_mouse(report: &[u8]) -> bool {
     report.starts_with(b"\x1b[<") || report.starts_with(b"\x1b[M")
 }

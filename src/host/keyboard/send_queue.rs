@@ -1,8 +1,8 @@
-//! What scripts type: `hopty send`. Bytes and keys go to the child as a person's would; a prompt that is to
-//! be submitted is typed step by step as the supervisor justifies it.
+//! Input from scripts: `hopty send`. Bytes and keys go to the child as a person's would; a prompt to submit
+//! is typed step by step as the supervisor justifies it.
 //!
-//! Nothing is typed while keys are kept for a hand-over, or while the child has enough to read: it waits its
-//! turn, and is answered when it was typed. What waits is bounded.
+//! Nothing is typed while keys are held for a hand-over, or while the child has enough unread input: a
+//! request waits its turn, and is answered once it was typed. The queue is bounded.
 
 use std::collections::VecDeque;
 
@@ -22,26 +22,26 @@ use crate::ipc::message::{Code, Failure, SEND_MAX, Send, error_line, ok_line};
 use crate::screen::{Screen, TerminalMode};
 use crate::sys::clock::Clock;
 
-/// The most that waits, of all requests, in bytes.
+/// The most bytes that wait, over all requests.
 const WAITING_MAX: usize = 4 << 20;
-/// The pause behind each key of `keys`, in ms: programs act on what they have drawn (measured on Claude:
-/// "down, enter" in one write takes the old choice), and ESC with another byte behind it is Alt.
+/// The pause after each key of `keys`, in ms: programs act on what they have drawn ("down, enter" in one
+/// write selects the old choice in Claude, measured), and ESC followed by another byte is Alt.
 const KEY_MS: u64 = 30;
-/// How many reads of output may come before an Enter.
+/// How many reads of output may precede an Enter.
 const READS: u32 = 16;
 
-/// A request to type that is not done.
+/// A pending request to type.
 #[derive(Debug)]
 struct QueuedSend {
     connection: u64,
     request: u64,
     parts: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// It was to be submitted, to a program of which nobody knows whether it was.
+    /// It was to be submitted, to a program that cannot confirm that.
     submit: bool,
 }
 
-/// A request of which everything was typed.
+/// A request that was typed completely.
 #[derive(Debug, PartialEq, Eq)]
 struct TypedSend {
     bytes: usize,
@@ -56,7 +56,7 @@ struct Submitting {
     sent: Sent,
 }
 
-/// All that is to be typed for scripts.
+/// All pending input from scripts.
 #[derive(Debug, Default)]
 pub(in crate::host) struct SendQueue {
     waiting: VecDeque<QueuedSend>,
@@ -66,7 +66,7 @@ pub(in crate::host) struct SendQueue {
 }
 
 impl SendQueue {
-    /// Whether something is still to be typed for this connection.
+    /// Whether input for this connection is still pending.
     pub fn has(&self, connection: u64) -> bool {
         self.waiting.iter().any(|queued| queued.connection == connection)
     }
@@ -80,17 +80,17 @@ impl SendQueue {
         self.submitting.as_ref().map(|submitting| submitting.sent.text())
     }
 
-    /// Whether `prompt`, as a hook tells it, is that one.
+    /// Whether `prompt`, as a hook reports it, is that one.
     pub fn is(&self, prompt: &str) -> bool {
         self.submitting.as_ref().is_some_and(|submitting| submitting.sent.is(prompt))
     }
 
-    /// When the next piece is due, if only time is waited for.
+    /// When the next piece is due, if it waits only for time.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         (!self.waiting.is_empty() && self.due > now).then_some(self.due)
     }
 
-    /// Takes a request. What waits is bounded.
+    /// Adds a request. The queue is bounded.
     fn push(&mut self, queued: QueuedSend) -> Result<(), Failure> {
         let (bytes, waiting) = (queued.bytes, self.waiting.iter().map(|queued| queued.bytes).sum::<usize>());
         if bytes > SEND_MAX {
@@ -112,17 +112,17 @@ impl SendQueue {
         Ok(())
     }
 
-    /// Connection and request of the piece that is next.
+    /// Connection and request of the next piece.
     fn first(&self) -> Option<(u64, u64)> {
         self.waiting.front().map(|queued| (queued.connection, queued.request))
     }
 
-    /// The first request is over, or nobody wants it any more.
+    /// The first request is done, or nobody wants it any more.
     fn drop_first(&mut self) {
         self.waiting.pop_front();
     }
 
-    /// The next piece, and the request that is done with it; `None` before it is due.
+    /// The next piece, and the request that it completes; `None` before it is due.
     fn next(&mut self, now: Stamp) -> Option<(Vec<u8>, Option<TypedSend>)> {
         let queued = self.waiting.front_mut().filter(|_| self.due <= now)?;
         let part = queued.parts.pop_front().unwrap_or_default();
@@ -136,14 +136,14 @@ impl SendQueue {
     }
 }
 
-/// How the program takes keys and pastes.
+/// How the program reads keys and pastes.
 #[derive(Clone, Copy, Debug)]
 struct InputModes {
     cursor: CursorKeys,
     pastes: bool,
 }
 
-/// What is to be typed, piece by piece.
+/// The pieces to type, one by one.
 fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure> {
     let wrong = |message: String| Failure::new(Code::BadRequest, message, "see docs/PROTOCOL.md");
     let mut parts = match (&wanted.text, &wanted.base64, &wanted.keys) {
@@ -164,7 +164,7 @@ fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure>
     Ok(parts)
 }
 
-/// A text for a program that is no agent: as a paste where it knows pastes.
+/// Text for a program that is not an agent: as a paste if it supports pastes.
 fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
     let clean = text.replace("\r\n", "\n");
     let clean = clean.trim_end_matches(['\n', '\r']);
@@ -237,14 +237,14 @@ impl Host {
         let number = self.remember(connection, request);
         let command = sent.is_command();
         self.keyboard.queue.submitting = Some(Submitting { number, sent });
-        // What stands in the box is to be known before it is decided on.
+        // The box must be read before the decision.
         self.look_anew();
         self.look_at_screen();
         self.events.push_back(Event::Submit { id: number, command });
         Ok(())
     }
 
-    /// Types a prompt of hopty's own, without Enter; one that a person has sent meanwhile goes first.
+    /// Types a prompt of hopty's own, without Enter; a prompt that a person has sent meanwhile goes first.
     pub(in crate::host) fn paste_own(&mut self, text: &str) {
         if self.keyboard.queue.is_submitting() {
             return;
@@ -256,7 +256,7 @@ impl Host {
         }
     }
 
-    /// What stands in the box is to be known anew: now another text is looked for.
+    /// The box must be read again: it is now compared with another text.
     fn look_anew(&mut self) {
         if let Some(run) = &mut self.child.run {
             run.seen = u64::MAX;
@@ -272,8 +272,8 @@ impl Host {
         }
     }
 
-    /// Presses Enter if, at this very moment, the prompt still stands alone in the box: Claude may be at
-    /// work, and a dialog may have come since the supervisor looked.
+    /// Presses Enter if, at this very moment, the prompt is still alone in the box: Claude may work, and a
+    /// dialog may have appeared since the supervisor checked.
     pub(in crate::host) fn enter_sent(&mut self) {
         for _ in 0..READS {
             if !self.read_output() {
@@ -295,7 +295,7 @@ impl Host {
         self.type_in(b"\r");
     }
 
-    /// Whether the transcript has it. Where only the transcript tells of turns, this one has begun.
+    /// Whether the transcript has the prompt. If only the transcript reports turns, this one has begun.
     pub(in crate::host) fn tell_sent(&mut self) {
         let Some(transcript) = self.observer.transcript_mut().filter(|_| self.keyboard.queue.is_submitting())
         else {
@@ -324,7 +324,7 @@ impl Host {
         let now = self.clock.now();
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
         while let Some((connection, request)) = self.keyboard.queue.first() {
-            // Whoever asked is gone, and so is the wish.
+            // The requester is gone, so the request is dropped.
             if !self.connections.contains_key(&connection) {
                 self.keyboard.queue.drop_first();
                 continue;
@@ -356,7 +356,7 @@ impl Host {
         }
     }
 
-    /// As if a person had typed it: a Ctrl+C of a script is one too.
+    /// As if a person had typed it: a script's Ctrl+C counts as one, too.
     fn type_scripted(&mut self, bytes: &[u8]) {
         let (mut pieces, mut classifier) = (Vec::<Piece>::new(), Classifier::new());
         classifier.feed(bytes, &mut pieces);

@@ -1,4 +1,4 @@
-//! A client hands its terminal over, by descriptor where that can be, and is shown what it missed.
+//! A client hands its terminal over, by descriptor if possible, and is shown what it missed.
 
 use super::client::Transport;
 use super::scene::Scene;
@@ -8,7 +8,7 @@ use crate::ipc::frame::tag;
 use crate::tty::handed::{Handed, Spare};
 
 impl Terminals {
-    /// Takes the terminal that a client hands over. False where none is expected.
+    /// Takes the terminal that a client hands over. False if none is expected.
     pub fn take_terminal(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
         self.settle_output(scene);
         let fd = scene.links.take_fd(id);
@@ -30,14 +30,14 @@ impl Terminals {
         }
         self.catch_up(id, scene);
         self.tell_missed(id, scene);
-        // After the picture: who is woken by it takes time from who waits to see it.
+        // Sent after the repaint: waking the client earlier would delay the first picture.
         if !self.is_relayed(id) {
             scene.links.frame(id, tag::TAKEN, &[]);
         }
         true
     }
 
-    /// Shows a client what it has missed: the bytes as they came where all of them are still there, else the
+    /// Shows a client what it missed: the original bytes if all of them are still there, otherwise the
     /// picture.
     fn catch_up(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.client_mut(id) else { return };
@@ -61,8 +61,8 @@ impl Terminals {
         self.draw_whole(id, former.unwrap_or_default(), scene);
     }
 
-    /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed
-    /// is to be shown (true); any other gets its mirror.
+    /// A client has just handed its terminal over. The leader's gets bytes, so only what it missed must be
+    /// shown (true); any other gets a mirror.
     fn accept(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
         let led = self.leader.and_then(|leader| self.client(leader)).is_some_and(|leader| !leader.leaving);
         if !led && self.client(id).is_some_and(|client| !client.read_only) {
@@ -77,8 +77,8 @@ impl Terminals {
         bytes
     }
 
-    /// A client has come while the program is stopped. Who joins continues it; what it started, or came back
-    /// to, stopped while the terminal was on its way, when nobody could be told.
+    /// A client has attached while the program is stopped. A client that joins continues it; the one that
+    /// started it, or came back to it, stops: nobody could be told while the terminal was on its way.
     pub fn meet_stopped_program(&mut self, id: u64, scene: &mut Scene<'_>) {
         match self.client(id).map(|client| (client.how, client.returns)) {
             Some((AttachKind::Joins, false)) => self.events.push_back(TerminalEvent::Continued),

@@ -1,23 +1,23 @@
-//! What a terminal cannot do, by the name in its `TERM`: what it is sent goes without.
+//! Terminal capabilities, by the name in `TERM`: sequences that a terminal lacks are left out.
 //!
-//! A child writes for the terminal that it was started for, and to such a one its bytes go untouched. This is
-//! about a simpler terminal that comes later.
+//! A child writes for the terminal that it was started for, and such a terminal gets its bytes unchanged.
+//! This file is about a simpler terminal that attaches later.
 
 use std::borrow::Cow;
 
-/// What is left of a picture for a terminal.
+/// What a terminal can show of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Capabilities {
-    /// A modern terminal, or one of which nothing is known.
+    /// A modern or unknown terminal: everything.
     Full,
-    /// It draws, but knows no titles, no keyboard protocols and none of their kind, and may print them.
+    /// It draws, but lacks titles, keyboard protocols and the like, and may print them.
     Basic,
-    /// It knows no sequences at all.
+    /// It supports no sequences at all.
     Dumb,
 }
 
 impl Capabilities {
-    /// By terminfo's name.
+    /// By its terminfo name.
     pub fn of(term: &str) -> Self {
         let name = term.split(['-', '.', '+']).next().unwrap_or_default();
         match name {
@@ -29,20 +29,20 @@ impl Capabilities {
         }
     }
 
-    /// What it is shown of a child that was started for a terminal of kind `child`.
+    /// What it shows of a child that was started for a terminal of kind `child`.
     pub fn shown(self, child: Capabilities) -> Rendering {
         match self {
             Capabilities::Full => Rendering::Bytes,
             kind if kind == child => Rendering::Bytes,
-            // What the child is going to turn on is known only from the model.
+            // Only the model can tell what the child will turn on.
             Capabilities::Basic if child == Capabilities::Full => Rendering::Pictures,
             Capabilities::Basic => Rendering::Bytes,
-            // It cannot draw; what scrolls by is all that it can show.
+            // It cannot draw; all it can show is text that scrolls by.
             Capabilities::Dumb => Rendering::Text,
         }
     }
 
-    /// The picture without what this terminal cannot do.
+    /// The picture without sequences that this terminal lacks.
     pub fn strip(self, picture: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Capabilities::Full => Cow::Borrowed(picture),
@@ -57,7 +57,7 @@ impl Capabilities {
     }
 }
 
-/// Whether the terminals of that name take `ESC k` for a window's name: GNU screen, and tmux.
+/// Whether terminals of that name take `ESC k` as a window's name: GNU screen and tmux.
 pub(in crate::host) fn takes_window_names(term: &str) -> bool {
     matches!(term.split(['-', '.', '+']).next(), Some("screen" | "tmux"))
 }
@@ -73,7 +73,7 @@ pub(in crate::host) enum Rendering {
     Text,
 }
 
-/// The text with those sequences that pass. Made by hopty itself, each of them is complete.
+/// The text with only those sequences that pass the filter. hopty itself made them, so each is complete.
 fn filter(picture: &[u8], mut passes: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(picture.len());
     let mut rest = picture;
@@ -90,12 +90,12 @@ fn filter(picture: &[u8], mut passes: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     out
 }
 
-/// How long the sequence is with which the bytes begin.
+/// The length of the sequence at the start of the bytes.
 fn length(bytes: &[u8]) -> usize {
     let end = match bytes.get(1) {
         Some(b'[') => bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map(|at| at + 3),
         Some(b']' | b'P' | b'_' | b'^') => {
-            // No further than to its end: a picture may have a link for every cell.
+            // Search no further than its end: a picture may have a link in every cell.
             let end = memchr::memchr2(0x07, 0x1b, &bytes[2..]).map(|at| at + 2);
             end.map(|at| {
                 at + if bytes[at] == 0x07 { 1 } else { 2 * usize::from(bytes[at..].starts_with(b"\x1b\\")) }

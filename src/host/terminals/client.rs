@@ -1,4 +1,4 @@
-//! One client: the terminal that it brings, how bytes reach that, and what still has to be written there.
+//! One client: its terminal, how bytes reach it, and what has yet to be written there.
 
 use std::os::fd::AsFd;
 
@@ -21,21 +21,21 @@ use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::StatFile;
 use crate::tty::handed::{Handed, Spare};
 
-/// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is
-/// throttled, not the keyboard.
+/// Bytes waiting for a relay or a stopped client above which the child is not read: the child is throttled,
+/// not the keyboard.
 pub(super) const OUT_HIGH: usize = 1 << 18;
-/// The same for a terminal that takes bytes: enough for the child to go on while somebody else has that one's
-/// processor, and little to wait for behind Ctrl+C.
+/// The same for a terminal that takes bytes: enough for the child to go on while the client waits for a
+/// processor, and little enough that Ctrl+C takes effect soon.
 const AHEAD: usize = 1 << 14;
-/// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a
-/// burst. More than 20 would be seen by who stops the client; a look costs some 3 us.
+/// How often a client's state is checked at most while writing, in ms: at the start of output, and in a
+/// burst. More than 20 would be noticeable when the client stops; a check costs some 3 us.
 const LOOK_MS: (u64, u64) = (1, 5);
-/// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while.
-/// When it goes on it says so itself.
+/// How often to check a client that was stopped from outside, in ms: at first, and after a while. A client
+/// that continues reports that itself.
 const PAUSED_MS: (u64, u64) = (20, 500);
-/// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's
-/// end, when the last bytes are owed as they would be without hopty; when somebody asked for the session's
-/// end, which is sooner than the host ends; and when it only leaves.
+/// How long a terminal may take nothing before its client is dropped without the rest, in ms: at the
+/// program's end, when it should get the last bytes as it would without hopty; when somebody asked to end the
+/// session, which is sooner than the host's own end; and when the client only leaves.
 pub(super) const STUCK_END_MS: u64 = 60_000;
 pub(super) const STUCK_STOP_MS: u64 = 1500;
 pub(super) const STUCK_LEAVE_MS: u64 = 2000;
@@ -44,51 +44,51 @@ pub(super) const STUCK_LEAVE_MS: u64 = 2000;
 #[derive(Debug)]
 pub(in crate::host) struct Client {
     pub number: u32,
-    /// Where it comes from.
+    /// How it attached.
     pub how: AttachKind,
-    /// Whether its process runs and has the foreground.
+    /// Whether its process runs in the foreground.
     pub stat: Option<StatFile>,
     pub size: Size,
     pub read_only: bool,
     pub input: ClientInput,
     pub tty: Option<String>,
     pub terminal_id: Option<TerminalId>,
-    /// What its terminal cannot do.
+    /// The capabilities of its terminal.
     pub capabilities: Capabilities,
-    /// Where in the child's bytes a terminal is that gets only their text.
+    /// The position in the child's bytes of a terminal that gets only their text.
     pub text: Unfinished,
     /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
     pub raw: Option<Modes>,
     pub via: Transport,
     pub viewport: Viewport,
-    /// When its person typed last.
+    /// When its person last typed.
     pub typed: Stamp,
     pub out: OutBuf,
     /// What the client was last told to write if the host dies.
     pub undo: Vec<u8>,
-    /// The run, the screen's `undo_revision`, and whether the run was muted, when that was.
+    /// The run, the screen's `undo_revision`, and whether the run was muted at that time.
     pub undo_seen: Option<(u32, u64, bool)>,
-    /// The screen's `revision` then.
+    /// The screen's `revision` at that time.
     pub undo_drawn: u64,
-    /// The program has drawn since: when the client is told anew.
+    /// The program has drawn since: when to tell the client again.
     pub undo_at: Option<Stamp>,
-    /// It is stopped or in the background: when to look again, and since when.
+    /// It is stopped or in the background: when to check again, and since when.
     pub paused: Option<(Stamp, Stamp)>,
-    /// When it was last seen to run.
+    /// When it was last seen running.
     pub checked: Stamp,
     /// The child asked its terminal something: until when to wait for the answer.
     pub asked: Option<Stamp>,
-    /// What happens as soon as everything is written.
+    /// What happens once everything is written.
     pub after_flush: Option<AfterFlush>,
-    /// How many bytes waited, and since when it is that many.
+    /// How many bytes waited, and since when that many.
     pub progress: (usize, Stamp),
-    /// It takes nothing and holds the program up: the bytes that it had taken by then, and since when.
+    /// It takes nothing and stalls the program: the bytes that it had taken by then, and since when.
     pub stalled: Option<(u64, Stamp)>,
-    /// The run that it was suspended from, and what turns on again what was turned off; none where only a
-    /// picture can.
+    /// The run that it was suspended from, and the sequences that restore its modes; `None` if only a repaint
+    /// can.
     pub redo: Option<(u32, Vec<u8>)>,
-    /// It was here before and comes back from a suspension.
+    /// It was attached before and returns from a suspension.
     pub returns: bool,
     pub leaving: bool,
 }
@@ -100,14 +100,14 @@ pub(in crate::host) enum Transport {
     Pending,
     /// The host reads and writes it.
     Borrowed(Handed),
-    /// The client does, frames carry the bytes. The terminal is kept for the case that it dies.
+    /// The client does, and frames carry the bytes. The terminal is kept in case the client dies.
     Relayed(Option<Spare>),
     /// The client has its terminal back for a while (suspended), or is leaving.
     Released,
 }
 
 impl Transport {
-    /// The word in the session object.
+    /// Its name in the session object.
     pub fn word(&self) -> &'static str {
         match self {
             Transport::Borrowed(_) => "fd",
@@ -117,17 +117,17 @@ impl Transport {
     }
 }
 
-/// What happens when a client's terminal has taken everything.
+/// What happens once a client's terminal has taken everything.
 #[derive(Clone, Debug)]
 pub(in crate::host) enum AfterFlush {
     /// It is given back for a while.
     Release,
-    /// The client leaves: why, what it is told, and how long its terminal may take nothing, in ms.
+    /// The client leaves: the reason, its message, and how long its terminal may take nothing, in ms.
     Disconnect { why: &'static str, message: Option<String>, patience: u64 },
 }
 
 impl AfterFlush {
-    /// How long the terminal may take nothing before, in ms.
+    /// How long the terminal may take nothing before that, in ms.
     pub fn patience(&self) -> u64 {
         match self {
             AfterFlush::Disconnect { patience, .. } => *patience,
@@ -137,7 +137,7 @@ impl AfterFlush {
 }
 
 impl Client {
-    /// One that has just attached; its terminal is still to come.
+    /// A client that has just attached; its terminal is yet to come.
     pub(super) fn new(
         number: u32,
         how: AttachKind,
@@ -151,7 +151,7 @@ impl Client {
             number,
             how,
             stat: StatFile::open(pid).ok().filter(|file| {
-                // Another process may have its number by now.
+                // Another process may have its pid by now.
                 began.is_none_or(|began| file.now().is_some_and(|stat| stat.start == began))
             }),
             size: attach.size,
@@ -205,7 +205,7 @@ impl Client {
             && !self.leaving
     }
 
-    /// Whether its bytes come and go by its connection.
+    /// Whether it is relayed: its bytes travel over its connection.
     pub fn is_relayed(&self) -> bool {
         matches!(self.via, Transport::Relayed(_))
     }
@@ -216,12 +216,12 @@ impl Client {
         self.leaving || !self.gets_bytes() || (self.out.len() < limit && relayed < OUT_HIGH)
     }
 
-    /// Whether everything for it is written, and it has had its farewell.
+    /// Whether everything for it is written and it has been disconnected.
     pub fn is_quiet(&self) -> bool {
         self.out.is_empty() && self.leaving
     }
 
-    /// Whether its person has typed on its borrowed terminal what was not read yet.
+    /// Whether its borrowed terminal has typed bytes that were not read yet.
     pub fn has_typed(&self) -> bool {
         matches!(&self.via, Transport::Borrowed(terminal) if self.paused.is_none() && is_readable(terminal.as_fd()))
     }
@@ -230,7 +230,7 @@ impl Client {
         if let Transport::Borrowed(terminal) = &self.via
             && self.paused.is_none()
         {
-            // What is typed after the program's end is for the shell.
+            // Keys typed after the program's end are for the shell.
             match (typing_waits || self.is_ending(), self.out.is_empty()) {
                 (false, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Read),
                 (false, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Both),
@@ -245,10 +245,10 @@ impl Client {
         matches!(self.after_flush, Some(AfterFlush::Disconnect { why: "ended", .. }))
     }
 
-    /// Whether its terminal may be touched now; else it is left alone until a later look.
+    /// Whether its terminal may be touched now; if not, a later check decides.
     pub(super) fn may_use_terminal(&mut self, now: Stamp) -> bool {
         let Transport::Borrowed(terminal) = &self.via else { return false };
-        // A client that is gone is met by its connection's end.
+        // A client that is gone is noticed when its connection ends.
         if self.stat.as_ref().and_then(StatFile::now).is_none_or(|stat| stat.may_use(terminal.device())) {
             self.paused = None;
             self.checked = now;
@@ -260,7 +260,7 @@ impl Client {
         false
     }
 
-    /// Writes to its terminal. False when it has none now.
+    /// Writes to its terminal. False if it has none now.
     pub(super) fn put(&mut self, id: u64, bytes: &[u8], scene: &mut Scene<'_>) -> bool {
         if self.after_flush.is_some() || self.leaving {
             return false;
@@ -293,13 +293,13 @@ impl Client {
         }
     }
 
-    /// Draws on its terminal what that can show.
+    /// Draws on its terminal whatever that can show.
     pub(super) fn put_picture(&mut self, id: u64, picture: &[u8], scene: &mut Scene<'_>) {
         let picture = self.capabilities.strip(picture);
         self.put(id, &picture, scene);
     }
 
-    /// Shows it what the program has written. False when there is no terminal that shows that.
+    /// Shows it the program's output. False if there is no terminal to show it.
     pub(super) fn show(&mut self, id: u64, bytes: &[u8], scene: &mut Scene<'_>) -> bool {
         if !self.gets_bytes() {
             return false;
@@ -312,7 +312,7 @@ impl Client {
         self.put(id, bytes, scene)
     }
 
-    /// What takes everything off its terminal again.
+    /// The sequences that undo everything on its terminal.
     pub(super) fn undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
         match &mut self.viewport {
             Viewport::Mirror(painter) => painter.undo(),
@@ -321,8 +321,8 @@ impl Client {
         }
     }
 
-    /// Where it was stopped and is due for another look: whether its terminal may be used again, and then
-    /// what waits for it.
+    /// If it was stopped and is due for a check: whether its terminal may be used again, and what waits for
+    /// it.
     pub(super) fn look_again(&mut self, now: Stamp) {
         if self.paused.is_some_and(|(at, _)| at <= now)
             && self.may_use_terminal(now)
@@ -333,7 +333,7 @@ impl Client {
         }
     }
 
-    /// Reads what was typed on its borrowed terminal, which gives no more than `buf` takes at once.
+    /// Reads what was typed on its borrowed terminal, at most `buf` at once.
     pub(super) fn read(
         &mut self,
         ready: FdReadiness,
@@ -359,12 +359,12 @@ impl Client {
     }
 }
 
-/// What came of reading a terminal.
+/// The result of reading a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum TerminalInput {
     Nothing,
-    /// So many bytes were typed.
+    /// This many bytes were typed.
     Bytes(usize),
-    /// It is gone.
+    /// The terminal is gone.
     HungUp,
 }

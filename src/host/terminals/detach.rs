@@ -1,8 +1,8 @@
-//! A client's terminal is given back whole: for a while, when its client stops, or because its client leaves.
+//! Restores a client's terminal: for a while, when its client stops, or because its client leaves.
 //!
-//! The host never touches a terminal whose client is stopped or in the background: then it is the shell's. It
-//! never waits for a slow one either: what has to come after the last byte (a release, a farewell) is an
-//! [`AfterFlush`], done when the terminal has taken everything.
+//! The host never touches a terminal whose client is stopped or in the background: then it belongs to the
+//! shell. It never waits for a slow one either: whatever must follow the last byte (a release, a farewell) is
+//! an [`AfterFlush`], done once the terminal has taken everything.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use crate::screen::Screen;
 const BYE_MS: u64 = 60_000;
 
 impl Terminals {
-    /// The client is about to stop: its terminal is whole again before the answer.
+    /// The client is about to stop: its terminal is restored before the answer.
     pub fn release(&mut self, id: u64, scene: &mut Scene<'_>) {
         let bytes = self.client(id).is_some_and(Client::gets_bytes);
         let undo = self.take_off(id, scene);
@@ -36,8 +36,9 @@ impl Terminals {
         self.finish_flush(id, scene);
     }
 
-    /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the
-    /// program goes on; after a stop from outside the shell has written on the screen, which is drawn again.
+    /// The client is raw and in the foreground again. After a release it hands its terminal over again and
+    /// the program continues; after a stop from outside the shell has written on the screen, so it is
+    /// repainted.
     pub fn resume(&mut self, id: u64, scene: &mut Scene<'_>) {
         let in_charge = self.is_in_charge(id);
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
@@ -67,14 +68,14 @@ impl Terminals {
         }
     }
 
-    /// The program stopped: the leader's client is told to stop, too.
+    /// The program stopped: tells the leader's client to stop, too.
     pub fn suspend_leader(&mut self, scene: &mut Scene<'_>) {
         if let Some(id) = self.leader.filter(|id| self.client(*id).is_some_and(Client::watches)) {
             scene.links.frame(id, tag::SUSPEND, &[]);
         }
     }
 
-    /// Ends a client: everything is written, its terminal is whole, then the last frame.
+    /// Disconnects a client: everything is written, its terminal is restored, then the last frame is sent.
     pub fn disconnect(&mut self, id: u64, why: &'static str, message: Option<&str>, scene: &mut Scene<'_>) {
         let ended = why == "ended";
         if ended {
@@ -94,7 +95,7 @@ impl Terminals {
             None => STUCK_LEAVE_MS,
         };
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
-        // On its way to hand its terminal over: what was written before it came is shown first.
+        // It is about to hand its terminal over: first it is shown what was written before.
         if ended && matches!(client.via, Transport::Pending) {
             return;
         }
@@ -102,13 +103,14 @@ impl Terminals {
             Some(AfterFlush::Disconnect { why, message: message.map(str::to_owned), patience });
         client.progress = (client.out.len(), scene.now());
         if ended && matches!(client.via, Transport::Released) {
-            // What the program wrote while its client was stopped; it will see it when it goes on.
+            // Output that the program wrote while its client was stopped; the client sees it when it
+            // continues.
             send_output(id, &self.backlog.take_bytes(), scene);
         }
         self.finish_flush(id, scene);
     }
 
-    /// Everybody hears that the session is over, after the last byte.
+    /// Tells every client that the session is over, after the last byte.
     pub fn disconnect_all(&mut self, message: Option<&str>, scene: &mut Scene<'_>) {
         let ids: Vec<u64> = self.clients.keys().copied().collect();
         for id in ids {
@@ -116,7 +118,7 @@ impl Terminals {
         }
     }
 
-    /// Does what was to be done when everything is written, if it is.
+    /// Performs the [`AfterFlush`] if everything is written.
     pub(super) fn finish_flush(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let leads = self.leads(id);
@@ -139,7 +141,7 @@ impl Terminals {
             if usable && !client.out.is_empty() && !stuck {
                 return;
             }
-            // It is not ours to touch: the client writes the rest itself when it goes on.
+            // The terminal is not ours to touch: the client writes the rest itself when it continues.
             let rest = client.out.take();
             if !usable {
                 send_output(id, &rest, scene);
@@ -167,13 +169,14 @@ impl Terminals {
         }
     }
 
-    /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
+    /// A client's terminal went away, or the client got SIGHUP: the session goes on without it.
     pub fn hang_up(&mut self, id: u64, scene: &mut Scene<'_>) {
         let (now, in_charge) = (scene.now(), self.is_in_charge(id));
         self.take_off(id, scene);
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
         if let Transport::Borrowed(terminal) = &client.via {
-            // Perhaps only the client was told so and the terminal is there: one try to leave it whole.
+            // Perhaps only the client got the signal and the terminal still exists: one attempt to restore
+            // it.
             let _ = client.out.flush(terminal);
         }
         client.out.clear();
@@ -192,13 +195,13 @@ impl Terminals {
         });
     }
 
-    /// A client's connection broke, with or without a word before.
+    /// A client's connection broke, with or without a farewell.
     pub fn lose(&mut self, id: u64, why: &str, scene: &mut Scene<'_>) {
         let in_charge = self.is_in_charge(id);
         let client = self.clients.remove(&id);
         self.unlead(id, scene);
         let Some(mut client) = client.filter(|client| !client.leaving) else { return };
-        // The client died without a word: its terminal is made whole from here.
+        // The client died without a farewell: the host restores its terminal.
         client.repair(scene);
         self.events.push_back(TerminalEvent::Detached {
             client: client.number,
@@ -208,7 +211,7 @@ impl Terminals {
     }
 }
 
-/// Sends a client what it is to write on its terminal itself.
+/// Sends a client the bytes that it must write on its terminal itself.
 fn send_output(id: u64, bytes: &[u8], scene: &mut Scene<'_>) {
     for part in bytes.chunks(MAX_PAYLOAD) {
         scene.links.frame(id, tag::OUTPUT, part);
