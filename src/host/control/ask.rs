@@ -1,6 +1,5 @@
-//! What a person answered to the question of mode `ask`: kept with the session, so that a later host of the
-//! same conversation knows it (never in a directory that everybody can write). And the keys by which a person
-//! says "now" or "not yet".
+//! The person's answer to the question of mode `ask`, stored with the session so that a later host of the
+//! same conversation knows it (never in a world-writable directory). Also the keys for "now" and "not yet".
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +18,7 @@ use crate::sys::clock::Clock;
 
 /// The file in the session's directory.
 const FILE: &str = "ask.json";
-/// The longest that is read, in bytes.
+/// The longest file that is read, in bytes.
 const LONGEST: u64 = 4096;
 
 /// The file's content.
@@ -27,7 +26,7 @@ const LONGEST: u64 = 4096;
 struct Kept {
     conversation: ConversationId,
     answer: AskAnswer,
-    /// Until when a snooze lasts, in ms since 1970; 0 is for good.
+    /// When a snooze ends, in ms since 1970; 0: never.
     until: u64,
 }
 
@@ -38,7 +37,7 @@ impl Host {
         self.write_small(self.claim.dir.join(FILE), text);
     }
 
-    /// An earlier host may have been told something in this conversation.
+    /// A person may have answered an earlier host in this conversation.
     pub(in crate::host) fn recall_ask(&mut self, conversation: &ConversationId) {
         if self.launch.config.restart.mode == RestartMode::Manual {
             return;
@@ -56,7 +55,7 @@ impl Host {
         }
     }
 
-    /// The prefix key and `r`. Whoever only watches decides nothing.
+    /// The prefix key and `r`. A client that only watches decides nothing.
     pub(in crate::host) fn hand_over_by_key(&mut self, client: u64) {
         if self.client_mut(client).is_some_and(|client| !client.read_only) {
             let id = self.next_id;
@@ -74,7 +73,7 @@ impl Host {
         }
     }
 
-    /// A key has no answer of its own: what is refused is told as a notice.
+    /// A key has no answer of its own: a refusal becomes a notice.
     pub(in crate::host) fn key_answered(&mut self, number: u64, with: &Reply) {
         if self.by_key.take_if(|id| *id == number).is_some()
             && let Reply::Refused { reason } = with

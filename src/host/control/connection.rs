@@ -1,5 +1,5 @@
-//! One connection to the socket: how much of it may be read, what waits for it, and when it is due. What is
-//! done with what it says is in `clients`; the client that it may have become is one of `terminals`.
+//! One connection to the socket: how much of it may be read, what waits for it, and its deadlines. `clients`
+//! handles its input; if it becomes a client, `terminals` does.
 
 use std::os::fd::AsFd;
 
@@ -12,14 +12,14 @@ use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::FrameStream;
 use crate::sys::poll::{Interest, PollSet, is_readable};
 
-/// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
+/// Bytes of unread answers above which a peer's requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
 /// How long the first line of a connection may take, in ms.
 pub(in crate::host) const HELLO_MS: u64 = 5000;
-/// How long a connection that waits for nothing may say nothing, in ms: a person's, and one of a descendant
-/// or another Claude.
+/// How long a connection that waits for nothing may be silent, in ms: a person's, and that of a descendant or
+/// another Claude.
 const IDLE_MS: (u64, u64) = (60_000, 10_000);
-/// How long a session that is over stays for somebody who is about to ask, in ms.
+/// How long a session that is over stays for a client that is about to send a request, in ms.
 pub(in crate::host) const ASKS_MS: u64 = 250;
 
 /// One connection.
@@ -28,28 +28,28 @@ pub(in crate::host) struct Connection {
     pub stream: FrameStream,
     pub greeted: bool,
     pub pid: i32,
-    /// Who it is, and when its process began, in clock ticks since boot.
+    /// The peer, and when its process began, in clock ticks since boot.
     pub peer: Option<Peer>,
     pub began: Option<u64>,
-    /// When it last asked for something, or was answered.
+    /// When it last sent a request or got an answer.
     pub active: Stamp,
-    /// It asked for the session's end and waits for that.
+    /// It asked to end the session and waits for that.
     pub stops: bool,
-    /// It has just come, or was shown a screen in which it looks for something: until when its next request
-    /// is waited for at the session's end.
+    /// It has just connected, or was shown a screen that it searches: at the session's end, how long to wait
+    /// for its next request.
     pub asks: Option<Stamp>,
-    /// It is a client's: what follows comes in frames.
+    /// It belongs to a client: frames follow.
     pub framed: bool,
     pub opened: Stamp,
-    /// To be closed when everything is written, and at this time whatever happens.
+    /// Close it once everything is written, and at this time in any case.
     pub closing: Option<Stamp>,
-    /// There is more to take in than one turn allows.
+    /// It has more input than one turn handles.
     pub more: bool,
-    /// What it sent has to wait.
+    /// Its input has to wait.
     pub held: bool,
-    /// It was told to send no more of what is typed.
+    /// It was told to stop sending typed bytes.
     pub told_to_wait: bool,
-    /// A `restart --wait` whose end this connection wants to hear.
+    /// The `restart --wait` whose outcome this connection waits for.
     pub waits: Option<u64>,
 }
 
@@ -79,18 +79,17 @@ impl Connection {
         self.stream.waiting() == 0
     }
 
-    /// To be closed as soon as everything is written, at the latest after `limit_ms`.
+    /// Closes it once everything is written, at the latest after `limit_ms`.
     pub fn close(&mut self, now: Stamp, limit_ms: u64) {
         self.closing.get_or_insert(now.after(limit_ms));
     }
 
-    /// Whether what it sends must wait: its own answers, or the child (`input_waits`), have to be read first.
+    /// Whether its input must wait: its own answers, or the child (`input_waits`), have to be read first.
     pub fn is_deaf(&self, input_waits: bool) -> bool {
         if self.framed { input_waits } else { self.stream.waiting() > ANSWERS_HIGH }
     }
 
-    /// Where its bytes are relayed, the keyboard waits at the other end: behind what is typed, nothing else
-    /// would be heard.
+    /// A relayed client holds its keyboard back itself: no other frame could get past typed bytes.
     pub fn tell_to_wait(&mut self, input_waits: bool) {
         if input_waits != self.told_to_wait {
             self.told_to_wait = input_waits;
@@ -98,14 +97,14 @@ impl Connection {
         }
     }
 
-    /// When it is closed if nothing is waited for or asked by then.
+    /// When it is closed if it neither waits nor sends a request by then.
     pub fn idle_until(&self) -> Option<Stamp> {
         let limit = if self.peer == Some(Peer::Person) { IDLE_MS.0 } else { IDLE_MS.1 };
         (self.greeted && !self.framed).then(|| self.active.after(limit))
     }
 
     pub fn deadline(&self, input_waits: bool) -> Option<Stamp> {
-        // More of who is not heard is not due before it is heard again.
+        // Do not poll paused connections: their backlog is not due.
         if self.more && !self.is_deaf(input_waits) {
             return Some(Stamp(0));
         }
@@ -125,7 +124,7 @@ impl Connection {
         set.add(Token::Connection(id), self.stream.as_fd(), interest);
     }
 
-    /// Whether something came that was not read yet.
+    /// Whether unread data has arrived.
     pub fn has_input(&self) -> bool {
         is_readable(self.stream.as_fd())
     }
@@ -147,7 +146,7 @@ mod tests {
         let mut connection = Connection::new(FrameStream::new(near).unwrap(), 1, Stamp(0));
         (connection.greeted, connection.more) = (true, true);
         assert_eq!(connection.deadline(false), Some(Stamp(0)));
-        // What the socket does not take, waits.
+        // The bytes that the socket does not take are queued.
         connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH]);
         assert!(connection.is_deaf(false));
         assert_eq!(connection.deadline(false), connection.idle_until());

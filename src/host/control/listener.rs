@@ -1,4 +1,4 @@
-//! The control socket itself: who is let in, and a socket file that vanished is made again.
+//! The control socket: accepts connections, and binds a socket file that vanished again.
 
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::ipc::message::{Code, Failure, error_line};
 use crate::ipc::stream::FrameStream;
 use crate::sys::poll::FdReadiness;
 
-/// How long after its socket vanished a host binds it again unasked, in ms.
+/// How long after its socket vanished a host binds it again by itself, in ms.
 const REBIND_MS: u64 = 1000;
-/// How long nobody is let in after that failed, for want of descriptors, in ms.
+/// How long to accept no connections after running out of descriptors, in ms.
 const ACCEPT_MS: u64 = 200;
-/// How long the look at its own socket may take.
+/// How long checking its own socket may take.
 const OWN_SOCKET: Duration = Duration::from_millis(50);
 /// The most connections at once.
 const MAX_CONNECTIONS: usize = 32;
-/// Of these, at most so many of what hangs on the session's own program: the rest is a person's.
+/// The most from descendants of the session's own program: the rest is for people.
 const MAX_INSIDE: usize = 16;
-/// And so many of what hangs on the Claude of other sessions, which takes no room from either.
+/// The most from the Claudes of other sessions; they do not count against the other two.
 const MAX_OUTSIDE: usize = 8;
-/// Connections that are let in before others have their turn.
+/// How many connections are accepted before others have their turn.
 const TURN: u32 = 64;
 
 impl Host {
@@ -43,7 +43,7 @@ impl Host {
         }
     }
 
-    /// Has a thread look whether the session can be reached, and what it needs for that made again.
+    /// Has a thread check that the session can be reached, and restore what is missing for that.
     pub(in crate::host) fn rebind(&mut self) {
         let restore = self.restore();
         self.launch_writer.submit(move || {
@@ -55,12 +55,12 @@ impl Host {
         });
     }
 
-    /// The session's directory is there again, and its socket, where it had to be bound anew.
+    /// The session's directory is back, and its socket, if it had to be bound again.
     pub(in crate::host) fn rebound(&mut self, restored: Restored, listener: Option<UnixListener>) {
         self.restored(restored);
         if let Some(listener) = listener {
             self.listener = listener;
-            // A directory that was made anew is not watched yet.
+            // A new directory is not watched yet.
             self.observer.scan_all();
         }
     }
@@ -70,7 +70,7 @@ impl Host {
             let socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) => {
-                    // Who waits stays ready: without a free descriptor this would go round and round.
+                    // A waiting connection stays readable: without a free descriptor this would spin.
                     let nobody = error.kind() == std::io::ErrorKind::WouldBlock;
                     self.accept_at = (!nobody).then(|| self.clock.now().after(ACCEPT_MS));
                     return;
@@ -96,8 +96,8 @@ impl Host {
         }
     }
 
-    /// Whether there is no room for one more of its kind. A person always finds some that Claude and its
-    /// tools cannot take, and these find some that the Claude of another session cannot.
+    /// Whether there is no room for another connection of its kind. Some are reserved for people, which
+    /// Claude and its tools cannot take, and some for these, which the Claude of another session cannot take.
     fn full_for(&self, peer: &Peer) -> Option<Failure> {
         let share = |peer: &Peer| match peer {
             Peer::Person => None,

@@ -1,5 +1,5 @@
-//! Who is at the other end of a connection. It is looked up when the connection is accepted and kept: a
-//! number of a process may be another process's later.
+//! The peer of a connection. It is identified when the connection is accepted, because a pid may belong to
+//! another process later.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,33 +13,34 @@ use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
 
-/// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older
-/// version has the first name, whatever it runs.
+/// The process names (`comm`) of a host that runs Claude, and of one that runs any other program. Older hosts
+/// have the first name, whatever they run.
 pub(in crate::host) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
-/// How long the name of another session is looked for. A loaded machine may take its time; a disk that hangs
-/// costs this once.
+/// How long to look up the name of another session. A loaded machine may take its time; a hanging disk costs
+/// this once.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// That is going on.
+/// Such a lookup is under way.
 static LOOKING: AtomicBool = AtomicBool::new(false);
 
-/// Who is at the other end.
+/// The peer of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Peer {
     /// A person: the same user, outside of every Claude that hopty runs, or whoever started this session.
     Person,
-    /// It hangs on the session's own child.
+    /// A descendant of the session's own child.
     Inside,
-    /// It hangs on the Claude of these other sessions, whose names may not be known.
+    /// A descendant of the Claudes of these other sessions, whose names may be unknown.
     Other(Vec<Option<SessionName>>),
 }
 
 impl Host {
-    /// Who connected. `held`: what the kernel gave of the process that did, an error where it was gone by
-    /// then. Gives when it began, too, in clock ticks since boot; 0 where it is gone.
+    /// Identifies a peer. `held`: the pidfd of the process that connected, an error if it was gone by then.
+    /// Also returns when it began, in clock ticks since boot; 0 if it is gone.
     pub(in crate::host) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
-        // Who has ended since it connected can no longer be told apart: it is not taken for a person.
+        // A process that has ended since it connected can no longer be identified: it does not count as a
+        // person.
         let (Ok(held), Some(chain)) = (held, lineage(pid)) else { return (Peer::Inside, 0) };
         let (peer, began) = (self.of_chain(pid, &chain), chain[0].stat.start);
         let same = match held {
@@ -51,7 +52,7 @@ impl Host {
 
     fn of_chain(&self, pid: i32, chain: &[NamedProcess]) -> Peer {
         let own = i32::try_from(std::process::id()).unwrap_or(-1);
-        // Its child, and what was left to it when its own parent ended.
+        // Its child, and orphans of its descendants that it adopted.
         if chain.iter().any(|named| named.stat.parent == own) {
             return Peer::Inside;
         }
@@ -61,7 +62,7 @@ impl Host {
         };
         let mut others = hosts(chain);
         if !others.is_empty() {
-            // A session that Claude started is Claude's to steer.
+            // Claude may control a session that it started.
             let above = lineage(own).map(|chain| hosts(&chain)).unwrap_or_default();
             others.retain(|host| !above.contains(host));
         }
@@ -71,11 +72,12 @@ impl Host {
         Peer::Other(self.names_of(others))
     }
 
-    /// The sessions of these hosts, by what their locks say; one whose disk does not answer has no name here,
-    /// and is not allowed by name.
+    /// The sessions of these hosts, according to their locks; one whose disk hangs has no name here and is
+    /// not allowed by name.
     fn names_of(&self, hosts: Vec<(i32, u64)>) -> Vec<Option<SessionName>> {
         let unknown = vec![None; hosts.len()];
-        // One look at a time: who knocks again and again while a disk hangs has no thread for each.
+        // One lookup at a time: a peer that keeps connecting while a disk hangs does not get a thread each
+        // time.
         if LOOKING.swap(true, Ordering::Relaxed) {
             return unknown;
         }
@@ -88,8 +90,8 @@ impl Host {
         within(LOOK, look).unwrap_or(unknown)
     }
 
-    /// What Claude's tools start knows of its session, also when somebody else (`at`, a host that was killed)
-    /// has started it or adopted it.
+    /// A descendant of Claude can be traced to its session even if another process (`at`, a host that was
+    /// killed) started or adopted it.
     fn of_environment(&self, pid: i32) -> Peer {
         let environment = environment(pid);
         let value = |name: &str| {
@@ -110,18 +112,19 @@ impl Host {
         Peer::Other(vec![value("HOPTY_SESSION").and_then(|name| name.parse().ok())])
     }
 
-    /// Who is at the other end of a connection.
+    /// The peer of a connection.
     pub(in crate::host) fn peer(&self, id: u64) -> Peer {
         let Some(connection) = self.connections.get(&id) else { return Peer::Inside };
         connection.peer.clone().unwrap_or_else(|| self.look_up(connection.pid, Ok(None)).0)
     }
 
-    /// The same for the supervisor: the Claude of another session is no person, also where it may steer.
+    /// The same for the supervisor: the Claude of another session is not a person, even if it may control
+    /// this one.
     pub(in crate::host) fn asker(&self, id: u64) -> Asker {
         if self.peer(id) == Peer::Person { Asker::Person } else { Asker::Descendant }
     }
 
-    /// Why the peer may not ask for this, if it may not: what steers the session or ends it is a person's.
+    /// Why the peer may not make this request, if so: only a person may control or end the session.
     pub(in crate::host) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
         let peer = self.peer(id);
         let inside = peer == Peer::Inside;
@@ -148,7 +151,7 @@ impl Host {
         let who = match peer {
             Peer::Person => return None,
             Peer::Inside => "a descendant of the session".to_owned(),
-            // Allowed by name, every one of them.
+            // All of them are allowed by name.
             Peer::Other(names)
                 if !control.allow_from.is_empty()
                     && names

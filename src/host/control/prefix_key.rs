@@ -1,4 +1,4 @@
-//! What a person tells hopty from inside a session: the prefix key and a key after it.
+//! Commands from inside a session: the prefix key and a key after it.
 
 use crate::core::draft::units;
 use crate::core::input::order::{ORDERS, Order, is_release, order};
@@ -6,13 +6,13 @@ use crate::core::input::{Class, Piece};
 use crate::host::Host;
 
 impl Host {
-    /// Takes orders out of what a client typed; the rest goes to the child.
+    /// Takes commands out of a client's input; the rest goes to the child.
     pub(in crate::host) fn take_orders(&mut self, id: u64, pieces: &[Piece]) {
         for piece in pieces {
             let Some(client) = self.client_mut(id) else { return };
             let (whole, bytes) = client.input.cut(piece);
             match (piece.class, client.input.armed) {
-                // Its beginning was passed on before it was known what it is.
+                // Its beginning was passed on before it was recognized.
                 _ if !whole => self.pass_on(id, piece.class, bytes),
                 (Class::Prefix, false) => client.input.armed = true,
                 (Class::Prefix, true) => {
@@ -26,7 +26,7 @@ impl Host {
                 }
                 (class, true) => {
                     let mut keys = keys(&bytes);
-                    // That the prefix key was let go is nobody's business.
+                    // The release of the prefix key is not passed on.
                     let released = keys.iter().take_while(|key| is_release(key)).count();
                     keys.drain(..released);
                     if keys.is_empty() {
@@ -41,8 +41,8 @@ impl Host {
         }
     }
 
-    /// A key on a page of hopty's own: the page goes away. The keys that it names work there as behind the
-    /// prefix key, which may be pressed again before them.
+    /// A key on a page of hopty's own: the page closes. The keys that the page lists work there as after the
+    /// prefix key, which may be pressed again first.
     pub(in crate::host) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
         let Some(client) = self.client_mut(id) else { return };
         let cut: Vec<(Class, Vec<u8>)> =
@@ -107,7 +107,7 @@ impl Host {
     }
 }
 
-/// Bytes of keys, one by one; characters typed in one go are keys of their own.
+/// Splits bytes into keys; characters typed in one go are separate keys.
 fn keys(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
     for unit in units(bytes) {

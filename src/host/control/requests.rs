@@ -1,4 +1,4 @@
-//! The lines of the control socket: who may ask for what, and the answers.
+//! Requests on the control socket: who may make which, and the answers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -20,19 +20,19 @@ use crate::ipc::message::{
     ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request,
 };
 
-/// How long a call of PreCompact waits for its record, in ms. Claude ends it after 30 s.
+/// How long a PreCompact call waits for its record, in ms. Claude aborts it after 30 s.
 const RECORD_MS: u64 = 10_000;
-/// The longest working directory that is taken from a hook, in bytes.
+/// The longest working directory that is accepted from a hook, in bytes.
 const MAX_DIR: usize = 4096;
 
-/// A hook call that is not answered yet.
+/// A hook call without an answer yet.
 #[derive(Debug)]
 pub(in crate::host) struct HookCall {
-    /// Its connection, and its request's id there.
+    /// Its connection, and the id of its request there.
     pub connection: u64,
     pub request: u64,
     pub call: hooks::Call,
-    /// The lines that are waited for, and until when.
+    /// The lines that it waits for, and until when.
     pub awaits: Option<(crate::core::supervisor::action::Want, Stamp)>,
     /// PreCompact: a record is being saved, and until when the call waits for it.
     pub saves: Option<Stamp>,
@@ -51,7 +51,7 @@ impl Host {
         }
         match parse_request(line) {
             Ok((request, wanted)) => {
-                // A request that fails costs its own answer, not the session.
+                // A failed request costs its own answer, not the session.
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     #[cfg(debug_assertions)]
                     crate::host::event_loop::panic_when_asked("request");
@@ -117,7 +117,7 @@ impl Host {
         }
         match wanted {
             Request::Status => {
-                // What Claude shows is evidence too, and is read when somebody wants to know.
+                // Claude's screen is evidence too, and is read on request.
                 if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
                     run.model.look(|_| ());
                 }
@@ -191,7 +191,7 @@ impl Host {
         }
     }
 
-    /// `hopty back`. Where there is nothing to go back to, nothing is asked of the supervisor.
+    /// `hopty back`. Without an earlier conversation the supervisor is not asked.
     fn go_back(&mut self, id: u64, request: u64, now: bool) {
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
             let hint = "`hopty back` undoes a hand-over, and this session had none";
@@ -203,7 +203,7 @@ impl Host {
         self.events.push_back(Event::Back { id: number, now });
     }
 
-    /// A number for the supervisor under which the answer finds its way back.
+    /// A number for the supervisor with which its answer finds the request.
     pub(in crate::host) fn remember(&mut self, connection: u64, request: u64) -> u64 {
         let number = self.next_id;
         self.next_id += 1;
@@ -245,7 +245,7 @@ impl Host {
         self.send(connection, &line);
     }
 
-    /// Those who wait for the end of a restart hear of it.
+    /// Tells those who wait for the end of a restart.
     pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
         let waiting: Vec<(u64, u64)> =
             self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
@@ -260,8 +260,8 @@ impl Host {
         }
     }
 
-    /// A hook's call; what Claude wrote before it has been looked at. `believed` when the transcript that it
-    /// names may be one.
+    /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
+    /// may be one.
     pub(in crate::host) fn hook_called(
         &mut self,
         connection: u64,
@@ -296,7 +296,7 @@ impl Host {
             HookEvent::UserPromptSubmit if is_current => self.keyboard.draft.forget(),
             HookEvent::Stop if is_current => {
                 self.words.answer(call.last_message.as_deref());
-                // Whether a draft stands in the box is to be known now.
+                // The draft in the box must be known now.
                 self.look_at_screen();
             }
             _ => {}
@@ -322,7 +322,7 @@ impl Host {
         }
     }
 
-    /// The record for a call of PreCompact is saved, or is not: now the call is looked at.
+    /// The record for a PreCompact call is saved, or failed: now the call is handled.
     pub(in crate::host) fn record_settled(
         &mut self,
         id: u64,
@@ -348,7 +348,7 @@ impl Host {
         self.events.push_back(Event::Hook { id, hook });
     }
 
-    /// When a call of PreCompact is looked at without its record.
+    /// When to handle a PreCompact call without its record.
     pub(in crate::host) fn record_deadline(&self) -> Option<Stamp> {
         self.hooks.values().filter_map(|call| call.saves).min()
     }
@@ -396,7 +396,7 @@ impl Host {
         }
     }
 
-    /// The run is over: whoever still waits for an answer gets none, which means silence to Claude.
+    /// The run is over: the remaining calls get no answer, which Claude treats as no output.
     pub(in crate::host) fn drop_hooks(&mut self) {
         let asking = self.observer.drop_hooks();
         let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).chain(asking).collect();

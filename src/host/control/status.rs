@@ -1,4 +1,4 @@
-//! What the host tells of its session, and the file in which that is found again after the session's end.
+//! The session's status, and the file that keeps it after the session's end.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::host::jobs::log::log;
 use crate::host::observer::{FileId, OwnFiles, file_id};
 
-/// How long after the first run began the session's file is written, in ms.
+/// How long after the start of the first run to write the session's file, in ms.
 const SOON_MS: u64 = 5;
 
 /// How a session ended.
@@ -30,7 +30,7 @@ pub(in crate::host) struct Exit {
 }
 
 impl Exit {
-    /// The code is the program's as a shell gives it; `end` is how the kernel told the program's last end.
+    /// The code is the program's, in shell form; `end` is the program's last end as the kernel reported it.
     pub fn new(cause: EndCause, code: u8, end: Option<ProcessEnd>) -> Self {
         let signal = match end {
             Some(ProcessEnd::Signaled(signal)) if ProcessEnd::Signaled(signal).code() == code => {
@@ -52,21 +52,21 @@ impl Exit {
     }
 }
 
-/// What a thread needs to make the session's directory again.
+/// What a thread needs to restore the session's directory.
 #[derive(Debug)]
 pub(in crate::host) struct Restore {
     pub paths: Paths,
     keeper: Keeper,
-    /// The journal's file, where it should be on the disk.
+    /// The path of the journal.
     journal: Option<FileId>,
 }
 
-/// What it did.
+/// What the thread restored.
 #[derive(Debug)]
 pub(in crate::host) struct Restored {
     claim: Option<NameLock>,
     failed: Option<String>,
-    /// The journal's file that is gone.
+    /// The journal file that is gone.
     lost: Option<FileId>,
     pub name: SessionName,
     pub dir: PathBuf,
@@ -138,7 +138,7 @@ impl Host {
         }
     }
 
-    /// The moment of the wall clock at a stamp of the session.
+    /// The wall clock time of a stamp of the session.
     pub(in crate::host) fn wall(&self, stamp: Stamp) -> WallTime {
         WallTime(self.began.0).after(stamp.0)
     }
@@ -155,7 +155,7 @@ impl Host {
         self.session_file_at = Some(self.clock.now().after(SOON_MS));
     }
 
-    /// Where a turn is over its figures are written down, for who comes when the host is gone.
+    /// At the end of a turn the context usage is saved, so that it can be read when the host is gone.
     pub(in crate::host) fn note_turn(&mut self) {
         let entered = self.recorder.supervisor.entered().1;
         if entered != self.session_file_of {
@@ -172,8 +172,7 @@ impl Host {
         }
     }
 
-    /// Notices that its directory or its socket is not where it was: deleted, or moved away. They are made
-    /// again a moment later.
+    /// Notices that its directory or its socket was deleted or moved away. They are restored a moment later.
     pub(in crate::host) fn look_at_own_files(&mut self, found: OwnFiles) {
         let journal = self.journal.journal_id();
         let gone = !found.socket
@@ -185,19 +184,19 @@ impl Host {
         }
     }
 
-    /// What makes the session's directory again where it is gone, so that every verb finds the session: the
-    /// lock, the session's file, the log, and a journal that goes on from here. For a thread.
+    /// Restores the session's directory if it is gone, so that every command finds the session: the lock, the
+    /// session's file, the log, and a journal that continues from here. For a thread.
     pub(in crate::host) fn restore(&self) -> Restore {
         Restore { paths: self.paths.clone(), keeper: self.claim.keeper(), journal: self.journal.journal_id() }
     }
 
-    /// That was done, or nothing was missing.
+    /// The directory was restored, or nothing was missing.
     pub(in crate::host) fn restored(&mut self, restored: Restored) {
         let Restored { claim, failed, lost, .. } = restored;
         if let Some(error) = failed {
             return log(format_args!("cannot recreate the session's directory: {error}"));
         }
-        // One that was begun meanwhile is not lost.
+        // A journal that was begun meanwhile is not lost.
         let lost = lost.is_some_and(|id| self.journal.writes_to(id));
         if claim.is_none() && !lost {
             return;
@@ -214,8 +213,8 @@ impl Host {
         self.observer.scan_all();
     }
 
-    /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no
-    /// disk is waited for.
+    /// Writes `session.json`, which outlives the host. The writer does it, so that the loop does not wait for
+    /// a disk.
     pub(in crate::host) fn write_session_file(&mut self) {
         self.session_file_at = None;
         let mut text = format!("{:#}", self.status().json());

@@ -1,9 +1,8 @@
-//! Those who wait for something: a state, the end, a change of the screen (`hopty wait`).
+//! Requests that wait for something: a state, the end, a change of the screen (`hopty wait`).
 //!
-//! Nobody polls: whoever waits is looked at when an event was taken or the screen was fed, which is when it
-//! may have become so. A text is not looked for here. The rows of a changed screen go to who asked, at most
-//! one answer in [`SCREEN_MS`], and the search is theirs: what a pattern costs is then never paid by the
-//! process that forwards a person's keys.
+//! Nothing is polled: a waiting request is checked after each event and each time the screen was fed. Text is
+//! not searched here. The rows of a changed screen go to the client, at most one answer in [`SCREEN_MS`], and
+//! the client searches them: the process that forwards a person's keys never pays for an expensive pattern.
 
 use serde_json::{Value, json};
 
@@ -15,22 +14,22 @@ use crate::host::control::connection::ASKS_MS;
 use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
 use crate::screen::Screen;
 
-/// How long after its request a changed screen is shown at the earliest, in ms.
+/// How long after its request a changed screen is sent at the earliest, in ms.
 const SCREEN_MS: u64 = 20;
 
-/// One who waits.
+/// A request that waits.
 #[derive(Debug)]
 struct Waiting {
     connection: u64,
     request: u64,
     wanted: Wait,
-    /// The screen is not shown before this.
+    /// When the screen may be sent.
     from: Stamp,
-    /// It is told that it is not so.
+    /// When it is told that the condition does not hold.
     until: Stamp,
 }
 
-/// All who wait: at most one on each connection.
+/// All waiting requests: at most one on each connection.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Waits(Vec<Waiting>);
 
@@ -40,7 +39,7 @@ impl Waits {
         self.0.iter().any(|waiting| waiting.connection == connection)
     }
 
-    /// Whether somebody waits for what Claude does, so that its screen is to be read.
+    /// Whether a request waits for Claude's state, so that the screen must be read.
     pub fn for_state(&self) -> bool {
         self.0.iter().any(|waiting| !matches!(waiting.wanted.wanted, WaitFor::Exit | WaitFor::Text))
     }
@@ -74,7 +73,7 @@ impl Host {
         self.waits.0.push(Waiting { connection, request, wanted, from, until: now.after(wanted.timeout_ms) });
     }
 
-    /// Answers those for whom it is so, or whose time is over.
+    /// Answers the requests whose condition holds or whose time is up.
     pub(in crate::host) fn answer_waits(&mut self) {
         if self.waits.0.is_empty() {
             return;
@@ -87,7 +86,7 @@ impl Host {
             match self.look_for(&waiting, now) {
                 Some(line) => {
                     self.send(waiting.connection, &line);
-                    // What it looks for may come with the program's last words, and be asked for after them.
+                    // The text may be in the program's last output, and the client may ask for it afterwards.
                     let looks_on = waiting.wanted.wanted == WaitFor::Text && self.exit.is_none();
                     if let Some(connection) =
                         self.connections.get_mut(&waiting.connection).filter(|_| looks_on)
@@ -130,13 +129,14 @@ impl Host {
         })
     }
 
-    /// The screen's rows, when they are not those of revision `known`, or that there are none any more.
+    /// The screen's rows if they differ from those of revision `known`, or the fact that there are none any
+    /// more.
     fn changed_screen(&mut self, known: Option<u64>) -> Option<Value> {
         let ended = self.exit.is_some();
         let run = self.child.run.as_mut()?;
-        // In a burst the model is fed when it is due, and not for everybody who looks.
+        // In a burst the model is fed when that is due, not for every request.
         let latest = known.is_none() || ended;
-        // Another run has another screen, whose revisions begin anew.
+        // Another run has another screen, whose revisions start again.
         let revision = |screen: &Screen| screen.revision().wrapping_add(u64::from(run.number) << 40);
         let rows =
             |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
@@ -149,7 +149,7 @@ impl Host {
         }
     }
 
-    /// When somebody is to be answered although nothing happens.
+    /// The next deadline.
     pub(in crate::host) fn waits_deadline(&self, now: Stamp) -> Option<Stamp> {
         let shows = |waiting: &Waiting| waiting.wanted.wanted == WaitFor::Text && waiting.from > now;
         self.waits.0.iter().map(|waiting| if shows(waiting) { waiting.from } else { waiting.until }).min()

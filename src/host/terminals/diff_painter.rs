@@ -1,17 +1,17 @@
-//! A mirror: a picture of the session on a terminal that does not get the child's bytes: of another size, or
-//! not the leader's.
+//! A mirror: a picture of the session on a terminal that does not get the child's bytes, because of its size
+//! or because its client does not lead.
 //!
-//! It is drawn from the screen model on the terminal's alternate screen, so that nothing of what the person
-//! has there is lost. What the terminal shows is known from a second model that is fed what is sent: only
-//! rows that differ are sent, and what is left on is that model's to undo. Modes that make a terminal report
-//! (mouse, focus) stay off: nobody listens.
+//! The mirror is drawn from the screen model on the terminal's alternate screen, so that the person's own
+//! screen is kept. A second model follows what the terminal shows: only rows that differ are sent, and that
+//! model knows which modes to undo. Modes that make a terminal report (mouse, focus) stay off: nobody reads
+//! the reports.
 
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::child::GuardedScreen;
 use crate::screen::{Screen, TerminalMode};
 
-/// Modes that change what keys send: a person may type here and becomes the leader.
+/// Modes that change what keys send: a person may type here and become the leader.
 const KEYS: [TerminalMode; 4] = [
     TerminalMode::CursorKeys,
     TerminalMode::Keypad,
@@ -25,7 +25,7 @@ const FRAME_MS: u64 = 16;
 #[derive(Debug)]
 pub(in crate::host) struct DiffPainter {
     shadow: GuardedScreen,
-    /// The part of the session's screen that is shown: its first column and row.
+    /// The visible part of the session's screen: its first column and row.
     origin: (u16, u16),
     /// Run and revision of the screen that was drawn last.
     drawn: Option<(u32, u64)>,
@@ -33,7 +33,7 @@ pub(in crate::host) struct DiffPainter {
 }
 
 impl DiffPainter {
-    /// For a terminal of this size on which nothing of the program's is on, and what it is sent first.
+    /// For a terminal of this size without any of the program's modes, and the bytes to send first.
     pub fn new(size: Size) -> (Self, Vec<u8>) {
         let start = b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J".to_vec();
         let mut shadow = GuardedScreen::new(size.drawn());
@@ -46,7 +46,7 @@ impl DiffPainter {
         self.shadow.size() == size.drawn()
     }
 
-    /// When the next picture is due, `now` being the run and revision of the screen.
+    /// When the next picture is due; `now` is the run and revision of the screen.
     pub fn due(&self, now: (u32, u64)) -> Option<Stamp> {
         match self.drawn {
             None => Some(Stamp(0)),
@@ -54,16 +54,16 @@ impl DiffPainter {
         }
     }
 
-    /// What is to be sent so that the terminal shows the screen, or the part of it round the cursor. `None`:
-    /// what the terminal shows is not known any more.
+    /// The bytes that make the terminal show the screen, or the part of it around the cursor. `None`: what
+    /// the terminal shows is not known any more.
     pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Option<Vec<u8>> {
         (self.drawn, self.at) = (Some((run, screen.revision())), now);
         let origin = &mut self.origin;
         self.shadow.change(|shadow| frame(shadow, origin, screen))
     }
 
-    /// What is to be sent so that the terminal shows a text in place of the screen, `now` being the run and
-    /// revision of that.
+    /// The bytes that make the terminal show a text instead of the screen; `now` is the run and revision of
+    /// the screen.
     pub fn tell(&mut self, text: &str, now: (u32, u64)) -> Vec<u8> {
         self.drawn = Some(now);
         let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();
@@ -71,28 +71,28 @@ impl DiffPainter {
         sent
     }
 
-    /// What turns off again what it has turned on.
+    /// The bytes that undo the modes it has set.
     pub fn undo(&mut self) -> Vec<u8> {
         let undo = self.shadow.look(Screen::undo);
         undo.unwrap_or_else(|| self.shadow.last_undo().unwrap_or_default().to_vec())
     }
 
-    /// Rises when that may have changed.
+    /// Increases whenever those may have changed.
     pub fn undo_revision(&self) -> u64 {
         self.shadow.undo_revision()
     }
 }
 
-/// What makes the terminal of `shadow`, which then knows of it, show the part of the screen that begins at
-/// `origin`.
+/// The bytes that make the terminal of `shadow` show the part of the screen that begins at `origin`; `shadow`
+/// is updated.
 fn frame(shadow: &mut Screen, origin: &mut (u16, u16), screen: &Screen) -> Vec<u8> {
     let (cols, rows) = shadow.size();
     let (wide, high) = screen.size();
     let cursor = screen.cursor();
-    // Lines are read from their beginning: what once drew attention to the far right must not keep the
-    // picture there.
+    // Lines are read from their beginning: output at the far right in the past must not keep the viewport
+    // there.
     let left = if cursor.col < cols { 0 } else { origin.0 };
-    // What is written above blank rows is worth more than they are.
+    // Rows with text are worth more than blank rows below them.
     let blank = (cursor.row + 1..high).rev().take_while(|row| screen.row_runs(*row).is_empty()).count();
     let used = high - u16::try_from(blank).unwrap_or(0);
     *origin = (part(left, cols, wide, cursor.col), part(origin.1, rows, used, cursor.row));
@@ -125,7 +125,7 @@ fn frame(shadow: &mut Screen, origin: &mut (u16, u16), screen: &Screen) -> Vec<u
     frame
 }
 
-/// Cursor shape, title, and what keys send.
+/// Cursor shape, title, and the modes that change what keys send.
 fn write_keys(shadow: &Screen, screen: &Screen, out: &mut String) {
     for mode in KEYS.into_iter().filter(|mode| screen.is_on(*mode) != shadow.is_on(*mode)) {
         let (_, number) = mode.number();
@@ -145,8 +145,8 @@ fn write_keys(shadow: &Screen, screen: &Screen, out: &mut String) {
     }
 }
 
-/// The first column or row to show of `whole`, where `room` are there: as before, moved as far as the cursor
-/// needs.
+/// The first column or row of `whole` to show in a viewport of size `room`: moved only as far as the cursor
+/// requires.
 fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
     let most = whole.saturating_sub(room);
     before.clamp((cursor + 1).saturating_sub(room), cursor).min(most)
@@ -187,10 +187,10 @@ mod tests {
         assert_eq!(terminal.lines(), ["", "", "9abcdef"]);
         let (_, terminal, _) = shows("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n0123456789abcdef\x1b[H", (8, 3));
         assert_eq!(terminal.lines(), ["one", "two", "three"]);
-        // What leaves the alternate screen may come back to a few lines at the top.
+        // Leaving the alternate screen may return to only a few lines at the top.
         let (_, terminal, _) = shows("one\r\ntwo\x1b[?1049h\x1b[6Hlow\x1b[?1049l", (8, 3));
         assert_eq!(terminal.lines(), ["one", "two", ""]);
-        // A ruler that was written at the far right, and then a key at the left.
+        // A ruler was written at the far right, and then a key typed at the left.
         let (_, terminal, _) = shows("one\x1b[1;18H3,1\x1b[1;4H!", (8, 3));
         assert_eq!(terminal.lines(), ["one!", "", ""]);
     }

@@ -1,7 +1,7 @@
-//! Who leads, and how large the session is.
+//! The leader, and the size of the session.
 //!
-//! The leader, the client whose person typed last, sets the size and gets the program's bytes as they are;
-//! its terminal alone is asked and heard when the program asks one.
+//! The leader is the client that typed last. It sets the size and gets the program's bytes unchanged; only
+//! its terminal receives the program's queries and may answer them.
 
 use super::capabilities::Rendering;
 use super::client::Client;
@@ -12,7 +12,7 @@ use crate::core::config::SizePolicy;
 use crate::core::terminal::Size;
 
 impl Terminals {
-    /// This client's person typed last.
+    /// This client typed last.
     pub fn lead(&mut self, id: u64, scene: &mut Scene<'_>) {
         if !self.leads(id) && self.client(id).is_some_and(|client| !client.read_only) {
             self.leader = Some(id);
@@ -24,7 +24,7 @@ impl Terminals {
         }
     }
 
-    /// A client leaves: of those that stay, the one whose person typed last leads.
+    /// A client leaves: of the remaining ones, the client that typed last leads.
     pub(super) fn unlead(&mut self, id: u64, scene: &mut Scene<'_>) {
         if self.leads(id) {
             self.leader = self.next_leader(id);
@@ -32,14 +32,14 @@ impl Terminals {
         self.fit(scene);
     }
 
-    /// Who leads when this one does no longer: of those that stay, the one whose person typed last.
+    /// The next leader: of the remaining clients, the one that typed last.
     fn next_leader(&self, id: u64) -> Option<u64> {
         let typed = |id: &u64| self.client(*id).map(|client| (!client.read_only, client.typed));
         let next = self.ids_in_use().into_iter().filter(|other| *other != id).max_by_key(typed);
         next.filter(|id| typed(id).is_some_and(|(may, _)| may))
     }
 
-    /// A client's terminal has another size.
+    /// A client's terminal was resized.
     pub fn resize(&mut self, id: u64, size: Size, scene: &mut Scene<'_>) {
         if let Some(client) = self.client_mut(id) {
             client.size = size;
@@ -47,7 +47,7 @@ impl Terminals {
         }
     }
 
-    /// Gives the session its size, and every client what it is to see.
+    /// Resizes the session, and shows every client its new view.
     pub fn fit(&mut self, scene: &mut Scene<'_>) {
         if scene.exit.is_some() {
             return;
@@ -70,7 +70,7 @@ impl Terminals {
         self.events.push_back(TerminalEvent::Resized(size));
     }
 
-    /// The size that the session is to have; `None`: the one it has.
+    /// The size that the session should have; `None`: unchanged.
     fn wanted_size(&self) -> Option<Size> {
         match self.size_policy {
             SizePolicy::Fixed => Some(self.detached_size),
@@ -86,7 +86,7 @@ impl Terminals {
         }
     }
 
-    /// Whether this client gets the program's bytes as they are.
+    /// Whether this client gets the program's bytes unchanged.
     pub(super) fn may_have_bytes(&self, id: u64, scene: &Scene<'_>) -> bool {
         // Without a model there are no pictures: then the leader gets bytes that were written for another
         // terminal.
@@ -99,7 +99,7 @@ impl Terminals {
         self.leads(id) && self.client(id).is_some_and(|client| !client.read_only && fits(client))
     }
 
-    /// Draws a client's terminal anew where it is to see something else than it does.
+    /// Repaints a client's terminal if it should show something else than it does.
     fn adjust(&mut self, id: u64, scene: &mut Scene<'_>) {
         let bytes = self.may_have_bytes(id, scene);
         let Some(client) = self.client(id) else { return };

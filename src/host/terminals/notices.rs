@@ -1,8 +1,8 @@
-//! What people are told while a program has the screen.
+//! Notices for people while a program has the screen.
 //!
-//! A multiplexer with a line of its own would write it there; hopty has none, and adds no byte to what the
-//! program writes. Each client gets a frame and says it when its terminal is the person's again; who wants to
-//! know before asks with a key after the prefix key, and gets the last ones on a page.
+//! A multiplexer would show them in its status line; hopty has none, and adds no byte to the program's
+//! output. Each client gets a frame and prints it when the terminal is the person's again; a key after the
+//! prefix key shows the last notices on a page before that.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,18 @@ use crate::core::terminal::Size;
 use crate::core::time::{Stamp, ago};
 use crate::ipc::frame::tag;
 
-/// Notices that are kept for the page.
+/// How many notices are kept for the page.
 const KEPT: usize = 20;
-/// Of what came while nobody was attached.
+/// How many are kept of those that came while no client was attached.
 const MISSED: usize = 5;
-/// Characters of one that are kept.
+/// How many characters of a notice are kept.
 const TEXT: usize = 1000;
 
 /// The last notices, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Notices {
     last: VecDeque<(Stamp, String)>,
-    /// What came while nobody was attached.
+    /// Notices that came while no client was attached.
     missed: VecDeque<(Stamp, String)>,
 }
 
@@ -48,7 +48,7 @@ impl Notices {
         }
     }
 
-    /// They fill no more than a terminal of this size, newest first.
+    /// As many as fit a terminal of this size, newest first.
     pub fn page(&self, now: Stamp, size: Size) -> String {
         let (cols, rows) = size.drawn();
         let mut left = usize::from(rows).saturating_sub(4);
@@ -72,10 +72,10 @@ impl Notices {
 }
 
 impl Terminals {
-    /// Tells everybody who is attached, and remembers it for who asks.
+    /// Sends a notice to every attached client, and keeps it for the page.
     pub fn notice(&mut self, about: DecisionKind, text: &str, scene: &mut Scene<'_>) {
         if self.expects_first() && self.in_use() == 0 {
-            // The terminal that started the session has not come yet.
+            // The terminal that started the session is yet to come.
             return self.notices.miss(scene.now(), text);
         }
         self.notices.keep(scene.now(), text);
@@ -85,11 +85,10 @@ impl Terminals {
         }
     }
 
-    /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where
-    /// there is none.
+    /// A program's notification reaches the terminal with its bytes; it is kept if there is none.
     pub fn keep_notifications(&mut self, scene: &mut Scene<'_>) {
         let said = scene.run.as_mut().map(|run| run.model.take_notifications()).unwrap_or_default();
-        // Who is there may have seen it by now, and looks at something else already.
+        // An attached person may have seen it by now and looks at something else.
         if said.is_empty() || self.in_use() > 0 || self.expects_first() {
             return;
         }
@@ -101,7 +100,7 @@ impl Terminals {
         }
     }
 
-    /// Whoever comes first is told what nobody was.
+    /// The first client to attach gets the notices that nobody got.
     pub(super) fn tell_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         for (at, text) in self.notices.missed.drain(..) {

@@ -1,9 +1,9 @@
-//! What the program writes and asks: to which terminals it goes, what is kept while none is there, and who is
-//! too slow for it.
+//! The program's output and queries: which terminals get them, what is kept while there is none, and which
+//! terminals are too slow.
 //!
 //! A terminal that is slower than the program while others watch gets nothing until it has caught up, and
-//! then a picture: it slows nobody. One that is alone slows the program, as it would without hopty, unless it
-//! takes nothing at all: behind a connection that hangs, nobody may look for hours.
+//! then a picture: it slows nobody. A single terminal slows the program, as it would without hopty, unless it
+//! takes nothing at all: nobody may check a hanging connection for hours.
 
 use super::client::{Client, OUT_HIGH};
 use super::scene::{ClientLinks, Scene};
@@ -11,19 +11,19 @@ use super::viewport::{StaleUntil, Viewport};
 use super::{TerminalEvent, Terminals};
 use crate::screen::{Screen, TerminalIdentity};
 
-/// Bytes that are kept for a client that is on its way, or is suspended.
+/// Bytes that are kept for a client that is attaching or suspended.
 const BACKLOG_MAX: usize = 1 << 18;
-/// How long answers that the terminal owes the program are waited for before it is given back, in ms.
+/// How long to wait for answers that the terminal owes the program before it is released, in ms.
 const ANSWER_MS: u64 = 100;
-/// How long the only terminal may take nothing before the program goes on without it, in ms: longer than a
-/// poor connection pauses, and nothing against the hours that a broken one can hang.
+/// How long a single terminal may take nothing before the program goes on without it, in ms: longer than the
+/// pauses of a poor connection, far shorter than the hours that a broken one can hang.
 pub(super) const STALL_MS: u64 = 10_000;
 
-/// Output for a client that is not there yet, or is suspended.
+/// Output for a client that is attaching or suspended.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     bytes: Vec<u8>,
-    /// Some of it was not kept, or its questions were answered: who comes is shown the picture instead.
+    /// Some of it was dropped, or its queries were answered: the client gets the picture instead.
     lost: bool,
 }
 
@@ -37,19 +37,19 @@ impl Backlog {
         self.bytes.len() >= BACKLOG_MAX
     }
 
-    /// What was kept, and whether that is all there was.
+    /// The kept bytes, and whether they are complete.
     pub fn take(&mut self) -> (Vec<u8>, bool) {
         (std::mem::take(&mut self.bytes), !std::mem::take(&mut self.lost))
     }
 
-    /// What was kept.
+    /// The kept bytes.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 }
 
 impl Terminals {
-    /// Sends what the program wrote to every client that gets its bytes; while there is none it is kept.
+    /// Sends the program's output to every client that gets its bytes; keeps it while there is none.
     pub fn show(&mut self, bytes: &[u8], scene: &mut Scene<'_>) {
         let mut shown = false;
         for (id, client) in &mut self.clients {
@@ -66,7 +66,7 @@ impl Terminals {
         }
     }
 
-    /// Whether the program may be read. One that has a single terminal is no faster than it.
+    /// Whether the program may be read. With a single terminal, it is no faster than that terminal.
     pub fn have_room(&self, links: &dyn ClientLinks) -> bool {
         let must_wait = self.backlog.is_full() && self.expects_first();
         !must_wait
@@ -74,15 +74,14 @@ impl Terminals {
                 || self.clients.iter().all(|(id, client)| client.has_room(links.waiting(*id))))
     }
 
-    /// Whether a person has typed what was not read yet.
+    /// Whether there are typed bytes that were not read yet.
     pub fn have_input(&self, links: &dyn ClientLinks) -> bool {
         self.clients
             .iter()
             .any(|(id, client)| client.has_typed() || client.is_relayed() && links.has_input(*id))
     }
 
-    /// Somebody is about to come or to go: what the program has asked and said so far is for those who were
-    /// there.
+    /// A client is about to come or go: earlier queries and output were for those who were attached.
     pub fn settle_output(&mut self, scene: &mut Scene<'_>) {
         if let Some(run) = &mut scene.run {
             run.model.look(|_| ());
@@ -91,7 +90,7 @@ impl Terminals {
         self.keep_notifications(scene);
     }
 
-    /// While no terminal is there to answer, the host answers for it, so that the program does not wait.
+    /// While there is no terminal to answer, the host answers, so that the program does not wait.
     pub fn answer_queries(&mut self, scene: &mut Scene<'_>) {
         let due = scene.now().after(ANSWER_MS);
         let Some(run) = &mut scene.run else { return };
@@ -104,14 +103,14 @@ impl Terminals {
             }
             return;
         }
-        // The bytes that asked must not reach a terminal later on as well.
+        // The bytes of the query must not reach a terminal later as well.
         self.backlog.lost |= !watched;
         let identity = TerminalIdentity::new(env!("CARGO_PKG_VERSION"));
         self.events.push_back(TerminalEvent::Answers(run.model.answer(&queries, &identity)));
     }
 
-    /// Sets a terminal aside that is slower than the program while others watch. What it has got, or waits
-    /// for it, is all that was read so far; so this comes before more is read.
+    /// Pauses a terminal that is slower than the program while others watch. All output read so far was sent
+    /// to it or waits for it, so this must happen before more is read.
     pub fn set_slow_aside(&mut self, scene: &mut Scene<'_>) {
         if self.in_use() < 2 {
             return;
@@ -126,8 +125,8 @@ impl Terminals {
         }
     }
 
-    /// Sets the only terminal aside when it has taken nothing for long, or when its client is stopped and
-    /// much waits for it.
+    /// Pauses a single terminal if it has taken nothing for long, or if its client is stopped and has a large
+    /// backlog.
     pub(super) fn set_stalled_aside(&mut self, scene: &mut Scene<'_>) {
         let now = scene.now();
         let alone = scene.exit.is_none() && self.in_use() == 1;
@@ -148,7 +147,7 @@ impl Terminals {
         }
     }
 
-    /// Shows a terminal nothing more until it has taken what waits for it.
+    /// Shows a terminal nothing more until it has taken its backlog.
     fn set_aside(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let undo = scene.undo();

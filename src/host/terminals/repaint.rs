@@ -1,29 +1,30 @@
-//! What a terminal is sent so that it shows the session's picture: for who attaches, and after a suspension.
+//! The repaint: the bytes that make a terminal show the session's picture when it attaches, or after a
+//! suspension.
 //!
-//! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a
-//! clipboard. Who comes gets the whole state ([`whole`]); a terminal that was only lent to the shell gets its
-//! modes back and, of a full-screen program, the picture.
+//! It is made from the screen model, never from old output, so no query is repeated, no bell rings and no
+//! clipboard is set. A new terminal gets the whole state ([`whole`]); one that was only released to the shell
+//! gets its modes back and, for a full-screen program, the picture.
 
 use std::ops::Range;
 
 use super::scene::ShownRun;
 use crate::screen::Screen;
 
-/// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not
-/// sent (6).
+/// Modes that are not sent: synchronized output (2026), and addressing relative to a region that is not sent
+/// (6).
 const LEFT_OUT: [&str; 2] = ["2026", "6"];
 const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
 
-/// How the terminal is found that the picture is for.
+/// The state of the terminal that the picture is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// Nothing of the program's is on: another terminal, or one where it was undone.
+    /// None of the program's modes are set: another terminal, or one where they were undone.
     Plain,
-    /// As the program left it, as far as nobody has changed it meanwhile.
+    /// As the program left it, unless somebody has changed it since.
     AsLeft,
 }
 
-/// The modes that are on, title and cursor: all but the text, for a terminal that was not undone.
+/// The modes, the title and the cursor: everything but the text, for a terminal where nothing was undone.
 #[must_use]
 pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
@@ -31,8 +32,8 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The run, and what turns on again what `undo` turns off. Only on the primary screen: what the program wrote
-/// last is still there when it goes on, above what the shell writes.
+/// The run, and the bytes that restore what `undo` turns off. Only on the primary screen: the program's last
+/// output is still there when it continues, above the shell's.
 #[must_use]
 pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
@@ -48,7 +49,7 @@ pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)
     Some((run.number, out.into_bytes()))
 }
 
-/// Some rows as lines of their own, with their looks.
+/// Some rows as separate lines, with their styles.
 #[must_use]
 pub(in crate::host) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
     let mut out = String::new();
@@ -63,15 +64,15 @@ pub(in crate::host) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The rows that hold something; nothing of a full-screen program.
+/// The rows with content; none of a full-screen program.
 #[must_use]
 pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     let last = screen.lines().iter().rposition(|line| !line.is_empty());
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
-/// The rows down to the cursor's as mere text, for a terminal that knows no sequences; what the child writes
-/// next goes on there.
+/// The rows down to the cursor's as plain text, for a terminal without sequences; the child's output
+/// continues there.
 #[must_use]
 pub(super) fn text(screen: &Screen) -> Vec<u8> {
     let lines = screen.lines();
@@ -80,8 +81,8 @@ pub(super) fn text(screen: &Screen) -> Vec<u8> {
     lines[first..end].join("\r\n").into_bytes()
 }
 
-/// From the cursor to a line of its own below all that an inline program has drawn, for what the client and
-/// the shell say next. Relative, because on which row of the terminal the program began is not known.
+/// Moves from the cursor to a new line below everything an inline program has drawn, for messages of the
+/// client and the shell. Relative, because the row of the terminal on which the program began is not known.
 #[must_use]
 pub(super) fn below(screen: &Screen) -> Vec<u8> {
     if screen.alternate() {
@@ -96,8 +97,7 @@ pub(super) fn below(screen: &Screen) -> Vec<u8> {
     }
 }
 
-/// From the cursor to the last row that an inline program has drawn, which stands somewhere below it; nothing
-/// where it does not.
+/// Moves from the cursor to the last row that an inline program has drawn below it; empty if there is none.
 #[must_use]
 pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     let cursor = screen.cursor().row;
@@ -106,8 +106,8 @@ pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     last.map(|last| format!("\x1b[{}B", last - cursor).into_bytes()).unwrap_or_default()
 }
 
-/// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the
-/// history, then the screen's whole state. What the terminal shows now goes into its history, not away.
+/// Everything, for a terminal without any of the program's modes: the last `unseen` lines of the history,
+/// then the whole state of the screen. The terminal's current content moves into its history.
 #[must_use]
 pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let mut out = format!("\r{}", history(screen, unseen));
@@ -116,7 +116,7 @@ pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.unfinished].concat()
 }
 
-/// The same where the picture is not known: an empty screen, for what follows.
+/// The same if the picture is not known: an empty screen for the output to come.
 #[must_use]
 pub(super) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
     [b"\r", "\r\n".repeat(usize::from(rows)).as_bytes(), b"\x1b[m\x1b[H\x1b[2J"].concat()
@@ -132,7 +132,7 @@ pub(in crate::host) fn history(screen: &Screen, unseen: usize) -> String {
             out.push_str(&run.linked_text());
         }
         out.push_str("\x1b[m");
-        // The row below the last one is none of these.
+        // The row below the last one does not belong to them.
         if line + 1 == lines || !screen.history_row_wrapped(line) {
             out.push_str("\r\n");
         }
@@ -140,14 +140,13 @@ pub(in crate::host) fn history(screen: &Screen, unseen: usize) -> String {
     out
 }
 
-/// What stands above the next run: the history, and what an inline program leaves on the screen.
+/// The content above the next run: the history, and the lines that an inline program leaves on the screen.
 #[must_use]
 pub(in crate::host) fn above(screen: &Screen) -> Vec<u8> {
     [history(screen, usize::MAX).into_bytes(), last_lines(screen)].concat()
 }
 
-/// A full-screen picture for a terminal that is as the program left it, but for what a shell has written
-/// there.
+/// A full-screen picture for a terminal that is as the program left it, except for what a shell has written.
 #[must_use]
 pub(super) fn again(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();

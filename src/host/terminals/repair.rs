@@ -1,5 +1,5 @@
-//! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the
-//! host does it where a client is gone without a word.
+//! Restores a terminal whose host or client dies: the client is told beforehand what to write, and the host
+//! writes it if a client is gone without a farewell.
 
 use std::os::fd::AsFd;
 
@@ -12,15 +12,15 @@ use crate::ipc::frame::tag;
 use crate::sys::poll::{Interest, PollSet};
 use crate::tty::raw;
 
-/// How long the terminal of a client that died may take to be repaired, in ms.
+/// How long restoring the terminal of a dead client may take, in ms.
 const REPAIR_MS: u64 = 200;
-/// How long a program may go on drawing before a client is told where below it there is room, in ms: to tell
-/// it after each piece would wake the client as often as the program writes.
+/// How long a program may draw before the client is told where there is room below it, in ms: an update after
+/// every piece would wake the client as often as the program writes.
 const DRAWS_MS: u64 = 100;
 
 impl Terminals {
-    /// The sequences that a client writes when the host dies, whenever they change. What it says next stands
-    /// below what the program has drawn.
+    /// Sends the sequences that a client writes if the host dies, whenever they change. The client's own
+    /// messages then appear below what the program has drawn.
     pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
@@ -58,7 +58,7 @@ impl Terminals {
 }
 
 impl Client {
-    /// Makes the terminal whole of a client that died without a word.
+    /// Restores the terminal of a client that died without a farewell.
     pub(super) fn repair(&mut self, scene: &mut Scene<'_>) {
         let undo = self.last_undo(scene);
         if let Transport::Relayed(spare) = &mut self.via
@@ -67,7 +67,7 @@ impl Client {
             spare.mend([raw::END_OF_ANYTHING, &undo].concat());
         }
         let Transport::Borrowed(terminal) = &self.via else { return };
-        // Behind what still waits: the undo is for a terminal that has seen all of it.
+        // After its backlog: the undo is for a terminal that has received all of it.
         let _ = self.out.send(terminal, &undo);
         let until = scene.now().after(REPAIR_MS);
         while !self.out.is_empty() && scene.now() < until {
@@ -80,7 +80,7 @@ impl Client {
         terminal.restore_modes();
     }
 
-    /// What takes everything off its terminal, with room below what the program has drawn.
+    /// The sequences that undo everything on its terminal, with room below what the program has drawn.
     fn last_undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
         let undo = self.undo(scene);
         let run = scene.run.as_mut().filter(|run| self.gets_bytes() && run.muted.is_none());

@@ -1,4 +1,4 @@
-//! What the terminals need of the rest of the host, and what they tell it.
+//! What the terminals need from the rest of the host, and the events that they return.
 
 use std::os::fd::OwnedFd;
 
@@ -9,7 +9,7 @@ use crate::host::child::ScreenModel;
 use crate::host::control::status::Exit;
 use crate::sys::clock::Clock;
 
-/// What is there while the terminals are dealt with.
+/// The surroundings of the terminals during a call.
 pub(in crate::host) struct Scene<'host> {
     pub clock: Clock,
     /// The run that the terminals show.
@@ -25,20 +25,20 @@ impl Scene<'_> {
         self.clock.now()
     }
 
-    /// What puts a terminal back that shows what the run has shown.
+    /// Restores a terminal that shows the run's output.
     pub fn undo(&mut self) -> Vec<u8> {
         self.run.as_mut().map(ShownRun::undo).unwrap_or_default()
     }
 }
 
-/// A run, as far as terminals show it.
+/// A run, as the terminals see it.
 pub(in crate::host) struct ShownRun<'host> {
     pub number: u32,
     pub model: &'host mut ScreenModel,
     pub size: &'host mut Size,
-    /// Those of the terminal that the program was started for.
+    /// The capabilities of the terminal that the program was started for.
     pub capabilities: Capabilities,
-    /// What the program writes is not shown any more; this undoes the modes that were on by then.
+    /// The program's output is muted; these bytes undo the modes that were set at that time.
     pub muted: &'host mut Option<Vec<u8>>,
     pub has_ended: bool,
 }
@@ -48,7 +48,7 @@ impl ShownRun<'_> {
         self.muted.clone().unwrap_or_else(|| self.model.undo())
     }
 
-    /// Rises when another picture is due.
+    /// Increases when another picture is due.
     pub fn revision(&self) -> (u32, u64) {
         (self.number, self.model.revision())
     }
@@ -61,25 +61,25 @@ pub(in crate::host) trait ClientLinks {
     fn waiting(&self, id: u64) -> usize;
     /// Bytes that the other end has taken.
     fn written(&self, id: u64) -> u64;
-    /// Whether something came that was not read yet.
+    /// Whether unread data has arrived.
     fn has_input(&self, id: u64) -> bool;
     /// A descriptor that came with a frame.
     fn take_fd(&mut self, id: u64) -> Option<OwnedFd>;
-    /// Closes it when everything is written, at the latest after `limit_ms`.
+    /// Closes it once everything is written, at the latest after `limit_ms`.
     fn close(&mut self, id: u64, now: Stamp, limit_ms: u64);
 }
 
-/// What follows from what happened to the terminals.
+/// Consequences of a terminal event for the rest of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) enum TerminalEvent {
-    /// The session has another size; the model knows it, the program does not.
+    /// The session was resized; the model knows it, the program does not.
     Resized(Size),
-    /// A picture was drawn: the program is asked to draw anew what that does not show (SIGWINCH).
+    /// A picture was drawn: ask the program to redraw what the picture lacks (SIGWINCH).
     WantsRedraw,
-    /// A client goes on that is in charge, so the program goes on, too.
+    /// A client that acts for the program continues, so the program continues, too.
     Continued,
-    /// What the program asked its terminal, answered in the place of one.
+    /// The host's answer to a query of the program, in place of a terminal's.
     Answers(Vec<Vec<u8>>),
-    /// A client left. `in_charge`: what happened to it is meant for the program.
+    /// A client left. `in_charge`: it acted for the program.
     Detached { client: u32, why: String, in_charge: bool },
 }

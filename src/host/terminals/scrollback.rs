@@ -1,15 +1,14 @@
-//! How much of the session's history each terminal has been shown, so that it is shown once and not at each
-//! attach.
+//! The scrollback position of each terminal: how much of the history it has been shown, so that each line is
+//! shown once and not at every attach.
 
 use nix::unistd::{Pid, getsid};
 
 use crate::sys::process::start_ticks;
 
-/// Terminals that are remembered; of more, the oldest is shown the history again.
+/// How many terminals are remembered; beyond that, the oldest is shown the history again.
 const MOST: usize = 64;
 
-/// A terminal: its name, and the process that leads the session in it. Names are used again, together they
-/// are not.
+/// A terminal: its name, and the process that leads its session. Names are reused; the pair is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) struct TerminalId {
     tty: String,
@@ -18,26 +17,27 @@ pub(in crate::host) struct TerminalId {
 }
 
 impl TerminalId {
-    /// The terminal of a client process; `None` when it does not say, or is gone.
+    /// The terminal of a client process; `None` if it is gone or does not tell.
     pub fn of(tty: Option<&str>, client: i32) -> Option<Self> {
         let leader = getsid(Some(Pid::from_raw(client))).ok()?.as_raw();
         Some(TerminalId { tty: tty?.to_owned(), leader, start: start_ticks(leader) })
     }
 }
 
-/// What they have seen: lines that had left the screen by then ([`crate::screen::Screen::history_total`]).
+/// How many lines each terminal has seen of those that had left the screen by then
+/// ([`crate::screen::Screen::history_total`]).
 #[derive(Debug, Default)]
 pub(in crate::host) struct ScrollbackPositions {
     windows: Vec<(TerminalId, u64)>,
 }
 
 impl ScrollbackPositions {
-    /// These windows have seen everything, and no other any of it: a new run counts anew.
+    /// These terminals have seen everything, and the others nothing: a new run counts from zero.
     pub fn by(windows: impl Iterator<Item = TerminalId>, total: u64) -> Self {
         ScrollbackPositions { windows: windows.map(|window| (window, total)).collect() }
     }
 
-    /// How many of `total` lines this one has not seen.
+    /// How many of `total` lines this terminal has not seen.
     pub fn unseen(&self, window: Option<&TerminalId>, total: u64) -> u64 {
         let seen = self.windows.iter().find(|(known, _)| Some(known) == window).map_or(0, |(_, seen)| *seen);
         total.saturating_sub(seen)
@@ -72,7 +72,7 @@ mod tests {
             ],
             [0, 3, 12]
         );
-        // Lines came back, because the screen became higher.
+        // Lines returned to the screen because it became higher.
         assert_eq!(seen.unseen(Some(&window(1)), 4), 0);
         seen.saw(None, 9);
         assert_eq!(seen.unseen(None, 9), 9);

@@ -1,7 +1,7 @@
-//! What a person typed and the program had not read when it ended: it is the shell's, as it would be without
-//! hopty.
+//! Undelivered input: what a person typed and the program had not read when it ended. It goes to the shell,
+//! as it would without hopty.
 //!
-//! Only what people typed: a prompt of hopty's, what a script sent and what a terminal answered would be
+//! Only people's input qualifies: a prompt of hopty's, a script's input or a terminal's answer would be
 //! commands that nobody gave.
 
 use std::io;
@@ -20,12 +20,12 @@ use crate::tty::modes::{self, TakeEffect};
 /// Whose input a run has not read yet.
 #[derive(Debug, Default)]
 pub(in crate::host) struct UnreadInput {
-    /// Not only a person's: something else was typed and may still wait.
+    /// Other input than a person's was typed and may still be unread.
     mixed: bool,
 }
 
 impl UnreadInput {
-    /// Somebody else than a person types.
+    /// Input that is not a person's is typed.
     pub fn mix(&mut self) {
         self.mixed = true;
     }
@@ -37,9 +37,9 @@ impl UnreadInput {
         }
     }
 
-    /// What a person typed and the program, which has ended, did not read; `None` where something else may be
-    /// among it, or where more was typed than a terminal holds: the middle would be lost, and the rest a
-    /// command that nobody wrote.
+    /// What a person typed and the ended program did not read; `None` if other input may be mixed in, or if
+    /// more was typed than a terminal holds: the middle would be lost, and the rest a command that nobody
+    /// wrote.
     pub fn take(&self, pty: &Pty, waiting: &mut OutBuf) -> Option<Vec<u8>> {
         if self.mixed {
             return None;
@@ -56,21 +56,21 @@ fn is_read(pty: &Pty) -> io::Result<bool> {
     Ok(modes::read(&slave)?.lflag & u64::from(libc::ICANON) == 0 && !wait_for(&slave, Interest::Read, 0)?)
 }
 
-/// Everything that waits in a terminal, an unfinished line, too.
+/// All unread input of a terminal, including an unfinished line.
 fn take(pty: &Pty) -> io::Result<Vec<u8>> {
     let slave = pty.open_slave()?;
-    // Whoever was left and reads there would be waited for.
+    // Another process that still reads there would take the input.
     set_nonblocking(&slave)?;
     let found = modes::read(&slave)?;
     let lines = found.lflag & u64::from(libc::ICANON) != 0;
-    // Only the foreground may read. The group that was there hears of the terminal's end, if anything of it
-    // is left.
+    // Only the foreground group may read. The former group, if anything of it is left, gets the terminal's
+    // hangup.
     let before = nix::unistd::tcgetpgrp(pty);
     nix::unistd::tcsetpgrp(&slave, nix::unistd::getpgrp())?;
     let mut all = found.clone();
     all.lflag &= !u64::from(libc::ICANON);
     for place in [libc::VMIN, libc::VTIME] {
-        // A read waits for nothing.
+        // Reads do not block.
         all.cc.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0);
     }
     let mut unread = Vec::new();
@@ -86,7 +86,7 @@ fn take(pty: &Pty) -> io::Result<Vec<u8>> {
     }
     read?;
     if lines {
-        // In lines the kernel keeps a NUL where an end of file was typed.
+        // In line mode the kernel stores a NUL for a typed end of file.
         let end = found.cc.get(libc::VEOF).copied().unwrap_or_default();
         unread.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = end);
     }

@@ -1,8 +1,8 @@
-//! What each terminal shows of the session.
+//! The viewport: what each terminal shows of the session.
 //!
-//! The leader's gets the program's bytes. Every other client, and a leader whose terminal is of another size
-//! than the session (`terminal.size`) or can do less than the program was started for, gets a mirror:
-//! pictures drawn from the model.
+//! The leader's terminal gets the program's bytes. All other clients get a mirror, pictures drawn from the
+//! model; so does a leader whose terminal has another size than the session (`terminal.size`) or fewer
+//! capabilities than the program was started with.
 
 use super::TerminalEvent;
 use super::Terminals;
@@ -13,8 +13,7 @@ use super::scene::{ClientLinks, Scene};
 use crate::core::time::Stamp;
 use crate::screen::{Screen, TerminalBefore};
 
-/// What stands on a terminal that would get pictures when there is no model to draw them from.
-/// Short lines, for a small terminal.
+/// Shown on a terminal that would get pictures when there is no model to draw them from.
 const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session continues.\r\n\
     The leader sees what is drawn from now\r\non, and everybody does after a restart.";
 
@@ -25,26 +24,26 @@ pub(in crate::host) enum Viewport {
     Direct,
     /// A picture drawn from the model.
     Mirror(Box<DiffPainter>),
-    /// Nothing of what the program writes, until it is drawn anew.
+    /// Nothing of the program's output, until it is repainted.
     Stale {
-        /// What turns off what is on.
+        /// The sequences that undo what is set.
         undo: Vec<u8>,
         until: StaleUntil,
     },
 }
 
-/// When a terminal that is left out is drawn again.
+/// When a paused terminal is repainted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum StaleUntil {
-    /// It has taken what waits for it.
+    /// Once it has taken its backlog.
     CaughtUp,
-    /// Its person has read the help and pressed a key.
+    /// Once its person has read the help and pressed a key.
     Key,
 }
 
 impl Terminals {
-    /// Takes everything off a client's terminal, and gives what that took. If it got the program's bytes it
-    /// has seen all of them.
+    /// Undoes everything on a client's terminal, and returns the bytes that did. If it got the program's
+    /// bytes, it has seen all of them.
     pub(super) fn take_off(&mut self, id: u64, scene: &mut Scene<'_>) -> Vec<u8> {
         let Some(client) = self.clients.get(&id) else { return Vec::new() };
         if let Some(run) = scene.run.as_mut().filter(|_| client.gets_bytes()) {
@@ -63,7 +62,7 @@ impl Terminals {
         undo
     }
 
-    /// Takes everything off a terminal and draws what its client is to see.
+    /// Undoes everything on a terminal and repaints it with its client's view.
     pub fn redraw(&mut self, id: u64, scene: &mut Scene<'_>) {
         self.take_off(id, scene);
         if self.may_have_bytes(id, scene) {
@@ -73,8 +72,8 @@ impl Terminals {
         }
     }
 
-    /// Draws the whole picture, after which the program's bytes can follow. `former`: how the terminal was
-    /// before the program.
+    /// Repaints a terminal so that the program's bytes can follow. `former`: the state of the terminal before
+    /// the program.
     pub(super) fn draw_whole(&mut self, id: u64, former: TerminalBefore, scene: &mut Scene<'_>) {
         let Some(run) = &mut scene.run else { return };
         let client = self.clients.get(&id);
@@ -90,18 +89,18 @@ impl Terminals {
         });
         let mut picture = picture.unwrap_or_else(|| repaint::blank(run.model.size()));
         if run.has_ended {
-            // What it left on was turned off at its end.
+            // The modes that the program left set were undone at its end.
             picture.extend(run.model.undo());
         }
         if run.muted.is_some() {
-            // What follows is not shown any more.
+            // Later output is muted.
             *run.muted = Some(run.model.undo_so_far());
         }
         if let Some(client) = self.clients.get_mut(&id) {
             client.viewport = Viewport::Direct;
             client.put_picture(id, &picture, scene);
         }
-        // The person is shown what there is before the program is asked for more.
+        // The person sees the current picture before the program is asked for more.
         self.events.push_back(TerminalEvent::WantsRedraw);
     }
 
@@ -114,7 +113,7 @@ impl Terminals {
         self.draw(id, scene);
     }
 
-    /// Draws what is due for one client.
+    /// Draws the next picture for one client, if it is due.
     pub(super) fn draw(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let waits = scene.links.waiting(id) > 0;
@@ -131,7 +130,7 @@ impl Terminals {
                     let picture =
                         run.model.look_so_far(|screen| painter.draw(screen, run.number, now)).flatten();
                     let picture = picture.unwrap_or_else(|| {
-                        // What the picture cannot be made of is not good for anything else either.
+                        // A model that cannot produce the picture is not usable for anything else either.
                         run.model.give_up();
                         painter.tell(NOT_KNOWN, run.revision())
                     });
@@ -142,7 +141,7 @@ impl Terminals {
         }
     }
 
-    /// When the next picture is due, `shown` being the run and revision of the screen.
+    /// When the next picture is due; `shown` is the run and revision of the screen.
     pub(super) fn picture_deadline(&self, shown: (u32, u64), links: &dyn ClientLinks) -> Option<Stamp> {
         let clients = self.clients.iter().filter(|(id, client)| client.watches() && links.waiting(**id) == 0);
         let ready = clients
@@ -156,7 +155,7 @@ impl Terminals {
         due.min()
     }
 
-    /// Sets a client's terminal aside for a text of hopty's own, until its person presses a key.
+    /// Shows a text of hopty's own on a client's terminal until its person presses a key.
     pub fn show_page(&mut self, id: u64, text: &[u8], scene: &mut Scene<'_>) {
         self.take_off(id, scene);
         let Some(client) = self.clients.get_mut(&id) else { return };
@@ -164,8 +163,8 @@ impl Terminals {
         client.viewport = Viewport::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
     }
 
-    /// At the session's end, for a terminal that did not get the program's last bytes: what the screen shows,
-    /// as lines.
+    /// At the session's end, for a terminal that did not get the program's last bytes: the content of the
+    /// screen, as lines.
     pub(super) fn draw_last_lines(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.gets_bytes()) else { return };
         let undo = client.undo(scene);

@@ -1,4 +1,4 @@
-//! The observer's scans, and what the supervisor and the other parts learn from them.
+//! The observer's scans, and the events that they cause for the supervisor and the other parts.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,20 +19,20 @@ use crate::host::observer::{
 };
 use crate::ipc::message::ok_line;
 
-/// How long the screen must have been still before a turn counts as over that no hook ended, in ms.
+/// How long the screen must have been quiet before a turn without a hook counts as over, in ms.
 const QUIET_MS: u64 = 2000;
 
-/// How long a call or a request waits for a scan of what Claude wrote before it, in ms: a disk that hangs
-/// holds nobody.
+/// How long a call or a request waits for a scan of Claude's earlier output, in ms: a hanging disk must not
+/// block anybody.
 const SCAN_MS: u64 = 150;
 /// How long the thread waits for another scan, in ms.
 const REST_MS: u64 = 2000;
-/// How much earlier than the loop's clock thinks a limit must reset to be told again, in ms: that clock
-/// stands still while the machine sleeps.
+/// How much earlier than the loop's clock expects a limit must reset to be reported again, in ms: that clock
+/// stops while the machine sleeps.
 const SLEPT_MS: u64 = 5000;
 
 impl Host {
-    /// Has the files scanned, when that is wanted and the reader is here.
+    /// Starts a scan if one is wanted and the reader is idle.
     pub(in crate::host) fn scan_when_due(&mut self) {
         let now = self.clock.now();
         self.observer.due(now, self.screen_changed(), &mut self.events);
@@ -48,7 +48,7 @@ impl Host {
             socket: self.socket.clone(),
         };
         self.read_files(move || {
-            // A scan that fails costs what it would have found.
+            // A failed scan costs only its own findings.
             let result = catch_unwind(AssertUnwindSafe(|| reader.scan(order, &session))).unwrap_or_default();
             Done::Scanned(reader, Box::new(result))
         });
@@ -63,14 +63,14 @@ impl Host {
         self.child.run.as_ref().map_or(Stamp(0), |run| run.changed)
     }
 
-    /// When a scan is to begin, or no longer waited for.
+    /// When to start a scan, or to stop waiting for one.
     pub(in crate::host) fn observer_deadline(&self) -> Option<Stamp> {
         let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
         let scans = self.observer.deadline(self.clock.now(), self.screen_changed(), self.awaits_lines());
         [scans, lines, self.keyboard.carried.deadline()].into_iter().flatten().min()
     }
 
-    /// When the reader's thread ends, because nobody has needed it for a while.
+    /// When the reader's thread ends because nobody has needed it for a while.
     pub(in crate::host) fn reader_rests_at(&self) -> Option<Stamp> {
         (self.reader.fd().is_some() && !self.reader.is_busy())
             .then(|| self.observer.scan_began().after(REST_MS))
@@ -106,7 +106,7 @@ impl Host {
         self.go_on_without_scan(now);
     }
 
-    /// Those whose scan has finished, and those who have waited long enough, go on.
+    /// Continues the requests whose scan has finished or whose time is up.
     fn go_on_without_scan(&mut self, now: Stamp) {
         while let Some(ScanWaiter { connection, request, what, .. }) = self.observer.next_waiter(now) {
             match what {
@@ -123,7 +123,7 @@ impl Host {
         self.tell_late_lines(now);
     }
 
-    /// A hook is called: what Claude wrote before is read first.
+    /// A hook is called: Claude's earlier output is read first.
     pub(in crate::host) fn hook_asks(
         &mut self,
         connection: u64,
@@ -132,7 +132,7 @@ impl Host {
         payload: Value,
     ) {
         let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
-        // What it says of another conversation is believed only if Claude's own file says the same.
+        // A hook's claim about another conversation is believed only if Claude's own file agrees.
         if of.as_ref() != self.recorder.supervisor.conversation() {
             self.observer.scan_sessions_file();
         }
@@ -150,7 +150,7 @@ impl Host {
         self.scan_when_due();
     }
 
-    /// Until when a request waits for a scan. A hook gives up on a host that says nothing for long.
+    /// Until when a request waits for a scan. A hook gives up on a host that is silent for long.
     fn scan_patience(&self) -> Stamp {
         self.clock.now().after(SCAN_MS.min(self.launch.config.hooks.ack.ms() / 2))
     }
@@ -162,7 +162,7 @@ impl Host {
         anew: bool,
     ) {
         if anew {
-            // Another job: neither the tasks of the one before are its own, nor what was said and done there.
+            // Another job: the tasks and notes of the one before do not apply.
             self.observer.forget_tasks();
             self.lineage.predecessor = None;
         }
@@ -172,7 +172,7 @@ impl Host {
         }
     }
 
-    /// What is new in the transcript, and what it adds up to for the supervisor.
+    /// Handles new lines of the transcript, and passes the totals to the supervisor.
     fn take_transcript(&mut self, read: TranscriptRead) {
         let Some(found) = self.observer.take_transcript(read) else { return };
         if found {
@@ -192,10 +192,10 @@ impl Host {
         self.tell_sent();
     }
 
-    /// Hook calls whose lines have come.
+    /// Continues hook calls whose lines have come.
     fn tell_lines(&mut self) {
-        // The usage of a line is told when the file has been read to its end: the line must not be told
-        // before it.
+        // The usage of a line is reported once the file has been read to its end: the line must not be
+        // reported earlier.
         let Some(transcript) = self.observer.whole_transcript() else { return };
         let (facts, mut heard) = (&transcript.facts, false);
         for (id, waiting) in &mut self.hooks {
@@ -219,7 +219,7 @@ impl Host {
         self.tell_prompt_line(self.clock.now());
     }
 
-    /// Hook calls whose time for that is over.
+    /// Continues hook calls whose time for their lines is up.
     fn tell_late_lines(&mut self, now: Stamp) {
         let facts = self.observer.transcript().map(|transcript| &transcript.facts);
         for (id, waiting) in &mut self.hooks {
@@ -240,7 +240,7 @@ impl Host {
         self.observer.read_on();
     }
 
-    /// Tells the supervisor when a turn began or ended. An end needs a screen that has been quiet for a
+    /// Tells the supervisor when a turn began or ended. An end requires a screen that has been quiet for a
     /// while: the lines of a message that is still being written look like its last.
     pub(in crate::host) fn tell_turn(&mut self) {
         let now = self.clock.now();
@@ -252,17 +252,17 @@ impl Host {
         self.observer.report_turn(over, &mut self.events);
     }
 
-    /// When an end that is not told yet may be.
+    /// When an end that was not reported yet may be.
     pub(in crate::host) fn turn_deadline(&self, now: Stamp) -> Option<Stamp> {
         self.observer.turn_deadline(self.recorder.supervisor.turn_is_cut(), self.quiet_from(), now)
     }
 
-    /// From when on the screen counts as quiet, if it stays as it is.
+    /// From when on the screen counts as quiet, if it does not change.
     fn quiet_from(&self) -> Stamp {
         self.screen_changed().after(QUIET_MS)
     }
 
-    /// The machine may have slept: the wall clock says when a limit is over.
+    /// The machine may have slept: the wall clock decides when a limit is over.
     pub(in crate::host) fn tell_limit_anew(&mut self) {
         let supervisor = &self.recorder.supervisor;
         let (Some(limit), Some(conversation)) = (supervisor.limit(), supervisor.conversation()) else {
@@ -307,7 +307,7 @@ impl Host {
     }
 }
 
-/// What a stop now would cut in two.
+/// What a stop now would interrupt.
 fn cut(want: Want, facts: Option<&Facts>) -> Cut {
     facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
 }

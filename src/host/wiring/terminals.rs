@@ -1,4 +1,4 @@
-//! The host's calls to its terminals, and what follows from what they tell.
+//! The host's calls to its terminals, and the consequences of their events.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -58,12 +58,12 @@ impl ChildRun {
         }
     }
 
-    /// Somebody else than a person types.
+    /// Input that is not a person's is typed.
     pub(in crate::host) fn mix_unread(&mut self) {
         self.unread.mix();
     }
 
-    /// A person types: whether everything before has been read is seen only where no line waits for its end.
+    /// A person types. Whether all earlier input was read is only visible if no line waits for its end.
     pub(in crate::host) fn begin_unread(&mut self) {
         if self.input.is_empty() {
             self.unread.begin(&self.pty);
@@ -72,7 +72,7 @@ impl ChildRun {
 }
 
 impl Host {
-    /// Lets the terminals do something, and does what follows from it.
+    /// Runs a call on the terminals, and handles the events that it returns.
     pub(in crate::host) fn on_terminals<T>(
         &mut self,
         act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T,
@@ -113,9 +113,9 @@ impl Host {
         }
     }
 
-    /// What follows from a terminal that went away.
+    /// Handles a terminal that went away.
     fn detached(&mut self, client: u32, why: String, in_charge: bool) {
-        // What no terminal can reach again ends with the last one that did.
+        // Output that no terminal can reach again ends with the last terminal.
         let unreachable = self.private.is_some() && self.terminals.clients().next().is_none();
         let ends_with_terminal = self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
         let ends = unreachable || in_charge && why == "hangup" && ends_with_terminal;
@@ -133,7 +133,7 @@ impl Host {
         if self.child.is_stopped() {
             self.on_terminals(|terminals, scene| terminals.meet_stopped_program(id, scene));
         }
-        // The program ended before its first client was here.
+        // The program ended before its first client attached.
         if self.exit.is_some() {
             self.keep_last_screen(true);
             let message = self.last_word();
@@ -143,12 +143,13 @@ impl Host {
         }
     }
 
-    /// Lets a client go; the session goes on.
+    /// Detaches a client; the session goes on.
     pub(in crate::host) fn detach(&mut self, id: u64) {
         self.on_terminals(|terminals, scene| terminals.disconnect(id, "detached", None, scene));
     }
 
-    /// At the session's end: what a person typed and the program did not read is for the leader's shell.
+    /// At the session's end: input that a person typed and the program did not read goes to the leader's
+    /// shell.
     pub(in crate::host) fn keep_undelivered(&mut self) {
         let Some(run) = self.child.run.as_mut().filter(|run| run.end.is_some()) else { return };
         if let Some(bytes) = run.unread.take(&run.pty, &mut run.input) {
@@ -166,7 +167,7 @@ impl Host {
         }
     }
 
-    /// Sends what the program wrote to everybody who gets its bytes.
+    /// Sends the program's output to every client that gets its bytes.
     pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
         self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
     }
@@ -176,20 +177,19 @@ impl Host {
         self.terminals.have_room(&self.connections)
     }
 
-    /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is
-    /// looked for between.
+    /// Whether to read again at once: in a burst there is more by then, and only keys are polled in between.
     pub(in crate::host) fn goes_on(&self) -> bool {
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
         bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.connections))
     }
 
-    /// When something is due for the terminals.
+    /// The terminals' next deadline.
     pub(in crate::host) fn terminals_deadline(&self) -> Option<Stamp> {
         let run = self.child.run.as_ref().filter(|run| run.muted.is_none());
         self.terminals.deadline(run.map(|run| (run.number, run.model.revision())), &self.connections)
     }
 
-    /// Tells everybody who is attached, and remembers it for who asks.
+    /// Sends a notice to every attached client, and keeps it for the page.
     pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
         self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
     }
