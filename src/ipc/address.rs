@@ -1,6 +1,7 @@
-//! Where a session's socket is, and safe ways to bind it and to reach it.
+//! The path of a session's socket, and safe ways to bind it and connect to it.
 //!
-//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory does.
+//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory does
+//! fit.
 
 use std::fs::File;
 use std::io;
@@ -18,25 +19,25 @@ use thiserror::Error;
 use crate::sys::private_dir::{self, DirError, is_own};
 use crate::sys::safe_file::FileLinks;
 
-/// The longest path of a socket address, in bytes (Linux, without the closing NUL).
+/// The longest path of a socket address, in bytes (Linux, without the final NUL).
 const MAX_PATH: usize = 107;
 
 /// Why a socket is not used.
 #[derive(Debug, Error)]
 pub enum SocketError {
-    /// Its directory will not do.
+    /// Its directory is not safe.
     #[error(transparent)]
     Dir(#[from] DirError),
-    /// Something stands in its place that is none, or somebody else's.
+    /// Something in its place is not a socket, or belongs to somebody else.
     #[error("{0} is not a socket of this user")]
     NoSocket(PathBuf),
-    /// The system said no.
+    /// The system refused it.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
 }
 
 impl SocketError {
-    /// What a person can do about it.
+    /// How a person can fix it.
     #[must_use]
     pub fn hint(&self) -> String {
         let hint = match self {
@@ -55,7 +56,7 @@ fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
     }
 }
 
-/// Calls `with` with a path of at most 107 bytes that means the same file.
+/// Calls `with` with a path of at most 107 bytes to the same file.
 fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     if path.as_os_str().len() <= MAX_PATH {
         return with(path);
@@ -72,8 +73,8 @@ fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Resul
 /// be listening.
 ///
 /// # Errors
-/// When the directory is not private, something else stands in the socket's place, or the socket cannot be
-/// made.
+/// When the directory is not private, something else is in the socket's place, or the socket cannot be
+/// created.
 pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     let io = |e| SocketError::Io(path.to_owned(), e);
     let (dir, _) = split(path).map_err(io)?;
@@ -96,11 +97,11 @@ pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
 /// or too busy to accept costs at most `limit`.
 ///
 /// # Errors
-/// When nobody listens, or somebody else does, or `limit` has passed.
+/// When nobody or another user listens, or `limit` has passed.
 pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
-    // Of a blocking connect, this is what bounds the wait for a place in the listener's queue.
+    // For a blocking connect, this limits the wait for a place in the listener's queue.
     let (sec, usec) = (limit.as_secs(), limit.subsec_micros());
     let time = TimeVal::new(sec.try_into().unwrap_or(i64::MAX), usec.into());
     socket::setsockopt(&socket, sockopt::SendTimeout, &time)?;
@@ -137,7 +138,7 @@ mod tests {
         let path = home.path().join("s.sock");
         let _listener = bind(&path).unwrap();
         let mut held = Vec::new();
-        // The queue of a listener is bounded; one day it is full.
+        // A listener's queue is bounded, so it fills up at some point.
         let error = loop {
             match connect(&path, Duration::from_millis(50)) {
                 Ok(socket) => held.push(socket),

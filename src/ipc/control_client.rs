@@ -1,5 +1,5 @@
-//! The client of the control protocol: connects to a host, greets it, asks, and waits for answers no longer
-//! than it was told to.
+//! The client of the control protocol: connects to a host, performs the handshake, sends requests, and waits
+//! for answers up to a deadline.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::message::{Answer, Failure, MAX_LINE, PROTOCOL, hello_line};
 
-/// Bytes read at a time.
+/// Bytes per read.
 const PIECE: usize = 16384;
 
 /// Why there is no answer.
@@ -19,13 +19,13 @@ pub enum NoAnswer {
     /// The host did not answer in time, or the connection broke.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The host speaks another protocol; its number.
+    /// The host speaks another version of the protocol; its number.
     #[error("it speaks protocol {0}")]
     Protocol(Value),
-    /// The answer is none of the protocol.
+    /// The answer is not valid in this protocol.
     #[error("the answer cannot be read: {0}")]
     Unreadable(String),
-    /// The host refused, or could not do it.
+    /// The host refused the request, or it failed.
     #[error("{}", .0.message)]
     Failed(Failure),
 }
@@ -43,9 +43,9 @@ impl NoAnswer {
 pub struct ControlClient {
     socket: UnixStream,
     input: Vec<u8>,
-    /// What goes out with the next request: the hello, at first.
+    /// The bytes to send with the next request: at first, the hello.
     unsent: String,
-    /// The host's hello is still to come.
+    /// The host's hello has yet to arrive.
     ungreeted: bool,
     last_id: u64,
     until: Option<Instant>,
@@ -65,12 +65,13 @@ impl ControlClient {
         }
     }
 
-    /// Until when reads and writes wait from now on; `None`: for ever.
+    /// The deadline for reads and writes from now on; `None`: none.
     pub fn wait_until(&mut self, until: Option<Instant>) {
         self.until = until;
     }
 
-    /// Greets the host, which [`ControlClient::ask`] does by the way, and waits for its hello.
+    /// Performs the handshake, which [`ControlClient::ask`] otherwise does with the first request, and waits
+    /// for the host's hello.
     ///
     /// # Errors
     /// When the host does not answer or speaks another protocol.
@@ -89,16 +90,16 @@ impl ControlClient {
         }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     ///
     /// # Errors
-    /// When there is none, or it is an error.
+    /// When no answer comes, or it is an error.
     pub fn ask(&mut self, request: Value) -> Result<Value, NoAnswer> {
         self.request(request);
         self.answer()
     }
 
-    /// Asks, without waiting. The request's `id` is set here.
+    /// Sends a request without waiting. Sets its `id`.
     pub fn request(&mut self, mut request: Value) {
         self.last_id += 1;
         request["id"] = json!(self.last_id);
@@ -108,7 +109,7 @@ impl ControlClient {
     /// The next answer: to a request that has more than one, or to a line of [`ControlClient::send`].
     ///
     /// # Errors
-    /// When there is none, or it is an error.
+    /// When no answer comes, or it is an error.
     pub fn answer(&mut self) -> Result<Value, NoAnswer> {
         self.greet()?;
         let line = self.line()?;
@@ -120,11 +121,11 @@ impl ControlClient {
         }
     }
 
-    /// Sends a line as it is, behind the hello where that is due. A host that closes at once has said why
-    /// before, so that a failure shows when the answer is read.
+    /// Sends a line unchanged, after the hello if that is due. A host that closes the connection at once has
+    /// sent its reason first, so a failure shows when the answer is read.
     pub fn send(&mut self, line: &str) {
         self.unsent.push_str(line);
-        // One write, so that the host is woken once.
+        // One write, so that the host wakes up only once.
         let all = std::mem::take(&mut self.unsent);
         let _ = self.write(all.as_bytes());
     }
@@ -142,12 +143,12 @@ impl ControlClient {
         Ok(())
     }
 
-    /// Reads until the other side closes.
+    /// Reads until the peer closes.
     pub fn wait_for_end(&mut self) {
         while self.line().is_ok() {}
     }
 
-    /// The next line, with its end.
+    /// The next line, including its end.
     fn line(&mut self) -> io::Result<Vec<u8>> {
         let mut looked = 0;
         loop {

@@ -9,36 +9,36 @@ pub mod tag {
     pub const TERMINAL: u8 = 0x01;
     /// Bytes typed (relay).
     pub const INPUT: u8 = 0x02;
-    /// cols, rows, xpixel, ypixel as `u16` little endian.
+    /// Columns, rows, width and height in pixels, as `u16` little endian.
     pub const RESIZE: u8 = 0x03;
     /// The client is about to stop or to leave.
     pub const RELEASE: u8 = 0x04;
     /// The client is raw and in the foreground again.
     pub const RESUME: u8 = 0x05;
-    /// The client wants to leave.
+    /// The client wants to detach.
     pub const DETACH: u8 = 0x06;
-    /// One signal number, to be passed on to the child's group.
+    /// One signal number, to be passed on to the child's process group.
     pub const SIGNAL: u8 = 0x07;
-    /// The client's terminal is gone. hopty's own addition; `DETACH` follows for hosts that skip it.
+    /// The client's terminal is gone. A later addition; `DETACH` follows for hosts that skip it.
     pub const HANGUP: u8 = 0x08;
     /// Bytes to show (relay).
     pub const OUTPUT: u8 = 0x80;
     /// The host reads and writes the terminal from now on.
     pub const TAKEN: u8 = 0x81;
-    /// The terminal cannot be taken: use INPUT and OUTPUT. Payload: why.
+    /// The host cannot take the terminal: use INPUT and OUTPUT. Payload: the reason.
     pub const RELAY: u8 = 0x82;
-    /// All is written, the terminal is closed, its modes are undone.
+    /// Everything is written, the terminal is closed, and its modes are undone.
     pub const RELEASED: u8 = 0x84;
-    /// The child is stopped: restore and stop yourself.
+    /// The child is stopped: restore the terminal and stop.
     pub const SUSPEND: u8 = 0x85;
     /// The last frame: JSON `{"why","exit","message","unread"}`.
     pub const BYE: u8 = 0x86;
     /// JSON `{"kind","text"}`.
     pub const NOTICE: u8 = 0x87;
-    /// What the client must write if the host dies: the sequences that undo the modes which are on. hopty's
-    /// own addition; older clients skip it.
+    /// What the client must write if the host dies: the sequences that undo the modes that are set. A later
+    /// addition; older clients skip it.
     pub const UNDO: u8 = 0x88;
-    /// One byte: 1, no more INPUT for now, because the child has enough to read; 0, go on. hopty's own
+    /// One byte: 1, send no more INPUT for now, because the child has enough unread; 0, continue. A later
     /// addition; older clients skip it.
     pub const HOLD: u8 = 0x89;
 }
@@ -46,14 +46,14 @@ pub mod tag {
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Which kind.
+    /// The tag.
     pub tag: u8,
-    /// Its payload, at most [`MAX_PAYLOAD`] bytes.
+    /// The payload, at most [`MAX_PAYLOAD`] bytes.
     pub payload: Vec<u8>,
 }
 
 impl Frame {
-    /// A frame with a payload; what is over the limit is cut off.
+    /// A frame with a payload, cut to the limit.
     #[must_use]
     pub fn new(tag: u8, payload: &[u8]) -> Self {
         Frame { tag, payload: payload[..payload.len().min(MAX_PAYLOAD)].to_vec() }
@@ -69,10 +69,10 @@ impl Frame {
         bytes
     }
 
-    /// The first whole frame of `bytes` and how many bytes it took; `Ok(None)` when more must come.
+    /// The first complete frame of `bytes` and its length; `Ok(None)` if it is incomplete.
     ///
     /// # Errors
-    /// When its length is over the limit: the stream cannot be read any further.
+    /// When its length exceeds the limit: the stream cannot be read any further.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, usize)>, TooLarge> {
         let Some((head, rest)) = bytes.split_first_chunk::<5>() else { return Ok(None) };
         let len = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;

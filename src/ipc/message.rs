@@ -1,5 +1,4 @@
-//! The lines of the control protocol: hello, request, answer. Unknown fields and kinds are
-//! ignored.
+//! The lines of the control protocol: hello, request, answer. Unknown fields and kinds are ignored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,17 +8,17 @@ use crate::core::supervisor::question::AskAnswer;
 use crate::core::terminal::{Modes, Size};
 use crate::core::visible::is_hidden;
 
-/// The number that both sides must share.
+/// The protocol version that both sides must share.
 pub const PROTOCOL: u32 = 1;
 /// The longest line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
-/// The most that one request may type, in bytes: with its escapes it must fit a line.
+/// The most bytes that one request may type: with its escapes it must fit into a line.
 pub const SEND_MAX: usize = 512 << 10;
 
-/// What the client says first.
+/// The client's hello, its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientHello {
-    /// The protocol's number.
+    /// The protocol version.
     pub hopty: u32,
     /// The client's version.
     #[serde(default)]
@@ -29,10 +28,10 @@ pub struct ClientHello {
     pub role: String,
 }
 
-/// What the host answers.
+/// The host's hello.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostHello {
-    /// The protocol's number.
+    /// The protocol version.
     pub hopty: u32,
     /// The host's version.
     #[serde(default)]
@@ -52,21 +51,21 @@ pub struct HostHello {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// The line is no request.
+    /// The line is not a request.
     BadRequest,
-    /// No such request in this version.
+    /// This version does not have this request.
     UnknownRequest,
-    /// The thing asked for is not there.
+    /// The requested thing does not exist.
     NotFound,
-    /// Not allowed for this peer, or something is in the way.
+    /// Not allowed for this peer, or something prevents it.
     Refused,
     /// Something else is under way.
     Busy,
     /// The session is over.
     Ended,
-    /// Over a limit.
+    /// A limit was exceeded.
     TooLarge,
-    /// The numbers of the protocol differ.
+    /// The protocol versions differ.
     Version,
     /// The host failed.
     Internal,
@@ -89,11 +88,11 @@ impl Code {
 /// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind.
+    /// The code.
     pub code: Code,
     /// What failed.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(default)]
     pub hint: String,
 }
@@ -112,11 +111,11 @@ impl Failure {
 pub enum Request {
     /// The session, as `hopty status --json` prints it.
     Status,
-    /// How full the window is, with every source that was looked at.
+    /// The context usage, with every source that was tried.
     Context,
-    /// Where the journal lies, so that it can be read without loading the host.
+    /// The path of the journal, so that reading it puts no load on the host.
     Events,
-    /// Hand off and start fresh.
+    /// Hand over to a fresh conversation.
     Restart {
         /// Do not wait for a turn's end.
         #[serde(default)]
@@ -134,9 +133,9 @@ pub enum Request {
         #[serde(default)]
         now: bool,
     },
-    /// What a person answers to the question of mode `ask`.
+    /// A person's answer to the question of mode `ask`.
     Ask {
-        /// It.
+        /// The answer.
         answer: AskAnswer,
     },
     /// End the session.
@@ -149,28 +148,28 @@ pub enum Request {
     Send(Send),
     /// The state of the screen as escape sequences.
     Screen {
-        /// The lines above it, too: as many of the newest as a line of the protocol has room for.
+        /// Include the lines above it: as many of the newest as fit into a line of the protocol.
         #[serde(default)]
         history: bool,
     },
-    /// Answer when something is so, or when the time is over.
+    /// Answer when a condition holds, or when the time is up.
     Wait(Wait),
     /// Become a client.
     Attach(Attach),
-    /// Send clients away; the session goes on.
+    /// Detach clients; the session keeps running.
     Detach {
-        /// Only this one; all of them without it.
+        /// Only this client; without it, all of them.
         #[serde(default)]
         client: Option<u32>,
     },
-    /// A hook of Claude's.
+    /// A call of one of Claude's hooks.
     Hook {
         /// The event's name.
         event: String,
         /// Claude's JSON.
         #[serde(default)]
         payload: Value,
-        /// The run that it belongs to, so that a late call of a dead run is not taken for the next one's.
+        /// The run that it belongs to, so that a late call of an ended run does not count for the next one.
         #[serde(default)]
         run: Option<u32>,
     },
@@ -179,21 +178,21 @@ pub enum Request {
 /// A `send` request: one of `text`, `base64` and `keys`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Send {
-    /// Typed as it is; with `submit`, the prompt.
+    /// Text to type; with `submit`, the prompt.
     #[serde(default)]
     pub text: Option<String>,
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     #[serde(default)]
     pub base64: Option<String>,
-    /// Names of keys, one after the other.
+    /// Names of keys, in order.
     #[serde(default)]
     pub keys: Option<Vec<String>>,
-    /// Type it as a delivery does, and answer when there is proof.
+    /// Type it like a delivery, and answer when there is proof.
     #[serde(default)]
     pub submit: bool,
 }
 
-/// What is waited for.
+/// The condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitFor {
@@ -205,12 +204,12 @@ pub enum WaitFor {
     Blocked,
     /// The session is over.
     Exit,
-    /// The screen has changed: its rows are the answer. Who asks looks for a text in them.
+    /// The screen has changed: its rows are the answer, and the client searches them for its text.
     Text,
 }
 
 impl WaitFor {
-    /// The word of the command line.
+    /// Its name on the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -226,16 +225,16 @@ impl WaitFor {
 /// A `wait` request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// What for.
+    /// The condition.
     #[serde(rename = "for")]
     pub wanted: WaitFor,
-    /// States: only one that was entered after this line of the journal.
+    /// For states: only one that began after this line of the journal.
     #[serde(default)]
     pub since: u64,
-    /// Text: the revision of the screen that is known already; without it the rows come at once.
+    /// For text: the revision of the screen that the client already has; without it the rows come at once.
     #[serde(default)]
     pub after: Option<u64>,
-    /// How long, in milliseconds.
+    /// The time limit, in milliseconds.
     #[serde(default = "half_a_minute")]
     pub timeout_ms: u64,
 }
@@ -245,43 +244,43 @@ fn half_a_minute() -> u64 {
     30_000
 }
 
-/// What a client says of itself.
+/// A client's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
     /// Its terminal's size.
     #[serde(flatten)]
     pub size: Size,
-    /// It only looks.
+    /// It only watches.
     #[serde(default)]
     pub read_only: bool,
     /// Its `TERM`.
     #[serde(default)]
     pub term: String,
-    /// Its process id as it sees itself; the socket's credentials are what counts.
+    /// Its process id from its own point of view; the socket's credentials count.
     #[serde(default)]
     pub pid: i32,
     /// Name of its terminal, for listings.
     #[serde(default)]
     pub tty: Option<String>,
-    /// The modes of its terminal before it was made raw.
+    /// The modes of its terminal before it made it raw.
     #[serde(default)]
     pub termios: Option<Modes>,
-    /// The same since then: only while they are these are they put back for a client that died. Without them,
-    /// those that are found at the hand-over.
+    /// The modes afterwards: for a client that died, the old modes are restored only while these are set.
+    /// Without them, those found when the terminal was handed over.
     #[serde(default)]
     pub raw: Option<Modes>,
     /// Variables that the next run takes from the last client.
     #[serde(default)]
     pub env: std::collections::BTreeMap<String, String>,
-    /// The screen is to be drawn again.
+    /// The screen must be repainted.
     #[serde(default)]
     pub redraw: bool,
 }
 
-/// A request line: its id and the request.
+/// Parses a request line into its id and the request.
 ///
 /// # Errors
-/// An error answer, with the id where there is one.
+/// An error answer, with the id if there is one.
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value = serde_json::from_slice(line)
@@ -311,7 +310,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     })
 }
 
-/// What a client says first, as a line.
+/// A client's hello, as a line.
 #[must_use]
 pub fn hello_line(role: &str) -> String {
     let hello =
@@ -319,7 +318,7 @@ pub fn hello_line(role: &str) -> String {
     format!("{}\n", json!(hello))
 }
 
-/// The request of a hook call. `payload` is one JSON value; line ends of its own are taken out.
+/// The request of a hook call. `payload` is one JSON value; its line ends are removed.
 #[must_use]
 pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
     let payload = payload.trim();
@@ -347,13 +346,13 @@ pub fn error_line(id: u64, failure: &Failure) -> String {
 /// One answer.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Answer {
-    /// Of which request.
+    /// The id of its request.
     #[serde(default)]
     pub id: u64,
-    /// What was asked for.
+    /// The result.
     #[serde(default)]
     pub ok: Option<Value>,
-    /// Or why not.
+    /// Or the error.
     #[serde(default)]
     pub error: Option<Failure>,
 }

@@ -1,4 +1,4 @@
-//! The control socket: lines of JSON, frames of bytes, and who is at the other end.
+//! The control socket: lines of JSON, frames of bytes, and the identity of the peer.
 
 pub mod address;
 pub mod control_client;

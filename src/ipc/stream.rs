@@ -1,4 +1,4 @@
-//! One connection without blocking: bytes in, with descriptors that ride on them, and bytes out.
+//! A non-blocking connection: incoming bytes, with the descriptors sent along, and outgoing bytes.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -12,12 +12,12 @@ use super::frame::{Frame, TooLarge};
 use super::message::MAX_LINE;
 use crate::sys::outbuf::OutBuf;
 
-/// Whether a connection is still of use.
+/// Whether a connection can still be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It goes on.
+    /// It is open.
     Open,
-    /// The other side closed it, or it broke.
+    /// The peer closed it, or it broke.
     Closed,
 }
 
@@ -26,7 +26,7 @@ pub enum Life {
 pub struct FrameStream {
     socket: UnixStream,
     input: Vec<u8>,
-    /// How much of `input` has been taken.
+    /// How much of `input` has been consumed.
     taken: usize,
     fds: VecDeque<OwnedFd>,
     output: OutBuf,
@@ -36,7 +36,7 @@ impl FrameStream {
     /// Takes a socket and makes it non-blocking.
     ///
     /// # Errors
-    /// When that fails.
+    /// When setting it to non-blocking fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(FrameStream {
@@ -48,17 +48,17 @@ impl FrameStream {
         })
     }
 
-    /// The peer's process id and user id, as the kernel knows them.
+    /// The peer's process id and user id, as the kernel reports them.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel does not report them.
     pub fn peer(&self) -> io::Result<(i32, u32)> {
         let cred = nix::sys::socket::getsockopt(&self.socket, nix::sys::socket::sockopt::PeerCredentials)?;
         Ok((cred.pid(), cred.uid()))
     }
 
-    /// Takes hold of the process that connected, so that no other can be taken for it by its number. `None`
-    /// where the kernel cannot (before Linux 6.5).
+    /// Opens a pidfd of the process that connected, so that no other process is mistaken for it. `None` if
+    /// the kernel cannot (before Linux 6.5).
     ///
     /// # Errors
     /// When that process is gone.
@@ -93,9 +93,9 @@ impl FrameStream {
         }
     }
 
-    /// Reads what is there, as long as not more than two megabytes wait to be taken.
+    /// Reads what is available, unless more than two megabytes are waiting to be consumed.
     pub fn fill(&mut self) -> Life {
-        // On the stack, whose pages stay: every process of every session has them.
+        // On the stack, whose pages stay resident: every process of every session has them.
         let mut buf = [0; 16384];
         let mut cmsg = nix::cmsg_space!([RawFd; 4]);
         loop {
@@ -127,7 +127,7 @@ impl FrameStream {
         }
     }
 
-    /// Whether so much waits to be taken that no more is read.
+    /// Whether the backlog is so large that reading pauses.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.input.len() - self.taken > 2 * MAX_LINE
@@ -163,7 +163,7 @@ impl FrameStream {
         }))
     }
 
-    /// The next whole frame that has not this tag; those before it stay and keep their order.
+    /// The next whole frame without this tag; frames before it stay, in order.
     ///
     /// # Errors
     /// When a frame is over the limit.
@@ -179,7 +179,7 @@ impl FrameStream {
         Ok(None)
     }
 
-    /// Moves on; what was taken is given free now and then, not byte by byte.
+    /// Advances; consumed bytes are freed now and then, not one by one.
     fn take(&mut self, bytes: usize) {
         self.taken += bytes;
         if self.taken == self.input.len() || self.taken > MAX_LINE {
@@ -193,20 +193,20 @@ impl FrameStream {
         self.fds.pop_front()
     }
 
-    /// Writes, at once where possible.
+    /// Writes, immediately if possible.
     pub fn send(&mut self, bytes: &[u8]) -> Life {
         self.output.push(bytes);
         self.flush()
     }
 
-    /// Writes bytes with a descriptor on the first of them. Only where nothing waits to be written.
+    /// Writes bytes with a descriptor attached to the first of them. Only while nothing waits to be written.
     ///
     /// # Errors
     /// When the socket does not take them.
     pub fn send_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         let sent = self.send_waiting_with_fd(bytes, fd);
-        // Also after an error: who goes on with the connection must never wait in it.
+        // Also after an error: whoever uses the connection next must never block on it.
         self.socket.set_nonblocking(true)?;
         self.output.push_rest(bytes, sent?);
         self.flush();
@@ -224,18 +224,18 @@ impl FrameStream {
         Ok(sendmsg::<()>(self.socket.as_raw_fd(), &iov, &rights, MsgFlags::MSG_NOSIGNAL, None)?)
     }
 
-    /// Writes what waits, as far as it fits.
+    /// Writes as much of the backlog as fits.
     pub fn flush(&mut self) -> Life {
         if self.output.flush(&self.socket).is_ok() { Life::Open } else { Life::Closed }
     }
 
-    /// Bytes that the peer's end of the socket has taken.
+    /// How many bytes the peer's end of the socket has taken.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.output.written()
     }
 
-    /// Bytes that wait to be written.
+    /// How many bytes wait to be written.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.output.len()
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(near.frame().unwrap(), Some(Frame::new(7, b"payload")));
         assert_eq!(near.frame().unwrap(), None);
         drop(far);
-        // A process that another test starts just now has the far end, too, until it executes its program.
+        // A process that another test is starting also has the far end until its exec.
         while near.fill() == Life::Open {
             assert!(
                 crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000).unwrap(),

@@ -1,4 +1,4 @@
-//! The only file that reads a clock, or asks for the time zone.
+//! The only file that reads a clock or the time zone.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,13 +8,13 @@ use crate::core::time::{Stamp, WallTime};
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     begun: Instant,
-    /// For tests: the time in ms, which only the test moves.
+    /// For tests: the time in ms, which only the test advances.
     #[cfg(test)]
     manual: Option<&'static std::sync::atomic::AtomicU64>,
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// A clock that starts now.
     #[must_use]
     pub fn start() -> Self {
         Clock {
@@ -24,13 +24,13 @@ impl Clock {
         }
     }
 
-    /// A clock that stands still until the test moves it.
+    /// A clock that stands still until the test advances it.
     #[cfg(test)]
     pub fn manual(ms: &'static std::sync::atomic::AtomicU64) -> Self {
         Clock { begun: Instant::now(), manual: Some(ms) }
     }
 
-    /// Milliseconds since the start, rounded up, so that a deadline has passed when `poll` comes back for it.
+    /// Milliseconds since the start, rounded up, so that a deadline has passed when `poll` returns for it.
     #[must_use]
     pub fn now(&self) -> Stamp {
         #[cfg(test)]
@@ -41,7 +41,7 @@ impl Clock {
         Stamp(u64::try_from(micros.div_ceil(1000)).unwrap_or(u64::MAX))
     }
 
-    /// How long a `poll` may wait for `deadline`, in ms; `None`: for ever.
+    /// How long a `poll` may wait for `deadline`, in ms; `None`: without a limit.
     #[must_use]
     pub fn wait_until(&self, deadline: Option<Stamp>) -> Option<u64> {
         #[cfg(test)]
@@ -51,7 +51,7 @@ impl Clock {
         deadline.map(|at| at.since(self.now()))
     }
 
-    /// Microseconds since the start, for what is measured rather than awaited.
+    /// Microseconds since the start, for measurements rather than deadlines.
     #[must_use]
     pub fn micros(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
@@ -65,7 +65,7 @@ impl Clock {
     }
 }
 
-/// A moment in the time zone of this process (`TZ`, else the system's), for people: `2026-11-20 15:30:00`.
+/// A moment in this process's time zone (`TZ`, else the system's), for people: `2026-11-20 15:30:00`.
 #[must_use]
 pub fn local(at: WallTime) -> String {
     let utc = chrono::DateTime::from_timestamp_millis(at.0).unwrap_or_default();

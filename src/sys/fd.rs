@@ -1,4 +1,4 @@
-//! Small things about descriptors.
+//! Small functions on descriptors.
 
 use std::fs::File;
 use std::io;
@@ -7,8 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 
-/// Makes reads and writes on the open file description return at once. Only for descriptions that nobody else
-/// shares.
+/// Makes an open file description non-blocking. Only for descriptions that nobody else shares.
 ///
 /// # Errors
 /// When fcntl fails.
@@ -18,7 +17,7 @@ pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads what is there, at most `buf.len()` bytes. `Ok(None)`: nothing now; `Ok(Some(0))`: the end.
+/// Reads what is available, at most `buf.len()` bytes. `Ok(None)`: nothing now; `Ok(Some(0))`: the end.
 ///
 /// # Errors
 /// When read fails; `EIO` of a PTY master whose child is gone counts as the end.
@@ -49,7 +48,7 @@ pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Closes descriptors that this process inherited and has no use for.
+/// Closes inherited descriptors that this process does not need.
 pub fn close_all(inherited: &[i32]) {
     for fd in inherited {
         // SAFETY: nothing in this process has taken ownership of them.
@@ -57,10 +56,10 @@ pub fn close_all(inherited: &[i32]) {
     }
 }
 
-/// Sees to it that only those programs get these descriptors that are meant to.
+/// Sets close-on-exec, so that only the intended programs get these descriptors.
 pub fn close_on_exec(inherited: &[i32]) {
     for fd in inherited {
-        // SAFETY: a flag of a descriptor is set, which is memory-safe for any number.
+        // SAFETY: setting a descriptor flag is memory-safe for any number.
         unsafe { libc::fcntl(*fd, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
@@ -71,7 +70,7 @@ pub fn is_same_terminal(one: &impl AsRawFd, other: &impl AsRawFd) -> bool {
     terminal_device(one).is_some_and(|device| terminal_device(other) == Some(device))
 }
 
-/// The number of the terminal itself, behind `/dev/tty` too.
+/// The device number of the terminal, even behind `/dev/tty`.
 #[cfg(target_os = "linux")]
 fn terminal_device(fd: &impl AsRawFd) -> Option<u64> {
     let mut device: u32 = 0;
@@ -88,7 +87,7 @@ fn terminal_device(fd: &impl AsRawFd) -> Option<u64> {
     (done == 0 && is_terminal(fd)).then_some(stat.st_rdev as u64)
 }
 
-/// A descriptor of /dev/null, for what must be open but lead nowhere.
+/// A descriptor of /dev/null, for a stream that must be open but lead nowhere.
 ///
 /// # Errors
 /// When it cannot be opened.

@@ -1,8 +1,8 @@
 //! What this process inherited, so that the programs it starts inherit the same.
 //!
-//! A signal that is ignored and a closed standard stream must be noted before anything else happens: Rust's
-//! runtime, which would change both first, does not run in `hopty`
-//! (`docs/adr/0007-no-runtime-before-main.md`). Everything else is read when it is needed.
+//! Ignored signals and closed standard streams must be recorded before anything else happens: Rust's runtime,
+//! which would change both first, does not run in `hopty` (`docs/adr/0007-no-runtime-before-main.md`).
+//! Everything else is read when it is needed.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,15 +17,14 @@ use crate::core::process::Signal;
 
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 static FILE_SIZE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-/// The umask as it was found; more than nine bits: it was not looked at.
+/// The inherited umask; more than nine bits: not read yet.
 static UMASK: AtomicU32 = AtomicU32::new(u32::MAX);
 /// Bit n: standard stream n was closed.
 static WAS_CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The first thing that the program does: notes what it inherited. Then it ignores SIGPIPE and SIGXFSZ (a
-/// write over the file-size limit fails instead of ending the program), opens what is closed of standard
-/// input, output and error, so that no file takes their place, and clears the owner's bits of the umask, so
-/// that it can use the files that it makes.
+/// The program's first step: records what it inherited. Then it ignores SIGPIPE and SIGXFSZ (a write beyond
+/// the file size limit fails instead of ending the program), opens closed standard streams, so that no file
+/// takes their place, and clears the owner's bits of the umask, so that it can use the files that it creates.
 pub fn note() {
     for (signal, was_ignored) in [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)]
     {
@@ -41,18 +40,18 @@ pub fn note() {
     // SAFETY: F_GETFD only looks.
     for stream in (0..3).filter(|stream| unsafe { libc::fcntl(*stream, libc::F_GETFD) } == -1) {
         WAS_CLOSED.fetch_or(1 << stream, Ordering::Relaxed);
-        // SAFETY: the lowest free number is given, which is this one. Where there is no /dev/null the stream
-        // stays closed.
+        // SAFETY: open returns the lowest free number, which is this one. Without /dev/null the stream stays
+        // closed.
         unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
     }
 }
 
-/// Asks the kernel: the C library keeps two signals for itself (32, 33) and tells nothing of them.
+/// Asks the kernel, because the C library hides two signals (32, 33).
 #[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
-    // The kernel's `struct sigaction`: what is done, flags, restorer, mask.
+    // The kernel's `struct sigaction`: handler, flags, restorer, mask.
     let mut now = [0u64; 4];
-    // SAFETY: without a new action the call only looks; it writes 32 bytes.
+    // SAFETY: without a new action the call only reads; it writes 32 bytes.
     let done = unsafe {
         libc::syscall(libc::SYS_rt_sigaction, signal, std::ptr::null::<u64>(), now.as_mut_ptr(), 8)
     };
@@ -68,7 +67,7 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// The signals as this process found them. Only before it catches, ignores or blocks any itself.
+/// The signal dispositions that this process inherited. Only before it catches, ignores or blocks any itself.
 #[must_use]
 pub fn signals() -> SignalState {
     let mut state = SignalState::default();
@@ -95,7 +94,8 @@ pub fn signals() -> SignalState {
     state
 }
 
-/// Where this process's errors go, as seen from a program whose terminal is the one on standard input.
+/// Where this process's errors go, from the point of view of a program whose terminal is the one on standard
+/// input.
 #[must_use]
 pub fn error_output() -> ErrorOutput {
     if was_closed(2) {
@@ -107,20 +107,19 @@ pub fn error_output() -> ErrorOutput {
     }
 }
 
-/// Whether a standard stream was closed: what is written to it goes nowhere.
+/// Whether a standard stream was closed: output to it is lost.
 #[must_use]
 pub fn was_closed(stream: u8) -> bool {
     WAS_CLOSED.load(Ordering::Relaxed) & 1 << stream != 0
 }
 
-/// The umask as this process found it; `None` where [`note`] has not run.
+/// The inherited umask; `None` if [`note`] has not run.
 #[must_use]
 pub fn umask() -> Option<u32> {
     Some(UMASK.load(Ordering::Relaxed)).filter(|umask| *umask <= 0o777)
 }
 
-/// The descriptors above 2 that were open when this process began: those that exec leaves open, since its own
-/// are not.
+/// The inherited descriptors above 2: those without close-on-exec, since this process's own have it.
 #[must_use]
 pub fn descriptors() -> Vec<i32> {
     let Ok(dir) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
@@ -131,8 +130,8 @@ pub fn descriptors() -> Vec<i32> {
     open
 }
 
-/// Makes `command`, which takes this process's place, find what this process found. `signals`: as [`signals`]
-/// gave them, where this process has changed more of them since.
+/// Makes `command`, which replaces this process, inherit what this process inherited. `signals`: the result
+/// of [`signals`], if this process has changed dispositions since.
 pub fn pass_on(command: &mut Command, signals: Option<SignalState>) {
     let own = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)];
     let own = own.map(|(signal, was_ignored)| (signal, was_ignored.load(Ordering::Relaxed)));
@@ -159,7 +158,7 @@ pub fn pass_on(command: &mut Command, signals: Option<SignalState>) {
     unsafe { command.pre_exec(restore) };
 }
 
-/// Ignores and blocks again what was ignored and blocked; what is caught is at its default after exec.
+/// Ignores and blocks again what was ignored and blocked; caught signals are at their default after exec.
 fn restore_signals(state: SignalState) {
     // SAFETY: SIG_IGN is no handler; an emptied set is valid, and a number that is refused changes nothing.
     unsafe {

@@ -1,6 +1,6 @@
-//! Memory that was needed for a moment, given back to the system.
+//! Returning unused memory to the system.
 
-/// Gives back what the allocator keeps for later: after a burst that is megabytes, in a process that lives
+/// Returns memory that the allocator keeps for later: after a burst that is megabytes, in a process that runs
 /// for weeks.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn give_back() {

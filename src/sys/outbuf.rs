@@ -1,4 +1,4 @@
-//! Bytes on their way out: a queue that survives partial writes and says when it is full.
+//! Outgoing bytes: a queue that handles partial writes and reports its length.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,20 +19,19 @@ impl OutBuf {
         self.bytes.extend(bytes);
     }
 
-    /// Appends what is left of `bytes`, the first `written` of which the descriptor has taken outside of the
-    /// queue.
+    /// Appends the rest of `bytes`, of which the descriptor has already taken the first `written`.
     pub fn push_rest(&mut self, bytes: &[u8], written: usize) {
         self.written += written as u64;
         self.push(&bytes[written..]);
     }
 
-    /// Bytes waiting.
+    /// How many bytes wait.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Bytes that the descriptor has taken.
+    /// How many bytes the descriptor has taken.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
@@ -44,12 +43,12 @@ impl OutBuf {
         self.bytes.is_empty()
     }
 
-    /// Forgets what waits.
+    /// Drops the waiting bytes.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// Takes what waits out of the queue.
+    /// Takes the waiting bytes out of the queue.
     #[must_use]
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes).into()
@@ -58,7 +57,7 @@ impl OutBuf {
     /// Writes what fits now.
     ///
     /// # Errors
-    /// When the descriptor is broken; what waits is kept.
+    /// When the descriptor is broken; the waiting bytes are kept.
     pub fn flush(&mut self, fd: &impl AsFd) -> io::Result<()> {
         while !self.bytes.is_empty() {
             let (front, _) = self.bytes.as_slices();
@@ -72,7 +71,7 @@ impl OutBuf {
         Ok(())
     }
 
-    /// Writes `bytes`, at once where nothing waits and the descriptor takes them, else in their turn.
+    /// Writes `bytes`: immediately if the queue is empty and the descriptor takes them, otherwise in turn.
     ///
     /// # Errors
     /// When the descriptor is broken.

@@ -1,4 +1,4 @@
-//! One `poll` for a whole loop: register, wait, ask.
+//! One `poll` for a whole loop: register, wait, query.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 /// The pause after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// What a descriptor is watched for.
+/// The events that a descriptor is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Something to read.
@@ -18,11 +18,11 @@ pub enum Interest {
     Write,
     /// Either.
     Both,
-    /// Only errors and hang-ups, which always count.
+    /// Only errors and hang-ups, which are always reported.
     Gone,
 }
 
-/// What is ready.
+/// The events that have occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FdReadiness {
     /// There is something to read, or the end.
@@ -33,7 +33,7 @@ pub struct FdReadiness {
     pub gone: bool,
 }
 
-/// The descriptors of one turn of a loop, each under a token of the caller's.
+/// The descriptors of one turn of a loop, each under a token that the caller chooses.
 #[derive(Debug)]
 pub struct PollSet<'fd, T> {
     fds: Vec<PollFd<'fd>>,
@@ -59,11 +59,12 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
         self.tokens.push(token);
     }
 
-    /// Waits until something is ready or `timeout_ms` passed (`None`: for ever) and gives what is ready.
+    /// Waits until something is ready or `timeout_ms` has passed (`None`: no limit), and returns what is
+    /// ready.
     ///
     /// # Errors
-    /// When poll fails for another reason than a signal: no memory, or fewer descriptors allowed than there
-    /// are. It is told a moment later, so that a loop which goes on does not spin.
+    /// When poll fails for another reason than a signal: no memory, or more descriptors than allowed. The
+    /// error is returned after a pause, so that a loop that continues does not spin.
     pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, FdReadiness)>> {
         let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {
             PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX)
@@ -90,13 +91,13 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     }
 }
 
-/// Whether there is something to read now, the end included.
+/// Whether there is something to read now, including the end.
 #[must_use]
 pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
     poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
-/// Waits for one descriptor. False when the time passed first.
+/// Waits for one descriptor. False if the time passed first.
 ///
 /// # Errors
 /// When poll fails.

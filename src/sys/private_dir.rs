@@ -1,5 +1,5 @@
-//! Directories that must be this user's own and closed to others, looked at before anything in them is
-//! believed.
+//! Private directories: they must belong to this user and be closed to others before their content is
+//! trusted.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -13,13 +13,13 @@ use super::safe_file::FileLinks;
 /// Why a directory is not used.
 #[derive(Debug, Error)]
 pub enum DirError {
-    /// It is a file, or a link where none is due.
+    /// It is a file, or a link where none is allowed.
     #[error("{0} is not a real directory")]
     NoDirectory(PathBuf),
     /// Somebody else owns it.
     #[error("{0} belongs to another user")]
     Foreign(PathBuf),
-    /// Others may write into it, or look into it.
+    /// Others can write to it, or read it.
     #[error("{path} is open to other users (mode {mode:03o})")]
     Open {
         /// The directory.
@@ -27,13 +27,13 @@ pub enum DirError {
         /// Its mode.
         mode: u32,
     },
-    /// The system said no.
+    /// The system refused it.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
 }
 
 impl DirError {
-    /// What a person can do about it; `None` for an answer of the system.
+    /// How a person can fix it; `None` for a system error.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -51,7 +51,7 @@ impl DirError {
 /// Checks that a directory is this user's own, and that its mode has none of the bits of `closed`.
 ///
 /// # Errors
-/// Which of these it is not.
+/// Which of these conditions it violates.
 pub fn check(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
     let look = if links == FileLinks::Follow { fs::metadata(dir) } else { fs::symlink_metadata(dir) };
     let meta = look.map_err(|e| DirError::Io(dir.to_owned(), e))?;

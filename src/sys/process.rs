@@ -1,4 +1,4 @@
-//! Other processes, looked at and ended by pid and start time, so that a reused pid is never hit.
+//! Other processes, inspected and ended by pid and start time, so that a reused pid is never hit.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use super::safe_file::first_bytes;
 use crate::core::process::Signal;
 
-/// What the kernel says of a process (Linux `/proc/PID/stat`).
+/// The kernel's data on a process (Linux `/proc/PID/stat`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Its id.
@@ -23,24 +23,24 @@ pub struct Stat {
     pub parent: i32,
     /// Its process group.
     pub group: i32,
-    /// Its controlling terminal as the kernel numbers it; 0: none.
+    /// The device number of its controlling terminal; 0: none.
     pub tty: i32,
-    /// The foreground group of that terminal; -1: none.
+    /// The foreground process group of that terminal; -1: none.
     pub foreground: i32,
     /// The state letter: `R S D T t Z X`.
     pub state: u8,
-    /// When it began, in clock ticks since boot: with the pid, a name that is never used twice.
+    /// When it began, in clock ticks since boot: together with the pid, an identity that is never reused.
     pub start: u64,
 }
 
 impl Stat {
-    /// Reads it; `None` when there is no such process.
+    /// Reads it; `None` if there is no such process.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         StatFile::open(pid).ok()?.now()
     }
 
-    /// Reads the content of a stat file. The name in parentheses may hold anything.
+    /// Parses the content of a stat file. The name in parentheses may contain anything.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (pid, rest) = text.split_once(' ')?;
@@ -58,18 +58,18 @@ impl Stat {
         })
     }
 
-    /// Whether it was stopped by a signal.
+    /// Whether a signal has stopped it.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
     }
 
-    /// Whether the terminal `device` (its `st_rdev`) is the process's to use now: it runs, and where that
-    /// terminal is its controlling one, its group is in the foreground. A shell that has the terminal back is
+    /// Whether the process may use the terminal `device` (its `st_rdev`) now: it runs, and if that is its
+    /// controlling terminal, its process group is in the foreground. A shell that has the terminal back is
     /// not disturbed.
     #[must_use]
     pub fn may_use(&self, device: u64) -> bool {
-        // The kernel prints the number in the form of `new_encode_dev`.
+        // The kernel prints the number in the format of `new_encode_dev`.
         let number = u32::from_ne_bytes(self.tty.to_ne_bytes());
         let (major, minor) = ((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xf_ff00));
         let controls = (libc::major(device), libc::minor(device)) == (major, minor);
@@ -77,7 +77,7 @@ impl Stat {
     }
 }
 
-/// A process's stat file, held open: quick to look at again and again, and never another process's.
+/// A process's stat file, held open: cheap to read repeatedly, and never another process's.
 #[derive(Debug)]
 pub struct StatFile {
     file: std::fs::File,
@@ -92,7 +92,7 @@ impl StatFile {
         Ok(StatFile { file: std::fs::File::open(format!("/proc/{pid}/stat"))? })
     }
 
-    /// What the kernel says now; `None` when the process is gone.
+    /// The current data; `None` if the process is gone.
     #[must_use]
     pub fn now(&self) -> Option<Stat> {
         // The longest line is under 1 KiB: 52 numbers and a name of 64 bytes.
@@ -102,16 +102,16 @@ impl StatFile {
     }
 }
 
-/// When the process began, in clock ticks since boot; `None` when it has ended, and where there is no `/proc`
-/// (macOS). A process is known by its pid and this, since a pid alone can be used again.
+/// When the process began, in clock ticks since boot; `None` if it has ended, or without `/proc` (macOS). The
+/// pid and this identify a process, since a pid can be reused.
 #[must_use]
 pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
     let stat = Stat::of(pid.try_into().ok()?)?;
     (!matches!(stat.state, b'Z' | b'X' | b'x')).then_some(stat.start)
 }
 
-/// Whether the process with this pid and start time lives. Where there is no `/proc` every start time is 0,
-/// and the pid alone is asked for.
+/// Whether the process with this pid and start time lives. Without `/proc` every start time is 0, and only
+/// the pid counts.
 #[must_use]
 pub fn is_alive(pid: u32, start: u64) -> bool {
     match start_ticks(pid) {
@@ -140,7 +140,7 @@ pub fn exists(pid: u32) -> bool {
     pid > 0 && !matches!(kill(Pid::from_raw(pid), None), Err(Errno::ESRCH))
 }
 
-/// A process held by a descriptor: signals reach it or nobody.
+/// A process with a pidfd: signals reach this process or none.
 #[derive(Debug)]
 pub struct Process {
     /// Its id, for messages.
@@ -149,22 +149,22 @@ pub struct Process {
 }
 
 impl Process {
-    /// Takes hold of a process.
+    /// Opens a pidfd of a process.
     ///
     /// # Errors
-    /// When there is none, or the kernel has no pidfd (before Linux 5.3).
+    /// When there is no such process, or the kernel has no pidfds (before Linux 5.3).
     pub fn open(pid: i32) -> io::Result<Self> {
-        // SAFETY: pidfd_open takes two numbers and gives a new descriptor, which is ours.
+        // SAFETY: pidfd_open takes two numbers and returns a new descriptor, which is ours.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         let fd = i32::try_from(fd).unwrap_or(-1);
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: fd was just made and belongs to nobody else.
+        // SAFETY: fd was just created and belongs to nobody else.
         Ok(Process { pid, fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// A process that somebody else has taken hold of.
+    /// A process of which somebody else has opened a pidfd.
     #[must_use]
     pub fn held(pid: i32, fd: OwnedFd) -> Self {
         Process { pid, fd }
@@ -173,7 +173,7 @@ impl Process {
     /// Sends a signal to it.
     ///
     /// # Errors
-    /// When it is gone, or not ours to signal.
+    /// When it is gone, or may not be signalled.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let none = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2).
@@ -205,7 +205,7 @@ fn table() -> BTreeMap<i32, Stat> {
         .collect()
 }
 
-/// The descendants of `root` at this moment, itself not included, each held by a descriptor.
+/// The current descendants of `root`, without itself, each with a pidfd.
 #[must_use]
 pub fn descendants(root: i32) -> Vec<Process> {
     let table = table();
@@ -228,7 +228,7 @@ pub fn descendants(root: i32) -> Vec<Process> {
         .filter(below)
         .filter_map(|stat| {
             let held = Process::open(stat.pid).ok()?;
-            // The same process as was seen above, not a newer one by the same number.
+            // Check that this is the process seen above, not a newer one with the same pid.
             (Stat::of(stat.pid)?.start == stat.start).then_some(held)
         })
         .collect()
@@ -237,7 +237,7 @@ pub fn descendants(root: i32) -> Vec<Process> {
 /// A process with its name (`comm`), which only the process itself can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedProcess {
-    /// What the kernel says of it.
+    /// The kernel's data on it.
     pub stat: Stat,
     /// Its name, at most 15 bytes.
     pub name: String,
@@ -251,13 +251,13 @@ impl NamedProcess {
     }
 }
 
-/// A process and all above it, nearest first, without process 1. `None` when it has ended, or the chain
-/// changed at every look.
+/// A process and its ancestors, nearest first, without process 1. `None` if it has ended, or if the chain
+/// changed on every attempt.
 #[must_use]
 pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     /// Longer than any chain of parents.
     const MOST: usize = 4096;
-    // A parent that ends while it is looked at leaves its children to another one.
+    // If a parent ends while it is read, its children get another one.
     for _ in 0..8 {
         let mut chain = vec![NamedProcess::of(pid)?];
         while let Some(last) = chain.last()
@@ -277,8 +277,8 @@ pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     None
 }
 
-/// The environment that a process was started with, cut to its first 256 KiB; empty where this user may not
-/// look.
+/// The environment that a process was started with, cut to its first 256 KiB; empty if this user may not read
+/// it.
 #[must_use]
 pub fn environment(pid: i32) -> Vec<u8> {
     std::fs::File::open(format!("/proc/{pid}/environ"))
@@ -286,7 +286,7 @@ pub fn environment(pid: i32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// The children of this thread: what it spawned, and what was left to it as a sub-reaper.
+/// The children of this thread: those that it spawned, and those that it adopted as a sub-reaper.
 #[must_use]
 pub fn own_children() -> Vec<i32> {
     std::fs::read_to_string("/proc/thread-self/children")
@@ -294,28 +294,28 @@ pub fn own_children() -> Vec<i32> {
         .unwrap_or_default()
 }
 
-/// What listings call this process (`ps -o comm`), at most 15 bytes.
+/// Sets this process's name in listings (`ps -o comm`), at most 15 bytes.
 pub fn call_oneself(name: &CStr) {
     // SAFETY: PR_SET_NAME reads a string that ends.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
 }
 
-/// Keeps other processes of the same user from looking into this one, from tracing it and from taking its
-/// descriptors (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` becomes root's, and it leaves no
-/// core dump; a program that it executes is as any other again.
+/// Keeps other processes of the same user from reading this one's memory, tracing it and taking its
+/// descriptors (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` then belongs to root, and it leaves
+/// no core dump; a program that it executes is back to normal.
 pub fn close_to_others() {
     // SAFETY: prctl with constants.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
 }
 
-/// Makes orphans of the process's tree its own children (Linux).
+/// Makes this process adopt the orphans among its descendants (Linux).
 pub fn become_subreaper() {
     // SAFETY: prctl with constants.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` where that is not
-/// told.
+/// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` if that is not
+/// available.
 #[must_use]
 pub fn ignores(pid: i32, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Opening and reading files that may not be what hopty expects.
 //!
-//! By the time a path is opened it may name anything: a FIFO that nobody writes to, a device, a link to
-//! `/dev/zero`, a sparse file of many gigabytes, another user's file. [`open`] looks before it opens, because
-//! opening a FIFO or a device has effects of its own (a process substitution that Claude is to read would be
-//! lost), never waits, and then checks the descriptor that it got, because the name may lead elsewhere by
-//! then. [`read`] takes a bounded number of bytes.
+//! By the time a path is opened it may name anything: a FIFO without a writer, a device, a link to
+//! `/dev/zero`, a sparse file of many gigabytes, another user's file. [`open`] checks the path first, because
+//! opening a FIFO or a device has side effects (a process substitution that Claude is to read would be lost).
+//! It never blocks, and it then checks the descriptor, because the path may lead elsewhere by then. [`read`]
+//! reads a bounded number of bytes.
 //!
-//! Every file that hopty did not create in the same moment is opened here. The exceptions are `/proc`, and
-//! files that a person named on the command line, which may be pipes.
+//! Every file that hopty did not just create is opened here. The exceptions are `/proc`, and files that a
+//! person named on the command line, which may be pipes.
 
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read};
@@ -17,43 +17,42 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 use thiserror::Error;
 
-/// Whether a symbolic link may stand in the file's place.
+/// Whether the path may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLinks {
-    /// It may: people keep their configuration elsewhere and link it.
+    /// It may: people keep their configuration elsewhere and link to it.
     Follow,
-    /// It may not: hopty makes no links of its own.
+    /// It may not: hopty creates no links of its own.
     Refuse,
 }
 
-/// Whose file it may be.
+/// Who may own the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOwner {
     /// This user's.
     User,
-    /// This user's, root's (an administrator's, or one in a read-only store), or that of whoever owns the
-    /// directory it lies in: where a person starts a program, they trust the directory's owner with more than
-    /// that.
+    /// This user, root (an administrator's file, or one in a read-only store), or the owner of its directory:
+    /// a person who starts a program there trusts the directory's owner with more than that.
     Trusted,
-    /// Anybody's: Claude reads it whoever owns it, and hopty must see what Claude sees.
+    /// Anybody: Claude reads it whoever owns it, and hopty must see what Claude sees.
     Anyone,
 }
 
-/// What a file must be like to be read.
+/// The conditions for reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileRule {
-    /// FileLinks in its place.
+    /// Whether it may be a link.
     pub links: FileLinks,
     /// Its owner.
     pub owner: FileOwner,
-    /// The longest that is read, in bytes.
+    /// The longest file that is read, in bytes.
     pub cap: u64,
     /// Bits that its mode must not have.
     pub closed: u32,
 }
 
 impl FileRule {
-    /// A file that hopty itself wrote, or that gives orders to it.
+    /// A file that hopty itself wrote, or that gives it orders.
     #[must_use]
     pub const fn own(cap: u64) -> FileRule {
         FileRule { links: FileLinks::Refuse, owner: FileOwner::User, cap, closed: 0 }
@@ -71,14 +70,14 @@ impl FileRule {
         FileRule { links: FileLinks::Follow, owner: FileOwner::Anyone, cap, closed: 0 }
     }
 
-    /// The same, of a file whose mode has none of these bits: what others can write may be forged.
+    /// The same, but its mode must have none of these bits: a file that others can write may be forged.
     #[must_use]
     pub const fn closed_to(mut self, bits: u32) -> FileRule {
         self.closed = bits;
         self
     }
 
-    /// The same, of a file of this user's.
+    /// The same, but it must belong to this user.
     #[must_use]
     pub const fn of_this_user(mut self) -> FileRule {
         self.owner = FileOwner::User;
@@ -92,22 +91,22 @@ pub enum SafeFileError {
     /// The system refused it.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried, a verb.
+        /// The operation, a verb.
         doing: &'static str,
-        /// On which path.
+        /// The path.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// A symbolic link where none may be.
+    /// A symbolic link where none is allowed.
     #[error("{} is a symbolic link, not a file", .0.display())]
     Link(PathBuf),
     /// A directory, FIFO, socket or device.
     #[error("{} is {found}, not a file", path.display())]
     Kind {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What stands there, with its article.
+        /// What it is, with an article.
         found: &'static str,
     },
     /// Another user owns it.
@@ -116,18 +115,18 @@ pub enum SafeFileError {
     /// Others can write to it.
     #[error("{} can be written by other users", .0.display())]
     Writable(PathBuf),
-    /// It is longer than it may be.
+    /// It is too long.
     #[error("{} is longer than {cap} bytes", path.display())]
     TooLong {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// The bound in bytes.
+        /// The limit in bytes.
         cap: u64,
     },
 }
 
 impl SafeFileError {
-    /// What a person can do about it.
+    /// How a person can fix it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -145,7 +144,7 @@ impl SafeFileError {
     }
 }
 
-/// For tests: a host's disks, which answer nothing while a file is there.
+/// For tests: a host's disks, which hang while a file exists.
 #[cfg(debug_assertions)]
 pub mod hangs {
     use std::path::PathBuf;
@@ -153,21 +152,21 @@ pub mod hangs {
 
     static FILE: OnceLock<PathBuf> = OnceLock::new();
 
-    /// From now on this process's disks hang while the file is there that `HOPTY_TEST_HANGS` names.
+    /// From now on this process's disks hang while the file named by `HOPTY_TEST_HANGS` exists.
     pub fn arm() {
         if let Some(file) = std::env::var_os("HOPTY_TEST_HANGS") {
             let _ = FILE.set(file.into());
         }
     }
 
-    /// Waits as long as the file is there that this variable names.
+    /// Waits while the file named by this variable exists.
     pub fn wait_while(variable: &str) {
         while std::env::var_os(variable).is_some_and(|file| std::path::Path::new(&file).exists()) {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
     }
 
-    /// A disk is about to be asked.
+    /// Called before each access to a disk.
     pub fn wait() {
         while FILE.get().is_some_and(|file| file.exists()) {
             std::thread::sleep(std::time::Duration::from_millis(10));
@@ -175,11 +174,11 @@ pub mod hangs {
     }
 }
 
-/// Opens a regular file for reading; `None` when there is none. It is at most `rule.cap` bytes long now, and
+/// Opens a regular file for reading; `None` if there is none. It is at most `rule.cap` bytes long now, and
 /// may grow.
 ///
 /// # Errors
-/// When it is anything but what `rule` says, or the system refuses to open it.
+/// When it violates `rule`, or the system refuses to open it.
 pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> {
     #[cfg(debug_assertions)]
     hangs::wait();
@@ -197,7 +196,7 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => {
-            // Swapped since the look: say what stands there now.
+            // It was swapped since the check: report what is there now.
             look().map_or(Ok(()), |meta| check(path, &meta, rule))?;
             return Err(io("open")(error));
         }
@@ -209,7 +208,7 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
 /// The content of a regular file; `None` when there is none.
 ///
 /// # Errors
-/// As [`open`], and when it cannot be read or grows beyond the bound meanwhile.
+/// As [`open`], and when it cannot be read or grows beyond the limit meanwhile.
 pub fn read(path: &Path, rule: FileRule) -> Result<Option<Vec<u8>>, SafeFileError> {
     let Some(file) = open(path, rule)? else { return Ok(None) };
     let io = |source| SafeFileError::Io { doing: "read", path: path.to_owned(), source };
@@ -220,7 +219,7 @@ pub fn read(path: &Path, rule: FileRule) -> Result<Option<Vec<u8>>, SafeFileErro
     }
 }
 
-/// What comes next in an open file, at most `most` bytes of it.
+/// The next bytes of an open file, at most `most`.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -230,8 +229,7 @@ pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The content as text; what is not UTF-8 is replaced, as Claude does it: a byte that is none must not hide a
-/// file.
+/// The content as text; invalid UTF-8 is replaced, as Claude does: one bad byte must not hide a file.
 ///
 /// # Errors
 /// As [`read`].
@@ -242,10 +240,10 @@ pub fn read_text(path: &Path, rule: FileRule) -> Result<Option<String>, SafeFile
     Ok(read(path, rule)?.map(text))
 }
 
-/// That what was found is what `rule` says.
+/// Checks a file against `rule`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Which condition it violates.
 pub fn check(path: &Path, meta: &Metadata, rule: FileRule) -> Result<(), SafeFileError> {
     let path_of = || path.to_owned();
     if meta.is_symlink() {
@@ -266,7 +264,7 @@ pub fn check(path: &Path, meta: &Metadata, rule: FileRule) -> Result<(), SafeFil
     Ok(())
 }
 
-/// Gives a file that hopty just made the mode that it was made with (0600), whatever the umask took of it.
+/// Gives a file that hopty just created its intended mode (0600), whatever the umask removed.
 ///
 /// # Errors
 /// When the system refuses.

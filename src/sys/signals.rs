@@ -9,23 +9,23 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// Signals that were asked for, delivered through a socket.
+/// Caught signals, delivered through a socket.
 #[derive(Debug)]
 pub struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
 }
 
 impl Signals {
-    /// Begins to catch `signals`.
+    /// Starts to catch `signals`.
     ///
     /// # Errors
-    /// When the socket pair or a handler cannot be made.
+    /// When the socket pair or a handler cannot be created.
     pub fn catch(signals: &[i32]) -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         Ok(Signals { delivery: SignalDelivery::with_pipe(read, write, SignalOnly, signals)? })
     }
 
-    /// The signals that came since the last call, each once.
+    /// The signals since the last call, each once.
     pub fn take(&mut self) -> Vec<i32> {
         self.delivery.pending().collect()
     }
@@ -37,10 +37,10 @@ impl AsFd for Signals {
     }
 }
 
-/// A flag that is set when one of `signals` comes, whatever else is done with it.
+/// A flag that is set when one of `signals` arrives, whatever else handles it.
 ///
 /// # Errors
-/// When a handler cannot be made.
+/// When a handler cannot be installed.
 pub fn flag(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in signals {
@@ -49,10 +49,10 @@ pub fn flag(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// Lets these signals, which are caught, end a call that waits (EINTR); it would go on with it.
+/// Makes these caught signals interrupt a blocking call (EINTR), which would otherwise be restarted.
 pub fn let_interrupt(signals: &[i32]) {
     for signal in signals {
-        // SAFETY: a zeroed sigaction is valid; only a flag of the one that is there is changed.
+        // SAFETY: a zeroed sigaction is valid; only a flag of the existing one is changed.
         unsafe {
             let mut now: nix::libc::sigaction = std::mem::zeroed();
             if nix::libc::sigaction(*signal, std::ptr::null(), &raw mut now) == 0 {
@@ -63,7 +63,7 @@ pub fn let_interrupt(signals: &[i32]) {
     }
 }
 
-/// Lets every signal in, whatever was blocked when this process began.
+/// Unblocks every signal that was blocked when this process began.
 pub fn unblock_all() {
     // SAFETY: an emptied set is valid.
     unsafe {
@@ -79,11 +79,11 @@ pub fn ignore(signal: i32) {
     unsafe { nix::libc::signal(signal, nix::libc::SIG_IGN) };
 }
 
-/// Stops this process's group, as the terminal's Ctrl+Z does; comes back when it is continued.
+/// Stops this process's group, as the terminal's Ctrl+Z does; returns when it is continued.
 pub fn stop_group() {
     use nix::libc;
 
-    // SAFETY: plain signal calls; the old handler is put back afterwards. 0 is this process's own group.
+    // SAFETY: plain signal calls; the old handler is restored afterwards. 0 is this process's own group.
     unsafe {
         let mut old: libc::sigaction = std::mem::zeroed();
         let mut default: libc::sigaction = std::mem::zeroed();

@@ -150,7 +150,7 @@ impl Host {
         Some(HandoverStatus { when: next.when.into(), why: next.why, at })
     }
 
-    /// The same in a moment: a terminal waits for the first bytes.
+    /// Writes the session's file a moment later: a terminal waits for the first bytes.
     pub(in crate::host) fn write_session_file_soon(&mut self) {
         self.session_file_at = Some(self.clock.now().after(SOON_MS));
     }

@@ -59,7 +59,7 @@ fn is_read(pty: &Pty) -> io::Result<bool> {
 /// All unread input of a terminal, including an unfinished line.
 fn take(pty: &Pty) -> io::Result<Vec<u8>> {
     let slave = pty.open_slave()?;
-    // Another process that still reads there would take the input.
+    // Without O_NONBLOCK, a remaining process that reads there would make this one wait.
     set_nonblocking(&slave)?;
     let found = modes::read(&slave)?;
     let lines = found.lflag & u64::from(libc::ICANON) != 0;
