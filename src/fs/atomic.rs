@@ -1,8 +1,8 @@
-//! Files that are either old or new, never half of each.
+//! Atomic files: a reader sees the old or the new content, never half of it.
 //!
 //! A write goes to a temporary file in the same directory (0600), is synced, renamed over the old one, and
-//! the directory is synced; [`swap`] leaves the syncing out. A symbolic link where a file is due is refused;
-//! one above it is followed, since people link `~/.claude`. Reads are bounded, and never wait for a FIFO.
+//! the directory is synced; [`swap`] skips the syncing. A symbolic link in place of the file is refused; one
+//! above it is followed, since people link `~/.claude`. Reads are bounded, and never wait for a FIFO.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -18,18 +18,18 @@ use super::trace;
 use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
-/// How the names of temporary files begin; what is left of a crash is known by it.
+/// The prefix of temporary files; it identifies the leftovers of a crash.
 pub const TEMP_PREFIX: &str = ".hopty-tmp-";
 
 /// Replaces the content of `path`.
 ///
 /// # Errors
-/// When `path` is a symbolic link or no file, or the system refuses a step; the old content is there then.
+/// When `path` is a symbolic link or not a file, or the system refuses a step; the old content is then kept.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces the content of `path` by what `fill` writes.
+/// Replaces the content of `path` with the output of `fill`.
 ///
 /// # Errors
 /// As [`write()`], and when `fill` fails.
@@ -41,29 +41,29 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     sync_dir(dir)
 }
 
-/// Replaces the content of `path` without waiting for the disk: no process ever reads half of it, but a
-/// machine that loses its power may leave the old content, or none. For what only says how things stand.
+/// Replaces the content of `path` without waiting for the disk: no process ever reads half of it, but after a
+/// power cut the file may have the old content, or none. For status files only.
 ///
 /// # Errors
 /// As [`write()`].
 pub fn swap(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     let (temp, _) = filled(path, |file| file.write_all(bytes))?;
     if exchange(temp.path(), path).is_ok() {
-        // What is deleted with the temporary file is the old content.
+        // The temporary file that is deleted now has the old content.
         return Ok(());
     }
     persist(temp, path)
 }
 
-/// Makes two files change places. Where a rename replaces a file, ext4 gives the new one its blocks at once
-/// and sends them to the disk, which costs 0.2 to 0.4 ms (measured); here it does not.
+/// Exchanges two files. When a rename replaces a file, ext4 allocates the new one's blocks at once and writes
+/// them to the disk, which costs 0.2 to 0.4 ms (measured); an exchange does not.
 #[cfg(target_os = "linux")]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use nix::libc;
     let path = |path: &Path| std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
     let (one, other) = (path(one)?, path(other)?);
     let here = libc::AT_FDCWD;
-    // SAFETY: both are strings that end, and live as long as the call.
+    // SAFETY: both are NUL-terminated strings that outlive the call.
     let done = unsafe {
         libc::syscall(libc::SYS_renameat2, here, one.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE)
     };
@@ -75,7 +75,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A temporary file beside `path` with what is to be its content, and their directory.
+/// A temporary file beside `path` with the new content, and their directory.
 fn filled(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
@@ -102,7 +102,7 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
     })
 }
 
-/// Makes the names in `dir` last.
+/// Makes the names in `dir` durable.
 ///
 /// # Errors
 /// When the directory cannot be opened or synced.
@@ -112,33 +112,33 @@ pub fn sync_dir(dir: &Path) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Gives a file another name in the same directory, and makes that last.
+/// Renames a file within its directory, durably.
 ///
 /// # Errors
-/// When it cannot be renamed, or the directory not be synced.
+/// When it cannot be renamed, or the directory cannot be synced.
 pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
     fs::rename(from, to).map_err(FsError::io("rename", from))?;
     trace::renamed(from, to);
     sync_dir(above(to))
 }
 
-/// Makes a directory (0700) that must not be there yet. Its name does not last before the directory above is
+/// Creates a directory (0700) that must not exist yet. Its name is durable only once the directory above is
 /// synced.
 ///
 /// # Errors
-/// When it is there, or cannot be made.
+/// When it exists, or cannot be created.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)?;
-    // Whatever the umask is: a directory of mode 000 would stay as it is.
+    // Whatever the umask is: a directory of mode 000 would stay that way.
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     trace::dir_made(path);
     Ok(())
 }
 
-/// Deletes a directory with all that is in it.
+/// Deletes a directory with its content.
 ///
 /// # Errors
-/// When something of it cannot be deleted.
+/// When any of it cannot be deleted.
 pub fn remove_dir(path: &Path) -> Result<(), FsError> {
     trace::removed(path);
     fs::remove_dir_all(path).map_err(FsError::io("delete", path))
@@ -148,16 +148,16 @@ fn above(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The content of `path`; `None` when there is no such file.
+/// The content of `path`; `None` if there is no such file.
 ///
 /// # Errors
-/// When it is a symbolic link or no file, is longer than `cap` bytes, or cannot be read.
+/// When it is a symbolic link or not a file, is longer than `cap` bytes, or cannot be read.
 pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
     Ok(safe_file::read(path, FileRule { owner: FileOwner::Anyone, ..FileRule::own(cap) })?)
 }
 
-/// As [`read`], of a file that is this user's and has none of the bits of `closed` in its mode: what others
-/// can write may be forged.
+/// As [`read`], for a file that must belong to this user and have none of the bits of `closed` in its mode: a
+/// file that others can write may be forged.
 ///
 /// # Errors
 /// As [`read`], and [`FsError::NotPrivate`].
@@ -165,16 +165,15 @@ pub fn read_own(path: &Path, cap: u64, closed: u32) -> Result<Option<Vec<u8>>, F
     Ok(safe_file::read(path, FileRule::own(cap).closed_to(closed))?)
 }
 
-/// Sees to it that `path` is a directory of this user that nobody else can write; makes it (0700) and what is
-/// missing above it. What is made lasts: a file is lost with a directory that was not synced, however often
-/// it was.
+/// Ensures that `path` is a directory of this user that nobody else can write; creates it (0700) and its
+/// missing parents, durably: a file is lost with a directory that was not synced, however often the file was.
 ///
 /// # Errors
-/// When it cannot be made, is no directory, or is not private.
+/// When it cannot be created, is not a directory, or is not private.
 pub fn private_dir(path: &Path) -> Result<(), FsError> {
     let missing: Vec<&Path> =
         path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
-    // A home that is missing is for its owner to make.
+    // Creating a missing home is up to its owner.
     if let Some(home) = missing.iter().find(|dir| dir.ends_with(".claude")).and_then(|dir| dir.parent())
         && !home.exists()
     {
@@ -185,7 +184,7 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
     }
     for dir in missing.into_iter().rev() {
         match make_dir(dir) {
-            // Another process may be at the same.
+            // Another process may be creating it, too.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !dir.is_dir() => {
                 return Err(FsError::io("make the directory", dir)(error));
             }
@@ -196,12 +195,12 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
 }
 
 /// Deletes the temporary files that a crash left in `dir`. Only for directories whose writers hold a lock,
-/// and under it.
+/// and with that lock held.
 pub fn sweep(dir: &Path) {
     sweep_older(dir, Duration::ZERO);
 }
 
-/// The same for directories whose writers hold no lock: only what nobody has written to for `age`.
+/// The same for directories whose writers hold no lock: deletes only files that were not written for `age`.
 pub fn sweep_older(dir: &Path, age: Duration) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX);
@@ -209,7 +208,7 @@ pub fn sweep_older(dir: &Path, age: Duration) {
             age.is_zero() || meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age))
         };
         if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) && entry.metadata().is_ok_and(left) {
-            // What cannot be deleted now is tried again at the next write.
+            // A file that cannot be deleted now is tried again at the next write.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a file, always with its name.
+//! File errors, each with the file's name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,41 +14,41 @@ pub enum FsError {
     /// The system refused it.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried, a verb.
+        /// The operation, a verb.
         doing: &'static str,
-        /// On which path.
+        /// The path.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// A symbolic link stands where a file is due.
+    /// A symbolic link is in place of a file.
     #[error("{} is a symbolic link, not a file", .0.display())]
     Symlink(PathBuf),
-    /// Something else than a file or directory stands there.
+    /// Something that is not a file or directory is there.
     #[error("{} is not a {expected}", path.display())]
     WrongKind {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What was due: `file`, `directory`.
+        /// What was expected: `file`, `directory`.
         expected: &'static str,
     },
     /// Another user owns the directory, or can write to it.
     #[error("{} belongs to another user or can be written by others", .0.display())]
     NotPrivate(PathBuf),
-    /// The file is longer than it can be.
+    /// The file is too long.
     #[error("{} is longer than {cap} bytes", path.display())]
     TooLong {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// The cap in bytes.
+        /// The limit in bytes.
         cap: u64,
     },
-    /// A lock was not given in time.
+    /// A lock was not acquired in time.
     #[error("{} is held by {holder}", path.display())]
     Locked {
         /// The lock.
         path: PathBuf,
-        /// Who holds it, as far as is known.
+        /// Its holder, if known.
         holder: String,
     },
 }
@@ -76,7 +76,7 @@ impl From<DirError> for FsError {
 }
 
 impl FsError {
-    /// An [`FsError::Io`] for `map_err`.
+    /// Creates an [`FsError::Io`] for `map_err`.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FsError {
         let path = path.to_owned();
         move |source| FsError::Io { doing, path, source }

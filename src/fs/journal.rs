@@ -10,9 +10,9 @@ use nix::libc;
 
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
-/// Bytes of a journal that are read, the newest ones.
+/// The most bytes of a journal that are read: the newest ones.
 const READ_MOST: u64 = 256 << 20;
-/// The most files that the configuration lets one journal have.
+/// The most files that the configuration allows for one journal.
 const MOST_FILES: u32 = 100;
 /// A journal file: hopty's own, of any length.
 pub const RULE: FileRule = FileRule::own(u64::MAX);
@@ -31,7 +31,7 @@ pub struct Journal {
 
 fn open(path: &Path, truncate: bool) -> io::Result<File> {
     let mut options = File::options();
-    // A FIFO without a reader is an error then, instead of a wait.
+    // A FIFO without a reader then returns an error instead of blocking.
     options
         .create(true)
         .mode(0o600)
@@ -52,10 +52,10 @@ fn id(file: &File) -> Option<(u64, u64)> {
 }
 
 impl Journal {
-    /// Begins a journal; one of an earlier session by the same name moves aside.
+    /// Starts a journal; one of an earlier session with the same name is rotated away.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub fn begin(path: &Path, max_bytes: u64, files: u32) -> io::Result<Self> {
         let file = open(path, false)?;
         let mut journal = Journal { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes, files };
@@ -65,7 +65,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Device and inode of the file that is written. No disk is asked.
+    /// Device and inode of the current file. Does not access the disk.
     #[must_use]
     pub fn id(&self) -> Option<(u64, u64)> {
         self.id
@@ -74,27 +74,26 @@ impl Journal {
     /// Appends whole lines.
     ///
     /// # Errors
-    /// When the disk does not take them.
+    /// When the disk refuses them.
     pub fn write(&mut self, lines: &str) -> io::Result<()> {
         self.file.write_all(lines.as_bytes())?;
         self.bytes += lines.len() as u64;
         Ok(())
     }
 
-    /// Begins again at this path with this line, because the file is gone.
+    /// Starts again at this path with this line, because the file is gone.
     ///
     /// # Errors
-    /// When the file cannot be made or written.
+    /// When the file cannot be created or written.
     pub fn begin_anew(&mut self, path: &Path, line: &str) -> io::Result<()> {
         *self = Journal::begin(path, self.max_bytes, self.files)?;
         self.write(line)
     }
 
-    /// Goes on after a write that failed: what it left of a line is cut off, a file that is gone is made
-    /// again.
+    /// Continues after a failed write: cuts off a partial line, or creates a file that is gone.
     ///
     /// # Errors
-    /// When the disk still does not take it.
+    /// When the disk still refuses it.
     pub fn resume(&mut self, line: &str) -> io::Result<()> {
         let (ours, there) = (self.file.metadata()?, std::fs::symlink_metadata(&self.path).ok());
         if there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
@@ -113,26 +112,26 @@ impl Journal {
         self.bytes
     }
 
-    /// A journal in a file that is there, whatever it is.
+    /// A journal in an existing file of any kind.
     #[cfg(test)]
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let file = File::options().write(true).open(path)?;
         Ok(Journal { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes: u64::MAX, files: 1 })
     }
 
-    /// Whether the file has reached its size and a new one is due.
+    /// Whether the file has reached its size limit.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.bytes >= self.max_bytes
     }
 
-    /// Moves the file aside (`.1`, `.2`, ...) and begins a new one.
+    /// Rotates the file (`.1`, `.2`, ...) and starts a new one.
     ///
     /// # Errors
-    /// When the new one cannot be made.
+    /// When the new one cannot be created.
     pub fn rotate(&mut self) -> io::Result<()> {
         let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
-        // Gone before another takes its name: to replace it costs more (`atomic::swap` says why).
+        // Delete it before another takes its name: replacing it costs more (see `atomic::swap`).
         let _ = std::fs::remove_file(numbered(self.files.saturating_sub(1)));
         for n in (1..self.files.saturating_sub(1)).rev() {
             let _ = std::fs::rename(numbered(n), numbered(n + 1));
@@ -150,8 +149,8 @@ impl Journal {
     }
 }
 
-/// A session's journal as it is on disk, older files first: from the newest file back to one for which
-/// `begins` is true, and no more than the last 256 MiB. An older file that cannot be read is passed over.
+/// A session's journal on disk, older files first: from the newest file back to one for which `begins` is
+/// true, and at most the last 256 MiB. An older file that cannot be read is skipped.
 ///
 /// # Errors
 /// When the newest cannot be read.
@@ -164,7 +163,7 @@ pub fn read_back(path: &Path, begins: impl Fn(&str) -> bool) -> Result<String, S
         if left == 0 || texts.last().is_some_and(|text| begins(text)) {
             break;
         }
-        // One is missing for a moment while the files are renamed.
+        // A file is missing for a moment while the files are renamed.
         if let Ok(Some(older)) = last_part(Path::new(&format!("{}.{n}", path.display())), left) {
             left = left.saturating_sub(older.len() as u64);
             texts.push(older);
@@ -174,7 +173,7 @@ pub fn read_back(path: &Path, begins: impl Fn(&str) -> bool) -> Result<String, S
     Ok(texts.concat())
 }
 
-/// The last whole lines of a file, of at most `most` bytes.
+/// The last whole lines of a file, at most `most` bytes.
 fn last_part(path: &Path, most: u64) -> Result<Option<String>, SafeFileError> {
     let Some(mut file) = safe_file::open(path, RULE)? else { return Ok(None) };
     let io = |source| SafeFileError::Io { doing: "read", path: path.to_owned(), source };
@@ -245,7 +244,7 @@ mod tests {
         let path = dir.path().join("journal.jsonl");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert!(Journal::begin(&path, 10, 3).is_err());
-        // With a reader, to open it would succeed.
+        // With a reader, opening it would succeed.
         let _reader = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
         assert!(Journal::begin(&path, 10, 3).is_err());
     }

@@ -1,9 +1,9 @@
 //! Handoffs in the formats of other tools, written where those tools look for them (`core::compat::layouts`
-//! makes their texts).
+//! produces the texts).
 //!
-//! Most lie in the project, which may hold anything: `.claude` and what is below it must be real directories
-//! of this user, links are refused, and a file that somebody else owns is left alone. What cannot be written
-//! costs its own layout.
+//! Most of these files are in the project, which may contain anything: `.claude` and everything below it must
+//! be real directories of this user, links are refused, and files of other users are left alone. A failed
+//! write costs only its own layout.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -24,29 +24,29 @@ use crate::core::time::WallTime;
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The longest file of somebody else's that is changed, in bytes.
+/// The longest file of another program that is changed, in bytes.
 const CHANGED_CAP: u64 = 1 << 20;
 /// The longest marker, in bytes.
 const MARKER_CAP: u64 = 8192;
-/// So many copies of one second are told apart.
+/// How many copies can be made within one second.
 const SAME_SECOND: u32 = 100;
 
-/// Where the layouts of a handoff go.
+/// The destination of a handoff's layouts.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The directory of the work.
+    /// The working directory.
     pub project: PathBuf,
     /// Claude's directory (`C`).
     pub claude: PathBuf,
     /// The channel.
     pub channel: Channel,
-    /// The process that the handoff is of: Claude's, where it is known.
+    /// The process of the handoff: Claude's, if known.
     pub pid: u32,
     /// The transcript, for the raw copy.
     pub transcript: Option<PathBuf>,
 }
 
-/// Writes these layouts; what could not be written is given back in sentences.
+/// Writes these layouts; returns a sentence for each that failed.
 #[must_use]
 pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) -> Vec<String> {
     let mut failed = Vec::new();
@@ -88,7 +88,7 @@ fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
     let before = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
     let (state, before) = orchestrator::state(of, &old, Before::of_signal(&before)).map_err(not_simple)?;
     replace(&path, state.as_bytes())?;
-    // Last: whoever is told by it finds the state written.
+    // Last: whoever reads it finds the state already written.
     replace(&signal, orchestrator::signal(of, &before).as_bytes())
 }
 
@@ -98,7 +98,7 @@ fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
     replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
 }
 
-/// Where a transcript would be copied to in layout `memory`; `None` where there is nothing to copy.
+/// Where layout `memory` would copy a transcript to; `None` if there is nothing to copy.
 #[must_use]
 pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTime) -> Option<PathBuf> {
     #[cfg(debug_assertions)]
@@ -107,8 +107,8 @@ pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTim
     copy_names(project, reason, now).find(|path| fs::symlink_metadata(path).is_err())
 }
 
-/// What [`copy_for`] will say behind the copies that are `due`, unless another process makes one in the same
-/// second. No disk is asked.
+/// The message of [`copy_for`] after the copies that are `due`, unless another process makes one in the same
+/// second. Does not access the disk.
 #[must_use]
 pub fn copy_name(project: &Path, reason: &Reason, now: WallTime, due: &[PathBuf]) -> Option<PathBuf> {
     copy_names(project, reason, now).find(|path| !due.contains(path))
@@ -119,10 +119,10 @@ fn copy_names(project: &Path, reason: &Reason, now: WallTime) -> impl Iterator<I
     (0..SAME_SECOND).map(move |n| raw.join(memory::name(now, reason, n)))
 }
 
-/// Copies a transcript into layout `memory`, to where [`copy_for`] said.
+/// Copies a transcript into layout `memory`, to the path that [`copy_for`] returned.
 ///
 /// # Errors
-/// When the transcript cannot be read, or a file cannot be written; the copy that was made stays.
+/// When the transcript cannot be read, or a file cannot be written; a finished copy stays.
 pub fn back_up(
     project: &Path,
     transcript: &Path,
@@ -134,7 +134,7 @@ pub fn back_up(
     let source = safe_file::open(transcript, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
         .ok_or_else(missing)?;
     let meta = source.metadata().map_err(FsError::io("look at", transcript))?;
-    // As long as it is now: one that grows faster than it is copied must not be copied for ever.
+    // Only up to its current length: a file that grows faster than it is copied must not be copied forever.
     let mut source = source.take(meta.len());
     let ended = matches!(reason, Reason::Ended(_));
     let dir = inside(project, memory::DIR)?;
@@ -147,7 +147,7 @@ pub fn back_up(
     atomic::write_with(copy, |file| io::copy(&mut source, file).map(drop))?;
     let shown = copy.to_string_lossy();
     let list = dir.join(memory::LIST);
-    // Where no marker stands, those before were looked at.
+    // No marker means that the earlier copies were reviewed.
     let old = if pending_backup(project).is_some() { text(&list)? } else { String::new() };
     replace(&list, memory::listed(&old, &shown).as_bytes())?;
     replace(&dir.join(memory::MARKER), format!("{shown}\n").as_bytes())?;
@@ -170,7 +170,7 @@ pub fn pending_backup(project: &Path) -> Option<PathBuf> {
     found
 }
 
-/// The copy that a line names, if it is there.
+/// The copy that a line names, if it exists.
 fn copy_named(dir: &Path, line: &str) -> Option<PathBuf> {
     let copy = dir.join(memory::RAW).join(memory::named(line)?);
     let there =
@@ -178,8 +178,8 @@ fn copy_named(dir: &Path, line: &str) -> Option<PathBuf> {
     there.then_some(copy)
 }
 
-/// The raw copy of a handoff has done its work: the marker names the newest of those that wait besides, if
-/// there is one.
+/// The raw copy of a handoff is no longer needed: the marker names the newest other copy that waits, if there
+/// is one.
 fn settle_copy(project: &Path) -> Result<(), FsError> {
     let dir = project.join(memory::DIR);
     let copy = pending_backup(project);
@@ -197,8 +197,8 @@ fn settle_copy(project: &Path) -> Result<(), FsError> {
     }
 }
 
-/// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy
-/// have done their work.
+/// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy are no
+/// longer needed.
 pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId) {
     let mark = pid::mark(id);
     for entry in fs::read_dir(claude.join("handoff")).into_iter().flatten().flatten() {
@@ -228,7 +228,7 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
     }
 }
 
-/// A line more in a log, which is made where it is missing, and renamed (`.1`) when it is over 1 MiB.
+/// Appends a line to a log, which is created if it is missing, and rotated (`.1`) when it exceeds 1 MiB.
 ///
 /// # Errors
 /// When it is a link or belongs to somebody else, or cannot be written.
@@ -251,14 +251,14 @@ pub fn append(path: &Path, line: &str) -> Result<(), FsError> {
     file.write_all(line.as_bytes()).map_err(FsError::io("write", path))
 }
 
-/// Whether a directory below the project is there, with no link on the way and nobody else's part in it.
+/// Whether a directory below the project exists, without links or other users' directories on the way.
 #[must_use]
 pub fn is_inside(project: &Path, below: &str) -> bool {
     steps(project, below)
         .all(|dir| fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_own(&meta)))
 }
 
-/// A directory below the project, made where it is missing.
+/// A directory below the project, created if it is missing.
 fn inside(project: &Path, below: &str) -> Result<PathBuf, FsError> {
     for dir in steps(project, below) {
         match DirBuilder::new().mode(0o700).create(&dir) {
@@ -290,13 +290,13 @@ fn steps(project: &Path, below: &str) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The text of a file that is to be changed; empty where there is none.
+/// The text of a file to change; empty if there is none.
 fn text(path: &Path) -> Result<String, FsError> {
     let bytes = atomic::read_own(path, CHANGED_CAP, 0)?.unwrap_or_default();
     String::from_utf8(bytes).map_err(|_| FsError::io("read", path)(io::Error::other("it is not UTF-8")))
 }
 
-/// Replaces a file of this user's, or makes it (0600); the mode of one that is there stays as it is.
+/// Replaces a file of this user, or creates it (0600); an existing file keeps its mode.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     let old = fs::symlink_metadata(path).ok();
     if old.as_ref().is_some_and(|meta| !is_own(meta)) {

@@ -1,9 +1,8 @@
 //! Locks between processes.
 //!
-//! [`FileLock`] is an `flock`, which the kernel frees with its holder. [`DirLock`] is the form that shell
+//! [`FileLock`] is an `flock`, which the kernel releases with its holder. [`DirLock`] is the form that shell
 //! scripts use (`mkdir`, with a `pid` file inside); it is stale when that process is gone or began after the
-//! lock was taken. Waiting is by asking again every millisecond, at most as long as the
-//! caller says.
+//! lock was taken. Waiting means retrying every millisecond, up to the caller's timeout.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -20,20 +19,20 @@ use crate::sys::process;
 
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(1);
-/// How long a directory lock may be without its pid file: its taker is between two system calls, or was
-/// killed there.
+/// How long a directory lock may lack its pid file: its holder is between two system calls, or was killed
+/// there.
 const UNSIGNED: Duration = Duration::from_secs(1);
-/// Start times are kept in clock ticks and the clock is read in seconds: so much they may differ.
+/// Start times are in clock ticks and the clock is read in seconds: they may differ by this much.
 const SLACK_S: u64 = 2;
 
-/// An exclusive `flock`, given back when dropped.
+/// An exclusive `flock`, released when dropped.
 #[derive(Debug)]
 pub struct FileLock {
     _file: File,
 }
 
 impl FileLock {
-    /// Takes the lock on `path`, a file that is made (0600) when it is missing.
+    /// Takes the lock on `path`, a file that is created (0600) if it is missing.
     ///
     /// # Errors
     /// [`FsError::Locked`] when somebody else holds it for all of `timeout`; others when the file cannot be
@@ -43,7 +42,7 @@ impl FileLock {
         loop {
             let file = open(path)?;
             match file.try_lock() {
-                // The file may have been deleted and made anew while we opened it: then this lock guards
+                // The file may have been deleted and recreated while it was opened: then this lock guards
                 // nothing.
                 Ok(()) if is_at(&file, path) => return Ok(Self { _file: file }),
                 Ok(()) => {}
@@ -59,7 +58,7 @@ impl FileLock {
         }
     }
 
-    /// Takes the lock if it is free; `None` when somebody else holds it.
+    /// Takes the lock if it is free; `None` if somebody else holds it.
     ///
     /// # Errors
     /// When the file cannot be opened or locked at all.
@@ -97,8 +96,8 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The lock of the shell scripts: a directory with a file `pid` that holds `{pid}:{seconds since 1970}`.
-/// Given back when dropped.
+/// The lock of the shell scripts: a directory with a file `pid` that contains `{pid}:{seconds since 1970}`.
+/// Released when dropped.
 #[derive(Debug)]
 pub struct DirLock {
     path: PathBuf,
@@ -111,7 +110,7 @@ impl DirLock {
     ///
     /// # Errors
     /// [`FsError::Locked`] when a living process holds it for all of `timeout`; others when it cannot be
-    /// made.
+    /// created.
     pub fn take(path: &Path, timeout: Duration) -> Result<Self, FsError> {
         let until = Instant::now() + timeout;
         loop {
@@ -131,11 +130,11 @@ impl DirLock {
     fn sign(path: &Path) -> Result<Self, FsError> {
         let lock =
             Self { path: path.to_owned(), content: format!("{}:{}", std::process::id(), seconds_now()) };
-        // Not synced: a lock need not outlive a power cut, and the time without a pid must be short.
+        // Not synced: a lock need not survive a power cut, and the time without a pid must be short.
         let mut options = OpenOptions::new();
         let pid = path.join("pid");
         let file = options.write(true).create_new(true).mode(0o600).open(&pid);
-        // Half a name is nobody's: with a full disk the lock would stay, and a script has no way to tell
+        // A partial pid identifies nobody: on a full disk the lock would stay, and a script could not tell
         // whose it was.
         let sign = |mut file: fs::File| {
             file.write_all(lock.content.as_bytes()).inspect_err(|_| drop(fs::remove_file(&pid)))
@@ -149,7 +148,7 @@ impl Drop for DirLock {
     fn drop(&mut self) {
         let ours = atomic::read(&self.path.join("pid"), 256).ok().flatten();
         if ours.is_none_or(|content| content == self.content.as_bytes()) {
-            // A lock that stays is stale as soon as this process ends; for this process it is already.
+            // A lock that stays is stale as soon as this process ends; for this process it already is.
             let _ = fs::remove_file(self.path.join("pid"));
             if fs::remove_dir(&self.path).is_err() {
                 left_behind().push((self.path.clone(), self.content.clone()));
@@ -158,7 +157,7 @@ impl Drop for DirLock {
     }
 }
 
-/// Locks that this process gave back and could not remove, with their content.
+/// Locks that this process released and could not remove, with their content.
 fn left_behind() -> MutexGuard<'static, Vec<(PathBuf, String)>> {
     static LEFT: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
@@ -174,7 +173,7 @@ fn holder(path: &Path) -> Result<Holder, FsError> {
     if !meta.is_dir() {
         return Err(FsError::WrongKind { path: path.to_owned(), expected: "directory" });
     }
-    // An empty pid file is being written just now.
+    // An empty pid file is being written right now.
     let Some(content) = atomic::read(&path.join("pid"), 256)?.filter(|content| !content.is_empty()) else {
         let age = meta.modified().ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
         return Ok(if age < UNSIGNED {
@@ -199,7 +198,7 @@ fn holder(path: &Path) -> Result<Holder, FsError> {
     Ok(if lives { Holder::Lives(format!("pid {pid}")) } else { Holder::Gone(Some(content)) })
 }
 
-/// Renames before deleting, and looks again: a lock that was taken anew in between is put back.
+/// Renames before deleting, and checks again: a lock that was taken in between is restored.
 fn remove_stale(path: &Path, seen: Option<&[u8]>) -> Result<(), FsError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let aside = path.with_file_name(format!(".{name}.stale-{}", std::process::id()));
@@ -284,7 +283,7 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         let dead = format!("{}:{}", child.id(), seconds_now());
-        // Our own pid, but the lock was taken before we began: the pid was used by another before.
+        // Our own pid, but the lock was taken before we began: another process had the pid before.
         let reused = format!("{}:{}", std::process::id(), 1_000_000);
         for content in [dead.as_str(), reused.as_str(), "nonsense"] {
             let (dir, path) = with_pid(content);

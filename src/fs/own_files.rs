@@ -1,6 +1,5 @@
-//! Handoff files that Claude or a person wrote by hand, in the form of the first source document:
-//! `CHANNEL-PID.md` and `CHANNEL.md` in the directory of handoffs. hopty reads them and leaves them where
-//! they are.
+//! Handoff files that Claude or a person wrote by hand, in the format of the first source document:
+//! `CHANNEL-PID.md` and `CHANNEL.md` in the directory of handoffs. hopty reads them and leaves them in place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +10,21 @@ use crate::core::ids::Channel;
 use crate::core::time::WallTime;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The longest that is read, in bytes.
+/// The longest file that is read, in bytes.
 const CAP: u64 = 64 << 10;
 
-/// One that was found.
+/// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnFile {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Its text; what is not UTF-8 is replaced.
+    /// Its text; invalid UTF-8 is replaced.
     pub text: String,
 }
 
-/// Those of a channel and of the Claude `pid` that were written since `since`, the one of the process first.
-/// hopty's own view of that name is none. With them, in sentences, why others of those names were left out.
+/// The files of a channel and of the Claude `pid` that were written since `since`, the process's own file
+/// first. hopty's own layout of that name is not among them. Also returns, in sentences, why other files of
+/// those names were left out.
 #[must_use]
 pub fn find(
     claude: &Path,
@@ -59,7 +59,7 @@ pub fn joined(found: &[OwnFile]) -> Option<String> {
 
 fn read(path: &Path, since: WallTime) -> Result<Option<String>, safe_file::SafeFileError> {
     let Some(file) = safe_file::open(path, FileRule::own(CAP).closed_to(0o002))? else { return Ok(None) };
-    // It may be another file than the one that was looked at.
+    // It may be another file than the one that was checked.
     if !file.metadata().is_ok_and(|meta| is_since(&meta, since)) {
         return Ok(None);
     }

@@ -6,10 +6,10 @@ use crate::core::config::Profile;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::sys::private_dir::is_own;
 
-/// The home of who has none.
+/// The home directory of a user without one.
 const NOWHERE: &str = "/dev/null";
 
-/// The directories that everything else is below.
+/// The base directories of everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// `S`: `$XDG_STATE_HOME/hopty`, else `~/.local/state/hopty`.
@@ -23,7 +23,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// From the environment, given as a function so that a test can give its own. `None` without a home
+    /// From the environment, passed as a function so that a test can supply its own. `None` without a home
     /// directory.
     #[must_use]
     pub fn from_env(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Self> {
@@ -37,7 +37,7 @@ impl Paths {
         })
     }
 
-    /// Where there is no home: nothing is below these, and nothing can be made there.
+    /// Without a home directory: nothing exists below these paths, and nothing can be created there.
     #[must_use]
     pub fn nowhere(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
         let given = |name: &str| var(name).filter(|_| name != "HOME");
@@ -45,20 +45,20 @@ impl Paths {
         Self::from_env(none).unwrap_or_else(|| unreachable!("{NOWHERE} is an absolute path"))
     }
 
-    /// Whether there is a home to look in.
+    /// Whether there is a home directory to search.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.home != Path::new(NOWHERE)
     }
 
-    /// Whether the home directory is there.
+    /// Whether the home directory exists.
     #[must_use]
     pub fn has_home(&self) -> bool {
         self.home.is_dir()
     }
 
-    /// The same with everything of hopty's, and what Claude has no other place for, below a directory of this
-    /// session alone.
+    /// The same, but with hopty's files, and those of Claude's that have no other place, below a directory of
+    /// this session alone.
     #[must_use]
     pub fn within(&self, private: &Path) -> Self {
         let mut paths = Paths { state: private.to_owned(), ..self.clone() };
@@ -68,7 +68,7 @@ impl Paths {
         paths
     }
 
-    /// Where the source document of a profile has its configuration, if it has one.
+    /// The configuration file of a profile's source document, if it has one.
     #[must_use]
     pub fn profile_file(&self, profile: Profile, project: &Path) -> Option<PathBuf> {
         match profile {
@@ -126,19 +126,19 @@ impl Paths {
         self.claude.join(".context-status")
     }
 
-    /// `auto-session.log`, which hopty writes for who follows it.
+    /// `auto-session.log`, which hopty writes for people who follow it.
     #[must_use]
     pub fn session_log(&self) -> PathBuf {
         self.claude.join("auto-session.log")
     }
 
-    /// What an ended session's program left on its screen.
+    /// The last screen of an ended session's program.
     #[must_use]
     pub fn last_screen(&self, name: &SessionName) -> PathBuf {
         self.session(name).join("screen.json")
     }
 
-    /// The file in which Claude says what it does, while it runs.
+    /// The file in which Claude reports its status while it runs.
     #[must_use]
     pub fn claude_session(&self, pid: i32) -> PathBuf {
         self.claude.join("sessions").join(format!("{pid}.json"))
@@ -154,7 +154,7 @@ impl Paths {
         ]
     }
 
-    /// `.claude.json`, beside the directory by default and inside it when `CLAUDE_CONFIG_DIR` names one.
+    /// `.claude.json`, beside Claude's directory by default and inside it when `CLAUDE_CONFIG_DIR` is set.
     #[must_use]
     pub fn claude_json(&self) -> PathBuf {
         if self.claude == self.home.join(".claude") {
@@ -165,7 +165,7 @@ impl Paths {
     }
 
     /// Whether `path` may be the transcript of a conversation: `C/projects/PROJECT/ID.jsonl`, which is a
-    /// regular file of this user or not there yet.
+    /// regular file of this user or does not exist yet.
     #[must_use]
     pub fn may_be_transcript(&self, path: &Path, conversation: &ConversationId) -> bool {
         let projects = self.claude.join("projects");
@@ -179,7 +179,7 @@ impl Paths {
         is_below && is_plain && name == format!("{conversation}.jsonl").as_str()
     }
 
-    /// The transcript of a conversation, looked for by its exact name, never by age.
+    /// The transcript of a conversation, found by its exact name, never by age.
     #[must_use]
     pub fn find_transcript(&self, conversation: &ConversationId) -> Option<PathBuf> {
         let file = format!("{conversation}.jsonl");

@@ -1,7 +1,7 @@
-//! The project that a directory belongs to: the top of its git work tree, else the directory itself.
+//! The project of a directory: the top of its git work tree, else the directory itself.
 //!
-//! Found by looking for `.git` on the way up, as git does; nothing of the repository is run, and nothing of
-//! its configuration is read. A linked worktree is a project of its own: it has other files and another
+//! It is found by searching upwards for `.git`, as git does, without running anything of the repository or
+//! reading its configuration. A linked worktree is a project of its own: it has other files and another
 //! branch, and often another job.
 
 use std::os::unix::fs::MetadataExt;
@@ -13,17 +13,17 @@ use crate::sys::safe_file::{self, FileRule};
 /// The longest `.git` file that is read, in bytes.
 const LINK_CAP: u64 = 8 << 10;
 
-/// Which handoffs of a channel are meant where none is named.
+/// Which handoffs of a channel count if none is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Those of the project: unrelated directories share a channel.
     Project,
-    /// All of them: the channel was named.
+    /// All: the channel was named.
     Channel,
 }
 
-/// The project of `dir`, without links as far as it exists. A directory that is gone belongs to the work tree
-/// that it was in.
+/// The project of `dir`, with links resolved as far as it exists. A deleted directory belongs to the work
+/// tree that it was in.
 #[must_use]
 pub fn project_of(dir: &Path) -> PathBuf {
     let dir = registry::real(dir);
@@ -33,7 +33,7 @@ pub fn project_of(dir: &Path) -> PathBuf {
 fn top_of(dir: &Path) -> Option<&Path> {
     let mut there = dir.ancestors().skip_while(|above| !above.is_dir()).peekable();
     let device = there.peek()?.metadata().ok()?.dev();
-    // What is mounted from elsewhere is not part of a work tree above it.
+    // Another file system is not part of a work tree above its mount point.
     there
         .take_while(|above| above.metadata().is_ok_and(|meta| meta.dev() == device))
         .find(|above| is_top(above))

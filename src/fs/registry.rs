@@ -1,4 +1,4 @@
-//! `C/channel-registry.json` as a file: read with a bound, changed under the lock of the store.
+//! The file `C/channel-registry.json`: read with a size limit, changed under the lock of the store.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::core::ids::Channel;
 
 /// The longest registry that is read, in bytes.
 const CAP: u64 = 1 << 20;
-/// How long to wait for a lock that another process holds.
+/// How long to wait for another process's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// Why the registry is not used.
+/// Why the registry cannot be used.
 #[derive(Debug, Error)]
 pub enum RegistryError {
     /// It could not be read, written or locked.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// It is no registry.
+    /// It is not a valid registry.
     #[error("{} cannot be used: {why}", path.display())]
     Bad {
         /// The file.
@@ -32,7 +32,7 @@ pub enum RegistryError {
     },
 }
 
-/// Where it lies below `claude_dir` (`C`).
+/// Its path below `claude_dir` (`C`).
 #[must_use]
 pub fn path(claude_dir: &Path) -> PathBuf {
     claude_dir.join("channel-registry.json")
@@ -41,7 +41,7 @@ pub fn path(claude_dir: &Path) -> PathBuf {
 /// The registry; an empty one when there is none.
 ///
 /// # Errors
-/// When it is a link or no file, can be written by others, is too long, or is no registry.
+/// When it is a link or not a file, can be written by others, is too long, or is not a valid registry.
 pub fn read(claude_dir: &Path) -> Result<Registry, RegistryError> {
     let path = path(claude_dir);
     let Some(bytes) = atomic::read_own(&path, CAP, 0o002)? else { return Ok(Registry::default()) };
@@ -50,7 +50,8 @@ pub fn read(claude_dir: &Path) -> Result<Registry, RegistryError> {
     Registry::parse(text).map_err(|why| RegistryError::Bad { path, why })
 }
 
-/// The channel of `dir`: of the longest entry that covers it, links resolved on both sides, else `global`.
+/// The channel of `dir`: that of the longest entry that covers it, links resolved on both sides, else
+/// `global`.
 ///
 /// # Errors
 /// As [`read`].
@@ -59,11 +60,10 @@ pub fn channel_of(claude_dir: &Path, dir: &Path) -> Result<Channel, RegistryErro
     Ok(registry.covering(&real(dir), resolved).map_or_else(Channel::global, |(_, channel)| channel))
 }
 
-/// Puts `dir`, which must be an absolute path without links, under `channel`. Everything else in the file
-/// stays.
+/// Assigns `dir`, which must be an absolute path without links, to `channel`. The rest of the file stays.
 ///
 /// # Errors
-/// As [`read`], and when it cannot be locked or written; the file is as it was then.
+/// As [`read`], and when it cannot be locked or written; the file is then unchanged.
 pub fn set(claude_dir: &Path, dir: &str, channel: &Channel) -> Result<(), RegistryError> {
     let store = claude_dir.join("handoff");
     atomic::private_dir(&store)?;
@@ -73,13 +73,13 @@ pub fn set(claude_dir: &Path, dir: &str, channel: &Channel) -> Result<(), Regist
     Ok(atomic::write(&path(claude_dir), registry.render().as_bytes())?)
 }
 
-/// A path without links, for an entry that exists.
+/// The path of an existing entry with links resolved.
 #[must_use]
 pub fn resolved(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// `path` without links as far as it exists; what does not exist has none.
+/// `path` with links resolved as far as it exists.
 #[must_use]
 pub fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));

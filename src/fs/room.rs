@@ -1,21 +1,20 @@
-//! How much room a file system has: a full one is told before something has to be written.
+//! Free space: a full file system is reported before something has to be written.
 
 use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
 
-/// What a session needs at its start: hooks, settings, the first lines of its journal. In bytes.
+/// The space for a session's start: hooks, settings, the first lines of its journal. In bytes.
 pub const FOR_SESSION: u64 = 128 << 10;
-/// What a handoff needs: its record with a patch, the document, the manifest, each beside its old self. In
-/// bytes.
+/// The space for a handoff: its record with a patch, the document, the manifest, each beside its old version.
+/// In bytes.
 pub const FOR_HANDOFF: u64 = 1 << 20;
 
-/// Why `least` bytes cannot be written below `dir`; `None` where they can, or where the file system does not
-/// say.
+/// Why `least` bytes cannot be written below `dir`; `None` if they can, or if the file system does not tell.
 #[must_use]
 pub fn lack(dir: &Path, least: u64) -> Option<String> {
     let stat = statvfs(dir).ok()?;
-    // What is kept for root is room for root alone.
+    // The space reserved for root does not count.
     let blocks = if nix::unistd::geteuid().is_root() { stat.blocks_free() } else { stat.blocks_available() };
     #[allow(clippy::useless_conversion, reason = "the numbers are shorter elsewhere")]
     let free = u64::from(blocks).saturating_mul(u64::from(stat.fragment_size()));

@@ -1,4 +1,4 @@
-//! The files in which Claude's MCP servers are configured, read for what a handoff says about one.
+//! The configuration files of Claude's MCP servers, read for handoffs that mention a server.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::core::claude::servers::has_memory_keeper;
 use crate::core::handoff::capture::MemoryKeeper;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The largest such file that is read, in bytes; Claude's own state grows to some megabytes.
+/// The largest file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Whether the memory-keeper server is configured for `project`.

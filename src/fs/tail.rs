@@ -1,7 +1,7 @@
-//! Following a file that grows: only what is new is read, and a file that was replaced or cut is begun again.
+//! Following a growing file: only its new part is read; a file that was replaced or truncated is read again.
 //!
-//! A file that was cut and has grown past the place since is known by the bytes before that place, which are
-//! read again. What is no file (a pipe, a device, a directory) is never read and never waited for.
+//! A file that was truncated and has since grown beyond the read position is detected by the bytes before
+//! that position, which are read again. Pipes, devices and directories are never read or waited for.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRead {
-    /// This many new bytes, and perhaps more.
+    /// This many new bytes; there may be more.
     Bytes(usize),
     /// Nothing new.
     Nothing,
-    /// The file was cut or replaced: what was read before no longer counts, the next read begins at its
-    /// start.
+    /// The file was truncated or replaced: what was read before no longer counts, and the next read begins at
+    /// its start.
     Anew,
 }
 
-/// How many bytes before the place are compared.
+/// How many bytes before the position are compared.
 const BEFORE: usize = 64;
 
 /// A file that is followed.
@@ -36,7 +36,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Follows the file at `path`, which need not be there yet.
+    /// Follows the file at `path`, which need not exist yet.
     #[must_use]
     pub fn new(path: &Path) -> Self {
         Tail { path: path.to_owned(), file: None, offset: 0, last: Vec::new() }
@@ -54,7 +54,7 @@ impl Tail {
         self.offset
     }
 
-    /// Reads what is new into `buf`, at most once. A file that is not there is `Nothing`.
+    /// Reads the new part into `buf`, at most once. A missing file is `Nothing`.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -83,7 +83,7 @@ impl Tail {
             self.last.drain(..self.last.len().saturating_sub(BEFORE));
             return Ok(TailRead::Bytes(n));
         }
-        // At the end: is it still the same file, and not shorter than what was read?
+        // At the end: check that it is still the same file, and not shorter than what was read.
         let same = std::fs::metadata(&self.path).is_ok_and(|m| m.dev() == *dev && m.ino() == *ino);
         let cut = file.metadata()?.len() < self.offset;
         if same && cut {

@@ -1,5 +1,5 @@
-//! Claude's list of tasks, `C/tasks/CONVERSATION`: one file a task. The next conversation of a hand-over
-//! begins with a copy of it, so that each has a list of its own and `/clear` begins an empty one, as without
+//! Claude's list of tasks, `C/tasks/CONVERSATION`: one file per task. The next conversation of a hand-over
+//! begins with a copy of it, so that each has its own list and `/clear` begins an empty one, as without
 //! hopty.
 
 use std::fs::{self, DirBuilder, File};
@@ -10,15 +10,15 @@ use super::paths::Paths;
 use crate::core::ids::ConversationId;
 use crate::sys::safe_file::{self, FileRule};
 
-/// Files of a list that are copied.
+/// The most files of a list that are copied.
 const MAX_FILES: usize = 2000;
-/// Bytes of one of them; a larger one is no task.
+/// The largest file that is copied, in bytes; a larger one is not a task.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// Copies the list of `from` for `to`, which has none yet. Without one there is nothing to do.
+/// Copies the list of `from` for `to`, which has none yet. Does nothing if there is none.
 ///
 /// # Errors
-/// When it cannot be read or written; what was copied by then stays.
+/// When it cannot be read or written; files that were already copied stay.
 pub fn carry(paths: &Paths, from: &ConversationId, to: &ConversationId) -> io::Result<()> {
     let tasks = paths.claude.join("tasks");
     let (old, new) = (tasks.join(from.to_string()), tasks.join(to.to_string()));
@@ -31,11 +31,11 @@ pub fn carry(paths: &Paths, from: &ConversationId, to: &ConversationId) -> io::R
     }
     DirBuilder::new().mode(0o700).create(&new)?;
     for file in files.flatten().take(MAX_FILES) {
-        // A lock is of whoever holds it.
+        // A lock belongs to its holder.
         if file.file_name().as_encoded_bytes().ends_with(b"lock") {
             continue;
         }
-        // Anything but a regular file of this user is no task.
+        // Only regular files of this user are tasks.
         if let Ok(Some(text)) = safe_file::read(&file.path(), FileRule::own(MAX_BYTES)) {
             let path = new.join(file.file_name());
             File::options().write(true).create_new(true).mode(0o600).open(path)?.write_all(&text)?;

@@ -1,5 +1,5 @@
-//! The order in which the store changes names and files, for the tests of what a power cut leaves
-//! (`power_tests`). Outside of tests every function here is empty; nothing depends on what it is told.
+//! The order in which the store changes names and files, recorded for the tests of power cuts
+//! (`power_tests`). Outside of tests every function here is empty; nothing depends on the record.
 
 pub(super) use to::*;
 
@@ -20,16 +20,16 @@ mod to {
     use std::cell::RefCell;
     use std::path::{Path, PathBuf};
 
-    /// One step, as the kernel was asked for it.
+    /// One step, as requested from the kernel.
     #[derive(Clone, Debug)]
     pub(in crate::fs) enum Step {
-        /// A file was made and given this content.
+        /// A file was created with this content.
         Filled(PathBuf, Vec<u8>),
         /// A file was synced.
         Synced(PathBuf),
-        /// A name was changed.
+        /// A file was renamed.
         Renamed(PathBuf, PathBuf),
-        /// A directory was made.
+        /// A directory was created.
         DirMade(PathBuf),
         /// A directory was synced.
         DirSynced(PathBuf),
@@ -45,7 +45,7 @@ mod to {
         STEPS.with_borrow_mut(|steps| steps.push(step));
     }
 
-    /// The steps of this thread since this was called last.
+    /// The steps of this thread since the last call.
     pub(in crate::fs) fn take() -> Vec<Step> {
         STEPS.take()
     }

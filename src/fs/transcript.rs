@@ -8,7 +8,7 @@ use super::error::FsError;
 use crate::core::claude::lines::LineSplitter;
 use crate::sys::safe_file::{self, FileRule};
 
-/// What was read.
+/// Facts about the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranscriptExtent {
     /// How long it is, in bytes.
@@ -17,16 +17,16 @@ pub struct TranscriptExtent {
     pub written: SystemTime,
 }
 
-/// Gives every line of the file to `line`, as long as the file was when this began: one that grows faster
-/// than it is read must not be read for ever. A last line without an end is given when it looks whole.
+/// Passes each line of the file to `line`, up to the file's length at the start: a file that grows faster
+/// than it is read must not be read forever. A last line without an end is passed if it looks complete.
 ///
 /// # Errors
-/// When it is no file, or cannot be read.
+/// When it is not a file, or cannot be read.
 pub fn lines(path: &Path, line: impl FnMut(&[u8])) -> Result<TranscriptExtent, FsError> {
     lines_from(path, u64::MAX, line)
 }
 
-/// The same of its last `most` bytes: the first line may be cut.
+/// The same for its last `most` bytes: the first line may be cut.
 ///
 /// # Errors
 /// As [`lines`].

@@ -1,5 +1,5 @@
 //! Which directories Claude trusts: its record of a directory, or of one above it up to the root of the
-//! repository. A clone below a trusted directory is not trusted by that (measured on 2.1.330), or nobody
+//! repository. A clone below a trusted directory does not inherit its trust (measured on 2.1.330), or nobody
 //! would be asked about it.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const MAX_STATE: u64 = 64 << 20;
 /// The largest `.git` file that is read, in bytes.
 const MAX_LINK: u64 = 8192;
 
-/// Whether Claude's own record says that a person trusts `dir`. What cannot be read is no trust.
+/// Whether Claude's own record says that a person trusts `dir`. A record that cannot be read means no trust.
 #[must_use]
 pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
     let Ok(dir) = dir.canonicalize() else { return false };
@@ -21,8 +21,8 @@ pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
     read(&paths.claude_json(), MAX_STATE).is_some_and(|state| is_accepted(&state, &places))
 }
 
-/// `dir` and what is above it, up to the root of its repository; and the main work tree of a linked one:
-/// where Claude's own state may say something about `dir`.
+/// `dir` and its parents up to the root of its repository, and the main work tree of a linked one: the
+/// directories for which Claude's own state may have a record about `dir`.
 #[must_use]
 pub fn places(dir: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
@@ -37,8 +37,8 @@ pub fn places(dir: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The main work tree of a linked one. Only if the repository knows of it, too: anybody can write a `.git`
-/// that names one.
+/// The main work tree of a linked one, only if the repository lists the linked one, too: anybody can write a
+/// `.git` file that names a repository.
 fn main_work_tree(link: &Path) -> Option<PathBuf> {
     let line = |path: &Path| {
         let text = String::from_utf8(read(path, MAX_LINK)?).ok()?;
@@ -52,7 +52,7 @@ fn main_work_tree(link: &Path) -> Option<PathBuf> {
     (is_below && back && main.ends_with(".git")).then(|| main.parent().map(Path::to_owned)).flatten()
 }
 
-/// A file of this user, whole; a person may have linked it to another place.
+/// A file of this user, read completely; a person may have linked it from another place.
 fn read(path: &Path, cap: u64) -> Option<Vec<u8>> {
     safe_file::read(path, FileRule::of_claude(cap).of_this_user()).ok().flatten()
 }

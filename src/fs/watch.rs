@@ -1,4 +1,4 @@
-//! Being told when files change: inotify, and a look from time to time where that is not to be had.
+//! Watching files for changes: inotify, and polling where that is not available.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,26 +9,26 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 
 /// How often to poll where nothing reports changes, in ms.
 pub const POLL_MS: u64 = 250;
-/// The same where everything has been at rest for long, in ms: a host that nobody uses should sleep.
+/// The same after a long time without changes, in ms: an unused host should sleep.
 pub const POLL_AT_REST_MS: u64 = 4000;
 
-/// How long to wait before the next look where nothing tells, after so many ms at rest.
+/// How long to wait before the next poll after so many ms without changes.
 #[must_use]
 pub fn pause(rest_ms: u64) -> u64 {
     (rest_ms / 8).clamp(POLL_MS, POLL_AT_REST_MS)
 }
 
-/// That a watched thing itself was deleted or moved.
+/// The events for a watched file or directory that itself was deleted or moved.
 const ITSELF: AddWatchFlags = AddWatchFlags::IN_MOVE_SELF.union(AddWatchFlags::IN_DELETE_SELF);
 
-/// Watches directories; what changed in them is for the caller to look at.
+/// Watches directories; the caller checks what has changed in them.
 #[derive(Debug)]
 pub struct Watcher {
     inotify: Option<Inotify>,
     watched: BTreeMap<PathBuf, Watched>,
 }
 
-/// What is watched under a path: the kernel watches a file or directory, wherever it is moved to.
+/// The watches of a path: the kernel watches a file or directory wherever it is moved to.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     watch: WatchDescriptor,
@@ -36,21 +36,21 @@ struct Watched {
 }
 
 impl Watcher {
-    /// A watcher of nothing yet.
+    /// A watcher without watches.
     #[must_use]
     pub fn new() -> Self {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
         Watcher { inotify, watched: BTreeMap::new() }
     }
 
-    /// A watcher that is told nothing, as where no more can be had.
+    /// A watcher that gets no events, as when no more can be had.
     #[must_use]
     pub fn blind() -> Self {
         Watcher { inotify: None, watched: BTreeMap::new() }
     }
 
-    /// Watches a directory for files that appear, change or go. A directory that is not there yet makes the
-    /// watcher look from time to time, until it is.
+    /// Watches a directory for files that are created, changed or deleted. A directory that does not exist
+    /// yet makes the watcher poll until it does.
     pub fn add(&mut self, dir: &Path) {
         let inside = AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_CLOSE_WRITE
@@ -64,12 +64,12 @@ impl Watcher {
 
     /// Watches a file or directory only for being deleted or moved away itself.
     pub fn add_itself(&mut self, path: &Path) {
-        // A file that is open loses its last name without being deleted.
+        // An open file loses its last name without being deleted.
         self.watch(path, ITSELF | AddWatchFlags::IN_ATTRIB);
     }
 
-    /// What was moved away is not what is at `path` now, even where nothing told of it: a directory above it
-    /// may have been moved.
+    /// A moved directory is not the one that is at `path` now, even if no event reported the move: a
+    /// directory above it may have been moved.
     fn watch(&mut self, path: &Path, flags: AddWatchFlags) {
         let identity = std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         if let Some(before) = self.watched.get(path) {
@@ -88,7 +88,7 @@ impl Watcher {
     fn forget(&mut self, watch: WatchDescriptor) {
         self.watched.retain(|_, watched| watched.watch != watch);
         if let Some(inotify) = &self.inotify {
-            // It is gone already where what it watched was deleted.
+            // The kernel has already removed it if the watched directory was deleted.
             let _ = inotify.rm_watch(watch);
         }
     }
@@ -99,20 +99,20 @@ impl Watcher {
         self.watched.contains_key(dir)
     }
 
-    /// Whether nothing tells at all (no inotify, or its limit is reached: the kernel gives a user 128 of
-    /// them).
+    /// Whether there are no events at all (no inotify, or its limit is reached: the kernel gives a user 128
+    /// instances).
     #[must_use]
     pub fn is_blind(&self) -> bool {
         self.inotify.is_none()
     }
 
-    /// Takes what was told; true when there was anything.
+    /// Reads the events; true if there were any.
     pub fn drain(&mut self) -> bool {
         let mut any = false;
         while let Some(Ok(events)) = self.inotify.as_ref().map(Inotify::read_events) {
             any |= !events.is_empty();
             for event in &events {
-                // A watched directory was removed or moved; the others are watched as before.
+                // A watched directory was removed or moved; the others are still watched.
                 if event.mask.intersects(AddWatchFlags::IN_IGNORED | AddWatchFlags::IN_MOVE_SELF) {
                     self.forget(event.wd);
                 }
@@ -124,7 +124,7 @@ impl Watcher {
         any
     }
 
-    /// The descriptor to poll, when there is one.
+    /// The descriptor to poll, if there is one.
     #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
@@ -173,7 +173,7 @@ mod tests {
         };
         std::fs::create_dir_all(&dir).unwrap();
         assert!(tells(&mut watcher, &dir, "a"));
-        // The directory itself, and then one above it, of which nothing tells.
+        // The directory itself, and then one above it, which no event reports.
         for (moved, to) in [(&dir, "b"), (&above, "c")] {
             std::fs::rename(moved, root.path().join(to)).unwrap();
             assert_eq!(watcher.drain(), moved == &dir);

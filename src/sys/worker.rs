@@ -1,5 +1,4 @@
-//! The one helper thread: slow work (disk, git, gzip) goes there, and its answer comes back as a readable
-//! descriptor.
+//! The helper thread: it does slow work (disk, git, gzip), and its answers arrive on a pollable descriptor.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The answer of a job that may hang at a disk: nobody waits longer than `limit`. Without a thread it is done
-/// here.
+/// The answer of a job that may hang on a disk: the caller waits no longer than `limit`. If no thread can be
+/// started, the job runs here.
 pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let job = Arc::new(Mutex::new(Some(job)));
     let take = |job: &Mutex<Option<_>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -30,20 +29,20 @@ pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send
 
 type Job<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// A thread that does jobs in order and owns what it works on. It begins with the first job: many sessions
-/// never have one.
+/// A thread that does jobs in order and owns its state. It starts with the first job: many sessions never
+/// have one.
 #[derive(Debug)]
 pub struct Worker<T: Send + 'static> {
     name: &'static str,
     thread: Option<WorkerThread<T>>,
     open: usize,
-    /// Answers of jobs that were done without a thread.
+    /// Answers of jobs that ran without a thread.
     done_here: Vec<T>,
     #[cfg(test)]
     by_hand: Option<ByHand<T>>,
 }
 
-/// For tests: jobs that are done when the test says so, on its own thread.
+/// For tests: jobs that run on the test's own thread when it says so.
 #[cfg(test)]
 struct ByHand<T> {
     jobs: std::collections::VecDeque<Job<T>>,
@@ -85,7 +84,7 @@ impl<T: Send + 'static> WorkerThread<T> {
 }
 
 impl<T: Send + 'static> Worker<T> {
-    /// A worker without a job yet; `name` is its thread's.
+    /// A worker without a job yet; `name` is the name of its thread.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
         Worker {
@@ -98,13 +97,13 @@ impl<T: Send + 'static> Worker<T> {
         }
     }
 
-    /// From now on without a thread: the test does each job with [`Worker::do_next`].
+    /// From now on without a thread: the test runs each job with [`Worker::do_next`].
     #[cfg(test)]
     pub fn work_by_hand(&mut self) {
         self.by_hand = Some(ByHand { jobs: std::collections::VecDeque::new(), done: Vec::new() });
     }
 
-    /// Does the oldest job that waits; false where there is none.
+    /// Runs the oldest waiting job; false if there is none.
     #[cfg(test)]
     pub fn do_next(&mut self) -> bool {
         let Some(by_hand) = &mut self.by_hand else { return false };
@@ -113,7 +112,7 @@ impl<T: Send + 'static> Worker<T> {
         true
     }
 
-    /// Hands a job over. Where there can be no thread it is done at once.
+    /// Queues a job. If no thread can be started, the job runs at once.
     pub fn submit(&mut self, job: impl FnOnce() -> T + Send + 'static) {
         #[cfg(test)]
         if let Some(by_hand) = &mut self.by_hand {
@@ -134,13 +133,13 @@ impl<T: Send + 'static> Worker<T> {
         }
     }
 
-    /// Whether answers are there of which no descriptor tells.
+    /// Whether there are answers that no descriptor reports.
     #[must_use]
     pub fn has_done_here(&self) -> bool {
         !self.done_here.is_empty()
     }
 
-    /// Answers that are there.
+    /// The answers so far.
     pub fn take(&mut self) -> Vec<T> {
         #[cfg(test)]
         if let Some(by_hand) = &mut self.by_hand {
@@ -165,7 +164,7 @@ impl<T: Send + 'static> Worker<T> {
         self.open > 0
     }
 
-    /// Ends the thread, when it has nothing to do; the next job begins another one.
+    /// Ends the thread when it is idle; the next job starts another one.
     pub fn rest(&mut self) {
         if self.open == 0 {
             self.end();
@@ -175,14 +174,14 @@ impl<T: Send + 'static> Worker<T> {
     fn end(&mut self) {
         if let Some(WorkerThread { jobs, thread, .. }) = self.thread.take() {
             drop(jobs);
-            // One that hangs at a disk is left behind: nobody waits for its answer any more.
+            // A thread that hangs on a disk is abandoned: nobody waits for its answer any more.
             if self.open == 0 {
                 let _ = thread.join();
             }
         }
     }
 
-    /// The descriptor to poll, when there is one.
+    /// The descriptor to poll, if there is one.
     #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.thread.as_ref().map(|running| running.wake.as_fd())

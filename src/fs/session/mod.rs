@@ -18,40 +18,40 @@ use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
 
-/// How often a lock is tried that no living host holds before its name counts as taken: who only looks
-/// whether a host lives holds it for a moment.
+/// How often to retry a lock without a living holder before its name counts as taken: a process that only
+/// checks whether a host lives holds it for a moment.
 const TRIES: u32 = 5;
-/// The same for the lock of a host that is just dying.
+/// The same for the lock of a host that is dying.
 const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// The longest session file that is read, in bytes: it has the command line, which the kernel takes up to 2
-/// MiB of.
+/// The longest session file that is read, in bytes: it contains the command line, of which the kernel accepts
+/// up to 2 MiB.
 const STATUS_CAP: u64 = 16 << 20;
 
-/// Bytes of a lock's content: pid and start time of its host, and spaces.
+/// Bytes of a lock's content: pid and start time of its host, padded with spaces.
 const LOCK_LENGTH: usize = 48;
 
-/// Why hopty's own directories are not used, or a name is not had.
+/// Why hopty's own directories cannot be used, or a name cannot be taken.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    /// A directory of hopty's will not do, or the system refused it.
+    /// A directory of hopty's is not safe, or the system refused it.
     #[error(transparent)]
     Dir(#[from] DirError),
-    /// The home directory that it would be in is missing; it is not hopty's to make.
+    /// The home directory that it would be in is missing; hopty does not create one.
     #[error("the home directory {0} does not exist")]
     NoHome(PathBuf),
     /// The disk is full.
     #[error("{0}")]
     Full(String),
-    /// The name is held by a living host.
+    /// A living host holds the name.
     #[error("the name is taken")]
     Taken(SessionName),
 }
 
 impl SessionError {
-    /// What a person can do about it.
+    /// How a person can fix it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -91,13 +91,13 @@ impl NameLock {
         NameLock { name, dir, lock: Some(lock), lock_id, keeper }
     }
 
-    /// Device and inode of its lock; `None` when it is given back. No disk is asked.
+    /// Device and inode of its lock; `None` once it is released. Does not access the disk.
     #[must_use]
     pub fn lock_id(&self) -> Option<(u64, u64)> {
         self.lock.as_ref().and(self.lock_id)
     }
 
-    /// What makes the directory again from another thread.
+    /// A handle that restores the directory from another thread.
     #[must_use]
     pub fn keeper(&self) -> Keeper {
         self.keeper.clone()
@@ -117,21 +117,21 @@ struct LockedDir {
     lock_id: Option<(u64, u64)>,
 }
 
-/// Looks whether a claim's directory is still there, and makes it again. It asks disks, so it is for a thread
+/// Checks that a claim's directory still exists, and restores it. It accesses disks, so it is for a thread
 /// that may wait.
 #[derive(Clone, Debug)]
 pub struct Keeper(Arc<Mutex<LockedDir>>);
 
 impl Keeper {
-    /// The name and its directory, as they were claimed last.
+    /// The name and its directory, as last claimed.
     #[must_use]
     pub fn place(&self) -> (SessionName, PathBuf) {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (place.name.clone(), place.dir.clone())
     }
 
-    /// Claims the name again where its directory is gone, or is another one; `None` where it is still held.
-    /// Where another session took the name meanwhile, this one gets a number.
+    /// Claims the name again if its directory is gone or was replaced; `None` if it is still held. If another
+    /// session took the name meanwhile, this one gets a number.
     ///
     /// # Errors
     /// As [`prepare`] and [`claim`].
@@ -140,7 +140,7 @@ impl Keeper {
         #[cfg(debug_assertions)]
         safe_file::hangs::wait();
         if place.dir.is_symlink() {
-            // Made by somebody who moved the directory away: it is not followed.
+            // Made by whoever moved the directory away: hopty does not follow it.
             let _ = std::fs::remove_file(&place.dir);
         }
         let there =
@@ -156,11 +156,11 @@ impl Keeper {
     }
 }
 
-/// Makes hopty's own directories, and makes sure that they are this user's and closed to others. An unsafe
-/// one is refused, not repaired: what lies in it may be somebody else's doing.
+/// Creates hopty's own directories, and checks that they are this user's and closed to others. An unsafe one
+/// is refused, not repaired: somebody else may have written its content.
 ///
 /// # Errors
-/// When one cannot be made, or is unsafe.
+/// When one cannot be created, or is unsafe.
 pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
     if paths.state.starts_with(&paths.home) && !paths.home.is_dir() && !paths.state.is_dir() {
         return Err(match std::fs::metadata(&paths.home) {
@@ -169,13 +169,13 @@ pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
             Err(e) => DirError::Io(paths.home.clone(), e).into(),
         });
     }
-    // The state directory itself may be a link to another disk; what is below it may not.
+    // The state directory itself may be a link to another disk; the directories below it may not.
     private(&paths.state, FileLinks::Follow, 0o022)?;
     private(&paths.sessions(), FileLinks::Refuse, 0o022)?;
     Ok(private(&paths.run(), FileLinks::Refuse, 0o077)?)
 }
 
-/// The same, and that there is room for a session.
+/// The same, and checks that there is room for a session.
 ///
 /// # Errors
 /// As [`prepare`], and [`SessionError::Full`].
@@ -185,7 +185,7 @@ pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
         .map_or(Ok(()), |full| Err(SessionError::Full(full)))
 }
 
-/// Makes the directory where it is missing, and checks it.
+/// Creates the directory if it is missing, and checks it.
 fn private(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
     #[cfg(debug_assertions)]
     safe_file::hangs::wait();
@@ -201,7 +201,7 @@ fn private(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
 /// Opens the log of a session's host.
 ///
 /// # Errors
-/// When something else stands in its place, or it cannot be made.
+/// When something else is in its place, or it cannot be created.
 pub fn open_log(dir: &Path) -> io::Result<File> {
     let path = dir.join("host.log");
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
@@ -211,21 +211,21 @@ pub fn open_log(dir: &Path) -> io::Result<File> {
     Ok(log)
 }
 
-/// Makes a directory and what is missing above it, each open to this user whatever the umask is: a directory
-/// of mode 000 would stay.
+/// Creates a directory and its missing parents, each accessible to this user whatever the umask is: a
+/// directory of mode 000 would stay that way.
 fn make(dir: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = dir
         .ancestors()
         .take_while(|at| !at.as_os_str().is_empty() && std::fs::symlink_metadata(at).is_err())
         .collect();
     if missing.is_empty() {
-        // What stands there must be a directory, or lead to one.
+        // What is there must be a directory, or a link to one.
         return DirBuilder::new().recursive(true).mode(0o700).create(dir);
     }
     for dir in missing.into_iter().rev() {
         match DirBuilder::new().mode(0o700).create(dir) {
             Ok(()) => std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?,
-            // Another process may be at the same.
+            // Another process may be creating it, too.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(e),
         }
@@ -252,13 +252,13 @@ fn lock_file(dir: &Path) -> io::Result<File> {
 /// Takes a name: `wanted`, or with `numbered` the first of `wanted`, `wanted-2`, ... that is free.
 ///
 /// # Errors
-/// [`SessionError::Taken`] when the name is taken; others when its directory cannot be made or is unsafe.
+/// [`SessionError::Taken`] when the name is taken; others when its directory cannot be created or is unsafe.
 pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<NameLock, SessionError> {
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
         match private(&dir, FileLinks::Refuse, 0o022) {
-            // Swept away between its making and the look at it; whoever looks next makes it again.
+            // It was removed between its creation and the check; the next attempt creates it again.
             Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => {
                 private(&dir, FileLinks::Refuse, 0o022)?
             }
@@ -286,13 +286,14 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
         match lock.try_lock() {
             Ok(()) if is_at(&lock, &dir.join("lock")) => {
                 let own = std::process::id();
-                // For who asks the host to bind its socket again; whether it lives is told by the lock alone.
-                // Always of one length: to cut the file first costs the disk's journal a transaction.
+                // For processes that ask the host to bind its socket again; only the lock tells whether the
+                // host lives. Always the same length: truncating the file first costs the disk's journal a
+                // transaction.
                 let text = format!("{own} {}", process::start_ticks(own).unwrap_or(0));
                 lock.write_all(format!("{text:<LOCK_LENGTH$}").as_bytes())?;
                 return Ok(Some(lock));
             }
-            // The directory was swept away under us.
+            // The directory was removed while it was being claimed.
             Ok(()) => make(dir)?,
             Err(TryLockError::WouldBlock) if host_of(dir).is_some() => break,
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
@@ -313,10 +314,10 @@ fn open_lock(dir: &Path, owner: FileOwner) -> Option<File> {
     safe_file::open(&dir.join("lock"), FileRule { owner, ..FileRule::own(u64::MAX) }).ok().flatten()
 }
 
-/// What a session's host wrote about it last (`session.json`); `None` when there is nothing of that.
+/// The last `session.json` that a session's host wrote; `None` if there is none.
 ///
 /// # Errors
-/// When something else stands in the file's place, or it cannot be read.
+/// When something else is in the file's place, or it cannot be read.
 pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
     let bytes = safe_file::read(&dir.join("session.json"), FileRule::own(STATUS_CAP))?;
     Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
@@ -325,7 +326,7 @@ pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
 /// Whether a host holds the session's lock.
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {
-    // Root may look at another user's: that it lives is no secret, and it will not talk to root.
+    // Root may check another user's session: that it lives is no secret, and it will not talk to root.
     open_lock(dir, FileOwner::Anyone)
         .is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
@@ -357,10 +358,10 @@ pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
     })
 }
 
-/// Removes the socket that a host left behind which was killed. False when the session's host lives.
+/// Removes the socket of a host that was killed. False if the session's host lives.
 pub fn remove_stale_socket(paths: &Paths, name: &SessionName) -> bool {
     let Ok(lock) = lock_file(&paths.session(name)) else { return false };
-    // A dying process closes its connections before it gives its lock back.
+    // A dying process closes its connections before it releases its lock.
     for _ in 0..DYING_TRIES {
         if lock.try_lock().is_ok() {
             // Nobody can take the name and bind meanwhile.
@@ -372,7 +373,7 @@ pub fn remove_stale_socket(paths: &Paths, name: &SessionName) -> bool {
     false
 }
 
-/// Removes what ended sessions left behind when their last word is older than `days`.
+/// Removes the leftovers of sessions that ended more than `days` ago.
 pub fn sweep(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
     for (name, alive) in list(paths) {
@@ -388,7 +389,7 @@ pub fn sweep(paths: &Paths, days: u32) {
         if let Ok(lock) = lock_file(&dir)
             && lock.try_lock().is_ok()
         {
-            // Under another name: who takes this one meanwhile makes a directory of its own, and nothing of
+            // Renamed first: whoever takes this name meanwhile creates a directory of its own, and nothing of
             // that is removed.
             let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));
             if std::fs::rename(&dir, &aside).is_ok() {
@@ -398,10 +399,10 @@ pub fn sweep(paths: &Paths, days: u32) {
     }
 }
 
-/// That the sessions can be listed, or are none yet.
+/// Checks that the sessions can be listed, or that there are none yet.
 ///
 /// # Errors
-/// When their directory is there and cannot be read.
+/// When their directory exists and cannot be read.
 pub fn readable(paths: &Paths) -> io::Result<()> {
     match std::fs::read_dir(paths.sessions()) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
@@ -409,7 +410,7 @@ pub fn readable(paths: &Paths) -> io::Result<()> {
     }
 }
 
-/// Every session that has a directory, with whether its host lives, by name.
+/// All sessions that have a directory, by name, each with whether its host lives.
 #[must_use]
 pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
     let Ok(dir) = std::fs::read_dir(paths.sessions()) else { return Vec::new() };

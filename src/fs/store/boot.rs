@@ -1,6 +1,5 @@
-//! How long ago something was written, by a clock that nobody sets: the time since the machine was started.
-//! Kept in a small file beside it, and believed only in the same run of the machine; where it says nothing,
-//! the time of day must do.
+//! How long ago something was written, by a clock that nobody sets: the time since boot. It is stored in a
+//! small file beside the record, and used only within the same boot; otherwise the time of day must do.
 
 use std::path::Path;
 
@@ -13,14 +12,14 @@ use crate::sys::safe_file::{self, FileRule};
 
 /// The file in a record.
 const FILE: &str = "boot";
-/// The longest such file that is read, in bytes.
+/// The longest file that is read, in bytes.
 const CAP: u64 = 256;
-/// So far may the time that is written down be from the time of day, in ms: a record whose second was taken
-/// is moved by a few.
+/// How much the stored time may differ from the time of day, in ms: a record whose second was taken is moved
+/// by a few.
 const SLACK_MS: i64 = 150_000;
 
-/// Notes beside a record when, since the machine was started, it was made. Nothing is noted of a record that
-/// says another time than now.
+/// Stores beside a record how long after boot it was made. Nothing is stored for a record that is dated at
+/// another time than now.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -34,8 +33,7 @@ pub(super) fn note(record: &Path, made: WallTime) -> Result<(), FsError> {
     }
 }
 
-/// Milliseconds since the record was made, which says that it was made at `made`; `None` where that is not
-/// known.
+/// Milliseconds since the record was made, which is dated `made`; `None` if that is not known.
 pub(super) fn elapsed(record: &Path, made: WallTime) -> Option<u64> {
     let text = safe_file::read_text(&record.join(FILE), FileRule::own(CAP)).ok()??;
     let mut words = text.split_whitespace();
@@ -45,7 +43,7 @@ pub(super) fn elapsed(record: &Path, made: WallTime) -> Option<u64> {
     (this == run && second == made.0 / 1000).then(|| now.checked_sub(then)).flatten()
 }
 
-/// The run of the machine, and how long it has lasted, sleep included, in ms.
+/// The boot id, and the time since boot, including sleep, in ms.
 fn this_run() -> Option<(String, u64)> {
     let id = safe_file::read_text(Path::new("/proc/sys/kernel/random/boot_id"), FileRule::of_claude(CAP))
         .ok()??;

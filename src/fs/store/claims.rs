@@ -1,4 +1,4 @@
-//! Who gets a handoff: the claim, and the moves of an entry from `active` to what it becomes.
+//! Claims: who gets a handoff, and the moves of an entry from `active` to its final status.
 //!
 //! The rules are those of the manifest; here they hold between processes: each move is made under the
 //! locks.
@@ -16,9 +16,9 @@ use crate::fs::project::project_of;
 use crate::sys::process;
 
 impl Store {
-    /// The handoff that would be loaded now in `dir`: the newest that waits of `session` or of no session,
-    /// any session's when it is none. Of a project, one that was made in `dir` goes before. Nothing is
-    /// changed.
+    /// The handoff that would be loaded now in `dir`: the newest pending one of `session` or of no session;
+    /// of any session if `session` is `None`. Within a project, one that was made in `dir` takes precedence.
+    /// Changes nothing.
     ///
     /// # Errors
     /// When the manifest cannot be read.
@@ -47,8 +47,8 @@ impl Store {
             .map(|(_, entry)| entry.id)
     }
 
-    /// That nothing waits for the project of `dir`, in a sentence; it names the newest that waits in its
-    /// channel for another project.
+    /// A sentence saying that no handoff is pending for the project of `dir`; it names the newest one that is
+    /// pending in its channel for another project.
     #[must_use]
     pub fn none_waits(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
         let other = self.pending(channel, None, Scope::Channel, dir, now).ok().flatten();
@@ -62,11 +62,11 @@ impl Store {
         }
     }
 
-    /// Takes the claim on a handoff and gives its document. One caller at most wins until the claim is
-    /// released, consumed or lapses.
+    /// Claims a handoff and returns its document. At most one caller wins until the claim is released,
+    /// consumed or lapses.
     ///
     /// # Errors
-    /// [`StoreError::NotClaimed`] says why not; others when files or locks fail.
+    /// [`StoreError::NotClaimed`] with the reason; others when files or locks fail.
     pub fn claim(&self, id: &HandoffId, claim: Claim) -> Result<Loaded, StoreError> {
         let (_locked, mut manifest) =
             self.locked_manifest(id)?.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
@@ -76,7 +76,7 @@ impl Store {
         Ok(loaded)
     }
 
-    /// Gives up a claim that was not used. Whether there was one of this conversation.
+    /// Releases an unused claim. Returns whether this conversation had one.
     ///
     /// # Errors
     /// When files or locks fail.
@@ -93,7 +93,7 @@ impl Store {
     /// process `pid`.
     ///
     /// # Errors
-    /// [`StoreError::NotMoved`] says why not; others when files or locks fail.
+    /// [`StoreError::NotMoved`] with the reason; others when files or locks fail.
     pub fn consume(
         &self,
         id: &HandoffId,
@@ -104,7 +104,7 @@ impl Store {
         self.change(id, |manifest| manifest.consume(id, by, pid, now))
     }
 
-    /// Puts an active handoff aside.
+    /// Discards an active handoff.
     ///
     /// # Errors
     /// As [`Store::consume`].
@@ -112,7 +112,7 @@ impl Store {
         self.change(id, |manifest| manifest.clear(id))
     }
 
-    /// Moves the time at which an active handoff expires; none: never.
+    /// Changes the time at which an active handoff expires; `None`: never.
     ///
     /// # Errors
     /// As [`Store::consume`].
@@ -120,8 +120,9 @@ impl Store {
         self.change(id, |manifest| manifest.set_expiry(id, at))
     }
 
-    /// Adds the time until `until` to what waits in a channel, because nobody can load it before: a usage
-    /// limit. Time that was added before is not added again, whoever asks. Gives the ids.
+    /// Extends the pending handoffs of a channel by the time until `until`, because a usage limit keeps
+    /// everybody from loading them. Time that was added before is not added again, whoever asks. Returns the
+    /// ids.
     ///
     /// # Errors
     /// When files or locks fail.
@@ -142,7 +143,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// Expires what is due in every channel. Gives the ids.
+    /// Expires the handoffs that are due in every channel. Returns the ids.
     ///
     /// # Errors
     /// When files or locks fail.
@@ -164,8 +165,8 @@ impl Store {
         Ok(expired)
     }
 
-    /// The manifest that names `id`, read under its locks. One that cannot be opened stands in the way of its
-    /// own channel only.
+    /// The manifest that names `id`, read under its locks. One that cannot be opened affects only its own
+    /// channel.
     fn locked_manifest(&self, id: &HandoffId) -> Result<Option<(Locked, Manifest)>, StoreError> {
         let mut unread = None;
         for channel in self.manifests.channels() {
@@ -183,7 +184,7 @@ impl Store {
                 return Ok(Some((locked, manifest)));
             }
         }
-        // The one that was not found may be in the one that was not read.
+        // The missing handoff may be in the manifest that could not be read.
         unread.map_or(Ok(None), |error| Err(error.into()))
     }
 

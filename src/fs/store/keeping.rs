@@ -1,5 +1,5 @@
-//! How long records stay: what is too much or too old is deleted when another handoff is saved
-//! (`handoff.keep_records`, `handoff.keep_days`), never what may still be wanted.
+//! Retention: records that are too many or too old are deleted when another handoff is saved
+//! (`handoff.keep_records`, `handoff.keep_days`), but never while they are needed.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use crate::core::ids::HandoffId;
 use crate::core::time::WallTime;
 
 impl Store {
-    /// Deletes records that are too many or too old, never one that is active in any channel. As long as a
-    /// manifest cannot be read, nobody knows what it needs: the records of its channel stay. What stays or
-    /// fails is noticed.
+    /// Deletes records that are too many or too old, never one that is active in any channel. While a
+    /// manifest cannot be read, its needs are unknown, so the records of its channel stay. Records that stay
+    /// and errors become notices.
     pub(super) fn delete_old(&self, now: WallTime, keep: Keeping) {
         let (mut active, mut unread) = (HashSet::new(), Vec::new());
         for channel in self.manifests.channels() {

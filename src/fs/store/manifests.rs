@@ -1,7 +1,7 @@
-//! The manifests of the store, one per channel, and the locks round them.
+//! The manifests of the store, one per channel, and their locks.
 //!
-//! A manifest is replaced whole, so that it can be read without a lock; it is changed under both locks. One
-//! that cannot be understood is put aside before anything is written in its place, and a notice says so.
+//! A manifest is replaced as a whole, so it can be read without a lock; it is changed under both locks. One
+//! that is not valid is quarantined before anything is written in its place, and reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use crate::fs::error::FsError;
 use crate::fs::lock::{DirLock, FileLock};
 use crate::fs::project::project_of;
 
-/// How long to wait for a lock that another process holds.
+/// How long to wait for another process's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// The longest manifest that is read, in bytes.
 const MANIFEST_CAP: u64 = 4 << 20;
 
-/// The version of a manifest that names one; today none does.
+/// The version of a manifest that has one; currently none does.
 const VERSION: u64 = 1;
 
-/// What a later hopty would say of its form.
+/// The version field, for a later hopty.
 #[derive(Deserialize)]
 struct Numbered {
     version: Option<serde_json::Value>,
@@ -39,19 +39,19 @@ pub(super) struct Manifests {
     notices: Mutex<Vec<String>>,
 }
 
-/// Both locks; the directory lock is given back first.
+/// Both locks; the directory lock is released first.
 pub(super) struct Locked {
     _scripts: Option<DirLock>,
     _lock: FileLock,
 }
 
-/// A manifest as it was found.
+/// The result of reading a manifest.
 pub(super) enum FoundManifest {
-    /// There is none.
+    /// It does not exist.
     Absent,
-    /// It can be used.
+    /// It is valid.
     Good(Box<Manifest>),
-    /// It is there, and this is wrong with it.
+    /// It exists and is not valid, for this reason.
     Bad(String),
 }
 
@@ -60,7 +60,7 @@ impl Manifests {
         Self { dir: dir.to_owned(), notices: Mutex::new(Vec::new()) }
     }
 
-    /// What a person should know of what was found, oldest first; each is given once.
+    /// Notices for a person about the manifests, oldest first; each is returned once.
     pub(super) fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -93,8 +93,8 @@ impl Manifests {
         atomic::write(&path, &text)
     }
 
-    /// Reads a manifest without a lock: a writer replaces it whole. One that cannot be understood is noticed
-    /// and left.
+    /// Reads a manifest without a lock: writers replace it as a whole. One that is not valid is reported and
+    /// left in place.
     pub(super) fn look(&self, channel: &Channel) -> Result<Option<Manifest>, FsError> {
         match self.find(channel)? {
             FoundManifest::Absent => Ok(None),
@@ -109,8 +109,8 @@ impl Manifests {
         }
     }
 
-    /// As [`Manifests::look`], where all channels are gone through: one that cannot be opened is noticed, and
-    /// hides no other.
+    /// As [`Manifests::look`], while all channels are read: one that cannot be opened is reported and hides
+    /// no other.
     pub(super) fn look_past(&self, channel: &Channel) -> Option<Manifest> {
         self.look(channel).unwrap_or_else(|error| {
             self.notice(error.to_string());
@@ -118,7 +118,7 @@ impl Manifests {
         })
     }
 
-    /// Reads a manifest under the lock. One that cannot be understood is put aside.
+    /// Reads a manifest under the lock. One that is not valid is quarantined.
     pub(super) fn manifest_or_new(&self, channel: &Channel) -> Result<Manifest, FsError> {
         let why = match self.find(channel)? {
             FoundManifest::Absent => return Ok(Manifest::new(channel.clone())),
@@ -128,7 +128,7 @@ impl Manifests {
         let path = self.path_of(channel);
         let stamp = chrono::Utc::now().format("%Y%m%d-%H%M%S-%f");
         let aside = self.dir.join(format!("{channel}.manifest.json.corrupt-{stamp}"));
-        // Before a good one takes its place: a power cut must not leave that and lose this.
+        // Before a valid one takes its place: a power cut must not keep that one and lose this one.
         atomic::rename(&path, &aside)?;
         self.notice(format!(
             "the manifest {} could not be read ({why}); it is kept as {}",
@@ -138,7 +138,7 @@ impl Manifests {
         Ok(Manifest::new(channel.clone()))
     }
 
-    /// The manifest of a channel, without a judgement.
+    /// The manifest of a channel, unchecked.
     pub(super) fn find(&self, channel: &Channel) -> Result<FoundManifest, FsError> {
         // Scripts may have written it with a umask of 002, where a person's group is their own.
         let bytes = match atomic::read_own(&self.path_of(channel), MANIFEST_CAP, 0o002) {
@@ -160,7 +160,7 @@ impl Manifests {
                 let records = self.dir.join("records");
                 for entry in manifest.current.iter_mut().chain(&mut manifest.also_active) {
                     entry.elapsed_ms = boot::elapsed(&records.join(entry.id.as_str()), entry.created_at);
-                    // Older versions and other programs wrote none.
+                    // Older versions and other programs did not write one.
                     let derived = || project_of(Path::new(&entry.working_dir)).to_string_lossy().into_owned();
                     entry.project = Some(entry.project.take().unwrap_or_else(derived));
                 }

@@ -34,7 +34,7 @@ use manifests::Manifests;
 pub(super) use records::TRANSCRIPT_CAP;
 use records::{DOCUMENT_CAP, Records, digest};
 
-/// Why the store did not do what it was asked for.
+/// Why the store failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// A file could not be read, written or locked.
@@ -51,20 +51,20 @@ pub enum StoreError {
 /// How long handoffs stay valid and records are kept (`[handoff]` of the configuration).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
-    /// Milliseconds until a new handoff expires; none: never.
+    /// Milliseconds until a new handoff expires; `None`: never.
     pub expiry_ms: Option<u64>,
-    /// How many records are kept at least the newest of; what is active is always kept.
+    /// How many of the newest records are kept at least; active ones are always kept.
     pub records: usize,
-    /// For how many days.
+    /// For how many days records are kept.
     pub days: u32,
-    /// How long the brief may be.
+    /// The length of the brief.
     pub brief: Budget,
     /// Whether the transcript is copied into the record.
     pub copies_transcript: bool,
 }
 
 impl Keeping {
-    /// As configured.
+    /// From the configuration.
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
         Self {
@@ -97,13 +97,13 @@ pub struct Saved {
     pub id: HandoffId,
     /// Its record.
     pub record_dir: PathBuf,
-    /// Its document, the file that a cut mark and a prompt without hooks name.
+    /// Its document's file, which a cut mark and a prompt without hooks name.
     pub document_path: PathBuf,
     /// Its document.
     pub document: Document,
-    /// What the next conversation is shown.
+    /// The brief, which the next conversation is shown.
     pub brief: String,
-    /// The file of that.
+    /// The brief's file.
     pub brief_path: PathBuf,
     /// Its entry in the manifest.
     pub entry: Entry,
@@ -122,14 +122,14 @@ pub struct Loaded {
     pub text: String,
     /// The file of its document.
     pub document_path: PathBuf,
-    /// Its brief and the file of that; none where another program or hopty 0.1 made the handoff, or where the
+    /// Its brief and the brief's file; `None` if another program or hopty 0.1 made the handoff, or if the
     /// file was changed.
     pub brief: Option<(String, PathBuf)>,
 }
 
 impl Loaded {
-    /// What the next conversation is shown, and the file to read where no hook can show it. `changes` are
-    /// those of the work tree since then.
+    /// The text for the next conversation, and the file to read where no hook can show it. `changes` are
+    /// those of the work tree since the handoff.
     #[must_use]
     pub fn brief(&self, changes: &[String], budget: Budget) -> (String, PathBuf) {
         match &self.brief {
@@ -151,17 +151,17 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store below `claude_dir` (`C`), which is made when it is missing.
+    /// The store below `claude_dir` (`C`), which is created if it is missing.
     ///
     /// # Errors
-    /// When a directory cannot be made or is not private.
+    /// When a directory cannot be created or is not private.
     pub fn open(claude_dir: &Path) -> Result<Self, StoreError> {
         let store = Self::at(claude_dir);
         store.make()?;
         Ok(store)
     }
 
-    /// The store below `claude_dir` as it is. Nothing is made; to save, it must be there ([`Store::make`]).
+    /// The store below `claude_dir`, without creating it; to save, it must exist ([`Store::make`]).
     #[must_use]
     pub fn at(claude_dir: &Path) -> Self {
         let dir = claude_dir.join("handoff");
@@ -176,15 +176,15 @@ impl Store {
         &self.dir
     }
 
-    /// Makes its directory where that is missing.
+    /// Creates its directory if that is missing.
     ///
     /// # Errors
-    /// When it cannot be made or is not private.
+    /// When it cannot be created or is not private.
     pub fn make(&self) -> Result<(), StoreError> {
         Ok(atomic::private_dir(&self.dir)?)
     }
 
-    /// What a person should know of what was found, oldest first; each is given once.
+    /// Notices for a person about the store, oldest first; each is returned once.
     pub fn take_notices(&self) -> Vec<String> {
         self.manifests.take_notices()
     }
@@ -195,10 +195,10 @@ impl Store {
         self.manifests.channels()
     }
 
-    /// Saves a handoff, which becomes the current one of its channel. Old records are deleted afterwards.
+    /// Saves a handoff as the current one of its channel. Old records are deleted afterwards.
     ///
     /// # Errors
-    /// When anything could not be written or synced: the handoff is not saved then.
+    /// When anything could not be written or synced: the handoff is then not saved.
     pub fn save(&self, mut capture: Capture, keep: Keeping) -> Result<Saved, StoreError> {
         let channel = capture.origin.channel.clone();
         let locked = self.manifests.lock(Some(&channel))?;
@@ -208,8 +208,8 @@ impl Store {
         let digests = (written.sha256, written.brief_sha256);
         let entry = entry_of(&capture, &written.id, digests, keep.expiry_ms);
         match atomic::write(&self.current_of(&channel), written.text.as_bytes()) {
-            // What is no file is somebody's, and is left; hopty reads the record, so only who looks for the
-            // document misses it.
+            // Something that is not a file belongs to somebody, and is left alone; hopty reads the record, so
+            // only people who look for the document miss it.
             Err(odd @ (FsError::WrongKind { .. } | FsError::Symlink(_))) => {
                 self.manifests.notice(format!(
                     "{odd}: it is left, and the handoff's document stands only in its record"
@@ -237,8 +237,8 @@ impl Store {
     /// The entries of one channel, or of all, the newest first.
     ///
     /// # Errors
-    /// When the channel's manifest cannot be opened. One that cannot be understood, or of all one that cannot
-    /// be opened, is noticed and left out.
+    /// When the channel's manifest cannot be opened. One that is not valid (or, for all channels, cannot be
+    /// opened) is reported and left out.
     pub fn list(&self, channel: Option<&Channel>) -> Result<Vec<(Channel, Entry)>, StoreError> {
         let manifests: Vec<Manifest> = match channel {
             Some(channel) => self.manifests.look(channel)?.into_iter().collect(),
@@ -253,7 +253,7 @@ impl Store {
             manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>()
         };
         let mut all: Vec<(Channel, Entry)> = manifests.iter().flat_map(entries).collect();
-        // Of the same second the manifest knows which came first, the ids do not: the order of equals stays.
+        // Within a second the manifest knows the order and the ids do not: the sort must be stable.
         all.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.created_at));
         Ok(all)
     }
@@ -269,26 +269,26 @@ impl Store {
         self.load(&channel, entry)
     }
 
-    /// How the work tree stood when the handoff was made: branch, head and changed files, and what was
-    /// changed in them where there was room for it. `None` when its record does not say.
+    /// The state of the work tree when the handoff was made: branch, head and changed files, and their
+    /// changes if there was room. `None` if its record does not have it.
     #[must_use]
     pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         self.records.work_tree(id)
     }
 
-    /// What the work was about, and how far it was; `None` when its record does not say.
+    /// What the work was about, and its progress; `None` if its record does not have it.
     #[must_use]
     pub fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
         self.records.progress(id)
     }
 
-    /// The record's directory of a handoff.
+    /// The directory of a handoff's record.
     #[must_use]
     pub fn record_dir(&self, id: &HandoffId) -> PathBuf {
         self.records.of(id)
     }
 
-    /// The raw copies of a record that are there, uncompressed, each with its file's name.
+    /// The existing raw copies of a record, uncompressed, each with its file's name.
     #[must_use]
     pub fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn std::io::Read>)> {
         self.records.raw_copies(id)
@@ -298,7 +298,7 @@ impl Store {
     /// is only read. The lock is not held while the copy is made.
     ///
     /// # Errors
-    /// When the copy could not be created or the outcome not be written.
+    /// When the copy could not be created or the outcome could not be written.
     pub fn compress_transcript(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, StoreError> {
         let made = self.records.compress(id, source);
         let outcome = if made.is_ok() { TranscriptCopy::Done } else { TranscriptCopy::Failed };
@@ -309,7 +309,7 @@ impl Store {
         Ok(path)
     }
 
-    /// The document of an entry, checked against it.
+    /// The document of an entry, checked against its digest.
     pub(super) fn load(&self, channel: &Channel, entry: Entry) -> Result<Loaded, StoreError> {
         let id = entry.id.clone();
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };
@@ -514,7 +514,7 @@ pub(super) mod tests {
         assert!(state().contains("\"transcript\": \"done\""));
     }
 
-    /// Run by the next test in a process of its own: saves until it is killed, and names what was saved.
+    /// Run by the next test in a process of its own: saves until it is killed, and prints what was saved.
     #[test]
     #[ignore = "a process of another test"]
     fn saver() {

@@ -1,8 +1,8 @@
 //! The record of a handoff: one directory per id with everything that is known.
 //!
 //! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `state.json` and `changes.patch` are written when the
-//! handoff is made; `transcript.jsonl.gz` follows later. Records are made, changed and deleted under the
-//! store's lock, which is the caller's.
+//! handoff is made; `transcript.jsonl.gz` follows later. Records are created, changed and deleted under the
+//! store's lock, which the caller holds.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -36,21 +36,21 @@ const TRANSCRIPT: &str = "transcript.jsonl.gz";
 pub(in crate::fs) const TRANSCRIPT_CAP: u64 = 1 << 30;
 /// Uncommitted changes and new files, as a patch.
 const PATCH: &str = "changes.patch";
-/// What the next conversation is shown.
+/// The brief, which the next conversation is shown.
 const BRIEF: &str = "brief.md";
 /// The longest brief that is read, in bytes.
 const BRIEF_CAP: u64 = 64 << 10;
-/// Every prompt of the person, whole.
+/// All prompts of the person, complete.
 const PROMPTS: &str = "prompts.md";
-/// What Claude said last, whole.
+/// Claude's last message, complete.
 const ANSWER: &str = "answer.md";
 /// The record for programs.
 const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
 const PATCH_CAP: u64 = 8 << 20;
-/// A temporary file that nobody has written to for so long is nobody's.
+/// A temporary file that was not written for this long is abandoned.
 const LEFT: Duration = Duration::from_secs(3600);
-/// How many seconds an id is moved at most when others took it.
+/// By how many seconds an id is moved at most if others took it.
 const TRIES: usize = 120;
 
 /// The part of `state.json` that is read back.
@@ -60,7 +60,7 @@ struct WorkTree {
     git: Option<Git>,
 }
 
-/// The part of it that says how far the work was.
+/// The part of it about the work's progress.
 #[derive(Deserialize)]
 struct ProgressFields {
     context: Objective,
@@ -78,7 +78,7 @@ struct PhaseFields {
     total_phases: u64,
 }
 
-/// The part of it that says whose it is.
+/// The part of it about its owner.
 #[derive(Deserialize)]
 struct OfChannel {
     channel: Channel,
@@ -116,8 +116,8 @@ impl Records {
         self.of(id).join("handoff.md")
     }
 
-    /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken: by a
-    /// record, or by an entry whose record is gone (`is_known`).
+    /// Creates the record. `capture.origin.created_at` is moved by a second for as long as its id is taken:
+    /// by a record, or by an entry whose record is gone (`is_known`).
     pub(super) fn write(
         &self,
         capture: &mut Capture,
@@ -133,7 +133,7 @@ impl Records {
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
         let words = Words::of(capture);
         atomic::write(&dir.join(STATE), State::with(capture, &words).render().as_bytes())?;
-        // The transcript has both: a hand-over does not wait for the disk to have them, too.
+        // The transcript has both: a hand-over does not wait until the disk has them, too.
         atomic::swap(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
         if !words.last_answer.is_empty() {
             atomic::swap(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
@@ -146,7 +146,7 @@ impl Records {
         {
             atomic::write(&dir.join(PATCH), &[&*git.patch, &*git.new_files].concat())?;
         }
-        // Without it the time of day tells when it expires.
+        // Without it the time of day decides when it expires.
         let _ = boot::note(&dir, capture.origin.created_at);
         atomic::sync_dir(&self.dir)?;
         let sha256 = digest(text.as_bytes());
@@ -177,12 +177,12 @@ impl Records {
         Err(FsError::io("make the record", &self.of(&capture.id()))(taken))
     }
 
-    /// The document of a record; `None` when it is gone.
+    /// The document of a record; `None` if it is gone.
     pub(super) fn read(&self, id: &HandoffId) -> Result<Option<Vec<u8>>, FsError> {
         atomic::read_own(&self.document_of(id), DOCUMENT_CAP, 0o022)
     }
 
-    /// The brief of a record, where it is the one with this digest.
+    /// The brief of a record, if it has this digest.
     pub(super) fn brief(&self, id: &HandoffId, sha256: &str) -> Option<String> {
         let bytes = atomic::read_own(&self.of(id).join(BRIEF), BRIEF_CAP, 0o022).ok()??;
         String::from_utf8(bytes).ok().filter(|text| digest(text.as_bytes()) == sha256)
@@ -192,8 +192,8 @@ impl Records {
         self.of(id).join(BRIEF)
     }
 
-    /// How the work tree stood: what `state.json` says of it, and the patch where there was room for one.
-    /// `None` when the record does not say.
+    /// The state of the work tree: `state.json`, and the patch if there was room for one. `None` if the
+    /// record does not have it.
     pub(super) fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         let dir = self.of(id);
         let bytes = atomic::read_own(&dir.join(STATE), DOCUMENT_CAP, 0o022).ok()??;
@@ -202,7 +202,7 @@ impl Records {
         Some((state.git, patch))
     }
 
-    /// What the work was about, and how far it was. `None` when the record does not say.
+    /// What the work was about, and its progress. `None` if the record does not have it.
     pub(super) fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
         let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok()??;
         let state: ProgressFields = serde_json::from_slice(&bytes).ok()?;
@@ -214,7 +214,7 @@ impl Records {
         Some((state.context.current_objective, phases))
     }
 
-    /// Compresses `source` into the record, as long as it was when this began. The source is only read.
+    /// Compresses `source` into the record, up to its length at the start. The source is only read.
     pub(super) fn compress(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, FsError> {
         let target = self.of(id).join(TRANSCRIPT);
         let missing = || FsError::io("open", source)(io::ErrorKind::NotFound.into());
@@ -242,17 +242,17 @@ impl Records {
         copies
     }
 
-    /// The state of a record; `None` when it is gone or cannot be read.
+    /// The state of a record; `None` if it is gone or cannot be read.
     fn state(&self, id: &HandoffId) -> Option<State> {
         let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Writes how far the copy of the transcript is. A state that cannot be read is left as it is.
+    /// Records the progress of the transcript's copy. A state that cannot be read is left as it is.
     pub(super) fn mark(&self, id: &HandoffId, copy: TranscriptCopy) -> Result<(), FsError> {
         let path = self.of(id).join("state.json");
         let Some(bytes) = atomic::read(&path, DOCUMENT_CAP)? else { return Ok(()) };
-        // Only this field: a later hopty may know more of them.
+        // Only this field: a later hopty may have more of them.
         let Ok(mut state) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
         else {
             return Ok(());
@@ -263,13 +263,13 @@ impl Records {
         if text.is_empty() { Ok(()) } else { atomic::write(&path, text.as_bytes()) }
     }
 
-    /// The channel that a record is of; `None` when it does not say.
+    /// The channel of a record; `None` if it does not have one.
     pub(super) fn channel(&self, id: &HandoffId) -> Option<Channel> {
         let bytes = atomic::read(&self.of(id).join(STATE), DOCUMENT_CAP).ok().flatten()?;
         serde_json::from_slice::<OfChannel>(&bytes).ok().map(|state| state.channel)
     }
 
-    /// Deletes what a killed copy left in a record. One that is being made is younger than that.
+    /// Deletes the leftovers of a killed copy in a record. A copy in progress is younger than that.
     pub(super) fn sweep(&self, id: &HandoffId) {
         atomic::sweep_older(&self.of(id), LEFT);
     }
