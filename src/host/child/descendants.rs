@@ -1,24 +1,23 @@
-//! What hangs on the program: collected before a run ends, and ended when the run is over and something was
-//! left.
+//! The program's descendants: collected before a run ends, and ended after it if any remain.
 
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use crate::sys::process::Process;
 
-/// How long what was left gets between SIGTERM and SIGKILL, in ms.
+/// How long remaining descendants get between SIGTERM and SIGKILL, in ms.
 const GRACE_MS: u64 = 2000;
 
 /// The descendants of a run and of the one before.
 #[derive(Debug, Default)]
 pub(super) struct Descendants {
-    /// What hung on the program when it was last looked.
+    /// The program's descendants at the last check.
     tree: Vec<Process>,
-    /// What outlived its run, and when it is killed.
+    /// Those that outlived its run, and when to kill them.
     leftovers: Vec<(Process, Stamp)>,
 }
 
 impl Descendants {
-    /// For the next run: what has not ended yet goes along.
+    /// For the next run: passes on those that have not ended yet.
     pub fn handed_on(self) -> Self {
         Descendants { tree: Vec::new(), leftovers: self.leftovers }
     }
@@ -27,18 +26,18 @@ impl Descendants {
         self.leftovers.iter().map(|(_, at)| *at).min()
     }
 
-    /// Whether all that was left has ended.
+    /// Whether all remaining descendants have ended.
     pub fn are_gone(&self) -> bool {
         self.leftovers.iter().all(|(process, _)| process.is_gone())
     }
 
-    /// Whether what was left still has time to end.
+    /// Whether remaining descendants still have time to end.
     pub fn have_time(&self) -> bool {
         !self.leftovers.is_empty()
     }
 
-    /// Adds what hangs on the program now. What did at an earlier look and hangs on the host by now is still
-    /// of its tree.
+    /// Adds the program's current descendants. Those of an earlier check that the host has adopted since
+    /// still count.
     pub fn collect(&mut self, found: Vec<Process>) {
         self.tree.retain(|known| !known.is_gone());
         let new: Vec<Process> =
@@ -46,7 +45,7 @@ impl Descendants {
         self.tree.extend(new);
     }
 
-    /// The run is over: tells what is left to end, and gives how many those are.
+    /// The run is over: sends SIGTERM to the remaining descendants, and returns how many they are.
     pub fn end(&mut self, now: Stamp) -> u32 {
         let before = self.leftovers.len();
         for process in self.tree.drain(..).filter(|process| !process.is_gone()) {
@@ -56,7 +55,7 @@ impl Descendants {
         u32::try_from(self.leftovers.len() - before).unwrap_or(u32::MAX)
     }
 
-    /// Kills what has not ended in time, and forgets what has.
+    /// Kills those that have not ended in time, and forgets those that have.
     pub fn kill_late(&mut self, now: Stamp) {
         self.leftovers.retain(|(process, until)| {
             if now >= *until {
@@ -66,7 +65,7 @@ impl Descendants {
         });
     }
 
-    /// The host ends: nothing gets more time.
+    /// The host ends: no descendant gets more time.
     pub fn kill(&self) {
         for (process, _) in &self.leftovers {
             let _ = process.signal(Signal::KILL);
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn it_goes_along_to_the_next_run_and_is_killed_when_it_takes_too_long() {
         let mut program = sleeper();
-        // SAFETY: a signal to a child of this test that was not waited for yet.
+        // SAFETY: a signal to a child of this test that has not been reaped yet.
         unsafe { nix::libc::kill(i32::try_from(program.id()).unwrap(), nix::libc::SIGSTOP) };
         let mut left = Descendants::default();
         left.collect(vec![process(&program)]);

@@ -1,9 +1,8 @@
 //! A screen behind a guard: a panic in it switches it off and ends nothing else.
 //!
-//! The host has no other way to a [`Screen`]: it is private here, and whoever looks gives what is to be done
-//! with it and gets nothing when there is none any more. What panics, the screen or the one who looks, makes
-//! no difference: neither is trusted afterwards. Only numbers are told without the guard; they are kept, not
-//! computed.
+//! The host can only reach a [`Screen`] through this guard: it is private here, and callers pass a closure,
+//! whose result they get unless the screen has failed. Whether the screen or the closure panics makes no
+//! difference: neither is trusted afterwards. Only stored numbers can be read without the guard.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +12,7 @@ use crate::screen::Screen;
 #[derive(Debug)]
 pub(in crate::host) struct GuardedScreen(Result<Screen, Remains>);
 
-/// What is known of a screen that failed.
+/// The data kept of a screen that failed.
 #[derive(Debug)]
 struct Remains {
     size: (u16, u16),
@@ -22,13 +21,13 @@ struct Remains {
 }
 
 impl GuardedScreen {
-    /// A fresh screen of so many columns and rows.
+    /// A fresh screen with this many columns and rows.
     pub fn new((cols, rows): (u16, u16)) -> Self {
         GuardedScreen(Ok(Screen::new(cols, rows)))
     }
 
-    /// What `look` makes of the screen; `None` when it is switched off, or fails at this and is switched off
-    /// now.
+    /// The result of `look` on the screen; `None` if the screen is switched off, or panics now and is
+    /// switched off.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.change(|screen| {
             #[cfg(debug_assertions)]
@@ -37,7 +36,7 @@ impl GuardedScreen {
         })
     }
 
-    /// The same for what changes it.
+    /// The same for a closure that changes the screen.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Screen) -> T) -> Option<T> {
         let screen = self.0.as_mut().ok()?;
         let done = catch_unwind(AssertUnwindSafe(|| change(screen))).ok();
@@ -47,10 +46,10 @@ impl GuardedScreen {
         done
     }
 
-    /// It is not to be trusted any more.
+    /// The screen is not to be trusted any more.
     pub fn switch_off(&mut self) {
         let Ok(screen) = &self.0 else { return };
-        // What is on by now is still to be turned off; what comes later is not known any more.
+        // The modes that are set now must still be undone; later ones are unknown.
         let undo =
             catch_unwind(AssertUnwindSafe(|| [screen.ending(), &screen.undo()].concat())).unwrap_or_default();
         self.0 = Err(Remains { size: screen.size(), revision: screen.revision() + 1, undo });
@@ -61,12 +60,12 @@ impl GuardedScreen {
         self.0.is_err()
     }
 
-    /// What turns off what was on when it failed; `None` as long as it works.
+    /// The sequences that undo what was set when it failed; `None` while it works.
     pub fn last_undo(&self) -> Option<&[u8]> {
         self.0.as_ref().err().map(|remains| remains.undo.as_slice())
     }
 
-    /// A new size in columns and rows. One that is switched off has a size, too.
+    /// A new size in columns and rows. A screen that is switched off has a size, too.
     pub fn resize(&mut self, (cols, rows): (u16, u16)) {
         self.change(|screen| {
             #[cfg(debug_assertions)]
@@ -83,12 +82,12 @@ impl GuardedScreen {
         self.0.as_ref().map_or_else(|remains| remains.size, Screen::size)
     }
 
-    /// Rises whenever the screen looks different ([`Screen::revision`]), and when it fails.
+    /// Increases whenever the screen looks different ([`Screen::revision`]), and when it fails.
     pub fn revision(&self) -> u64 {
         self.0.as_ref().map_or_else(|remains| remains.revision, Screen::revision)
     }
 
-    /// Rises when what undoes it may have changed ([`Screen::undo_revision`]).
+    /// Increases when the undo may have changed ([`Screen::undo_revision`]).
     pub fn undo_revision(&self) -> u64 {
         self.0.as_ref().map_or(u64::MAX, Screen::undo_revision)
     }

@@ -1,6 +1,6 @@
-//! From the order to start a run to its start. What it starts with is read and written by threads: Claude's
-//! files and the project's by one, what hopty gives it by another. A disk that hangs keeps Claude from
-//! starting only where Claude would hang as well.
+//! Launching a run: from the order to its start. Threads do the reading and writing for it: one reads
+//! Claude's and the project's files, another writes the files that hopty supplies. A hanging disk keeps
+//! Claude from starting only where Claude would hang as well.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,13 @@ use crate::host::jobs::log::log;
 use crate::host::jobs::start_code::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::observer::status_line;
 
-/// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
+/// How often to check whether the descendants of the last run have ended, while the next one waits for that,
+/// in ms.
 const CLEAR_LOOK_MS: u64 = 5;
-/// How long writing what a launch is given may take, in ms; after that Claude starts without it.
+/// How long writing the launch files may take, in ms; after that Claude starts without them.
 const WRITE_MS: u64 = 2000;
 
-/// A run that is to start.
+/// A run that is about to start.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct NextRun {
     pub number: u32,
@@ -39,7 +40,7 @@ pub(in crate::host) struct NextRun {
     pub prompt: bool,
 }
 
-/// The run that is to start, and what the one at hand was given.
+/// The run that is about to start, and the launch files of the current one.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Launching {
     next: Option<(NextRun, Step)>,
@@ -48,18 +49,18 @@ pub(in crate::host) struct Launching {
     pub failure: Option<String>,
 }
 
-/// How far a start is.
+/// The steps of a launch.
 #[derive(Debug)]
 enum Step {
-    /// What the run before left has not ended: until then it could change what is read.
+    /// Waiting for the descendants of the run before: until they have ended they could change what is read.
     Clears,
-    /// What it starts with is read.
+    /// Reading the settings that it starts with.
     Reads { until: Stamp },
-    /// What it is given is written.
+    /// Writing the launch files.
     Writes { until: Stamp },
 }
 
-/// What a launch is given: the plugin with hopty's hooks, and the file of its `--settings`.
+/// The launch files: the plugin with hopty's hooks, and the file for `--settings`.
 #[derive(Debug, Default)]
 pub(in crate::host) struct LaunchFiles {
     pub plugin: Option<PathBuf>,
@@ -67,7 +68,7 @@ pub(in crate::host) struct LaunchFiles {
 }
 
 impl LaunchFiles {
-    /// Takes them away.
+    /// Deletes them.
     pub fn remove(&self) {
         if let Some(plugin) = &self.plugin {
             let _ = std::fs::remove_dir_all(plugin);
@@ -78,7 +79,7 @@ impl LaunchFiles {
     }
 }
 
-/// Where a run starts, and what it starts with.
+/// Where a run starts, and its settings.
 #[derive(Debug)]
 pub(in crate::host) struct Site {
     /// Another directory than the session's, and its channel.
@@ -88,19 +89,19 @@ pub(in crate::host) struct Site {
     settings: Option<String>,
 }
 
-/// What is to be written before a launch.
+/// The files to write before a launch.
 struct Order {
     dir: PathBuf,
     hooks: HookSet,
     ack: Span,
     settings: Option<String>,
-    /// Claude's tasks go along from one conversation to the next.
+    /// Copy Claude's tasks from one conversation to the next.
     tasks: Option<(Paths, ConversationId, ConversationId)>,
 }
 
 impl Order {
-    /// Writes what is not as it should be: what lies there may have been changed. Where that fails, Claude
-    /// starts without.
+    /// Rewrites files that differ from the expected content, since they may have been changed. If that fails,
+    /// Claude starts without them.
     fn write(self) -> io::Result<LaunchFiles> {
         if let Some((paths, before, next)) = self.tasks
             && let Err(error) = tasks::carry(&paths, &before, &next)
@@ -111,7 +112,7 @@ impl Order {
             return Ok(LaunchFiles::default());
         }
         let plugin = plugin::write(&self.dir, &plugin::this_binary(), self.hooks, self.ack)?;
-        // A file, because arguments can be read by everybody and are limited in length.
+        // A file, because everybody can read arguments and their length is limited.
         let file = self.dir.join("settings.json");
         let stands = |text: &String| {
             plugin::holds(&file, text)
@@ -128,7 +129,7 @@ impl Host {
         self.go_on_launching();
     }
 
-    /// When a start goes on although nothing tells.
+    /// When a launch continues without an event.
     pub(in crate::host) fn launch_deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.child.launching.next.as_ref()?.1 {
             Step::Clears => Some(now.after(CLEAR_LOOK_MS)),
@@ -136,7 +137,7 @@ impl Host {
         }
     }
 
-    /// Takes a start a step further, when it is time.
+    /// Takes the next step of a launch, if it is due.
     pub(in crate::host) fn go_on_launching(&mut self) {
         let now = self.clock.now();
         let Some((next, step)) = &self.child.launching.next else { return };
@@ -147,7 +148,7 @@ impl Host {
                 let number = next.number;
                 let read = self.site(next.dir.as_deref());
                 if number == 1 {
-                    // A person starts it: what runs code now is what they mean. Nothing else goes on yet that
+                    // A person starts it, so they accept what runs code now. Nothing is running yet that
                     // could wait.
                     let site = read();
                     let Site { found, settings, .. } = site;
@@ -176,7 +177,7 @@ impl Host {
         }
     }
 
-    /// What the next run starts with, to be read by a thread.
+    /// Collects what the next run starts with, for a thread that reads it.
     fn site(&self, dir: Option<&str>) -> impl FnOnce() -> Site + Send + 'static {
         let found = self.next_found(dir);
         let (paths, own, asked, dir) =
@@ -189,7 +190,7 @@ impl Host {
         }
     }
 
-    /// What the next run starts with was read: it must be what a person accepted.
+    /// The settings of the next run have been read: they must be what a person accepted.
     pub(in crate::host) fn site_read(&mut self, number: u32, site: Site) {
         if !matches!(&self.child.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
             return;
@@ -225,8 +226,8 @@ impl Host {
         }
     }
 
-    /// The directory is there, and what the next run is given was written, or could not be. That it is late
-    /// changes nothing of the former.
+    /// The directory exists, and the launch files were written or failed. A late result does not change the
+    /// directory.
     pub(in crate::host) fn restored_and_written(
         &mut self,
         number: u32,
@@ -237,7 +238,7 @@ impl Host {
         self.written(number, given);
     }
 
-    /// What the next run is given was written, or could not be.
+    /// The launch files of the next run were written or failed.
     fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
         if self.child.launching.next.as_ref().is_none_or(|(next, _)| next.number != number) {
             return;
@@ -250,7 +251,7 @@ impl Host {
         self.start_next(given);
     }
 
-    /// The next run does not start, which the supervisor is told.
+    /// The next run does not start; tells the supervisor.
     fn hold_start(&mut self, changed: Vec<String>) {
         self.child.launching.next = None;
         self.events.push_back(Event::Settings { changed });

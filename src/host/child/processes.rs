@@ -1,5 +1,5 @@
-//! The processes that a host starts, signals and asks about. A trait, so that the laws of the host can put a
-//! child of their own in place, which starts, stops and ends when they say so.
+//! The processes that a host starts, signals and inspects. It is a trait so that the laws of the host can
+//! supply a child of their own, which starts, stops and ends when they say so.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError, spawn};
 use crate::sys::process::{Process, Stat, descendants, ignores, own_children};
 
-/// What a host does with processes.
+/// A host's operations on processes.
 pub(in crate::host) trait Processes: std::fmt::Debug {
     /// Opens a pseudo-terminal.
     fn open(&mut self, size: Size) -> io::Result<Pty>;
-    /// Starts a program in a pseudo-terminal and gives its process id.
+    /// Starts a program in a pseudo-terminal and returns its process id.
     fn start(&mut self, pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError>;
-    /// The child's next change; `None` when there is none now.
+    /// The child's next status change; `None` if there is none now.
     fn change(&mut self, pid: i32) -> io::Result<Option<ProcessEnd>>;
     /// Signals the child, or its process group.
     fn signal(&mut self, pid: i32, signal: Signal, group: bool) -> io::Result<()>;
@@ -24,13 +24,13 @@ pub(in crate::host) trait Processes: std::fmt::Debug {
     fn is_stopped(&self, pid: i32) -> bool;
     /// Whether the child ignores a signal.
     fn ignores(&self, pid: i32, signal: Signal) -> bool;
-    /// Reaps the host's children other than `child`: orphans that were left to it.
+    /// Reaps the host's children other than `child`: orphans that it adopted.
     fn collect_orphans(&mut self, child: i32);
-    /// What hangs on the child.
+    /// The child's descendants.
     fn descendants(&self, pid: i32) -> Vec<Process>;
 }
 
-/// The system's.
+/// The operating system's processes.
 #[derive(Debug)]
 pub(in crate::host) struct System;
 

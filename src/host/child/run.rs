@@ -1,4 +1,4 @@
-//! One life of the program: its pseudo-terminal, the screen that listens beside it, and its end. All of it is
+//! One run of the program: its pseudo-terminal, the screen model beside it, and its end. All of it is
 //! replaced when the next run starts.
 
 use super::descendants::Descendants;
@@ -28,16 +28,16 @@ use crate::sys::poll::FdReadiness;
 use crate::tty::modes::{self, TakeEffect};
 use crate::tty::raw::END_OF_ANYTHING;
 
-/// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
+/// Bytes waiting for the child above which keys are no longer read, so that the keyboard waits.
 pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
-/// How long after its death a child's output is still waited for while somebody else holds the terminal, in
-/// ms.
+/// How long to wait for a dead child's output while another process holds the terminal open, in ms.
 const DRAIN_MS: u64 = 100;
-/// Most reads of a master in a turn, of some 30 us each: everybody but who types waits as long.
+/// The most reads of a master in a turn, of some 30 us each: everybody but the person who types waits that
+/// long.
 const READS: u32 = 8;
-/// How many reads of output follow a child's death at most.
+/// The most reads of output after a child's death.
 const DRAIN_READS: u32 = 256;
-/// How often a terminal that nobody has open is looked at again, in ms.
+/// How often to check a terminal that nobody has open, in ms.
 const AWAY_MS: u64 = 200;
 
 /// A run.
@@ -51,55 +51,55 @@ pub(in crate::host) struct ChildRun {
     pub size: Size,
     /// The terminal that the child was started for.
     pub kind: Capabilities,
-    /// The master has nothing more to give.
+    /// The master has no more output.
     pub at_end: bool,
-    /// The child lives and has closed its terminal: when to see whether somebody opened it again.
+    /// The child lives and has closed its terminal: when to check whether a process has opened it again.
     pub away: Option<Stamp>,
-    /// The child is gone; when, and how.
+    /// The child has ended; when, and how.
     pub(super) ended: Option<(Stamp, ProcessEnd)>,
-    /// How it ended, once that was reported: its pid may be another process's by now.
+    /// How it ended, once reported: another process may have its pid by now.
     pub end: Option<ProcessEnd>,
-    /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by
-    /// then.
+    /// The output is muted, from a stop for a restart on; with the sequences that undo the modes set at that
+    /// time.
     pub muted: Option<Vec<u8>>,
-    /// What is left on the terminal above the next run, where that is not all that the screen shows.
+    /// The lines that stay on the terminal above the next run, if they are not all that the screen shows.
     pub above: Option<Vec<u8>>,
     pub facts: ScreenFacts,
     pub seen: u64,
     pub looked: Stamp,
-    /// When the screen last changed, and its revision then.
+    /// When the screen last changed, and its revision at that time.
     pub changed: Stamp,
     revision: u64,
     pub(super) descendants: Descendants,
     pub unread: UnreadInput,
-    /// What its start needed for a moment was given back.
+    /// The memory that only its start needed was freed.
     pub tidied: bool,
 }
 
-/// Output that was just read, with the chunk that it lies in.
+/// Output that was just read, with its chunk.
 #[derive(Debug)]
 pub(in crate::host) struct Output {
     chunk: OutputChunk,
     new: usize,
     at: Stamp,
     end: bool,
-    /// Nobody is to see it.
+    /// It is muted.
     muted: bool,
 }
 
 impl Output {
-    /// What people's terminals are to show of it.
+    /// The data that people's terminals show of it.
     pub fn shown(&self) -> Option<&[u8]> {
         (self.new > 0 && !self.muted).then(|| self.chunk.latest(self.new))
     }
 }
 
-/// What a run that starts has from the one before, in the same terminal.
+/// What a new run takes over from the one before, in the same terminal.
 #[derive(Debug, Default)]
 pub(super) struct Inheritance {
-    /// How the terminal was before the session.
+    /// The state of the terminal before the session.
     terminal_before: TerminalBefore,
-    /// What is left above the new run.
+    /// The lines that stay above the new run.
     above: Vec<u8>,
     descendants: Descendants,
     /// The screen model had failed.
@@ -122,7 +122,7 @@ impl Inheritance {
 }
 
 impl ChildRun {
-    /// A run that has just been started.
+    /// A run that has just started.
     pub(super) fn new(
         (number, pid): (u32, i32),
         pty: Pty,
@@ -163,14 +163,14 @@ impl ChildRun {
         run
     }
 
-    /// Types these bytes: at once where the program takes them, the rest when it does.
+    /// Types these bytes: as many as the program takes at once, the rest when it is ready.
     pub fn write(&mut self, bytes: &[u8]) {
         if !self.at_end && self.input.send(&self.pty, bytes).is_err() {
             self.input.clear();
         }
     }
 
-    /// The program takes more of what was typed.
+    /// The program is ready for more typed bytes.
     fn flush(&mut self) {
         if self.input.flush(&self.pty).is_err() {
             self.input.clear();
@@ -178,7 +178,7 @@ impl ChildRun {
     }
 
     /// Reads some output, which goes to people's terminals and then back to [`ChildRun::feed`]. `None`: there
-    /// is none any more.
+    /// is no more.
     pub fn read(&mut self, clock: &Clock) -> Option<Output> {
         if self.at_end {
             return None;
@@ -197,12 +197,12 @@ impl ChildRun {
         })
     }
 
-    /// The screen model's turn. Says whether there may be more output.
+    /// Feeds the output to the screen model. Returns whether there may be more output.
     pub fn feed(&mut self, output: Output) -> bool {
         let Output { chunk, new, at, end, .. } = output;
         self.model.put(chunk, new, at);
         if end {
-            // The end, or a program that closed its terminal and may open it again by name.
+            // Either the end, or a program that closed its terminal and may open it again by name.
             self.at_end = self.ended.is_some();
             self.away = (!self.at_end).then(|| at.after(AWAY_MS));
         }
@@ -214,17 +214,17 @@ impl ChildRun {
         self.ended.is_none() && self.end.is_none()
     }
 
-    /// Whether its end can be told: the terminal is drained, or others have kept it open for long enough.
+    /// Whether its end can be reported: the terminal is drained, or others have kept it open for long enough.
     fn is_drained(&self, at: Stamp, now: Stamp) -> bool {
         self.at_end || now >= at.after(DRAIN_MS)
     }
 
-    /// Whether somebody may have opened the terminal again that the child had closed.
+    /// Whether a process may have opened the terminal again after the child closed it.
     fn is_to_be_looked_at(&self, now: Stamp) -> bool {
         self.away.is_some_and(|at| at <= now)
     }
 
-    /// Notes whether the screen looks different.
+    /// Records whether the screen looks different.
     fn note_change(&mut self, now: Stamp) {
         if self.model.revision() != self.revision {
             self.revision = self.model.revision();
@@ -240,22 +240,22 @@ impl ChildRun {
         [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
-    /// What puts a terminal back that shows what this run has shown.
+    /// Restores a terminal that shows this run's output.
     pub fn undo(&mut self) -> Vec<u8> {
         self.muted.clone().unwrap_or_else(|| self.model.undo())
     }
 
-    /// Whether all that hung on it has ended.
+    /// Whether all its descendants have ended.
     pub fn is_clear(&self) -> bool {
         self.descendants.are_gone()
     }
 
-    /// Whether descendants that were left still have time to end.
+    /// Whether remaining descendants still have time to end.
     pub fn has_leftovers(&self) -> bool {
         self.descendants.have_time()
     }
 
-    /// The host ends although the child may live: the terminal is closed, which ends it.
+    /// The host ends although the child may live: closing the terminal ends the child.
     pub fn abandon(self) {
         self.descendants.kill();
     }
@@ -325,7 +325,7 @@ impl Host {
         Ok((pty, pid))
     }
 
-    /// The master is ready: output forward first, then to the screen; waiting input into it.
+    /// The master is ready: first forward output, then feed it to the screen, then write waiting input.
     pub(in crate::host) fn master_ready(&mut self, ready: FdReadiness) {
         let Some(run) = &mut self.child.run else { return };
         if ready.write {
@@ -346,7 +346,7 @@ impl Host {
         self.child.run.as_mut().is_some_and(|run| run.feed(output))
     }
 
-    /// Feeds the screen model if it is time to, and looks at what came of it.
+    /// Feeds the screen model if that is due, and checks the result.
     pub(in crate::host) fn feed_model(&mut self) {
         let Some(run) = &mut self.child.run else { return };
         if !run.model.feed_when_due(&self.clock) && run.model.is_bursting() {
@@ -377,7 +377,7 @@ impl Host {
         self.child.take_changes(self.clock.now(), &mut self.events);
     }
 
-    /// Whether somebody has opened the terminal again that the child had closed.
+    /// Whether a process has opened the terminal again after the child closed it.
     pub(in crate::host) fn look_for_opened(&mut self) {
         let now = self.clock.now();
         if self.child.run.as_ref().is_some_and(|run| run.is_to_be_looked_at(now)) {
@@ -388,7 +388,7 @@ impl Host {
     /// Output comes before the exit: the end is reported when the terminal is drained.
     pub(in crate::host) fn finish_run(&mut self) {
         let Some((at, end)) = self.child.run.as_ref().and_then(|run| run.ended) else { return };
-        // What is left is little; more comes only from somebody else who keeps the terminal open.
+        // Little output remains; more comes only from another process that keeps the terminal open.
         let mut left = DRAIN_READS;
         while left > 0 && self.read_output() {
             left -= 1;
@@ -402,7 +402,7 @@ impl Host {
         run.end = Some(end);
         run.at_end = true;
         let number = run.number;
-        // Whatever the child left on is turned off again, and nothing else.
+        // Undoes the modes that the child left set, and nothing else.
         let mut undo = run.undo();
         run.muted = None;
         if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
@@ -429,10 +429,10 @@ impl Host {
         self.child.signal(signal, group, self.launch.agent);
     }
 
-    /// What Claude writes on its way out would only clutter the screen of the run that follows.
+    /// Claude's output while it exits would only clutter the screen of the next run.
     fn mute(&mut self) {
-        // Half a frame has no prompt box to be found; what is written already belongs to the screen. Bounded,
-        // because a program may write without end.
+        // No prompt box can be found in half a frame, and output that is already written belongs to the
+        // screen. Bounded, because a program may write forever.
         (0..16).all(|_| self.read_output());
         self.save_draft();
         let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());

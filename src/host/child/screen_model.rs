@@ -1,9 +1,10 @@
-//! The screen model beside the byte stream: what the child writes is forwarded first and fed afterwards.
+//! The screen model beside the byte stream: the child's output is forwarded first and fed to the model
+//! afterwards.
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
-//! until too many wait, or until somebody looks at the screen, which then is up to date. What waits is
-//! bounded and nothing is dropped. A model that panics is switched off ([`super::guarded_screen`]); the bytes
-//! still reach the terminals.
+//! until too many wait, or until something reads the screen, which is then up to date. The backlog is bounded
+//! and nothing is dropped. A model that panics is switched off ([`super::guarded_screen`]); the bytes still
+//! reach the terminals.
 
 use std::collections::VecDeque;
 
@@ -15,69 +16,69 @@ use crate::screen::{Dump, Query, Screen, TerminalIdentity, reply};
 use crate::sys::clock::Clock;
 use crate::tty::raw::END_OF_ANYTHING;
 
-/// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if
-/// there were no model.
+/// The backlog above which the child is slowed down to the model's speed: a burst of 4 MiB passes as if there
+/// were no model.
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
-/// Bytes that wait in the middle of a burst: four reads of a master.
+/// The backlog in the middle of a burst: four reads of a master.
 const BURST: usize = 1 << 14;
-/// Bytes that wait above which more come into larger chunks.
+/// The backlog above which output is read into larger chunks.
 const FLOOD: usize = 1 << 18;
-/// How long a flood's memory is kept for the next one, in ms: they come in a row, and new memory takes a
+/// How long a flood's memory is kept for the next one, in ms: floods come in a row, and new memory takes a
 /// twentieth of the time in which a flood passes.
 const KEPT_MS: u64 = 1000;
-/// How many chunks are kept at most: more than a flood fills.
+/// The most chunks that are kept: more than a flood fills.
 const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
-/// The same where much waits: in the middle of a burst the child may be off its processor for some ms, and
+/// The same with a large backlog: in the middle of a burst the child may lose its processor for some ms, and
 /// the model would take it.
 const PAUSE_MS: u64 = 10;
-/// How long bytes may wait while it is not quiet, in ms.
+/// How long bytes may wait while the child is not quiet, in ms.
 const OLD_MS: u64 = 100;
-/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
+/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits that long.
 const SLICE_US: u64 = 250;
-/// Bytes that are fed between two looks at the clock, at first: more where the screen is fast, which is
-/// faster with more, and fewer where a few bytes make it draw much.
+/// Bytes that are fed between two readings of the clock, at first: more if the screen is fast, which makes it
+/// faster still, and fewer if a few bytes make it draw much.
 const STEP: usize = 8192;
 /// The fewest.
 const STEP_MIN: usize = 256;
-/// Bytes that people's terminals sent while the model is behind, of which more are not looked at: they are
-/// for learning only.
+/// How many bytes of people's terminals are kept while the model is behind; more are dropped, since they are
+/// only used for learning.
 const HEARD_MAX: usize = 1 << 12;
-/// How many bytes to feed at a time after a step of `step` took so many microseconds. It grows slowly.
-/// `whole`: whether the step was not cut by a chunk's end; what a few bytes took says little of what follows,
-/// unless it was much.
+/// How many bytes to feed at a time after a step of `step` bytes took this many microseconds. It grows
+/// slowly. `whole`: the step was not cut by a chunk's end; the time for a few bytes predicts little, unless
+/// it was long.
 fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
     let fitting =
         usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, CHUNK / 2);
     if whole || took > SLICE_US { fitting.min(2 * step) } else { step }
 }
 
-/// A screen, and what it has not seen yet.
+/// A screen and its backlog.
 #[derive(Debug)]
 pub(in crate::host) struct ScreenModel {
     screen: GuardedScreen,
     chunks: VecDeque<OutputChunk>,
-    /// Those that were fed, to be read into again.
+    /// Chunks that were fed, for reuse.
     spares: Vec<OutputChunk>,
-    /// How much of the first chunk the screen has seen.
+    /// How much of the first chunk was fed.
     fed: usize,
-    /// Bytes that take about half a slice, as far as is known.
+    /// Bytes that take about half a slice, by estimate.
     step: usize,
     waiting: usize,
-    /// When a flood was here, until its memory is given back.
+    /// When the last flood was, until its memory is freed.
     flooded: Option<Stamp>,
     /// Since when bytes wait.
     since: Stamp,
-    /// When the last ones came.
+    /// When the last bytes came.
     latest: Stamp,
-    /// The rest of what waits is being fed.
+    /// The rest of the backlog is being fed.
     catching_up: bool,
-    /// What the leader's terminal sent meanwhile: an answer is looked at behind its question.
+    /// Input from the leader's terminal meanwhile: an answer is read after its query.
     heard: Vec<u8>,
-    /// The last chunk is out, to be read into.
+    /// The last chunk is being read into.
     lent: bool,
-    /// That it failed has been told.
+    /// Its failure was reported.
     told: bool,
 }
 
@@ -100,7 +101,7 @@ impl ScreenModel {
         }
     }
 
-    /// One for a run: so many lines of history, and whether its terminal takes names for windows.
+    /// For a run: with this many lines of history; `names`: its terminal accepts window names.
     pub fn of_run(size: Size, history: usize, takes_names: bool) -> Self {
         let mut model = Self::new(size);
         model.change(|screen| {
@@ -110,9 +111,9 @@ impl ScreenModel {
         model
     }
 
-    /// Begins with a blank screen below these lines, which are its history then.
+    /// Starts with a blank screen below these lines, which become its history.
     pub fn begin_below(&mut self, lines: &[u8]) {
-        // So many scroll what stands there away, and no empty row with it.
+        // This many line feeds scroll the content away, and no empty row with it.
         let below = usize::from(self.screen.size().1) - 1;
         self.screen.change(|screen| {
             screen.feed(lines);
@@ -121,8 +122,8 @@ impl ScreenModel {
         });
     }
 
-    /// The chunk that the next read goes into, behind what it holds; it is to be put back with
-    /// [`ScreenModel::put`] before anybody looks.
+    /// The chunk for the next read, with free space at its end; return it with [`ScreenModel::put`] before
+    /// anything reads the screen.
     pub fn chunk(&mut self) -> OutputChunk {
         self.lent = true;
         let last =
@@ -162,7 +163,7 @@ impl ScreenModel {
         self.chunks.push_back(chunk);
     }
 
-    /// Nothing is fed to a screen that failed.
+    /// A screen that failed is not fed.
     fn forget(&mut self) {
         self.chunks.clear();
         self.spares.clear();
@@ -170,8 +171,7 @@ impl ScreenModel {
         (self.fed, self.waiting) = (0, 0);
     }
 
-    /// When the model is to be fed, its failure to be told, or a flood's memory to be given back; `None` when
-    /// there is none of it.
+    /// When to feed the model, report its failure or free a flood's memory; `None` if none of these is due.
     pub fn due(&self) -> Option<Stamp> {
         let soon = self.is_urgent(self.latest) || self.catching_up || self.has_failed();
         let at = if soon {
@@ -187,12 +187,12 @@ impl ScreenModel {
         self.screen.is_off() && !self.told
     }
 
-    /// Whether more waits than a key or a prompt makes.
+    /// Whether the backlog is larger than the echo of a key or a prompt.
     pub fn is_behind(&self) -> bool {
         self.waiting >= BURST
     }
 
-    /// Whether it is, and more may come before the screen must keep up.
+    /// Whether more output may be read before the screen must catch up.
     pub fn is_bursting(&self) -> bool {
         (BURST..WAITING_MAX).contains(&self.waiting)
     }
@@ -201,7 +201,7 @@ impl ScreenModel {
         self.waiting >= WAITING_MAX || now.since(self.since) >= OLD_MS
     }
 
-    /// Feeds a slice if it is time to, and says whether it was.
+    /// Feeds a slice if that is due; returns whether it was.
     pub fn feed_when_due(&mut self, clock: &Clock) -> bool {
         if self.due().is_none_or(|at| at > clock.now()) {
             return false;
@@ -218,13 +218,13 @@ impl ScreenModel {
         true
     }
 
-    /// Feeds the next bytes, and says how many and whether those were a whole step; `None` when there are
-    /// none.
+    /// Feeds the next bytes; returns how many, and whether they were a whole step; `None` if there are none.
     fn step(&mut self) -> Option<(usize, bool)> {
         debug_assert!(!self.lent, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes()[self.fed..];
-        // What a flood scrolls away is passed over, once for each chunk: it is looked for in all of it.
+        // Lines that a flood scrolls away are skipped, once per chunk, because the whole chunk is searched
+        // for them.
         let skipped =
             if self.fed == 0 { self.screen.change(|screen| screen.skip(rest)).unwrap_or(0) } else { 0 };
         let length = if skipped > 0 { skipped } else { rest.len().min(self.step) };
@@ -246,12 +246,12 @@ impl ScreenModel {
         Some((length, skipped == 0 && length == self.step))
     }
 
-    /// Switches it off: what was made of it failed.
+    /// Switches the model off: its result caused a failure.
     pub fn give_up(&mut self) {
         self.screen.switch_off();
     }
 
-    /// Whether a flood has been over for long: its memory is nobody's any more. Says so once.
+    /// Whether a flood ended long ago, so that its memory can be freed. Returns true once.
     pub fn take_relief(&mut self, now: Stamp) -> bool {
         let relieved = self.waiting == 0 && self.flooded.is_some_and(|at| now >= at.after(KEPT_MS));
         if relieved {
@@ -277,19 +277,19 @@ impl ScreenModel {
         while self.step().is_some() {}
     }
 
-    /// Looks at the screen after everything that the child has written. `None`: the model is switched off, or
-    /// fails at this and is switched off now.
+    /// Reads the screen after feeding all output. `None`: the model is switched off, or panics now and is
+    /// switched off.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.catch_up();
         self.screen.look(look)
     }
 
-    /// The same for the screen as far as it was fed.
+    /// The same for the screen as fed so far.
     pub fn look_so_far<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.screen.look(look)
     }
 
-    /// The same for what changes the screen, after everything that the child has written.
+    /// The same for a closure that changes the screen, after feeding all output.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Screen) -> T) -> Option<T> {
         self.catch_up();
         self.screen.change(change)
@@ -300,17 +300,17 @@ impl ScreenModel {
         self.screen.size()
     }
 
-    /// Rises whenever the screen looks different, as far as it was fed, and when the model fails.
+    /// Increases whenever the screen looks different, as fed so far, and when the model fails.
     pub fn revision(&self) -> u64 {
         self.screen.revision()
     }
 
-    /// The same for what undoes it.
+    /// The same for the undo.
     pub fn undo_revision(&self) -> u64 {
         self.screen.undo_revision()
     }
 
-    /// The whole state for another terminal, with up to so many lines of history; `None` as in
+    /// The whole state for another terminal, with at most this many lines of history; `None` as for
     /// [`ScreenModel::look`].
     pub fn dump(&mut self, lines: usize) -> Option<Dump> {
         self.look(|screen| {
@@ -320,24 +320,23 @@ impl ScreenModel {
         })
     }
 
-    /// A new size, after everything that was written for the old one.
+    /// Resizes the screen, after feeding the output that was written for the old size.
     pub fn resize(&mut self, size: Size) {
         self.catch_up();
         self.screen.resize(size.drawn());
     }
 
-    /// Whether the child asked its terminal something, as far as the screen was fed; the questions are gone
-    /// then. `None`: nothing.
+    /// Takes the child's queries to its terminal, as fed so far. `None`: none.
     pub fn take_queries(&mut self) -> Option<Vec<Query>> {
         self.screen.change(Screen::take_queries).filter(|queries| !queries.is_empty())
     }
 
-    /// What the child wanted a person to be told, as far as the screen was fed.
+    /// The child's notifications for people, as fed so far.
     pub fn take_notifications(&mut self) -> Vec<String> {
         self.screen.change(Screen::take_notifications).unwrap_or_default()
     }
 
-    /// What it answers in its terminal's place.
+    /// Its answers in place of a terminal.
     pub fn answer(&mut self, queries: &[Query], identity: &TerminalIdentity<'_>) -> Vec<Vec<u8>> {
         let answer = |screen: &mut Screen| {
             #[cfg(debug_assertions)]
@@ -349,7 +348,7 @@ impl ScreenModel {
         self.change(answer).unwrap_or_default()
     }
 
-    /// Takes what the leader's terminal sent: the answers in it tell how that was before the child.
+    /// Takes input from the leader's terminal: answers in it describe the terminal before the child.
     pub fn learn(&mut self, bytes: &[u8]) {
         if self.waiting == 0 {
             self.screen.change(|screen| screen.learn(bytes));
@@ -359,14 +358,14 @@ impl ScreenModel {
         }
     }
 
-    /// What puts a terminal back that shows everything which the child has written.
+    /// Restores a terminal that shows all of the child's output.
     pub fn undo(&mut self) -> Vec<u8> {
         let undo = self.look(|screen| [screen.ending(), &screen.undo()].concat());
-        // Which sequence is just being written is not known any more.
+        // The unfinished sequence is not known any more.
         undo.unwrap_or_else(|| [END_OF_ANYTHING, &self.last_undo()].concat())
     }
 
-    /// The same for what was fed so far, without the end of a sequence that is just being written.
+    /// The same for the output fed so far, without the end of an unfinished sequence.
     pub fn undo_so_far(&mut self) -> Vec<u8> {
         let undo = self.screen.look(Screen::undo);
         undo.unwrap_or_else(|| self.last_undo())

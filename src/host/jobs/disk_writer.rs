@@ -1,6 +1,5 @@
-//! The writer: one thread that puts the journal, the session's file and `host.log` on the disk, in the order
-//! in which they came. The loop hands over and goes on: a disk that is slow, full or gone costs lines, never
-//! the terminal.
+//! The writer: one thread that writes the journal, the session's file and `host.log` to the disk, in order.
+//! The loop queues its writes and goes on: a disk that is slow, full or gone costs lines, never the terminal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,25 +11,25 @@ use crate::fs::atomic;
 use crate::fs::journal::Journal;
 use crate::host::jobs::log;
 
-/// Bytes that wait for the disk at most: above it the journal misses lines.
+/// The most bytes that wait for the disk: above that, journal lines are dropped.
 const MOST: usize = 1 << 20;
-/// How long the thread waits for more before it ends: a session at rest has none.
+/// How long the idle thread waits before it ends: a session at rest has none.
 const REST: Duration = Duration::from_secs(1);
 
-/// What is to be written.
+/// A write.
 #[derive(Debug)]
 pub(in crate::host) enum WriteJob {
     /// Lines of the journal.
     Lines(String),
     /// A new file of the journal, which begins with this line.
     Rotate(String),
-    /// A new journal at this path, which begins with this line: the file of the old one is gone.
+    /// A new journal at this path, which begins with this line: the old file is gone.
     Anew(PathBuf, String),
-    /// The journal again after it failed, from this line on.
+    /// Resumes the journal after a failure, from this line on.
     Resume(String),
     /// A file's new content.
     File(PathBuf, Vec<u8>),
-    /// No such file any more.
+    /// Deletes a file.
     Remove(PathBuf),
     /// Lines of `host.log`.
     Log(String),
@@ -49,7 +48,7 @@ impl WriteJob {
         }
     }
 
-    /// How many lines of the journal are missing if it is not done.
+    /// How many journal lines are missing if it is not done.
     fn lines(&self) -> u64 {
         match self {
             WriteJob::Lines(text) | WriteJob::Rotate(text) | WriteJob::Anew(_, text) => count(text),
@@ -94,7 +93,7 @@ pub(in crate::host) fn count(text: &str) -> u64 {
 #[derive(Debug, Default)]
 struct State {
     jobs: VecDeque<WriteJob>,
-    /// Bytes of the jobs, the one at hand included.
+    /// Bytes of the jobs, including the current one.
     bytes: usize,
     busy: bool,
     /// Whether there is a thread.
@@ -121,7 +120,7 @@ impl State {
         }
     }
 
-    /// Whether this job is left out, because the journal has failed.
+    /// Whether to skip this job because the journal has failed.
     fn drops(&mut self, job: &WriteJob) -> bool {
         match job {
             WriteJob::Resume(_) => self.is_off = false,
@@ -147,7 +146,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what there is to do, one after the other, and ends when nothing has come for a while.
+    /// Does the queued jobs in order, and ends after some time without any.
     fn work(&self) {
         let mut state = self.lock();
         loop {
@@ -176,7 +175,7 @@ impl Shared {
     }
 }
 
-/// The thread and what waits for it.
+/// The thread and its queue.
 #[derive(Debug, Default)]
 pub(in crate::host) struct DiskWriter {
     shared: Arc<Shared>,
@@ -190,17 +189,17 @@ impl DiskWriter {
         state.journal = Some(journal);
     }
 
-    /// Whether this much more can wait.
+    /// Whether the queue has room for this much more.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.shared.lock().bytes + bytes <= MOST
     }
 
-    /// Hands a job over. Where there can be no thread it is done at once.
+    /// Queues a job. If no thread can be started, the job runs at once.
     pub fn put(&mut self, job: WriteJob) {
         let mut state = self.shared.lock();
         state.bytes += job.bytes();
         if let WriteJob::File(path, _) = &job {
-            // Only the last state counts, and it comes behind the lines that led to it.
+            // Only the last state counts, and it comes after the lines that led to it.
             let stale = |waiting: &&WriteJob| matches!(waiting, WriteJob::File(other, _) if other == path);
             state.bytes -= state.jobs.iter().filter(stale).map(WriteJob::bytes).sum::<usize>();
             state.jobs.retain(|waiting| !stale(&waiting));
@@ -232,7 +231,7 @@ impl DiskWriter {
         self.shared.lock().failed.take()
     }
 
-    /// Lines that were dropped since the last call.
+    /// How many lines were dropped since the last call.
     pub fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.shared.lock().lost)
     }
@@ -242,18 +241,18 @@ impl DiskWriter {
         self.shared.lock().journal.as_ref().map(Journal::bytes)
     }
 
-    /// Device and inode of the journal's file, as of the last job that is done; `None` where there is none.
+    /// Device and inode of the journal's file after the last finished job; `None` if there is none.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
         self.shared.lock().journal_id
     }
 
-    /// Whether everything is written, or was dropped.
+    /// Whether everything is written or was dropped.
     pub fn is_idle(&self) -> bool {
         let state = self.shared.lock();
         state.jobs.is_empty() && !state.busy
     }
 
-    /// Waits until everything is written, at most so long.
+    /// Waits until everything is written, up to a limit.
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut state = self.shared.lock();
@@ -293,7 +292,7 @@ mod tests {
         assert_eq!(writer.shared.lock().bytes, 0);
     }
 
-    /// A disk that hangs: a FIFO that nobody reads, which takes no more than its buffer.
+    /// A disk that hangs: a FIFO that nobody reads, which accepts no more than its buffer.
     #[test]
     fn a_disk_that_hangs_holds_up_nobody_and_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
@@ -311,7 +310,7 @@ mod tests {
         }
         assert!((100..200).contains(&put), "{put}");
         assert!(!writer.flush(Duration::from_millis(1)) && began.elapsed() < LONG);
-        // What is held is written when the disk goes on.
+        // Held lines are written when the disk works again.
         let read = std::thread::spawn(move || {
             let (mut reader, mut left, mut buf) = (reader, put * line.len(), vec![0; 1 << 16]);
             while left > 0 {

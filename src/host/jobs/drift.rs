@@ -1,4 +1,4 @@
-//! The work tree that a handoff is loaded into, held against the one that it was made in (`handoff.git`).
+//! Compares the work tree that a handoff is loaded into with the one that it was made in (`handoff.git`).
 
 use std::path::Path;
 
@@ -7,22 +7,22 @@ use crate::core::handoff::drift::drift;
 use crate::fs::store::{Loaded, Store};
 use crate::git::state::{Limits, read};
 
-/// What is different, in sentences; empty when nothing is, when nobody wants to know, or when it cannot be
-/// told.
+/// The differences, in sentences; empty if there are none, if the check is disabled, or if it is not
+/// possible.
 #[must_use]
 pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec<String> {
     if config.handoff.git == GitPolicy::Ignore {
         return Vec::new();
     }
     let Some((then, patch)) = store.work_tree(&loaded.entry.id) else { return Vec::new() };
-    // Where the work was done: the next conversation begins elsewhere, and goes there.
+    // Where the work was done: the next conversation starts elsewhere, and goes there.
     let there =
         then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());
     if let Some(gone) = there.filter(|there| !there.is_dir()) {
         return vec![format!("The working directory {} is gone.", gone.display())];
     }
-    // Nothing is said of what cannot be compared, but who wants the same work tree does not get another one
-    // unseen.
+    // Nothing is reported if the comparison is impossible, but a person who requires the same work tree does
+    // not get another one unnoticed.
     let unsure = |why: &str| match config.handoff.git {
         GitPolicy::Hold => vec![format!("hopty cannot tell whether the work tree has changed: {why}.")],
         _ => Vec::new(),

@@ -35,35 +35,35 @@ use crate::sys::worker::Worker;
 
 /// The name of the thread that copies transcripts.
 pub(in crate::host) const COPIER: &str = "hopty-copier";
-/// Of the one that reads for the loop.
+/// The name of the thread that reads for the loop.
 pub(in crate::host) const READER: &str = "hopty-observer";
-/// Of the one that writes what a launch is given.
+/// The name of the thread that writes the launch files.
 pub(in crate::host) const LAUNCH_WRITER: &str = "hopty-launch";
 
-/// A handoff on its way into a conversation.
+/// A handoff that is being delivered.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Brief {
     pub id: HandoffId,
-    /// What SessionStart is answered with.
+    /// The answer to SessionStart.
     pub text: String,
     /// The file to read where no hook can show the text.
     pub document: PathBuf,
     /// The prompt as it was typed.
     pub typed: Option<String>,
-    /// What it is compared by with the one before.
+    /// The fingerprint for comparison with the handoff before.
     pub mark: Option<Mark>,
-    /// The transcript that its record still waits for.
+    /// The transcript that its record still lacks.
     pub raw: Option<PathBuf>,
-    /// What its layouts are made from.
+    /// The data for its layouts.
     pub material: Option<Box<Material>>,
-    /// The directory and the channel that it was made in.
+    /// Its directory and channel.
     pub made_in: (PathBuf, Channel),
-    /// What the person is told of files of Claude's own that went into it, in sentences.
+    /// Sentences for the person about files of Claude's own that it includes.
     pub found: Vec<String>,
 }
 
 impl Brief {
-    /// The prompt that names the handoff; without the frame in the context it names the file to read.
+    /// The prompt that names the handoff; if the context does not have the brief, it names the file to read.
     pub fn prompt(&self, with_frame: bool) -> String {
         let made = if with_frame {
             Continuation::with_frame(&self.id)
@@ -77,36 +77,35 @@ impl Brief {
 /// A finished job.
 #[derive(Debug)]
 pub(in crate::host) enum Done {
-    /// A handoff is saved and claimed, and this is what a person should know of the store.
+    /// A handoff is saved and claimed, with the store's notices for the person.
     Saved(Box<Brief>, Vec<String>),
-    /// It is not.
+    /// Saving it failed.
     NotSaved(String),
-    /// The record for this call of PreCompact is saved, or why it is not.
+    /// The record for this PreCompact call is saved, or why it is not.
     Recorded(u64, Result<HandoffId, String>, Option<CodeFound>),
-    /// Something that nobody waits for failed.
+    /// A job in the background failed.
     Failed(String),
-    /// What of a job could not be done and only costs itself, in sentences.
+    /// The failed parts of a job that affect nothing else, in sentences.
     Limited(Vec<String>),
-    /// The copy of layout `memory` that was due here was made, if there was something to copy, or what went
-    /// wrong, in a sentence.
+    /// The due copy of layout `memory` was made, if there was something to copy, or the error in a sentence.
     Copied(PathBuf, Result<Option<PathBuf>, String>),
-    /// What runs code in the directories that Claude trusted when the session began.
+    /// The settings that run code in the directories that Claude trusted when the session began.
     Known(Vec<(PathBuf, CodeDigest)>),
-    /// What a person accepted at that time.
+    /// The settings that a person accepted at that time.
     Accepted(Stamp, Vec<CodeFound>),
-    /// What a check was to look at.
+    /// The settings for a check.
     Checked(u64, CodeFound),
-    /// Where this run starts, and what with.
+    /// Where this run starts, and its settings.
     Site(u32, Box<Site>),
-    /// What this run is given was written.
+    /// The launch files of this run were written.
     Written(u32, Box<Restored>, io::Result<LaunchFiles>),
-    /// The session's directory is there again, and its socket.
+    /// The session's directory and its socket are back.
     Restored(Box<Restored>, Option<UnixListener>),
     /// A scan of Claude's files.
     Scanned(Box<FileReader>, Box<ScanResult>),
-    /// What an earlier host was told in this conversation.
+    /// The answer that an earlier host got in this conversation.
     Recalled(ConversationId, Option<Vec<u8>>),
-    /// Something that nobody waits for is done.
+    /// A job in the background is done.
     Quiet,
 }
 
@@ -142,7 +141,7 @@ impl Host {
                 Done::Quiet => {}
             }
         }
-        // They are needed once a hand-over: no thread waits for the next one.
+        // Used once per hand-over: no thread waits for the next one.
         for worker in [&mut self.copier, &mut self.launch_writer] {
             worker.rest();
         }
@@ -156,7 +155,7 @@ impl Host {
         [&mut self.worker, &mut self.copier, &mut self.reader, &mut self.launch_writer]
     }
 
-    /// Has something read. A disk that hangs never answers: whoever waits for it has a deadline.
+    /// Has something read. A hanging disk never answers, so every caller has a deadline.
     pub(in crate::host) fn read_files(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         self.reader.submit(job);
     }
@@ -180,7 +179,7 @@ impl Host {
         }
     }
 
-    /// What is known of the conversation, for a record of it.
+    /// The data on the conversation, for a record of it.
     fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
         let supervisor = &self.recorder.supervisor;
         let empty = crate::core::claude::facts::Facts::new();
@@ -209,8 +208,8 @@ impl Host {
         capture
     }
 
-    /// Saves a record of what a compaction is about to shorten. It waits in the store for who looks for it;
-    /// nobody is to go on from it.
+    /// Saves a record of what a compaction is about to shorten. It stays in the store for people who look for
+    /// it; no conversation continues from it.
     pub(in crate::host) fn save_before_compaction(&mut self, hook: u64) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
@@ -237,7 +236,7 @@ impl Host {
         self.worker.submit(job);
     }
 
-    /// Collects what is known and has the worker save it.
+    /// Collects the data and has the worker save it.
     pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
@@ -303,13 +302,13 @@ impl Host {
         self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
     }
 
-    /// What nobody waits for.
+    /// Queues a background job.
     pub(in crate::host) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         self.worker.submit(job);
     }
 
-    /// After the next run has its prompt there is time for the raw copy: before, it would take the new
-    /// Claude's processor.
+    /// The raw copy is made after the next run has its prompt: earlier, it would compete with the new Claude
+    /// for the processor.
     pub(in crate::host) fn compress_transcripts(&mut self) {
         let Some(frame) = &mut self.brief else { return };
         let Some(source) = frame.raw.take() else { return };
@@ -336,8 +335,8 @@ impl Host {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());
                 consume().or_else(|_| {
-                    // It was claimed for a conversation that died, or that Claude gave another id: this
-                    // host's claim moves.
+                    // It was claimed for a conversation that died or got another id from Claude: this host
+                    // moves its claim.
                     let mine = store.show(&id)?.entry.claim.filter(|old| old.by_pid == claim.by_pid);
                     if let Some(old) = mine {
                         store.release(&id, &old.session_id)?;
@@ -381,7 +380,7 @@ impl Host {
         }
     }
 
-    /// What waits here must not expire while nobody can load it.
+    /// Pending handoffs must not expire while nobody can load them.
     pub(in crate::host) fn keep_handoffs(&mut self, until: u64) {
         let (store, channel) = (self.paths.claude.clone(), self.channel.clone());
         self.do_quietly(move || {
@@ -403,9 +402,9 @@ impl Host {
     }
 }
 
-/// What of a record asks the disk and git.
+/// The parts of a record that come from the disk and from git.
 fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: Limits) {
-    // The registry may have been changed since the session began.
+    // The registry may have changed since the session began.
     if let Ok(channel) = registry::channel_of(&paths.claude, dir) {
         capture.origin.channel = channel;
     }

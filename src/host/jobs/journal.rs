@@ -1,5 +1,5 @@
-//! The journal as the loop sees it: lines are handed to the writer; where they cannot be written they are
-//! counted, and the journal goes on as soon as it can, with a line that says how many are missing.
+//! The journal from the loop's point of view: lines go to the writer; lines that cannot be written are
+//! counted, and the journal resumes as soon as possible with a line that says how many are missing.
 
 use std::time::Duration;
 
@@ -13,56 +13,55 @@ use crate::host::jobs::disk_writer::{DiskWriter, WriteJob, count};
 use crate::host::jobs::log;
 use crate::sys::clock::Clock;
 
-/// How long after it failed the journal is tried again, in ms; then twice as long each time.
+/// How long after a failure to retry the journal, in ms; the pause doubles each time.
 const AGAIN_MS: u64 = 1000;
 /// The longest such pause, in ms.
 const AGAIN_MOST_MS: u64 = 60_000;
-/// How often it is looked at whether the writer has failed, while it has something to do, in ms.
+/// How often to check whether the writer has failed, while it is busy, in ms.
 const LOOK_MS: u64 = 1000;
 
-/// How the journal stands.
+/// The state of the journal.
 #[derive(Debug, Default)]
 enum JournalState {
-    /// There is none.
+    /// There is no journal.
     #[default]
     Off,
-    /// Lines are written. After a failure it is not yet certain that they are: how many were missing then.
+    /// Lines are written. After a failure that is not certain yet: how many were missing then.
     On { resumed: Option<Missing> },
-    /// Lines are missing since it failed.
+    /// Lines have been missing since it failed.
     Missing { missing: Missing, again: Stamp, pause: u64 },
 }
 
-/// The journal, the writer, and what was said of them.
+/// The journal, the writer, and whether their failure was reported.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Journal {
     writer: DiskWriter,
     standing: JournalState,
-    /// Bytes in the journal's file, those on their way included.
+    /// Bytes in the journal's file, including queued ones.
     bytes: u64,
-    /// It was told that it failed.
+    /// Its failure was reported.
     told: bool,
     pause: u64,
 }
 
 impl Journal {
-    /// Hands over a file's new content.
+    /// Queues a file's new content.
     pub fn put_file(&mut self, path: std::path::PathBuf, bytes: Vec<u8>) {
         self.writer.put(WriteJob::File(path, bytes));
     }
 
-    /// Has a file removed, where it is there.
+    /// Deletes a file, if it exists.
     pub fn remove_file(&mut self, path: std::path::PathBuf) {
         self.writer.put(WriteJob::Remove(path));
     }
 
-    /// Waits until everything is on its disk, at most so long.
+    /// Waits until everything is on the disk, up to a limit.
     pub fn flush(&mut self, limit: Duration) {
         self.put_log();
         self.writer.flush(limit);
     }
 
-    /// Device and inode of the journal's file; `None` while it is written, and where it is not to be looked
-    /// for.
+    /// Device and inode of the journal's file; `None` while it is written, and if it must not be checked.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
         let settled = matches!(self.standing, JournalState::On { .. }) && self.writer.is_idle();
         self.writer.journal_id().filter(|_| settled)
@@ -92,7 +91,7 @@ impl Journal {
 }
 
 impl Host {
-    /// Opens the journal; one of an earlier session by the same name moves aside.
+    /// Opens the journal; one of an earlier session with the same name is rotated away.
     pub(in crate::host) fn begin_journal(&mut self) -> std::io::Result<()> {
         match self.open_journal() {
             Ok(()) => {
@@ -117,8 +116,8 @@ impl Host {
         Ok(())
     }
 
-    /// Begins a new file where the old one was deleted or moved away; what was in that is gone with it. The
-    /// writer does it behind the lines that wait, which are of the old one.
+    /// Starts a new file after the old one was deleted or moved away; the old content is gone with it. The
+    /// writer does it after the queued lines, which belong to the old one.
     pub(in crate::host) fn renew_journal(&mut self) {
         let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
         self.journal.bytes = open.len() as u64;
@@ -158,7 +157,7 @@ impl Host {
         }
     }
 
-    /// Looks at what became of what was handed over, and tries a journal again that failed.
+    /// Checks the results of the queued writes, and retries a journal that failed.
     pub(in crate::host) fn tend_journal(&mut self) {
         let now = self.clock.now();
         self.journal.put_log();
@@ -192,7 +191,7 @@ impl Host {
         let opened = self.journal.writer.is_idle()
             && (self.journal.writer.journal_bytes().is_some() || self.open_journal().is_ok());
         if !opened {
-            // The disk still holds what it was given, or there is no file yet.
+            // The disk still hangs on the last write, or there is no file yet.
             let again = if again <= now { now.after(pause) } else { again };
             self.journal.standing = JournalState::Missing { missing, again, pause };
             return;
@@ -203,7 +202,7 @@ impl Host {
         self.journal.standing = JournalState::On { resumed: Some(missing) };
     }
 
-    /// When the journal is to be looked at although nothing happens.
+    /// The journal's next deadline.
     pub(in crate::host) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.journal.standing {
             JournalState::Missing { again, .. } => Some(*again),

@@ -1,5 +1,5 @@
-//! Handoffs in other tools' formats, and what is printed for who has a source document's habits configured.
-//! The worker writes; nothing of it holds a hand-over up, and what fails is a line of the journal.
+//! Handoffs in other tools' formats, and the messages for people who configured a source document's habits.
+//! The worker writes them; they never delay a hand-over, and a failure is a line of the journal.
 
 use std::path::{Path, PathBuf};
 
@@ -19,12 +19,12 @@ use crate::sys::clock::Clock;
 /// Copies of layout `memory`.
 #[derive(Debug, Default)]
 pub(in crate::host) struct MemoryCopies {
-    /// Those that the worker is about to make: what they are called if nobody else takes the name in the same
-    /// second.
+    /// The copies that the worker is about to make: their names, unless another process takes the name in the
+    /// same second.
     due: Vec<PathBuf>,
-    /// The one that nobody looked at yet, as of the last look.
+    /// The one that nobody has reviewed, as of the last scan.
     pending: Option<PathBuf>,
-    /// The conversation whose end was copied last.
+    /// The last conversation whose end was copied.
     ended: Option<ConversationId>,
 }
 
@@ -38,7 +38,7 @@ impl Host {
         self.has_layout(Layout::Orchestrator) || self.launch.config.context.profile == Profile::S2
     }
 
-    /// Whether there are layouts or boxes to be made of a handoff.
+    /// Whether a handoff has layouts or boxes.
     pub(in crate::host) fn makes_layouts(&self) -> bool {
         !self.launch.config.handoff.views.is_empty() || self.prints_boxes()
     }
@@ -62,13 +62,13 @@ impl Host {
         self.do_quietly(move || Done::Limited(layouts::write(&chosen, &place, &of, Clock::wall())));
     }
 
-    /// The handoff was consumed: what only waited for that goes.
+    /// The handoff was consumed: removes the files that only waited for that.
     pub(in crate::host) fn layouts_consumed(&mut self, id: &HandoffId) {
         if [Layout::Pid, Layout::Orchestrator, Layout::Memory]
             .into_iter()
             .any(|layout| self.has_layout(layout))
         {
-            // A restart may have led elsewhere; its files lie where it was made.
+            // A restart may have led elsewhere; the files are where the handoff was made.
             let frame = self.brief.as_ref().filter(|frame| frame.id == *id);
             let (dir, channel) =
                 frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
@@ -80,14 +80,14 @@ impl Host {
         }
     }
 
-    /// Layout `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them
+    /// Layout `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends hooks
     /// after 1.5 s.
     pub(in crate::host) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
         if call.hook.agent || call.hook.conversation.is_none() {
             return;
         }
         let reason = match call.hook.event {
-            // One that is kept from happening loses nothing.
+            // A compaction that is prevented loses nothing.
             HookEvent::PreCompact if !matches!(with, HookAnswer::Block { .. }) => Reason::PreCompact,
             HookEvent::SessionEnd => Reason::Ended(call.reason.clone().unwrap_or_default()),
             HookEvent::SessionStart => {
@@ -103,8 +103,8 @@ impl Host {
         }
     }
 
-    /// Layout `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was
-    /// not copied yet.
+    /// Layout `memory`: the session is over. Claude was killed, or has no hooks, so its end was not copied
+    /// yet.
     pub(in crate::host) fn back_up_last(&mut self) {
         let conversation = self.recorder.supervisor.conversation().cloned();
         if self.backups.ended != conversation {
@@ -113,7 +113,7 @@ impl Host {
     }
 
     fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: &Reason) {
-        // One of which nothing was read has nothing to copy.
+        // A transcript that was never read has nothing to copy.
         let known = self
             .observer
             .transcript()
@@ -140,7 +140,7 @@ impl Host {
         });
     }
 
-    /// A copy was made, or could not be.
+    /// A copy was made, or failed.
     pub(in crate::host) fn backed_up(&mut self, due: &Path, made: Result<Option<PathBuf>, String>) {
         self.backups.due.retain(|one| one != due);
         match made {
@@ -150,8 +150,7 @@ impl Host {
         }
     }
 
-    /// A conversation begins: the look that its hook waits for is to tell of a copy that nobody looked at
-    /// yet.
+    /// A conversation begins: the scan that its hook waits for looks for a copy that nobody has reviewed.
     pub(in crate::host) fn look_for_backup(&mut self) {
         if self.has_layout(Layout::Memory) {
             self.backups.pending = None;
@@ -159,13 +158,13 @@ impl Host {
         }
     }
 
-    /// What that look found.
+    /// The result of that scan.
     pub(in crate::host) fn found_backup(&mut self, copy: Option<PathBuf>) {
         self.backups.pending = copy;
     }
 
-    /// Layout `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is
-    /// just being made. One that goes on from a handoff has better.
+    /// Layout `memory`: the text for a new conversation about a copy that nobody has reviewed, or that is
+    /// being made. A conversation that continues from a handoff does not need it.
     pub(in crate::host) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
         let begins =
             call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
@@ -180,7 +179,7 @@ impl Host {
         self.observer.transcript().and_then(|transcript| transcript.path()).map(Path::to_owned)
     }
 
-    /// The box of source document 002 above the first run, of a session that begins from a handoff.
+    /// The box of source document 002 above the first run, for a session that begins from a handoff.
     pub(in crate::host) fn print_resuming(&mut self) {
         let Some(text) = self.resuming.take() else { return };
         if let Some(run) = &mut self.child.run {
@@ -189,7 +188,7 @@ impl Host {
         self.show(text.as_bytes());
     }
 
-    /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of
+    /// The lines between two runs, below hopty's own line: the banner of source document 001, the boxes of
     /// 002.
     pub(in crate::host) fn printed_between(&self) -> String {
         let mut text = String::new();

@@ -1,5 +1,5 @@
-//! What a conversation has from before it: the handoff that it began from (`--handoff` claims one), and files
-//! that Claude or the person wrote for the next conversation.
+//! What a conversation inherits: the handoff that it began from (`--handoff` claims one), and files that
+//! Claude or the person wrote for the next conversation.
 
 use std::path::PathBuf;
 
@@ -20,14 +20,14 @@ use crate::host::jobs::handoffs::{Brief, Done};
 use crate::host::start::Ready;
 use crate::sys::clock::Clock;
 
-/// Where the conversation that runs comes from.
+/// The origin of the current conversation.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Lineage {
-    /// The handoff that it went on from.
+    /// The handoff that it continued from.
     pub predecessor: Option<HandoffId>,
-    /// When the handoff was saved that it went on from.
+    /// When that handoff was saved.
     carried: Option<WallTime>,
-    /// The same of the handoff that is on its way.
+    /// When the handoff that is being delivered was saved.
     saved: Option<WallTime>,
 }
 
@@ -37,14 +37,14 @@ impl Lineage {
         self.saved = Some(Clock::wall());
     }
 
-    /// A new conversation went on from a handoff: what went into it is not carried again.
+    /// A new conversation continued from a handoff: files that it included are not carried again.
     pub fn went_on(&mut self, from: &HandoffId) {
         self.predecessor = Some(from.clone());
         self.carried = self.saved.take().or(self.carried);
     }
 }
 
-/// Where files of Claude's own may lie, for a worker that looks for them.
+/// Where Claude's own files may be, for a worker that looks for them.
 pub(in crate::host) struct OwnFiles {
     claude: PathBuf,
     pid: Option<u32>,
@@ -52,7 +52,7 @@ pub(in crate::host) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Puts their text into the record. What the person is told of it, in sentences.
+    /// Puts their text into the record. Returns sentences for the person about them.
     pub fn add_to(&self, capture: &mut Capture) -> Vec<String> {
         let (found, mut said) = own_files::find(&self.claude, &capture.origin.channel, self.pid, self.since);
         capture.own_file = own_files::joined(&found);
@@ -64,7 +64,7 @@ impl OwnFiles {
 }
 
 impl Host {
-    /// Files of Claude's own that the next record is to have.
+    /// Files of Claude's own for the next record.
     pub(in crate::host) fn own_files(&self) -> OwnFiles {
         let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
         OwnFiles {
@@ -74,8 +74,8 @@ impl Host {
         }
     }
 
-    /// The session went back over a handoff: it is not to be loaded again, unless somebody goes on from it
-    /// already.
+    /// The session went back to the conversation before a handoff: it must not be loaded again, unless
+    /// another conversation already continues from it.
     pub(in crate::host) fn clear(&mut self, handoff: HandoffId) {
         let store = self.paths.claude.clone();
         self.do_quietly(move || {

@@ -1,4 +1,4 @@
-//! The host's own log, `host.log` of its session: what failed and nobody waits for. It is the host's standard
+//! The host's own log, `host.log` of its session: failures that nobody waits for. It is the host's standard
 //! error.
 
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use nix::libc;
 use crate::core::visible::visible;
 use crate::fs::session;
 
-/// From now on it is the one in this session's directory, where that can be written.
+/// Opens the one in this session's directory from now on, if possible.
 pub(in crate::host) fn to(dir: &Path) {
     if let Ok(log) = session::open_log(dir) {
         // SAFETY: standard error is this process's own.
@@ -20,13 +20,13 @@ pub(in crate::host) fn to(dir: &Path) {
     }
 }
 
-/// Bytes that wait to be written at most.
+/// The most bytes that wait to be written.
 const MOST: usize = 1 << 16;
 
 static WAITING: Mutex<String> = Mutex::new(String::new());
 
-/// Notes a line. It is written by the writer: a disk that hangs, which is what it may tell of, holds nobody
-/// up.
+/// Logs a line. The writer writes it, so that a hanging disk, which may be its subject, does not block the
+/// loop.
 pub(in crate::host) fn log(what: impl Display) {
     let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
     if waiting.len() < MOST {
@@ -39,8 +39,8 @@ pub(in crate::host) fn take() -> String {
     std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Writes lines. `eprintln!` would panic where the disk is full, and the program would end with the host:
-/// here that costs the lines.
+/// Writes lines. `eprintln!` would panic on a full disk, and the program would end with the host: here only
+/// the lines are lost.
 pub(in crate::host) fn write(lines: &str) {
     let _ = std::io::stderr().write_all(lines.as_bytes());
 }

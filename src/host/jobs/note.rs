@@ -1,30 +1,29 @@
-//! Claude's own words for the next handoff, as far as they are there.
+//! Claude's own words for the next handoff, as far as it has written them.
 
 use crate::core::handoff::note::Note;
 use crate::host::Host;
 
-/// Claude's own words for the handoff that is about to be made.
+/// Claude's own words for the next handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::host) enum NoteState {
-    /// It was not asked.
+    /// Claude was not asked.
     #[default]
     None,
-    /// It was asked, and its turn is not over yet.
+    /// Claude was asked, and its turn is not over yet.
     Asked,
-    /// It answered in the form that it was asked for.
+    /// Claude answered in the requested form.
     Said(Note),
 }
 
 impl NoteState {
-    /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts
-    /// alone.
+    /// The end of a turn: takes the answer, if Claude was asked. One in another form is ignored.
     pub fn answer(&mut self, last_message: Option<&str>) {
         if *self == NoteState::Asked {
             *self = last_message.and_then(Note::read).map_or(NoteState::None, NoteState::Said);
         }
     }
 
-    /// A message in the middle of a turn: it may be the answer, and a later one may be.
+    /// A message in the middle of a turn: it may be the answer, and so may a later one.
     fn hear(&mut self, message: &str) {
         if *self == NoteState::Asked
             && let Some(note) = Note::read(message)

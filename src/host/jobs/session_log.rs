@@ -1,4 +1,4 @@
-//! `auto-session.log` (`compat.session_log`): a line for what a decision means, appended by the worker.
+//! `auto-session.log` (`compat.session_log`): a line for each relevant decision, appended by the worker.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -12,17 +12,17 @@ use crate::host::Host;
 use crate::host::jobs::handoffs::Done;
 use crate::sys::clock::{Clock, local};
 
-/// What the log says of the runs.
+/// The runs, as far as the log needs them.
 #[derive(Debug, Default)]
 pub(in crate::host) struct RunLog {
-    /// The command of the one at hand.
+    /// The command of the current run.
     command: String,
-    /// How the last one ended.
+    /// How the last run ended.
     before: String,
 }
 
 impl Host {
-    /// A run is about to be started with these arguments.
+    /// A run is about to start with these arguments.
     pub(in crate::host) fn log_command(&mut self, args: &[OsString]) {
         let program = self.launch.program.as_os_str();
         let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));

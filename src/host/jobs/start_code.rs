@@ -1,5 +1,5 @@
-//! What runs code when Claude starts: accepted when the session begins and with every `hopty restart` of a
-//! person, compared before a hand-over stops Claude, and once more when the next run starts.
+//! The settings that run code when Claude starts: accepted when the session begins and with every `hopty
+//! restart` of a person, compared before a hand-over stops Claude, and once more when the next run starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,22 +16,21 @@ use crate::host::Host;
 use crate::host::jobs::handoffs::Done;
 use crate::host::terminals::repaint;
 
-/// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is
-/// started unseen.
+/// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing
+/// unchecked.
 pub(in crate::host) const READ_MS: u64 = 5000;
-/// What is said where it takes longer.
+/// The message if it takes longer.
 pub(in crate::host) const UNREADABLE: &str = "its files cannot be read in time";
-/// How many changes a person is told by name.
+/// How many changes are listed by name.
 const MOST_TOLD: usize = 20;
 
-/// What runs code as a person last accepted it.
+/// The settings that run code as a person last accepted them.
 #[derive(Debug, Default)]
 pub(in crate::host) struct AcceptedCode {
     everywhere: CodeDigest,
-    /// By directory. In one that is not here nothing was ever accepted.
+    /// By directory. In any other directory nothing was ever accepted.
     dirs: BTreeMap<PathBuf, CodeDigest>,
-    /// Restarts that a person asked for and that are not decided, by number, with the directory into which
-    /// each leads.
+    /// A person's restart requests without a decision, by number, with the directory of each.
     restarts: BTreeMap<u64, Option<PathBuf>>,
 }
 
@@ -41,7 +40,7 @@ impl AcceptedCode {
         self.dirs.insert(found.real, found.code.here);
     }
 
-    /// What stood in other directories when the session began.
+    /// The settings of other directories when the session began.
     pub fn know(&mut self, dirs: Vec<(PathBuf, CodeDigest)>) {
         for (dir, digest) in dirs {
             self.dirs.entry(dir).or_insert(digest);
@@ -63,7 +62,7 @@ impl AcceptedCode {
     }
 }
 
-/// What runs code in a directory, as it was read.
+/// The settings that run code in a directory, as read.
 #[derive(Debug)]
 pub(in crate::host) struct CodeFound {
     /// The directory, with links resolved.
@@ -77,11 +76,11 @@ impl CodeFound {
     }
 }
 
-/// A comparison that is under way, or was.
+/// A comparison, current or finished.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct CodeCheck {
     number: u64,
-    /// When it is given up.
+    /// When to give it up.
     until: Option<Stamp>,
 }
 
@@ -104,14 +103,13 @@ impl Host {
         }
     }
 
-    /// A person asks for a restart. Nothing is accepted before it is clear that there will be one.
+    /// A person requests a restart. Nothing is accepted before it is clear that there will be one.
     pub(in crate::host) fn restart_asked(&mut self, number: u64) {
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         self.accepted.restarts.insert(number, next);
     }
 
-    /// A request was decided. Where it was a person's restart, and there will be one, what runs code now is
-    /// what they mean.
+    /// A request was decided. If it was a person's restart and is accepted, so are the current settings.
     pub(in crate::host) fn restart_decided(&mut self, number: u64, accepted: bool) {
         let Some(asked) = self.accepted.restarts.remove(&number) else { return };
         if !accepted || self.launch.agent != Agent::Claude {
@@ -125,15 +123,16 @@ impl Host {
         });
     }
 
-    /// What a person accepted was read. What was read much later may be somebody else's doing.
+    /// The settings that a person accepted were read. A much later reading may include somebody else's
+    /// changes.
     pub(in crate::host) fn accepted(&mut self, at: Stamp, found: Vec<CodeFound>) {
         if self.clock.now().since(at) < READ_MS {
             found.into_iter().for_each(|found| self.accepted.take(found));
         }
     }
 
-    /// What the next run would start with, to be read by a thread. `dir` is where it is wanted, when that is
-    /// not the session's.
+    /// Collects the settings of the next run, for a thread that reads them. `dir` is its directory, if that
+    /// is not the session's.
     pub(in crate::host) fn next_found(
         &self,
         dir: Option<&str>,
@@ -142,7 +141,7 @@ impl Host {
         move || CodeFound::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
     }
 
-    /// What changed of what runs code since a person accepted it: a phrase for each.
+    /// The changes since a person last accepted the settings: a phrase for each.
     pub(in crate::host) fn start_code_changes(&self, found: &CodeFound) -> Vec<String> {
         let changes = self.accepted.changes(found);
         let more = changes.len().saturating_sub(MOST_TOLD);
@@ -151,7 +150,7 @@ impl Host {
         told.chain((more > 0).then(|| format!("{more} more"))).collect()
     }
 
-    /// Compares it while Claude still runs.
+    /// Compares the settings while Claude still runs.
     pub(in crate::host) fn check_settings(&mut self) {
         let read = self.next_found(self.recorder.supervisor.next_dir());
         let number = self.check.map_or(0, |check| check.number) + 1;
@@ -159,7 +158,7 @@ impl Host {
         self.read_files(move || Done::Checked(number, read()));
     }
 
-    /// What a check was to look at was read.
+    /// The settings for a check were read.
     pub(in crate::host) fn checked(&mut self, number: u64, found: &CodeFound) {
         if let Some(check) =
             self.check.as_mut().filter(|check| check.number == number && check.until.is_some())
@@ -170,7 +169,7 @@ impl Host {
         }
     }
 
-    /// When a check is given up.
+    /// When to give up a check.
     pub(in crate::host) fn check_deadline(&self) -> Option<Stamp> {
         self.check.and_then(|check| check.until)
     }
@@ -183,8 +182,8 @@ impl Host {
         }
     }
 
-    /// A restart may lead into any directory that Claude trusts: what stands there now is what it is compared
-    /// with.
+    /// A restart may lead into any directory that Claude trusts: its current settings are the basis of
+    /// comparison.
     pub(in crate::host) fn look_at_trusted(&mut self) {
         let (places, dir) = (self.places(), self.dir.clone());
         let job = move || {
@@ -194,7 +193,7 @@ impl Host {
         self.copier.submit(job);
     }
 
-    /// While the next run is held nothing draws: the terminal says why, and what to do.
+    /// While the next run is held nothing draws: the terminal shows the reason, and what to do.
     pub(in crate::host) fn print_held(&mut self) {
         let Phase::Cooling { held, .. } = self.phase() else { return };
         let name = &self.claim.name;

@@ -1,4 +1,4 @@
-//! How full the context window is, by every source that tells.
+//! The context usage, from all sources.
 
 use super::{Observer, Transcript};
 use crate::core::figure::{Count, Figure, Sources, Tried};
@@ -6,12 +6,12 @@ use crate::core::time::{Stamp, WallTime};
 use crate::sys::clock::Clock;
 
 impl Observer {
-    /// How full the conversation's window is.
+    /// The context usage of the conversation.
     pub fn context_usage(&self, now: Stamp) -> Figure {
         Figure::of(&self.sources(now))
     }
 
-    /// The sources that were tried for that, and what became of each.
+    /// The sources that were tried, and the result of each.
     pub fn tried_sources(&self, now: Stamp) -> Vec<Tried> {
         self.context_usage(now).tried(&self.sources(now))
     }
@@ -22,7 +22,7 @@ impl Observer {
         let line = self.status_line.as_ref();
         let age =
             |written: &str| u64::try_from(Clock::wall().0.saturating_sub(WallTime::parse(written)?.0)).ok();
-        // What was said of another conversation counts for that one.
+        // Reports about another conversation count for that one.
         let same = line.filter(|(line, _)| {
             transcript.is_some_and(|transcript| transcript.conversation == line.conversation)
         });

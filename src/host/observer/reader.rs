@@ -1,7 +1,6 @@
-//! What is read of Claude's files and the project's, on a thread: the transcript, the sessions file, signal
-//! files, and whether the session's own directory is still there. The [`Observer`] is lent to the thread for
-//! a look and comes back with what it saw, so a disk that hangs keeps it away, and the loop goes on without
-//! it.
+//! Reads Claude's and the project's files on a thread: the transcript, the sessions file, signal files, and
+//! the session's own files. The thread borrows the reader for one scan and returns it with the results, so a
+//! disk that hangs keeps the reader away while the loop goes on.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,24 +18,24 @@ use crate::fs::paths::Paths;
 use crate::fs::tail::{Tail, TailRead};
 use crate::fs::watch::Watcher;
 
-/// Bytes of the transcript that are read in one look: what the loop takes of it at once, so that keys never
-/// wait for a large file.
+/// The most bytes of the transcript per scan, which is what the loop handles at once: keys never wait for a
+/// large file.
 const SLICE: usize = 1 << 18;
 
-/// Reads what is watched, and knows what it saw last.
+/// Reads the watched files, and remembers their last state.
 #[derive(Debug)]
 pub(in crate::host) struct FileReader {
     watcher: Watcher,
     /// A directory could not be watched.
     needs_poll: bool,
     paths: Paths,
-    /// Whether Claude runs, or another program, of which nothing is read.
+    /// Whether the program is Claude. No files are read for other programs.
     claude: bool,
-    /// Whether `.restart-session` is looked at.
+    /// Whether `.restart-session` is read.
     signal_files: bool,
-    /// Whether an orchestrator's files are.
+    /// Whether an orchestrator's files are read.
     orchestrator: bool,
-    /// When the session began: signals of before are none for it.
+    /// When the session began: it ignores earlier signals.
     began: WallTime,
     sessions_file: Option<PathBuf>,
     said: Option<Said>,
@@ -44,7 +43,7 @@ pub(in crate::host) struct FileReader {
     signals: SignalFiles,
 }
 
-/// Where the session is at the time of a look.
+/// Where the session is at the time of a scan.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct SessionFiles {
     pub dir: PathBuf,
@@ -57,46 +56,46 @@ pub(in crate::host) struct SessionFiles {
 #[derive(Debug)]
 pub(in crate::host) struct FollowTranscript {
     pub conversation: ConversationId,
-    /// Where a hook says that it is.
+    /// The path that a hook named.
     pub transcript: Option<PathBuf>,
 }
 
-/// What a look is to do besides reading the transcript on.
+/// The tasks of a scan besides reading the transcript.
 #[derive(Debug, Default)]
 pub(in crate::host) struct ScanOrder {
-    /// Look at everything that is watched.
+    /// Scan everything that is watched.
     pub all: bool,
-    /// Look at the sessions file.
+    /// Read the sessions file.
     pub sessions_file: bool,
     /// The child's sessions file from now on.
     pub child: Option<PathBuf>,
     pub follow: Option<FollowTranscript>,
-    /// Paths that hooks name, by the number of the call: whether each may be the transcript of its
+    /// Paths that hooks named, by the number of the call: check whether each may be the transcript of its
     /// conversation.
     pub named: Vec<(u64, PathBuf, ConversationId)>,
-    /// Look for a copy of layout `memory` that nobody looked at yet.
+    /// Look for a copy of layout `memory` that nobody has reviewed.
     pub backup: bool,
     /// Signals that were obeyed.
     pub obeyed: Vec<SignalFile>,
 }
 
-/// What a look saw.
+/// The results of a scan.
 #[derive(Debug, Default)]
 pub(in crate::host) struct ScanResult {
-    /// For the supervisor: what the sessions file and signal files say.
+    /// Events for the supervisor from the sessions file and signal files.
     pub events: Vec<Event>,
     pub transcript: Option<TranscriptRead>,
     /// Calls whose path may be the transcript of their conversation.
     pub believed: Vec<u64>,
-    /// The copy of layout `memory` that nobody looked at yet, when it was looked for.
+    /// The copy of layout `memory` that nobody has reviewed, if requested.
     pub backup: Option<Option<PathBuf>>,
-    /// The session's own files, when they were looked at.
+    /// The session's own files, if they were checked.
     pub own: Option<OwnFiles>,
-    /// Nothing tells of changes: they are looked for.
+    /// The file system reports no changes: the files are polled.
     pub polls: bool,
 }
 
-/// The session's own files as they are on the disk: device and inode, where one is there.
+/// The session's own files on the disk: device and inode of each that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct OwnFiles {
     pub socket: bool,
@@ -107,7 +106,7 @@ pub(in crate::host) struct OwnFiles {
 /// Device and inode.
 pub(in crate::host) type FileId = (u64, u64);
 
-/// What is new in a transcript.
+/// New content of a transcript.
 #[derive(Debug)]
 pub(in crate::host) struct TranscriptRead {
     pub conversation: ConversationId,
@@ -115,7 +114,7 @@ pub(in crate::host) struct TranscriptRead {
     pub parts: Vec<TranscriptPart>,
     /// Bytes read of the file.
     pub bytes: u64,
-    /// It was not read to its end.
+    /// The file was not read to its end.
     pub more: bool,
 }
 
@@ -123,7 +122,7 @@ pub(in crate::host) struct TranscriptRead {
 #[derive(Debug)]
 pub(in crate::host) enum TranscriptPart {
     Bytes(Vec<u8>),
-    /// The file is another one, or shorter than before: what was read of it counts no more.
+    /// The file was replaced or truncated: what was read before no longer counts.
     Anew,
 }
 
@@ -149,12 +148,12 @@ impl FileReader {
         reader
     }
 
-    /// What tells of changes.
+    /// The watcher.
     pub fn watcher(&self) -> &Watcher {
         &self.watcher
     }
 
-    /// Does what is ordered, and looks.
+    /// Runs a scan.
     pub fn scan(&mut self, order: ScanOrder, here: &SessionFiles) -> ScanResult {
         let mut found = ScanResult::default();
         let told = self.watcher.drain();
@@ -184,7 +183,7 @@ impl FileReader {
 
     fn look_at_all(&mut self, here: &SessionFiles, found: &mut ScanResult) {
         if self.watcher.is_blind() {
-            // Another session may have ended and given one back.
+            // Another session may have ended and released a watch.
             self.watcher = watcher();
         }
         self.needs_poll = false;
@@ -207,14 +206,14 @@ impl FileReader {
         });
     }
 
-    /// Watches a directory, or the nearest one above it that exists, until it does.
+    /// Watches a directory, or its nearest existing parent until it exists.
     fn watch_dir(&mut self, dir: &Path) {
         let nearest = || dir.ancestors().find(|at| at.is_dir());
         let mut at = nearest();
         while let Some(nearby) = at {
             self.watcher.add(nearby);
             self.needs_poll |= !self.watcher.covers(nearby);
-            // What was made between the look and the watch told nobody: look again.
+            // A file created between the check and the watch caused no event: check again.
             let now = nearest();
             if now == at {
                 break;
@@ -246,7 +245,7 @@ impl FileReader {
         if self.signal_files {
             found.events.extend(self.signals.look(SignalFile::RestartSession, &place));
         }
-        // A directory that leads out of the project is somebody else's.
+        // A directory that leads out of the project belongs to somebody else.
         if self.orchestrator && layouts::is_inside(&here.dir, orchestrator::DIR) {
             found.events.extend(self.signals.look(SignalFile::HandoffRequested, &place));
             found.events.extend(self.signals.look_at_task(&place));
@@ -255,7 +254,7 @@ impl FileReader {
 
     fn follow(&mut self, follow: FollowTranscript) {
         let FollowTranscript { conversation, transcript } = follow;
-        // Of one conversation there is one transcript: a later word about it changes nothing.
+        // A conversation has one transcript: a later claim about it changes nothing.
         let known = self.transcript.take().filter(|(of, _)| *of == conversation).and_then(|(_, tail)| tail);
         let same = known.as_ref().map(Tail::path).filter(|path| path.exists()).map(Path::to_owned);
         let path = same.or(transcript).or_else(|| self.paths.find_transcript(&conversation));
@@ -274,7 +273,7 @@ impl FileReader {
         }
     }
 
-    /// Reads what is new in the transcript.
+    /// Reads the new part of the transcript.
     fn read_transcript(&mut self, found: &mut ScanResult) {
         let Some((conversation, tail)) = &self.transcript else { return };
         match tail.as_ref().map(|tail| tail.path().to_owned()) {
@@ -303,9 +302,9 @@ impl FileReader {
     }
 }
 
-/// What tells of changes.
+/// The watcher.
 fn watcher() -> Watcher {
-    // For tests: a user who has no more of them.
+    // For tests: a user who has no inotify instances left.
     #[cfg(debug_assertions)]
     if std::env::var_os("HOPTY_TEST_BLIND").is_some() {
         return Watcher::blind();

@@ -1,4 +1,4 @@
-//! The queue of scans: where the reader is, what its next scan is for, and who waits for one.
+//! The queue of scans: where the reader is, the tasks of its next scan, and the requests that wait for one.
 
 use std::path::PathBuf;
 
@@ -9,36 +9,35 @@ use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use crate::fs::watch::Watcher;
 
-/// How often the transcript is read while a hook waits for its lines, in ms: Claude's own flush comes every
-/// 100.
+/// How often to read the transcript while a hook waits for its lines, in ms: Claude flushes it every 100.
 const AWAIT_LOOK_MS: u64 = 5;
-/// After how long a scan that does not come back is reported, in ms.
+/// After how long an unfinished scan is reported, in ms.
 const HANGS_MS: u64 = 10_000;
 
-/// One scan runs at a time; whatever is wanted meanwhile becomes the next one.
+/// One scan runs at a time; later requests become the next one.
 #[derive(Debug)]
 pub(super) struct ScanQueue {
-    /// `None` while it is lent to the thread.
+    /// `None` while the thread has it.
     reader: Option<Box<FileReader>>,
-    /// What the next scan does, and whether there is to be one.
+    /// The tasks of the next scan, and whether there will be one.
     order: ScanOrder,
     wanted: bool,
-    /// Looks that were begun, and the last one that has come back.
+    /// How many scans were started, and the last one that finished.
     begun: u64,
     finished: u64,
-    /// When the reader was lent.
+    /// When the thread got the reader.
     lent: Stamp,
     polls: bool,
     told_hanging: bool,
     asking: Vec<ScanWaiter>,
-    /// Calls of hooks so far.
+    /// The number of hook calls so far.
     calls: u64,
 }
 
-/// A request that waits for a scan of what Claude has written.
+/// A request that waits for a scan of Claude's earlier output.
 #[derive(Debug)]
 pub(in crate::host) struct ScanWaiter {
-    /// The first scan that will do.
+    /// The first scan that is new enough.
     scan: u64,
     until: Stamp,
     pub connection: u64,
@@ -46,10 +45,10 @@ pub(in crate::host) struct ScanWaiter {
     pub what: AfterScan,
 }
 
-/// What goes on after the scan.
+/// What continues after the scan.
 #[derive(Debug)]
 pub(in crate::host) enum AfterScan {
-    /// A hook's call; `believed` when the transcript that it names may be one.
+    /// A hook call; `believed`: the transcript that it names may be one.
     Hook { number: u64, event: String, payload: Value, believed: bool },
     /// `hopty context`.
     Context,
@@ -80,7 +79,7 @@ impl ScanQueue {
         self.lent
     }
 
-    /// Whether nothing tells of changes.
+    /// Whether the file system reports no changes.
     pub fn polls(&self) -> bool {
         self.polls
     }
@@ -90,13 +89,13 @@ impl ScanQueue {
         self.reader.as_deref().map(FileReader::watcher)
     }
 
-    /// Asks for a scan; the caller adds what it is to do.
+    /// Requests a scan; the caller adds its tasks.
     pub fn want(&mut self) -> &mut ScanOrder {
         self.wanted = true;
         &mut self.order
     }
 
-    /// The reader with its order, when it is here and a scan is wanted; `lines` while a hook waits for lines.
+    /// The reader with its tasks, if it is idle and a scan is wanted; `lines`: a hook waits for lines.
     pub fn lend(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
         let due = self.wanted || (lines && now >= self.lent.after(AWAIT_LOOK_MS));
         if !due {
@@ -120,44 +119,44 @@ impl ScanQueue {
         }
     }
 
-    /// A number for a hook call; the next scan says whether the path that it names may be its transcript.
+    /// A number for a hook call; the next scan checks whether the path that it names may be its transcript.
     pub fn check(&mut self, named: Option<(PathBuf, ConversationId)>) -> u64 {
         self.calls += 1;
         self.order.named.extend(named.map(|(path, of)| (self.calls, path, of)));
         self.calls
     }
 
-    /// Somebody waits for a scan that begins from now on.
+    /// A request waits for a scan that starts after it.
     pub fn ask(&mut self, until: Stamp, connection: u64, request: u64, what: AfterScan) {
         self.wanted = true;
         self.asking.push(ScanWaiter { scan: self.begun + 1, until, connection, request, what });
     }
 
-    /// Nobody hears the answer any more.
+    /// Drops the requests of a connection.
     pub fn forget(&mut self, connection: u64) {
         self.asking.retain(|asking| asking.connection != connection);
     }
 
-    /// The connections of hooks' calls that wait. They wait no longer.
+    /// Takes the connections of the hook calls that wait; they no longer do.
     pub fn drop_hooks(&mut self) -> Vec<u64> {
         let is_hook = |asking: &mut ScanWaiter| matches!(asking.what, AfterScan::Hook { .. });
         self.asking.extract_if(.., is_hook).map(|asking| asking.connection).collect()
     }
 
-    /// The next one whose scan has finished, or whose patience is over.
+    /// The next request whose scan has finished or whose time is up.
     pub fn next_due(&mut self, now: Stamp) -> Option<ScanWaiter> {
         let at = self.asking.iter().position(|asking| asking.scan <= self.finished || asking.until <= now)?;
         Some(self.asking.remove(at))
     }
 
-    /// Whether a scan does not come back; reported once.
+    /// Whether a scan hangs; true once.
     pub fn hangs(&mut self, now: Stamp) -> bool {
         let hangs = self.reader.is_none() && !self.told_hanging && now >= self.lent.after(HANGS_MS);
         self.told_hanging |= hangs;
         hangs
     }
 
-    /// When there is something to do: a scan to begin, a request to let go on, or a disk that hangs.
+    /// The next deadline: a scan to start, a request to continue, or a disk that hangs.
     pub fn deadline(&self, now: Stamp, lines: bool) -> Option<Stamp> {
         let here = self.reader.is_some();
         let wanted = (here && self.wanted).then_some(now);

@@ -1,5 +1,5 @@
-//! Files by which scripts ask for a restart: `.restart-session`, and an orchestrator's `.handoff-requested`.
-//! Read when they change, described for the supervisor, and removed when they were obeyed.
+//! Files with which scripts request a restart: `.restart-session`, and an orchestrator's
+//! `.handoff-requested`. They are read when they change, passed to the supervisor, and removed once obeyed.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -15,10 +15,10 @@ use crate::fs::{atomic, session, trust};
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
-/// The longest `state.yaml` that is looked at, in bytes.
+/// The longest `state.yaml` that is read, in bytes.
 const MAX_STATE: u64 = 64 << 10;
 
-/// What was seen of them last.
+/// Their last state.
 #[derive(Debug, Default)]
 pub(super) struct SignalFiles {
     restart: Option<FileVersion>,
@@ -26,11 +26,11 @@ pub(super) struct SignalFiles {
     state: Option<FileVersion>,
     /// Whether `state.yaml` said that the task is completed.
     completed: bool,
-    /// The state says `completed` since before this session.
+    /// The state has been `completed` since before this session.
     old_task: bool,
 }
 
-/// Whose signals are looked at.
+/// The session whose signals are read.
 pub(super) struct SignalScan<'a> {
     pub paths: &'a Paths,
     pub session: &'a SessionFiles,
@@ -46,7 +46,7 @@ impl SignalFiles {
         }
     }
 
-    /// What a signal file says, if it is another one than at the last look.
+    /// The content of a signal file, if it has changed since the last scan.
     pub fn look(&mut self, which: SignalFile, place: &SignalScan<'_>) -> Option<Event> {
         let path = path_of(which, place.paths, &place.session.dir);
         let Ok(meta) = std::fs::symlink_metadata(&path) else {
@@ -58,14 +58,14 @@ impl SignalFiles {
             return None;
         }
         let file = match safe_file::read(&path, FileRule::own(MAX_BYTES as u64)) {
-            // Gone since the look: what comes in its place is looked at then.
+            // It is gone: its replacement will be read in a later scan.
             Ok(None) => {
                 *self.seen(which) = None;
                 return None;
             }
             Ok(Some(content)) => match which {
                 SignalFile::RestartSession => RestartFile::parse(&content),
-                // `None` is hopty's own.
+                // `None` means that hopty wrote it.
                 SignalFile::HandoffRequested => orchestrator::read(&content)?,
             },
             Err(error) => RestartFile::Malformed { reason: refusal(&error).to_owned() },
@@ -86,8 +86,7 @@ impl SignalFiles {
         Some(Event::Signal { file, fresh: place.is_fresh(&meta), sessions, dir_ok, dir })
     }
 
-    /// Whether an orchestrator's task is completed. What says so since before this session is of another
-    /// task.
+    /// Whether an orchestrator's task is completed. A state from before this session is about another task.
     pub fn look_at_task(&mut self, place: &SignalScan<'_>) -> Option<Event> {
         let path = place.session.dir.join(orchestrator::DIR).join(orchestrator::STATE);
         let meta = std::fs::symlink_metadata(&path).ok();
@@ -102,8 +101,8 @@ impl SignalFiles {
             .and_then(|bytes| String::from_utf8(bytes).ok());
         let status = text.as_deref().and_then(state_yaml::status);
         let says = status == Some("completed");
-        // What was completed before this session stays so while hopty itself sets the status for a hand-over
-        // and puts it back.
+        // A task completed before this session stays so while hopty itself sets the status for a hand-over
+        // and back.
         self.old_task = match status {
             Some("completed") => self.old_task || !meta.as_ref().is_some_and(|meta| place.is_fresh(meta)),
             Some("handoff_requested") => self.old_task,
@@ -114,7 +113,7 @@ impl SignalFiles {
         changed.then_some(Event::Task { completed })
     }
 
-    /// A signal was obeyed: its file goes. Only the very file that was read: another one may have been
+    /// Removes a signal that was obeyed, but only the same file that was read: another one may have been
     /// written meanwhile.
     pub fn obeyed(&mut self, file: SignalFile, paths: &Paths, dir: &Path) {
         let path = path_of(file, paths, dir);
@@ -140,8 +139,8 @@ impl SignalScan<'_> {
         written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000
     }
 
-    /// What a directory is that a signal names. Another one than the session's own is taken only if it is the
-    /// person's and Claude trusts it.
+    /// The kind of directory that a signal names. Another one than the session's own is accepted only if it
+    /// is the person's and Claude trusts it.
     fn named_dir(&self, dir: &Path) -> NamedDir {
         let Ok(real) = dir.canonicalize() else { return NamedDir::Missing };
         if self.session.dir.canonicalize().is_ok_and(|own| own == real) {
@@ -156,7 +155,7 @@ impl SignalScan<'_> {
         }
     }
 
-    /// How many live sessions run in `dir`, this one included.
+    /// How many live sessions run in `dir`, including this one.
     fn sessions_in(&self, dir: &Path) -> u32 {
         let Ok(dir) = dir.canonicalize() else { return 0 };
         let live = session::list(self.paths).into_iter().filter(|(name, alive)| {
@@ -182,8 +181,7 @@ fn refusal(error: &SafeFileError) -> &'static str {
     }
 }
 
-/// The same with the directory that it names resolved now: a link may lead elsewhere by the time of the
-/// restart.
+/// The same with the directory resolved now: a link may lead elsewhere by the time of the restart.
 fn resolved(file: RestartFile) -> RestartFile {
     let RestartFile::Named { conversation, dir: Some(dir) } = file else { return file };
     let real = Path::new(&dir).canonicalize().ok().and_then(|real| real.into_os_string().into_string().ok());
@@ -193,8 +191,8 @@ fn resolved(file: RestartFile) -> RestartFile {
 /// Inode, time, its nanoseconds, and length.
 type FileVersion = (u64, i64, i64, u64);
 
-/// What tells one state of the file from the next. Its time alone does not: a shell makes it empty and writes
-/// it within one tick of the kernel's clock, and hopty may have looked in between.
+/// Identifies a state of the file. Its time alone does not: a shell truncates it and writes it within one
+/// tick of the kernel's clock, and hopty may have read it in between.
 fn version(meta: &Metadata) -> FileVersion {
     (meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
 }

@@ -1,8 +1,7 @@
-//! Claude's status line as a source: the one place where Claude says how large its context window is.
+//! Claude's status line: the only source in which Claude reports the size of its context window.
 //!
-//! For one launch Claude is given `hopty statusline` by `--settings`, merged with the person's own
-//! `--settings` because only the last one counts. The person's own status line is chained, so that it shows
-//! what it always showed.
+//! For each launch Claude gets `hopty statusline` in `--settings`, merged with the person's own `--settings`
+//! because only the last one counts. The person's own status line is chained, so it looks the same as always.
 
 use std::path::Path;
 
@@ -18,9 +17,9 @@ use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The `--settings` of a launch: the person's own, with `hopty statusline` in front of the status line that
-/// they have. `None`: nothing is added, because a project brings a status line of its own, which Claude runs
-/// only when it is trusted.
+/// The `--settings` of a launch: the person's own, with `hopty statusline` in front of their status line.
+/// `None`: nothing is added, because the project has a status line of its own, which Claude runs only when it
+/// is trusted.
 pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<String> {
     let [user, shared, local] = paths.claude_settings(project);
     let object = |path: &Path| -> Map<String, Value> {
@@ -49,8 +48,8 @@ pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) ->
 }
 
 impl Observer {
-    /// Takes a status-line payload: the window that Claude itself reports, and its tokens for as long as the
-    /// transcript has none. Gives whether it is of the conversation that is followed.
+    /// Handles a status line payload: the window that Claude reports, and its tokens while the transcript has
+    /// none. Returns whether it belongs to the followed conversation.
     pub fn status_line(&mut self, payload: &Value, now: Stamp) -> bool {
         let Some(reported) = StatusLine::read(payload) else { return false };
         let same = self
@@ -61,13 +60,13 @@ impl Observer {
             self.take_status_line(reported, now);
         } else {
             // With `--continue` it may come before the hook that names the conversation (measured on
-            // 2.1.330), and it comes once.
+            // 2.1.330), and only once.
             self.early_status_line = Some((reported, now));
         }
         same
     }
 
-    /// What the status line said of the conversation that is followed.
+    /// The status line of the followed conversation.
     pub(super) fn take_status_line(&mut self, mut reported: StatusLine, at: Stamp) {
         if let Some((earlier, _)) = &self.status_line {
             reported.keep_limits(earlier, u64::try_from(Clock::wall().0 / 1000).unwrap_or(0));
@@ -79,8 +78,8 @@ impl Observer {
     }
 }
 
-/// A settings file, when it is there and of a size that a person writes.
+/// A settings file, if it exists and has a plausible size.
 fn read_settings(path: &Path) -> Option<String> {
-    // A project may have put a device or a pipe there, which would never end.
+    // A project may contain a device or a pipe in its place, which would never end.
     safe_file::read_text(path, FileRule::of_claude(1 << 20)).ok().flatten()
 }

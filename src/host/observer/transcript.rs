@@ -1,5 +1,4 @@
-//! The transcript that is followed: what is known of its conversation, and what of that the supervisor was
-//! told.
+//! The followed transcript: its totals, and what was reported to the supervisor.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ const QUEUED_MAX: usize = 60_000;
 pub(in crate::host) struct Transcript {
     pub conversation: ConversationId,
     pub facts: Facts,
-    /// Where it is, when that is known, and the bytes that were read of it.
+    /// Its path, if known, and how many bytes were read.
     path: Option<PathBuf>,
     bytes: u64,
     splitter: LineSplitter,
@@ -31,21 +30,21 @@ pub(in crate::host) struct Transcript {
     more: bool,
 }
 
-/// What the supervisor was told last.
+/// The last report to the supervisor.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Reported {
     tokens: Option<(u64, u64)>,
     queued: (u32, Option<Way>),
     prompted: bool,
     answered: bool,
-    /// The failures that were looked at.
+    /// The failures that were handled.
     failures: u64,
-    /// Whether its turn is over.
+    /// Whether the turn is over.
     turn_over: Option<bool>,
 }
 
 impl Transcript {
-    /// That of a conversation that goes on with these tasks.
+    /// The transcript of a conversation that continues these tasks.
     pub fn new(conversation: ConversationId, tasks: &Tasks) -> Self {
         Transcript {
             conversation,
@@ -58,22 +57,22 @@ impl Transcript {
         }
     }
 
-    /// The transcript's path, when it is known.
+    /// The transcript's path, if known.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Bytes read of it.
+    /// How many bytes were read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether it has been read to its end. What stands in the middle of a long one is of long ago.
+    /// Whether it has been read to its end. The middle of a long one is old.
     pub fn is_whole(&self) -> bool {
         !self.more
     }
 
-    /// Takes in what was read. Gives whether its file is another one than before.
+    /// Adds newly read content. Returns whether the file is another one than before.
     pub(super) fn take(&mut self, read: TranscriptRead, tasks: &Tasks) -> bool {
         let found = self.path.as_ref() != Some(&read.path);
         if found {
@@ -96,7 +95,7 @@ impl Transcript {
         found
     }
 
-    /// What has changed, for the supervisor. `handoff` is the one whose prompt is on its way.
+    /// The changes for the supervisor. `handoff` is the one whose prompt is being delivered.
     pub(super) fn report(
         &mut self,
         usage: &Figure,
@@ -105,7 +104,7 @@ impl Transcript {
     ) {
         let (conversation, facts, reported) = (&self.conversation, &self.facts, &mut self.reported);
         let Fill { tokens, window, bytes } = usage.fill;
-        // A guess decides nothing.
+        // Estimates do not count for decisions.
         let counted = matches!(usage.tokens_from, TokensFrom::Transcript | TokensFrom::Statusline);
         if counted && reported.tokens != Some((tokens, window)) {
             reported.tokens = Some((tokens, window));
@@ -128,7 +127,7 @@ impl Transcript {
         }
     }
 
-    /// Whether it tells of a failure that was not looked at yet. It is from now on.
+    /// Whether it has a failure that was not handled yet; from now on it is.
     pub(super) fn take_failure(&mut self, is_limit: bool) -> bool {
         let count = self.facts.failures();
         if self.facts.failure().is_none() {
@@ -141,19 +140,19 @@ impl Transcript {
         new
     }
 
-    /// Whether the supervisor was told that its turn is over.
+    /// Whether the end of the turn was reported to the supervisor.
     pub(super) fn reported_turn_over(&self) -> Option<bool> {
         self.reported.turn_over
     }
 
-    /// Notes what the supervisor is told of its turn; gives whether that is new.
+    /// Records the turn state that is reported to the supervisor; returns whether it is new.
     pub fn report_turn(&mut self, over: bool) -> bool {
         self.reported.turn_over.replace(over) != Some(over)
     }
 }
 
-/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one
-/// may be cut.
+/// How to pass the first prompt of Claude's queue to a fresh conversation. The stored copy of a long one may
+/// be cut.
 fn queued_way(first: Option<&str>) -> Option<Way> {
     way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
 }

@@ -1,5 +1,5 @@
-//! A turn as the transcript and the screen tell it, where no hook does: hooks are switched off, or an old
-//! Claude was told to end its turn after a tool, which fires no Stop.
+//! Turns according to the transcript and the screen, where no hook reports them: hooks are disabled, or an
+//! old Claude was told to end its turn after a tool, which calls no Stop.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 
 impl Observer {
-    /// Whether turns are to be told by the transcript from now on.
+    /// Whether the transcript reports turns from now on.
     pub fn set_turns_by_transcript(&mut self, wanted: bool) {
         self.turns_by_transcript = wanted;
     }
 
-    /// Whether the turn is over; `None` while hooks tell, and before the first prompt. `cut`: it was told to
-    /// end after a tool.
+    /// Whether the turn is over; `None` while hooks report turns, and before the first prompt. `cut`: the
+    /// turn was told to end after a tool.
     pub fn turn_is_over(&self, cut: bool) -> Option<bool> {
         if !self.turns_by_transcript {
             return None;
@@ -23,7 +23,7 @@ impl Observer {
         facts.has_begun().then(|| facts.turn_ended() || (cut && facts.open_tools().is_empty()))
     }
 
-    /// Tells the supervisor when a turn began or ended.
+    /// Reports the start or end of a turn to the supervisor.
     pub fn report_turn(&mut self, over: bool, events: &mut VecDeque<Event>) {
         let Some(transcript) = &mut self.transcript else { return };
         if transcript.report_turn(over) {
@@ -36,7 +36,7 @@ impl Observer {
         }
     }
 
-    /// When an end that is not told yet may be: once the screen has been quiet until `quiet_from`.
+    /// When an end that was not reported yet may be: once the screen has been quiet until `quiet_from`.
     pub fn turn_deadline(&self, cut: bool, quiet_from: Stamp, now: Stamp) -> Option<Stamp> {
         let told = self.transcript.as_ref().and_then(|transcript| transcript.reported_turn_over());
         let waits = self.turn_is_over(cut) == Some(true) && told != Some(true);

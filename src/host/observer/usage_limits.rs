@@ -1,5 +1,5 @@
-//! Usage limits, as Claude tells them: the line of its transcript that says when one resets, and the figures
-//! of its status line. Measured on 2.1.329; the hook that ends such a turn names no time.
+//! Usage limits, from the transcript line that says when a limit resets and from the status line. Measured on
+//! 2.1.329; the hook at the end of such a turn has no time.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::WallTime;
 use crate::sys::clock::Clock;
 
-/// From this much on a limit is used up, in percent.
+/// The percentage from which a limit counts as used up.
 const FULL: u64 = 100;
 
 impl Observer {
-    /// Reports a limit that the conversation stands at, once for each line that says so.
+    /// Reports the limit that the conversation has reached, once for each line about it.
     pub fn report_limit(&mut self, events: &mut VecDeque<Event>) {
         let reached = self.reached_limit();
         let Some(transcript) = &mut self.transcript else { return };
@@ -29,7 +29,7 @@ impl Observer {
         }
     }
 
-    /// The limit at which the transcript stands, and when it resets, in seconds since 1970.
+    /// The limit in the transcript, and when it resets, in seconds since 1970.
     fn reached_limit(&self) -> Option<(LimitKind, u64)> {
         let failure =
             self.whole_transcript()?.facts.failure().filter(|failure| failure.error == "rate_limit")?;
@@ -37,8 +37,8 @@ impl Observer {
         if let Some(resets) = failure.resets_at {
             return Some((failure.limit.as_deref().map_or(LimitKind::Other, named), resets));
         }
-        // An API key has no such limits, and its refusal is an error like others. Up to 2.1.197 the line says
-        // it in words only.
+        // An API key has no such limits, and its refusal is an ordinary error. Up to 2.1.197 the line has the
+        // limit only in words.
         let kind = LimitKind::said(&failure.said);
         let meant = |used: &&Used| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
         self.used()
@@ -59,7 +59,7 @@ impl Observer {
     }
 }
 
-/// How long until then (seconds since 1970), in ms; 0 when it is over.
+/// How long until then (seconds since 1970), in ms; 0 when it has passed.
 pub(in crate::host) fn time_left(resets: u64) -> u64 {
     u64::try_from(WallTime::of_seconds(resets).0.saturating_sub(Clock::wall().0)).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The program of a host that died without a word. The kernel tells it to end (SIGHUP, SIGTERM); one that
+//! The program of a host that died unexpectedly. The kernel tells it to end (SIGHUP, SIGTERM); one that
 //! ignores both is ended by whoever finds its host dead: the client, or the next session of that name.
 
 use std::os::fd::AsFd;
@@ -14,13 +14,13 @@ use crate::sys::process::{Process, environment};
 /// How long it may take to end by itself; Claude's own hooks may take 3.4 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sees to it that the program of session `name`, whose host is dead, is gone. `host_is_dead` is asked before
-/// anything is done to it: a connection that closes is no proof, and the name may be a new session's by then.
+/// Ensures that the program of session `name`, whose host is dead, is gone. `host_is_dead` is called first: a
+/// closed connection is no proof, and a new session may have the name by then.
 pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     let Ok(Some(last)) = session::status(&paths.session(name)) else { return };
     let pid = last.pid.filter(|pid| *pid > 1 && last.exit.is_none());
     let Some(process) = pid.and_then(|pid| Process::open(pid).ok()) else { return };
-    // Held first, and then looked at: the number may be another process's by now.
+    // Open the pidfd first, and then check the process: the pid may be another process's by now.
     let mark = [b"HOPTY_SOCKET=", paths.socket(name).as_os_str().as_encoded_bytes()].concat();
     if !environment(process.pid).split(|byte| *byte == 0).any(|entry| entry == mark) {
         return;
@@ -31,7 +31,7 @@ pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
         && host_is_dead()
     {
         let _ = process.signal(Signal::KILL);
-        // So that who says that it is gone is right.
+        // So that the message that it is gone is true.
         let _ = wait_for(&process.as_fd(), Interest::Read, patience);
     }
 }

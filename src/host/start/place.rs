@@ -1,6 +1,6 @@
-//! Where a session lives: below the person's state directory. Where that cannot be used (no home, a full or
-//! read-only disk), in a private directory that goes with the session: no journal, and no other terminal can
-//! attach.
+//! Where a session lives: below the person's state directory. If that cannot be used (no home, a full or
+//! read-only disk), in a private directory that is deleted with the session: there is no journal, and no
+//! other terminal can attach.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
@@ -24,11 +24,11 @@ pub(in crate::host) struct SessionPlace {
     pub claim: NameLock,
     pub listener: UnixListener,
     pub socket: PathBuf,
-    /// The directory that goes with the session, and why the person's own was not used.
+    /// The private directory, and why the person's own was not used.
     pub private: Option<Private>,
 }
 
-/// A directory that goes with the session.
+/// A directory that is deleted with the session.
 #[derive(Debug)]
 pub(in crate::host) struct Private {
     dir: PathBuf,
@@ -37,10 +37,10 @@ pub(in crate::host) struct Private {
 }
 
 impl Private {
-    /// Makes one with a name that nobody can know before.
+    /// Creates one with an unpredictable name.
     fn make_in(parent: &Path, reason: &str) -> io::Result<Self> {
         let dir = parent.join(format!("hopty-{}", uuid::Uuid::new_v4().simple()));
-        // It must not be there yet: a link or another user's directory of that name is an error.
+        // It must not exist yet: a link or another user's directory of that name is an error.
         DirBuilder::new().mode(0o700).create(&dir)?;
         let made = Private { dir, reason: reason.to_owned() };
         std::fs::set_permissions(&made.dir, Permissions::from_mode(0o700))?;
@@ -52,7 +52,7 @@ impl Private {
         Ok(made)
     }
 
-    /// What the person is told, once.
+    /// The message for the person, once.
     pub fn told(&self) -> String {
         format!("{}: this session keeps no journal, and no other terminal can attach to it", self.reason)
     }
@@ -75,10 +75,11 @@ fn parents() -> Vec<PathBuf> {
     all
 }
 
-/// Writes a file that outlives the session, for what must not go with a private directory. Gives its path.
+/// Writes a file that outlives the session, for content that must not vanish with a private directory.
+/// Returns its path.
 ///
 /// # Errors
-/// When no directory takes it; the error is of the last one.
+/// When no directory accepts it; the error is that of the last one.
 pub(in crate::host) fn write_outside(bytes: &[u8]) -> io::Result<PathBuf> {
     write_in(&parents(), bytes)
 }
@@ -87,7 +88,7 @@ fn write_in(parents: &[PathBuf], bytes: &[u8]) -> io::Result<PathBuf> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
     for parent in parents {
         let path = parent.join(format!("hopty-unsent-{}.txt", uuid::Uuid::new_v4().simple()));
-        // It must not be there yet: a link of that name is an error.
+        // It must not exist yet: a link of that name is an error.
         match File::options().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(mut file) => {
                 match safe_file::open_to_owner(&file)
@@ -136,14 +137,14 @@ impl Refused {
 /// Takes a name, its directory and its socket.
 ///
 /// # Errors
-/// When the name is taken, or there is no place at all.
+/// When the name is taken, or there is no usable directory at all.
 pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPlace, Ready> {
     let refused = match take(paths, launch, None) {
         Ok(place) => return Ok(place),
         Err(refused) => refused,
     };
-    // Without a terminal nobody could ever reach it, and a handoff that is asked for lies in the place that
-    // cannot be used.
+    // Without a terminal nobody could ever reach the session, and a requested handoff is in the directory
+    // that cannot be used.
     let may_go = !launch.detached && launch.handoff == Begin::Fresh;
     if !may_go || matches!(refused, Refused::Session(SessionError::Taken(_))) {
         return Err(refused.ready(launch));
@@ -159,7 +160,7 @@ pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPla
 fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<SessionPlace, Refused> {
     session::prepare_with_room(paths).map_err(Refused::Session)?;
     let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
-    // Its lock is ours.
+    // We hold its lock.
     orphan::end(paths, &claim.name, || true);
     let socket = paths.socket(&claim.name);
     let listener = address::bind(&socket).map_err(Refused::Socket)?;
