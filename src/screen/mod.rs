@@ -30,5 +30,5 @@ pub use picture::PictureLines;
 pub use reply::{DynamicColor, ModeState, Query, StringEnd, TerminalIdentity, TerminalSetting, reply};
 pub use restore::{Dump, TerminalBefore, UNDO_STEPS, UndoStep};
 
-/// Most columns, and most rows, of a screen; what is given above is cut to it.
+/// The most columns and rows of a screen; larger sizes are cut.
 pub const SIDE_MAX: u16 = 1000;

@@ -1,4 +1,4 @@
-//! [`Screen`]: a terminal without a window, as everything outside of this folder sees it.
+//! [`Screen`]: a terminal without a window, and the interface of this folder.
 
 use std::fmt;
 
@@ -23,8 +23,8 @@ pub struct Screen {
     undo_state: UndoState,
 }
 
-/// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not
-/// what.
+/// Equal in everything that later bytes could show. The revision is not compared: it counts changes, not
+/// content.
 impl PartialEq for Screen {
     fn eq(&self, other: &Self) -> bool {
         self.terminal.is_same(&other.terminal)
@@ -45,7 +45,7 @@ impl fmt::Debug for Screen {
 }
 
 impl Screen {
-    /// A fresh screen. Each side is cut to 1..=[`SIDE_MAX`].
+    /// A blank screen. Each side is cut to 1..=[`SIDE_MAX`].
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
         let terminal = TerminalState::new(side(cols), side(rows));
@@ -61,14 +61,14 @@ impl Screen {
         }
     }
 
-    /// Takes what the child wrote. Sequences and characters may be cut anywhere between two calls.
+    /// Feeds the child's output. Sequences and characters may be split anywhere between two calls.
     pub fn feed(&mut self, bytes: &[u8]) {
         let before = self.cursor();
         let mut rest = bytes;
         while let Some(at) = memchr::memchr2(0x18, 0x1a, rest) {
             let (before, after) = rest.split_at(at);
             self.take(before);
-            // The parser would carry out the half of a command, and of a request, that is cancelled here.
+            // The parser would execute the first half of a command or query that is cancelled here.
             self.terminal.parser.setting_request = None;
             if self.unfinished == Unfinished::Command {
                 self.forget_unfinished();
@@ -85,15 +85,15 @@ impl Screen {
         self.check_undo();
     }
 
-    /// Passes over those of `bytes` that write only what is gone when all of them are written, and says how
-    /// many they are. The rest is to be fed then; until it is, rows may stand there that came before.
+    /// Skips the part of `bytes` whose text is gone once all of them are written, and returns its length. The
+    /// rest must be fed next; until then the screen may show older rows.
     pub fn skip(&mut self, bytes: &[u8]) -> usize {
         if self.input.is_inside() {
             return 0;
         }
         let skipped = self.terminal.display.skip(bytes);
         if skipped > 0 {
-            // What was skipped ends with a line feed, behind which nothing is open.
+            // The skipped part ends with a line feed, after which nothing is unfinished.
             self.forget_unfinished();
             self.terminal.display.changed = false;
             self.revision += 1;
@@ -102,7 +102,7 @@ impl Screen {
         skipped
     }
 
-    /// Nothing is open any more.
+    /// Nothing is unfinished any more.
     fn forget_unfinished(&mut self) {
         self.input = InputReader::default();
         self.unfinished = Unfinished::default();
@@ -121,9 +121,9 @@ impl Screen {
         self.terminal.parser.takes_window_names = takes;
     }
 
-    /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the
-    /// history that ran over are joined and cut anew, and lines go to the history or come back from it; the
-    /// alternate screen is cropped or extended.
+    /// Resizes both screens, cut as in [`Screen::new`]. Wrapped lines of the primary screen and of the
+    /// history are reflowed, and lines move to the history or back; the alternate screen is cropped or
+    /// extended.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.terminal.resize(side(cols), side(rows));
         if self.terminal.display.changed {
@@ -163,8 +163,8 @@ impl Screen {
         self.terminal.window.titles.window()
     }
 
-    /// The working directory that the child told (OSC 7), an address as it was told: at most 4 KiB and
-    /// without control characters. Empty when none was.
+    /// The working directory that the child reported (OSC 7), unchanged: at most 4 KiB and without control
+    /// characters. Empty if none was reported.
     #[must_use]
     pub fn directory(&self) -> &str {
         &self.terminal.window.directory
@@ -176,20 +176,20 @@ impl Screen {
         self.terminal.display.buffers.alternate.is_some()
     }
 
-    /// The modes that are not as in a fresh terminal: `2004` = private mode 2004 is on, `-7` = private mode 7
-    /// is off though a fresh terminal has it on, `ansi:4` = ANSI mode 4 is on.
+    /// The modes that differ from those of a fresh terminal: `2004` = private mode 2004 is set, `-7` =
+    /// private mode 7 is reset though a fresh terminal has it set, `ansi:4` = ANSI mode 4 is set.
     #[must_use]
     pub fn modes(&self) -> Vec<String> {
         mode_names(&self.terminal.display)
     }
 
-    /// Whether one mode is on.
+    /// Whether a mode is set.
     #[must_use]
     pub fn is_on(&self, mode: TerminalMode) -> bool {
         self.terminal.display.is_on(mode)
     }
 
-    /// The kitty keyboard flags in force on the screen that is shown; 0 = the plain keyboard.
+    /// The kitty keyboard flags of the visible screen; 0 = the plain keyboard.
     #[must_use]
     pub fn keyboard_flags(&self) -> u8 {
         self.terminal.display.buffers.active.keyboard.flags()
@@ -201,38 +201,37 @@ impl Screen {
         self.terminal.key_options.other_keys().unwrap_or(0)
     }
 
-    /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A
-    /// redraw of the same picture counts too.
+    /// Increases when a `feed` or a `resize` may have changed the visible state: cells, cursor, title,
+    /// screen. Redrawing the same picture counts, too.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Rises when what [`Screen::undo`] returns may have changed since the last `feed` or `resize`. What is
-    /// on only while a frame is drawn does not count when the frame came in one piece. Costs nothing, unlike
-    /// the undo itself.
+    /// Increases when the result of [`Screen::undo`] may have changed since the last `feed` or `resize`.
+    /// Modes that are set only while a frame is drawn do not count if the frame came in one piece. Costs
+    /// nothing, unlike the undo itself.
     #[must_use]
     pub fn undo_revision(&self) -> u64 {
         self.undo_revision
     }
 
-    /// The sequences that put a terminal back when the child has died and left things on: exactly those that
-    /// are on, in the order in which they must go out. Empty when nothing is on. Fed to this screen, they
-    /// leave nothing to undo.
+    /// The sequences that restore a terminal after the child has died with modes set: exactly those that are
+    /// set, in the required order. Empty if there are none. Fed to this screen, they leave nothing to undo.
     #[must_use]
     pub fn undo(&self) -> Vec<u8> {
         undo(&self.terminal).into_bytes()
     }
 
-    /// What has to go out before anything else when the child has died in the middle of a sequence, a string
-    /// or a character: a terminal would take what follows for the rest of it. Empty when nothing is open.
+    /// The bytes to send before anything else if the child has died in the middle of a sequence, a string or
+    /// a character: a terminal would treat the next bytes as the rest of it. Empty if nothing is unfinished.
     #[must_use]
     pub fn ending(&self) -> &'static [u8] {
         self.unfinished.ending()
     }
 
-    /// Takes what the person's terminal sends, in which there may be answers to what the child asked: they
-    /// tell how the terminal was before the child, and [`Screen::undo`] brings it back to that.
+    /// Reads the terminal's input, which may contain answers to the child's queries: they describe the
+    /// terminal before the child, and [`Screen::undo`] restores that state.
     pub fn learn(&mut self, bytes: &[u8]) {
         if self.terminal.before.is_waiting() {
             self.answers.read(&mut self.terminal.before, bytes);
@@ -241,14 +240,14 @@ impl Screen {
         }
     }
 
-    /// What is known of the terminal as it was before the child, for the next child in the same one.
+    /// The known state of the terminal before the child, for the next child in the same terminal.
     #[must_use]
     pub fn terminal_before(&self) -> &TerminalBefore {
         &self.terminal.before
     }
 
-    /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal
-    /// from here on.
+    /// Sets the known state of the terminal before the child; the default forgets it, because from here on it
+    /// is another terminal.
     pub fn set_terminal_before(&mut self, mut before: TerminalBefore) {
         before.follow(&self.terminal.before);
         self.terminal.before = before;
@@ -256,15 +255,15 @@ impl Screen {
         self.check_undo();
     }
 
-    /// Text, background and cursor (OSC 10 to 12), as the child set them or a person's terminal described
-    /// them, in the words of an answer; `None` where that is not known.
+    /// Text, background and cursor colour (OSC 10 to 12), as the child set them or a person's terminal
+    /// described them, in the form of an answer; `None` if unknown.
     #[must_use]
     pub fn described_colors(&self) -> [Option<&str>; 3] {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
             let now =
                 self.terminal.window.colors.value(color).or_else(|| self.terminal.before.described(color));
-            // The child gets it as if it were typed: nothing that it or a terminal wrote may come back but a
-            // colour.
+            // The child receives it like typed input, so only a colour may be passed on of what it or a
+            // terminal wrote.
             let part =
                 |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
             let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);
@@ -272,23 +271,21 @@ impl Screen {
         })
     }
 
-    /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from
-    /// that.
+    /// The child's queries so far were not answered by the terminal: nothing can be learned from the answers.
     pub fn answered(&mut self) {
         self.terminal.before.forget_questions();
     }
 
-    /// The sequences that bring another terminal's keyboard to the child's: as many pushes as the undo has
-    /// pops. For the primary screen, to be sent before the alternate one is entered, and for that one, to be
-    /// sent behind it.
+    /// The sequences that set another terminal's keyboard to the child's state: as many pushes as the undo
+    /// has pops. The first for the primary screen, to be sent before the alternate one is entered; the second
+    /// for the alternate one, to be sent after that.
     #[must_use]
     pub fn keyboard_redo(&self) -> [String; 2] {
         let redo = |alternate| self.terminal.display.buffers.buffer(alternate).keyboard.redo();
         [redo(false), if self.alternate() { redo(true) } else { String::new() }]
     }
 
-    /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are
-    /// dropped.
+    /// The child's queries since the last call, oldest first. At most 64 are kept; more are dropped.
     #[must_use]
     pub fn take_queries(&mut self) -> Vec<Query> {
         self.terminal.queries.take()

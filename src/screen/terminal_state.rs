@@ -1,7 +1,7 @@
-//! The terminal that the child writes to: its parts, and what concerns more than one of them.
+//! The terminal that the child writes to: its parts, and operations on several of them.
 //!
-//! Each part owns its state. What sequences ask of them is read in `parser/`, and what is undone and dumped
-//! of them in `restore/`.
+//! Each part owns its state. `parser/` reads sequences into operations, and `restore/` undoes and dumps the
+//! state.
 
 use crate::screen::display::DisplayState;
 use crate::screen::modes::{
@@ -15,22 +15,22 @@ use crate::screen::window::WindowState;
 /// All parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TerminalState {
-    /// What is drawn: screens, cursor, modes.
+    /// The display: screens, cursor, modes.
     pub display: DisplayState,
     /// xterm's key options.
     pub key_options: KeyOptions,
-    /// How bytes are coded.
+    /// The character encoding.
     pub encoding: TerminalEncoding,
     /// Titles, colours, progress, notifications.
     pub window: WindowState,
-    /// What the terminal was like before, as far as that is known.
+    /// The known state of the terminal before the child.
     pub before: TerminalBefore,
-    /// What the child asked and nobody has taken yet.
+    /// The child's pending queries.
     pub queries: QueryQueue,
-    /// Where the parser is.
+    /// The state of the parser.
     pub parser: ParserState,
-    /// What the undo needs and [`UndoState`](super::restore::UndoState) does not hold may have changed since
-    /// this was cleared.
+    /// Something that the undo needs and [`UndoState`](super::restore::UndoState) does not hold may have
+    /// changed since this was cleared.
     pub undo_outdated: bool,
 }
 
@@ -49,7 +49,7 @@ impl TerminalState {
         }
     }
 
-    /// Changes the size. Margins are reset, as terminals do.
+    /// Resizes the terminal. Margins are reset, as in other terminals.
     pub fn resize(&mut self, cols: usize, rows: usize) {
         if (cols, rows) != (self.display.position.cols, self.display.position.rows) {
             self.display.resize(cols, rows);
@@ -57,7 +57,7 @@ impl TerminalState {
         }
     }
 
-    /// RIS: all as new, but for what terminals leave to the window, such as titles.
+    /// RIS: resets everything except what terminals leave to the window, such as titles.
     pub fn reset(&mut self) {
         self.display.reset();
         self.key_options = KeyOptions::default();
@@ -68,7 +68,7 @@ impl TerminalState {
         self.undo_outdated = true;
     }
 
-    /// A full reset has taken away what was there before the child: that has to be brought back.
+    /// A full reset has removed the state before the child: it must be restored.
     fn lose_before(&mut self) {
         for mode in TerminalMode::ALL {
             if self.before.mode(mode).is_some_and(|before| before != mode.initially_on()) {
@@ -127,7 +127,8 @@ impl TerminalState {
         }
     }
 
-    /// DECRQM. The terminal's answer tells how the mode was before, too, if the child has not touched it.
+    /// DECRQM. The terminal's answer also describes the mode before the child, if the child has not changed
+    /// it.
     pub fn ask_mode(&mut self, space: ModeSpace, number: u16) {
         if let Some(mode) =
             TerminalMode::from_number(space, number).filter(|mode| *mode != TerminalMode::Origin)
@@ -138,10 +139,9 @@ impl TerminalState {
         self.queries.push(Query::Mode { space, number, state });
     }
 
-    /// What DECRQM answers for a number. Margins at the sides, widths by grapheme cluster, sizes in band,
-    /// pastes as events and keys as Windows has them are denied: a program that asks once and is told of them
-    /// uses them for good (Neovim, vaxis), and the terminal that attaches later may have none (kitty,
-    /// alacritty).
+    /// The answer to DECRQM. Left and right margins, grapheme widths, in-band resizes, paste events and
+    /// Windows key input are reported as unsupported: a program that asks once and is told of them uses them
+    /// for good (Neovim, vaxis), and the terminal that attaches later may lack them (kitty, alacritty).
     fn mode_state(&self, space: ModeSpace, number: u16) -> ModeState {
         let on = match (space, number) {
             (ModeSpace::Private, 47 | 1047 | 1049) => self.display.buffers.alternate.is_some(),
@@ -154,7 +154,7 @@ impl TerminalState {
         if on { ModeState::Set } else { ModeState::Reset }
     }
 
-    /// Whether both are the same, whatever numbers their links have.
+    /// Whether both are equal, apart from the numbers of their links.
     pub fn is_same(&self, other: &Self) -> bool {
         let renumbered =
             |terminal: &Self| Self { display: terminal.display.renumbered(), ..terminal.clone() };

@@ -192,7 +192,7 @@ impl ScreenModel {
         self.waiting >= BURST
     }
 
-    /// Whether more output may be read before the screen must catch up.
+    /// Whether the model is behind, and more output may be read before it must catch up.
     pub fn is_bursting(&self) -> bool {
         (BURST..WAITING_MAX).contains(&self.waiting)
     }

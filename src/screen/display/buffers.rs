@@ -1,11 +1,11 @@
-//! The two screen buffers, which of them is shown, and the history above the primary one.
+//! The two screen buffers, which of them is visible, and the history above the primary one.
 
 use crate::screen::cursor::{CursorState, Margins};
 use crate::screen::grid::{Grid, GridRow, History, LineBuilder, LineCutter, LinePosition, PackedStyle};
 use crate::screen::modes::{AlternateScreen, KittyKeyboard};
 use crate::screen::window::PointerStack;
 
-/// One of the two screens, with what belongs to it alone.
+/// One of the two screens, with its own state.
 #[derive(Clone, Debug, Default)]
 pub struct ScreenBuffer {
     /// The rows.
@@ -14,11 +14,11 @@ pub struct ScreenBuffer {
     pub saved_cursor: CursorState,
     /// The kitty keyboard flags.
     pub keyboard: KittyKeyboard,
-    /// The mouse pointer's form.
+    /// The mouse pointer's shape.
     pub pointer: PointerStack,
 }
 
-/// A screen that was never shown is like one that is blank.
+/// A screen that was never shown equals a blank one.
 impl PartialEq for ScreenBuffer {
     fn eq(&self, other: &Self) -> bool {
         let same_rows = match (self.grid.is_unused(), other.grid.is_unused()) {
@@ -36,13 +36,13 @@ impl PartialEq for ScreenBuffer {
 /// Both, and the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScreenBuffers {
-    /// The one that is shown.
+    /// The visible one.
     pub active: ScreenBuffer,
     /// The other one.
     pub inactive: ScreenBuffer,
     /// How the alternate screen was entered; `None` while the primary one is shown.
     pub alternate: Option<AlternateScreen>,
-    /// What has left the primary screen at the top.
+    /// The lines that have left the primary screen at the top.
     pub history: History,
 }
 
@@ -66,7 +66,7 @@ impl ScreenBuffers {
         }
     }
 
-    /// Scrolls what lies between margins up, on a screen of so many columns. Only whole rows go to the
+    /// Scrolls the area between margins up, on a screen with this many columns. Only whole rows go to the
     /// history.
     #[inline]
     pub fn scroll_up(&mut self, margins: Margins, cols: usize, count: usize, blank: PackedStyle) {
@@ -90,7 +90,7 @@ impl ScreenBuffers {
         self.active.grid.row_mut(margins.bottom).into_iter().for_each(|row| row.wrapped = false);
     }
 
-    /// Another size for both screens; returns where the cursor is then. `old_cols` are the columns so far.
+    /// Resizes both screens; returns the cursor's new position. `old_cols` are the columns before.
     pub fn resize(&mut self, cursor: CursorState, old_cols: usize, cols: usize, rows: usize) -> CursorState {
         let mut cursor = cursor;
         if let Some(place) = self.resize_primary(cursor, old_cols, cols, rows) {
@@ -112,13 +112,13 @@ impl ScreenBuffers {
         cursor
     }
 
-    /// Lines of the primary screen and of the history that ran over are joined and cut anew, and none is lost
-    /// while there is room.
+    /// Wrapped lines of the primary screen and of the history are reflowed, and none is lost while there is
+    /// room.
     ///
-    /// The history and the rows of the screen are taken as one list of lines. It is cut for the new width,
-    /// and then split again: a screen that was filled to its last row keeps its end at the bottom, another
-    /// keeps its first row at the top, and the cursor stays on the screen and on its character. The alternate
-    /// screen is only cropped: who draws there draws again.
+    /// The history and the rows of the screen are treated as one list of lines. It is wrapped for the new
+    /// width and then split again: a screen that was filled to its last row keeps its end at the bottom, any
+    /// other keeps its first row at the top, and the cursor stays on the screen and on its character. The
+    /// alternate screen is only cropped: its program redraws it.
     fn resize_primary(
         &mut self,
         cursor: CursorState,

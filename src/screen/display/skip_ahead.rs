@@ -1,8 +1,8 @@
-//! Lines that nobody will see are not laid out.
+//! Lines that will not be visible are not laid out.
 //!
-//! When a program writes many lines at once, all but the last ones have left the screen by the end. Where
-//! nothing in them can do more than write and scroll, the model goes on at the first line that stays. The
-//! state is the same as when each had been written: that is a law, with a test.
+//! When a program writes many lines at once, all but the last ones have left the screen by the end. If they
+//! can only write and scroll, the model continues at the first line that stays. A law, with a test, checks
+//! that the state is the same as if each line had been written.
 
 use super::write::printable;
 use crate::screen::display::DisplayState;
@@ -10,13 +10,13 @@ use crate::screen::grid::{HistoryLine, PackedStyle, width};
 use crate::screen::modes::TerminalMode;
 use crate::screen::parser::{Decoded, decode};
 
-/// Fewer bytes than these are written as they come.
+/// Shorter input is written directly.
 pub const WORTH: usize = 2048;
 
 impl DisplayState {
-    /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves
-    /// the screen before the bytes end. What the history keeps of them it is given. The state is then as if
-    /// they had been written.
+    /// How many of `bytes`, which follow a line feed, need no layout, because their text leaves the screen
+    /// before the bytes end. The history gets its part of them. The state is then as if they had been
+    /// written.
     pub fn look_ahead(&mut self, bytes: &[u8]) -> usize {
         #[cfg(test)]
         SEEN.set(SEEN.get() + bytes.len());
@@ -33,8 +33,8 @@ impl DisplayState {
         self.position.cursor.row + 1 == self.position.rows && self.position.margins == self.position.whole()
     }
 
-    /// How many of `bytes` write what leaves the screen and the history before they end. The state is then as
-    /// if they had been written, but for rows that are gone when the rest is.
+    /// How many of `bytes` write text that leaves the screen and the history before they end. The state is
+    /// then as if they had been written, except for rows that are gone after the rest.
     pub fn skip(&mut self, bytes: &[u8]) -> usize {
         if bytes.len() < WORTH || !self.is_sure_to_scroll() {
             return 0;
@@ -46,16 +46,16 @@ impl DisplayState {
         skipped
     }
 
-    /// Where in `text` the part begins that will be on the screen or in the history.
+    /// Where the part of `text` begins that will be on the screen or in the history.
     ///
-    /// It begins after `\r\n`, or the column would depend on what is before; and it scrolls all rows out, so
-    /// that they matter to nobody.
+    /// It begins after `\r\n`, because the column would otherwise depend on the text before; and it scrolls
+    /// all rows out, so that their content does not matter.
     fn leaves(&self, text: &[u8]) -> Option<usize> {
         let kept = if self.buffers.alternate.is_none() { self.buffers.history.limit() } else { 0 };
         last_lines(text, self.position.rows + kept)
     }
 
-    /// Skips what leaves the history, too.
+    /// Also skips lines that leave the history.
     fn run_ahead(&mut self, text: &[u8]) -> usize {
         let Some(start) = self.leaves(text) else { return 0 };
         if self.buffers.alternate.is_none() {
@@ -69,9 +69,9 @@ impl DisplayState {
         start
     }
 
-    /// Gives lines that fit into a row to the history without laying them out, all but the last ones. Those
-    /// would scroll all that is there out; so it is given to the history before, and they are written from
-    /// the top of an empty screen.
+    /// Passes lines that fit into a row to the history without layout, all but the last ones. Those would
+    /// scroll out everything on the screen, so the screen is moved to the history first and they are written
+    /// from the top of an empty one.
     fn write_history(&mut self, text: &[u8]) -> usize {
         let usual = self.position.cursor.charsets.is_ascii()
             && !self.modes.is_on(TerminalMode::Insert)
@@ -83,7 +83,7 @@ impl DisplayState {
         {
             return 0;
         }
-        // Text is written over what there is, and only a row that has come in below is sure to be empty.
+        // Text overwrites existing content, and only a row that has scrolled in is certain to be empty.
         if self.buffers.active.grid.rows().back().is_none_or(|row| row.wrapped || !row.written().is_empty()) {
             return 0;
         }

@@ -1,19 +1,19 @@
-//! Bytes outside of sequences: text, line ends, tabs, all that needs no parser.
+//! Bytes outside of sequences: text, line ends and tabs, which need no parser.
 //!
-//! Text comes in runs, and a run is written as one. What happens to each character is the same as when `vte`
-//! hands them over one by one (`parser/perform.rs`): the laws compare both.
+//! Text comes in runs, and a run is written as one. The result is the same as when `vte` passes the
+//! characters one by one (`parser/perform.rs`): the laws compare both.
 
 use crate::screen::display::DisplayState;
 use crate::screen::modes::TerminalMode;
 use crate::screen::parser::{Decoded, decode};
 
 impl DisplayState {
-    /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how
-    /// many that were.
+    /// Writes `bytes` up to the first escape, or to a character that is cut at their end, and returns the
+    /// length.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        // It is looked ahead at the first line feed in the last row, and then once for each screenful; after
-        // a look by which little was skipped, behind half of what it saw: such looks together see no more
-        // than twice what there is.
+        // Looks ahead at the first line feed in the last row, and then once per screenful; if little was
+        // skipped, only after half of the inspected bytes: in total such looks inspect at most twice the
+        // input.
         let (mut at, mut lines, mut next_look, mut look_from) = (0, 0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {

@@ -8,12 +8,12 @@ mod text;
 
 use crate::screen::{Screen, StyledRun};
 
-/// Which lines a picture has.
+/// Which lines a picture includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureLines {
-    /// Those of the screen that is shown.
+    /// Those of the visible screen.
     Screen,
-    /// And, before them, those that have left the primary screen at the top.
+    /// Also the lines before them that have left the primary screen at the top.
     WithHistory,
 }
 

@@ -1,20 +1,19 @@
-//! Questions that the child asks its terminal, and the answers when no client's terminal is there to give
-//! them.
+//! The child's queries to its terminal, and the answers when no client's terminal is attached.
 //!
-//! A question is kept with what was true when it was asked (where the cursor stood), so the answer may be
-//! made later. What is not known here gets no answer: silence is what a terminal without the feature gives,
-//! and bytes that the child does not expect would be typed text.
+//! A query is stored with the state at its time (such as the cursor's position), so the answer may be made
+//! later. Unknown queries get no answer: a terminal without the feature is silent, too, and the child would
+//! treat unexpected bytes as typed text.
 
 use super::setting::TerminalSetting;
 use crate::screen::modes::ModeSpace;
 
-/// Most questions that wait to be taken; more are dropped.
+/// The most pending queries; more are dropped.
 const QUERIES_MAX: usize = 64;
 
-/// Pixels of a cell, width and height, when there is no window that has any.
+/// The size of a cell in pixels, width and height, without a window.
 const CELL: (u32, u32) = (9, 18);
 
-/// What DECRQM answers about one mode.
+/// The state of a mode for DECRQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeState {
     /// 0: the mode is not known.
@@ -25,18 +24,18 @@ pub enum ModeState {
     Reset,
 }
 
-/// A colour that OSC asks for by number.
+/// A colour that OSC queries by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DynamicColor {
     /// OSC 10: text.
     Foreground,
-    /// OSC 11: behind the text.
+    /// OSC 11: background.
     Background,
     /// OSC 12: the cursor.
     Cursor,
 }
 
-/// How a string ended; the answer ends in the same way.
+/// The terminator of a string; the answer has the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringEnd {
     /// BEL.
@@ -54,9 +53,9 @@ pub enum Query {
     SecondaryAttributes,
     /// XTVERSION, `CSI > q`.
     Version,
-    /// DSR 5: are you well?
+    /// DSR 5: device status.
     Status,
-    /// DSR 6: where is the cursor?
+    /// DSR 6: cursor position.
     Position {
         /// Plain, or the private form `CSI ? 6 n`.
         space: ModeSpace,
@@ -65,13 +64,13 @@ pub enum Query {
         /// Row, 1-based; from the top margin in origin mode.
         row: u16,
     },
-    /// DECRQM: is this mode on?
+    /// DECRQM: the state of a mode.
     Mode {
-        /// Which numbers.
+        /// ANSI or private.
         space: ModeSpace,
         /// The number that was asked for.
         number: u16,
-        /// How it stood.
+        /// Its state.
         state: ModeState,
     },
     /// `CSI ? u`, with the kitty keyboard flags in force.
@@ -96,31 +95,30 @@ pub enum Query {
     Color {
         /// The colour.
         which: DynamicColor,
-        /// How the question ended.
+        /// The query's terminator.
         end: StringEnd,
     },
-    /// DECRQSS: how is this set? `None`: it is a setting that is not known here.
+    /// DECRQSS: a setting; `None`: not supported here.
     Setting(Option<TerminalSetting>),
 }
 
-/// Who answers: the facts that the child cannot have told the screen.
+/// The facts for answers that the screen does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalIdentity<'a> {
     /// hopty's version, as in `0.1.0`.
     pub version: &'a str,
-    /// Red, green and blue of text.
+    /// Red, green and blue of the text.
     pub foreground: [u8; 3],
-    /// Red, green and blue behind text.
+    /// Red, green and blue of the background.
     pub background: [u8; 3],
     /// Red, green and blue of the cursor.
     pub cursor: [u8; 3],
-    /// The three as they are described already ([`crate::screen::Screen::described_colors`]), which comes
-    /// before those.
+    /// The three as already described ([`crate::screen::Screen::described_colors`]), which takes precedence.
     pub described: [Option<&'a str>; 3],
 }
 
 impl<'a> TerminalIdentity<'a> {
-    /// Light grey on black: what most terminals are when nobody has said anything.
+    /// Light grey on black, the most common default.
     #[must_use]
     pub fn new(version: &'a str) -> Self {
         let light = [0xd0, 0xd0, 0xd0];
@@ -134,7 +132,7 @@ pub fn reply(query: &Query, identity: &TerminalIdentity<'_>) -> Vec<u8> {
     let text = match *query {
         // VT220 with colours.
         Query::PrimaryAttributes => "\x1b[?62;22c".to_owned(),
-        // Kind VT220, no firmware number: nothing that a program would take for a terminal it has rules for.
+        // A VT220 without a firmware number: nothing for which programs have special rules.
         Query::SecondaryAttributes => "\x1b[>1;0;0c".to_owned(),
         Query::Version => {
             let version: String = identity.version.chars().filter(|ch| !ch.is_control()).collect();
@@ -169,7 +167,7 @@ pub fn reply(query: &Query, identity: &TerminalIdentity<'_>) -> Vec<u8> {
                 StringEnd::Bell => "\x07",
                 StringEnd::Terminator => "\x1b\\",
             };
-            // X11 writes 16 bits a part; the 8 bits are doubled.
+            // X11 writes 16 bits per component; the 8 bits are doubled.
             let usual = || format!("rgb:{r:02x}{r:02x}/{g:02x}{g:02x}/{b:02x}{b:02x}");
             format!("\x1b]{number};{}{end}", described.map_or_else(usual, str::to_owned))
         }
@@ -184,21 +182,21 @@ fn marker(space: ModeSpace) -> &'static str {
     }
 }
 
-/// Questions that wait to be taken.
+/// Pending queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryQueue {
     queries: Vec<Query>,
 }
 
 impl QueryQueue {
-    /// Keeps a question, unless there are too many.
+    /// Stores a query, unless there are too many.
     pub fn push(&mut self, query: Query) {
         if self.queries.len() < QUERIES_MAX {
             self.queries.push(query);
         }
     }
 
-    /// All of them, oldest first.
+    /// Takes all of them, oldest first.
     pub fn take(&mut self) -> Vec<Query> {
         std::mem::take(&mut self.queries)
     }

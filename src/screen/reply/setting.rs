@@ -1,26 +1,25 @@
-//! Settings that a child asks its terminal for (DECRQSS), and how they are told: as the sequence that would
-//! set them.
+//! Settings that a child queries (DECRQSS), reported as the sequence that would set them.
 
 use crate::screen::cursor::CursorShape;
 use crate::screen::display::DisplayState;
 use crate::screen::grid::{Attr, Color, Style, Underline};
 
-/// A setting, as it was when the child asked.
+/// A setting at the time of the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalSetting {
     /// SGR: the pen.
     Pen(Style),
-    /// DECSTBM: first and last row that scroll, 1-based.
+    /// DECSTBM: first and last row of the scrolling region, 1-based.
     Rows(u16, u16),
-    /// DECSLRM: first and last column that scroll, 1-based.
+    /// DECSLRM: first and last column of the scrolling region, 1-based.
     Columns(u16, u16),
-    /// DECSCUSR: the cursor's form; the default is told as such, because nobody knows which one that is.
+    /// DECSCUSR: the cursor's shape; the default is reported as such, because its meaning is unknown.
     Shape(CursorShape),
-    /// DECSCA: whether what is written is protected from being erased selectively.
+    /// DECSCA: whether text is written with protection from selective erasing.
     Protection(bool),
     /// DECSACE: whether attributes change in rectangles.
     Rectangles(bool),
-    /// DECSCL: the terminal is a VT220 with controls of 7 bits, as it also says when asked what it is.
+    /// DECSCL: the terminal is a VT220 with 7-bit controls, as in its device attributes.
     Level,
     /// DECSLPP: rows of a page.
     PageRows(u16),
@@ -31,7 +30,7 @@ pub enum TerminalSetting {
 }
 
 impl TerminalSetting {
-    /// The sequence that sets it, without what begins it.
+    /// The sequence that sets it, without its introducer.
     pub(in crate::screen) fn text(self) -> String {
         match self {
             Self::Pen(style) => pen(style),
@@ -48,8 +47,8 @@ impl TerminalSetting {
     }
 }
 
-/// The pen as xterm tells it: 0 first, then what is on, and colours of many with colons, which Neovim looks
-/// for.
+/// The pen in xterm's form: 0 first, then the attributes that are set, and extended colours with colons,
+/// which Neovim expects.
 fn pen(style: Style) -> String {
     let mut parts = vec!["0".to_owned()];
     parts.extend(Attr::ALL.into_iter().filter(|attr| style.has(*attr)).map(|attr| attr.code().to_owned()));
@@ -71,7 +70,7 @@ fn pen(style: Style) -> String {
 }
 
 impl TerminalSetting {
-    /// The setting that a request names, as it is now.
+    /// The setting that a request names, with its current value.
     pub(in crate::screen) fn requested(request: &[u8], display: &DisplayState) -> Option<Self> {
         let place = |at: usize| at as u16 + 1;
         let position = &display.position;

@@ -1,11 +1,11 @@
-//! The whole state as escape sequences, which put a fresh terminal into the same state: what a terminal is
-//! sent that attaches, and what a session's screen is handed on as.
+//! The dump: the whole state as escape sequences that put a fresh terminal into the same state. It is sent to
+//! a terminal that attaches, and to clients that read a session's screen.
 //!
-//! It is made from the model, never from old output: no question is asked again, nothing rings, and no
-//! clipboard is set. A frame that is held back (mode 2026) is not held back again. Laws hold it to that: fed
-//! to a fresh [`Screen`], the dump gives an equal one, and a dump of that gives the same bytes.
+//! It is made from the model, never from old output: no query is repeated, no bell rings, and no clipboard is
+//! set. Synchronized output (mode 2026) is not resumed. Laws check it: fed to a fresh [`Screen`], the dump
+//! gives an equal one, and a dump of that gives the same bytes.
 //!
-//! What is known of the terminal that showed it so far ([`Screen::terminal_before`]) is not part of it.
+//! It does not include the known state of the terminal before the child ([`Screen::terminal_before`]).
 
 use std::collections::VecDeque;
 
@@ -17,23 +17,22 @@ use crate::screen::modes::{AlternateScreen, TerminalMode};
 use crate::screen::parser::Unfinished;
 use crate::screen::terminal_state::TerminalState;
 
-/// Modes that are set when everything is drawn, because drawing needs them as they are in a fresh terminal.
+/// Modes that are set after everything is drawn, because drawing needs their defaults.
 const AT_THE_END: [TerminalMode; 2] = [TerminalMode::Insert, TerminalMode::AutoWrap];
 
-/// Most bytes that begin links, in the part of the history and in that of the screen, which has to fit into
-/// an answer of a megabyte: a link for every cell would make them without bounds. Text behind that has none.
+/// The most bytes for links, each in the history and on the screen, so that the dump fits into an answer of a
+/// megabyte: a link in every cell would make it unbounded. Text beyond that has no links.
 const LINKING_MAX: [usize; 2] = [4 * 1024 * 1024, 256 * 1024];
 
-/// A state as escape sequences, in parts that are sent one after the other.
+/// A state as escape sequences, in parts that are sent in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
-    /// The lines above the screen, oldest first; when they are sent, the screen below them is blank. Empty
-    /// when there are none.
+    /// The lines above the screen, oldest first; after them the screen is blank. Empty if there are none.
     pub history: Vec<u8>,
     /// Everything else. It may be sent without the history.
     pub screen: Vec<u8>,
-    /// The beginning of the sequence or the character that the child is in the middle of: only for who gets
-    /// the child's next bytes, too.
+    /// The beginning of the child's unfinished sequence or character: only for a terminal that also gets the
+    /// child's next bytes.
     pub unfinished: Vec<u8>,
 }
 
@@ -44,7 +43,7 @@ impl Screen {
         self.dump_with(usize::MAX)
     }
 
-    /// The same with at most so many lines of history, the newest ones.
+    /// The same with at most this many lines of history, the newest ones.
     #[must_use]
     pub fn dump_with(&self, lines: usize) -> Dump {
         let mut unfinished = self.unfinished_bytes.bytes().to_vec();
@@ -57,14 +56,14 @@ impl Screen {
     }
 }
 
-/// What is sent, and the pen that the terminal then has.
+/// The output so far, and the terminal's pen after it.
 struct DumpWriter<'a> {
     out: String,
     style: PackedStyle,
     links: &'a Hyperlinks,
-    /// A link is begun and not ended.
+    /// A link is open.
     linked: bool,
-    /// Bytes that may still be used to begin links.
+    /// How many bytes may still be used for links.
     left: usize,
 }
 
@@ -81,7 +80,7 @@ impl<'a> DumpWriter<'a> {
         self.push(&format!("\x1b[{};{}H", row + 1, col + 1));
     }
 
-    /// Sets the pen, also where it is the same.
+    /// Sets the pen, even if it is unchanged.
     fn force_pen(&mut self, style: PackedStyle) {
         self.push(&style.unpack().sgr());
         if style.is_protected() != self.style.is_protected() {
@@ -105,7 +104,7 @@ impl<'a> DumpWriter<'a> {
     fn link(&mut self, number: u16) {
         let opening = self.links.get(number).map(Hyperlink::opening);
         let sequence = opening.filter(|opening| opening.len() <= self.left);
-        // One that is left out is the last one: a dump of what this makes is the same again.
+        // Only the last link is left out: a dump of the result is the same again.
         let opened = sequence.is_some();
         self.left = match (&sequence, number) {
             (Some(opening), _) => self.left - opening.len(),
@@ -131,8 +130,8 @@ impl<'a> DumpWriter<'a> {
         }
     }
 
-    /// Leaves the last column empty and runs over into the next row, as before a wide character that does not
-    /// fit: there is one, and is taken away again.
+    /// Leaves the last column empty and wraps into the next row, as before a wide character that does not
+    /// fit: writes one and erases it again.
     fn gap(&mut self, style: PackedStyle) {
         self.set_pen(style);
         self.push("\u{3000}\r");
@@ -155,7 +154,7 @@ impl<'a> DumpWriter<'a> {
             parts.retain(|(text, _)| !text.is_empty());
             match parts.first() {
                 None if waiting => self.push(" "),
-                // Scrolling fills the new row with the background of the pen.
+                // Scrolling fills the new row with the pen's background.
                 Some((_, style)) if waiting && style.erased() != PackedStyle::default() => self.push(" \x08"),
                 _ => {}
             }
@@ -178,7 +177,7 @@ impl<'a> DumpWriter<'a> {
         }
     }
 
-    /// The rows of a blank screen. A row that runs over into the next one is made to do so.
+    /// The rows of a blank screen. A row that wraps into the next one is made to do so.
     fn rows(&mut self, rows: &VecDeque<GridRow>, cols: usize) {
         let mut running = false;
         for (at, row) in rows.iter().enumerate() {
@@ -200,14 +199,15 @@ impl<'a> DumpWriter<'a> {
         self.set_pen(PackedStyle::default());
     }
 
-    /// The cursor with all that belongs to it. `origin` is the place from which it is counted, `rows` what
-    /// stands on the screen.
+    /// The cursor with all its state. `origin` is the position from which it is counted, `rows` are the rows
+    /// of the screen.
     fn cursor(&mut self, cursor: &CursorState, origin: (usize, usize), rows: &VecDeque<GridRow>) {
         if cursor.origin {
             self.push("\x1b[?6h");
         }
         if cursor.wrap_pending {
-            // Only writing in the last column has it wait there: what stands there is written again.
+            // Only writing in the last column puts the cursor into pending wrap: the character there is
+            // written again.
             match rows.get(cursor.row) {
                 Some(row) => {
                     let col = start(row, cursor.col);
@@ -231,7 +231,7 @@ impl<'a> DumpWriter<'a> {
         self.go(col.saturating_sub(origin.0), row.saturating_sub(origin.1));
     }
 
-    /// A cursor as in a fresh terminal again, but for its place.
+    /// Resets the cursor except for its position.
     fn plain(&mut self, cursor: &CursorState) {
         if cursor.origin {
             self.push("\x1b[?6l");
@@ -291,8 +291,7 @@ fn screen(terminal: &TerminalState) -> String {
     writer.out
 }
 
-/// The sequences that have a terminal protect as here, the pen being as it is already: nothing may be erased
-/// behind them.
+/// The sequences that restore protection, with the pen already set: nothing may be erased after them.
 fn redo_protection(iso: bool, pen_protects: bool) -> &'static str {
     match (iso, pen_protects) {
         (false, _) => "",
@@ -302,10 +301,10 @@ fn redo_protection(iso: bool, pen_protects: bool) -> &'static str {
 }
 
 impl DumpWriter<'_> {
-    /// Both screens, the primary one shown.
+    /// Both screens, with the primary one visible.
     fn primary(&mut self, buffers: &ScreenBuffers, cols: usize) {
         if buffers.inactive != ScreenBuffer::default() {
-            // The number that all terminals know.
+            // The mode number that all terminals support.
             self.push("\x1b[?1049h");
             self.buffer(&buffers.inactive, cols);
             self.push("\x1b[?1049l\x1b[H\x1b[J");
@@ -313,7 +312,7 @@ impl DumpWriter<'_> {
         self.buffer(&buffers.active, cols);
     }
 
-    /// Both screens, the alternate one shown.
+    /// Both screens, with the alternate one visible.
     fn alternate(&mut self, how: AlternateScreen, buffers: &ScreenBuffers, cols: usize) {
         self.buffer(&buffers.inactive, cols);
         if how == AlternateScreen::Saving {
@@ -341,7 +340,7 @@ impl DumpWriter<'_> {
         self.rows(buffer.grid.rows(), cols);
     }
 
-    /// The cursor, and `last`: what has to be set behind everything that is drawn.
+    /// The cursor, and `last`: the state to set after everything is drawn.
     fn last(&mut self, display: &DisplayState, last: &str) {
         let (cursor, rows, origin) =
             (&display.position.cursor, display.buffers.active.grid.rows(), display.position.origin());
@@ -351,7 +350,7 @@ impl DumpWriter<'_> {
             self.push(last);
             return;
         };
-        // It may be repeated by the next bytes, so nothing may follow it.
+        // The next bytes may repeat it (REP), so nothing may follow it.
         if cursor.origin {
             self.push("\x1b[?6h");
         }
@@ -360,7 +359,7 @@ impl DumpWriter<'_> {
         self.go_from(origin, col, cursor.row);
         self.set_pen(cursor.pen);
         if display.inserts(col) {
-            // Writing will move what follows to the right again.
+            // Writing will shift the following cells to the right again.
             self.push(&format!("\x1b[{}P", 1 + usize::from(wide)));
         }
         self.push(&cursor.charsets.redo());
@@ -370,8 +369,8 @@ impl DumpWriter<'_> {
     }
 }
 
-/// The column of the character that was just written, if there is one: it is before the cursor, or under it
-/// where it waits.
+/// The column of the character that was just written, if there is one: before the cursor, or under it in
+/// pending wrap.
 fn just_written(display: &DisplayState) -> Option<usize> {
     let (cursor, ch) = (&display.position.cursor, display.last_printed?);
     let row = display.buffers.active.grid.rows().get(cursor.row)?;

@@ -1,9 +1,9 @@
-//! What the terminal was like before the child changed it, as far as the child itself asked.
+//! The state of the terminal before the child changed it, as far as the child itself queried it.
 //!
-//! hopty asks no terminal anything. But most programs ask about what they are going to change, and the
-//! answers pass through hopty's hands. An answer tells how things were before, if the child had not touched
-//! them when it asked; a question is kept with that, and matched with the first answer of its kind, because a
-//! terminal answers in order.
+//! hopty queries no terminal. But most programs query the state that they are about to change, and hopty sees
+//! the answers. An answer describes the state before the child if the child had not changed it when it asked;
+//! each query is stored with that fact, and matched with the first answer of its kind, because a terminal
+//! answers in order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,21 +13,21 @@ use crate::screen::cursor::CursorShape;
 use crate::screen::modes::{ModeSpace, TerminalMode};
 use crate::screen::window::ColorId;
 
-/// Most questions that wait for their answers; the oldest is forgotten.
+/// The most pending queries; the oldest is dropped.
 const ASKED_MAX: usize = 64;
-/// Longest description of a colour that is kept, in bytes.
+/// The longest description of a colour that is kept, in bytes.
 const COLOR_MAX: usize = 64;
-/// Longest answer that is read, in bytes. What is longer is none.
+/// The longest answer, in bytes. Longer input is ignored.
 const ANSWER_MAX: usize = 4096;
 
-/// What a question is about.
+/// The subject of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionTopic {
     /// DECRQM.
     Mode(TerminalMode),
-    /// `CSI ? u`: the kitty flags of the screen that is shown.
+    /// `CSI ? u`: the kitty flags of the visible screen.
     Keyboard {
-        /// It is the alternate screen's.
+        /// Of the alternate screen.
         alternate: bool,
     },
     /// `CSI ? 4 m`: modifyOtherKeys.
@@ -41,15 +41,14 @@ pub enum QuestionTopic {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct PendingQuestion {
     topic: QuestionTopic,
-    /// The child had not touched it by then.
+    /// The child had not changed it by then.
     untouched: bool,
 }
 
-/// How the terminal was, where that is known, and what is still to be heard of it. It belongs to one
-/// terminal.
+/// The known state of the terminal, and the pending queries. It belongs to one terminal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TerminalBefore {
-    /// Which modes are known, and which of them are on.
+    /// The known modes, and which of them were set.
     modes: (u64, u64),
     keyboard: [Option<u8>; 2],
     other_keys: Option<u16>,
@@ -61,7 +60,7 @@ pub struct TerminalBefore {
 }
 
 impl TerminalBefore {
-    /// Whether a mode was on.
+    /// Whether a mode was set.
     pub(in crate::screen) fn mode(&self, mode: TerminalMode) -> Option<bool> {
         let (known, on) = self.modes;
         (known & mode.bit() != 0).then_some(on & mode.bit() != 0)
@@ -77,7 +76,7 @@ impl TerminalBefore {
         self.other_keys
     }
 
-    /// The cursor's form.
+    /// The cursor's shape.
     pub(in crate::screen) fn shape(&self) -> Option<CursorShape> {
         self.shape
     }
@@ -87,20 +86,20 @@ impl TerminalBefore {
         &self.colors
     }
 
-    /// How the last terminal that was asked described text, background or cursor.
+    /// The last queried terminal's description of text, background or cursor colour.
     pub(in crate::screen) fn described(&self, color: ColorId) -> Option<&str> {
         self.described.get(&color).map(String::as_str)
     }
 
-    /// It is another terminal from here on, of which this is known: what `other` had described holds until it
-    /// describes that anew.
+    /// From here on it is another terminal with this known state: the descriptions in `other` hold until it
+    /// sends its own.
     pub(in crate::screen) fn follow(&mut self, other: &Self) {
         for (color, value) in &other.described {
             self.described.entry(*color).or_insert_with(|| value.clone());
         }
     }
 
-    /// The child asks.
+    /// The child sends a query.
     pub(in crate::screen) fn ask(&mut self, topic: QuestionTopic, untouched: bool) {
         if self.asked.len() == ASKED_MAX {
             self.asked.pop_front();
@@ -108,17 +107,17 @@ impl TerminalBefore {
         self.asked.push_back(PendingQuestion { topic, untouched });
     }
 
-    /// Whether an answer is due.
+    /// Whether an answer is pending.
     pub(in crate::screen) fn is_waiting(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// The questions were answered by somebody else.
+    /// The queries were not answered by the terminal.
     pub(in crate::screen) fn forget_questions(&mut self) {
         self.asked.clear();
     }
 
-    /// Finds the question and takes it out. True when the answer tells how things were before.
+    /// Finds the query and removes it. True if the answer describes the state before the child.
     fn answers(&mut self, matches: impl Fn(QuestionTopic) -> bool) -> Option<QuestionTopic> {
         let at = self.asked.iter().position(|asked| matches(asked.topic))?;
         let asked = self.asked.remove(at)?;
@@ -130,7 +129,7 @@ impl TerminalBefore {
         if self.answers(|topic| topic == QuestionTopic::Mode(mode)).is_none() {
             return;
         }
-        // 1 set, 2 reset, 3 and 4 the same for ever, 0 not known.
+        // 1 set, 2 reset, 3 and 4 permanently so, 0 unknown.
         let (known, on) = &mut self.modes;
         match state {
             1 | 3 => (*known, *on) = (*known | mode.bit(), *on | mode.bit()),
@@ -155,18 +154,18 @@ impl TerminalBefore {
     }
 }
 
-/// Reads answers out of what the terminal sends. Keys between them mean nothing here.
+/// Reads answers from the terminal's input, ignoring keys between them.
 #[derive(Default)]
 pub struct AnswerReader {
     parser: Parser,
-    /// What came of the report of a setting (DECRPSS).
+    /// The result of the report of a setting (DECRPSS).
     setting: Option<Vec<u8>>,
-    /// Bytes since the parser last found anything.
+    /// Bytes since the parser last recognized anything.
     silent: usize,
 }
 
 impl AnswerReader {
-    /// Takes what the terminal sent and has `before` learn from it.
+    /// Reads the terminal's input, and passes answers to `before`.
     pub fn read(&mut self, before: &mut TerminalBefore, bytes: &[u8]) {
         for chunk in bytes.chunks(ANSWER_MAX) {
             let mut ear = AnswerSink { before, setting: &mut self.setting, heard: false };
@@ -186,7 +185,7 @@ struct AnswerSink<'a> {
     heard: bool,
 }
 
-/// A number of a sequence, 0 when absent.
+/// A number of a sequence, 0 if absent.
 fn value(params: &Params, at: usize) -> u16 {
     params.iter().nth(at).and_then(|param| param.first()).copied().unwrap_or(0)
 }
@@ -276,7 +275,7 @@ mod tests {
     use super::*;
     use crate::screen::Screen;
 
-    /// What is undone when the child wrote `asked`, the terminal answered, and the child wrote `then`.
+    /// The undo after the child wrote `asked`, the terminal answered, and the child wrote `then`.
     fn undo(asked: &str, answer: &str, then: &str) -> String {
         let mut screen = Screen::new(20, 6);
         screen.feed(asked.as_bytes());

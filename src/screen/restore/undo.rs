@@ -1,9 +1,9 @@
-//! The bytes that put a terminal back after the child died without doing so.
+//! The undo: the bytes that restore a terminal after the child died without doing so.
 //!
-//! Only what the child changed is undone, because a needless sequence can do harm: `?1049l` on the primary
-//! screen moves the cursor to where it was once saved, and the next line overwrites what stands there
-//! (measured). It goes back to what it was before where the child asked for that (`terminal_before.rs`), else
-//! to what it is in a fresh terminal.
+//! Only the child's changes are undone, because a needless sequence can do harm: `?1049l` on the primary
+//! screen moves the cursor to an old saved position, and the next line overwrites the text there (measured).
+//! The state before the child is restored if the child queried it (`terminal_before.rs`), otherwise the
+//! default of a fresh terminal.
 //!
 //! [`UNDO_STEPS`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the
 //! tests go through it.
@@ -201,7 +201,7 @@ pub const UNDO_STEPS: &[UndoStep] = &[
     },
 ];
 
-/// Modes that make the terminal send something, the forms of reports before the reports.
+/// Modes that make the terminal send reports; the formats of reports come before the reports.
 const SENDING: [TerminalMode; 21] = [
     TerminalMode::KeyboardLocked,
     TerminalMode::NoLocalEcho,
@@ -226,7 +226,7 @@ const SENDING: [TerminalMode; 21] = [
     TerminalMode::CursorKeys,
 ];
 
-/// Modes that say where text and images go.
+/// Modes that determine where text and images go.
 const PLACING: [TerminalMode; 11] = [
     TerminalMode::Graphemes,
     TerminalMode::AllowColumns,
@@ -241,7 +241,7 @@ const PLACING: [TerminalMode; 11] = [
     TerminalMode::SixelCursor,
 ];
 
-/// The sequences, in the order in which they must go out. Empty when nothing is to be undone.
+/// The sequences, in the required order. Empty if there is nothing to undo.
 pub fn undo(terminal: &TerminalState) -> String {
     let mut out = String::new();
     for step in UNDO_STEPS {
@@ -258,7 +258,7 @@ fn undo_mode(terminal: &TerminalState, mode: TerminalMode, out: &mut String) {
     out.push_str(&mode_undo(terminal, mode));
 }
 
-/// What has a stack for each screen.
+/// State with a stack for each screen.
 fn undo_stacks(terminal: &TerminalState, alternate: bool, out: &mut String) {
     let buffer = terminal.display.buffers.buffer(alternate);
     out.push_str(&buffer.keyboard.undo(terminal.before.keyboard(alternate)));
@@ -267,7 +267,7 @@ fn undo_stacks(terminal: &TerminalState, alternate: bool, out: &mut String) {
 
 fn undo_keys(terminal: &TerminalState, out: &mut String) {
     let keypad = mode_undo(terminal, TerminalMode::Keypad);
-    // Not every terminal knows it by its number.
+    // Not every terminal supports it by its number.
     out.push_str(&keypad.replace("\x1b[?66l", "\x1b>").replace("\x1b[?66h", "\x1b="));
     out.push_str(&terminal.key_options.undo(terminal.before.other_keys()));
     if terminal.encoding.eight_bit_controls {
@@ -285,7 +285,7 @@ fn undo_looks(terminal: &TerminalState, out: &mut String) {
     }
 }
 
-/// The cursor as it is when the alternate screen is left: leaving by 1049 restores it.
+/// The cursor when the alternate screen is left: leaving it with 1049 restores the cursor.
 fn cursor_afterwards(display: &DisplayState) -> CursorState {
     match display.buffers.alternate {
         Some(how) if how.restores() => display.buffers.inactive.saved_cursor,
@@ -311,8 +311,8 @@ fn undo_margins(terminal: &TerminalState, out: &mut String) {
         stops.for_each(|col| moving.push_str(&format!("\x1b[{}G\x1bH", col + 1)));
     }
     if cursor.origin {
-        // Leaving origin mode moves the cursor home, and DECRC would bring the mode back: so it is put back
-        // by hand.
+        // Leaving origin mode moves the cursor home, and DECRC would set the mode again: so the position is
+        // restored explicitly.
         out.push_str(&format!("\x1b[?6l{moving}\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
     } else if !moving.is_empty() {
         out.push_str(&format!("\x1b7{moving}\x1b8"));
@@ -337,8 +337,8 @@ fn undo_pen(terminal: &TerminalState, out: &mut String) {
     }
 }
 
-/// The modes that are not as in a fresh terminal, in the form of `screen --json`: the number of a private
-/// mode that is on; with `-` before it, of one that is off and should not be; with `ansi:`, of an ANSI mode.
+/// The modes that differ from those of a fresh terminal, in the form of `screen --json`: the number of a
+/// private mode that is set; with `-`, of one that is reset and should not be; with `ansi:`, of an ANSI mode.
 pub fn mode_names(display: &DisplayState) -> Vec<String> {
     let mut names: Vec<String> = TerminalMode::ALL
         .into_iter()

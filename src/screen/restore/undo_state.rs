@@ -1,22 +1,22 @@
-//! What the undo depends on, in a form that costs nothing to compare, so that it is not made anew after every
+//! The inputs of the undo in a form that is cheap to compare, so that the undo is not made again after every
 //! burst.
 //!
-//! A part of the state that changes with every frame (modes, pen, cursor in origin mode) is held as it is: on
-//! and off again within one burst is no change. The rest (titles, keyboard stacks, what may come) is not:
-//! every sequence that is not known to leave it alone counts as a change.
+//! State that changes with every frame (modes, pen, cursor in origin mode) is stored: set and reset within
+//! one burst is no change. The rest (titles, keyboard stacks, later additions) is not: every sequence that is
+//! not known to leave it alone counts as a change.
 
 use crate::screen::cursor::{Charsets, CursorShape, Margins};
 use crate::screen::modes::{AlternateScreen, ModeSet, TerminalEncoding};
 use crate::screen::terminal_state::TerminalState;
 use crate::screen::window::Progress;
 
-/// Equal, and nothing else touched, means that [`undo`](super::undo::undo) returns what it did.
+/// If it is equal and nothing else was touched, [`undo`](super::undo::undo) returns the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UndoState {
     modes: ModeSet,
     alternate: Option<AlternateScreen>,
     margins: Margins,
-    /// The cursor's place, which the undo names in origin mode alone.
+    /// The cursor's position, which the undo needs only in origin mode.
     origin: Option<(usize, usize)>,
     charsets: Charsets,
     plain_pen: bool,
@@ -49,7 +49,7 @@ impl UndoState {
         }
     }
 
-    /// Whether a control sequence can change nothing but what is held here.
+    /// Whether a control sequence can only change the state stored here.
     pub fn holds_csi(intermediates: &[u8], action: char) -> bool {
         match intermediates {
             [] => !matches!(action, 't' | 'g'),
@@ -88,8 +88,7 @@ mod tests {
             rose
         };
         let frame = "\x1b[?2026h\x1b[?25l\x1b[H\x1b[2J\x1b[1;31mtext\x1b[m\r\n\x1b[3A\x1b[K\x1b]8;;u\x1b\\x\x1b]8;;\x1b\\\x1b7\x1b8\x1b[?25h\x1b[?2026l";
-        // What is touched for the first time counts, because it may have to go back to something else than is
-        // usual.
+        // The first change counts, because the state to restore may differ from the default.
         screen.feed(frame.as_bytes());
         assert!(rises(&screen));
         for _ in 0..3 {

@@ -1,17 +1,17 @@
-//! Colours of the terminal itself that the child changed: the palette, text, background, cursor and others
-//! (OSC 4, 5, 10 to 19, kitty's 21), and what it put on the stack of colours.
+//! The terminal's own colours that the child changed: the palette, text, background, cursor and others (OSC
+//! 4, 5, 10 to 19, kitty's 21), and the colour stack.
 //!
-//! The model draws no colours: it keeps them to put them back, and to bring another terminal to them.
+//! The model draws no colours: it keeps them to restore them, and to set them on another terminal.
 
 use std::collections::BTreeMap;
 
-/// Most colours of kitty's OSC 21 that are kept by name.
+/// The most colours of kitty's OSC 21 that are kept by name.
 const NAMES_MAX: usize = 32;
-/// Longest name, in bytes.
+/// The longest name, in bytes.
 const NAME_MAX: usize = 40;
-/// Longest description of a colour, in bytes. No terminal takes a longer one for a colour.
+/// The longest description of a colour, in bytes. No terminal accepts a longer one.
 const VALUE_MAX: usize = 64;
-/// Most pushes that are kept: xterm keeps 10.
+/// The most pushes that are kept: xterm keeps 10.
 const DEPTH: usize = 10;
 
 /// One colour.
@@ -35,7 +35,7 @@ impl ColorId {
         }
     }
 
-    /// How OSC begins that sets it.
+    /// The start of the OSC that sets it.
     pub fn command(self) -> String {
         match self {
             Self::Palette(number) => format!("4;{number}"),
@@ -44,7 +44,7 @@ impl ColorId {
         }
     }
 
-    /// What resets it to what the terminal is configured to.
+    /// The sequence that resets it to the terminal's configuration.
     fn reset(self) -> String {
         match self {
             Self::Palette(number) => format!("\x1b]104;{number}\x07"),
@@ -54,7 +54,7 @@ impl ColorId {
     }
 }
 
-/// The colours that are not as they were.
+/// The colours that were changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ColorSet {
     numbered: BTreeMap<ColorId, String>,
@@ -75,7 +75,7 @@ impl ColorSet {
         }
     }
 
-    /// The sequences that lead here from `before`.
+    /// The sequences that lead from `before` to this state.
     fn from(&self, before: &Self) -> String {
         let mut out = String::new();
         for color in before.numbered.keys().filter(|color| !self.numbered.contains_key(color)) {
@@ -97,7 +97,7 @@ impl ColorSet {
     }
 }
 
-/// What may be a colour: printable, and not too long.
+/// Whether a text may be a colour: printable, and not too long.
 fn color_value(value: &[u8]) -> Option<&str> {
     let plain =
         value.len() <= VALUE_MAX && !value.is_empty() && value.iter().all(|byte| matches!(byte, b' '..=b'~'));
@@ -116,8 +116,8 @@ fn number(bytes: &[u8]) -> Option<u16> {
 }
 
 impl TerminalColors {
-    /// An OSC that may be about colours, its number first. Returns the colours that it asks for. A colour
-    /// that is set to what it was `before` is not changed any more.
+    /// An OSC that may be about colours, with its number first. Returns the colours that it queries. A colour
+    /// that is set to its value `before` is not changed any more.
     pub fn osc(&mut self, params: &[&[u8]], before: &BTreeMap<ColorId, String>) -> Vec<ColorId> {
         let mut asked = Vec::new();
         let Some((command, rest)) = params.split_first() else { return asked };
@@ -177,7 +177,7 @@ impl TerminalColors {
         }
     }
 
-    /// A part of OSC 21: `name=value` sets, `name=?` asks, `name` alone resets.
+    /// A part of OSC 21: `name=value` sets, `name=?` queries, `name` alone resets.
     fn name(&mut self, pair: &[u8]) {
         let Ok(pair) = std::str::from_utf8(pair) else { return };
         let (name, value) = pair.split_once('=').map_or((pair, None), |(name, value)| (name, Some(value)));
@@ -205,7 +205,7 @@ impl TerminalColors {
             || self.pushed.iter().any(|set| set.numbered.contains_key(&color))
     }
 
-    /// What the child set a colour to, in its own words.
+    /// The child's own description of a colour that it set.
     pub fn value(&self, color: ColorId) -> Option<&str> {
         self.now.numbered.get(&color).map(String::as_str)
     }
@@ -237,8 +237,8 @@ impl TerminalColors {
         out + &self.now.from(shown)
     }
 
-    /// The sequences that take everything back. What is changed is reset before the pops, for terminals that
-    /// have no such stack; in the others the pops bring back exactly what was there.
+    /// The sequences that undo everything. Changed colours are reset before the pops, for terminals without
+    /// such a stack; in the others the pops restore exactly the state before.
     pub fn undo(&self, before: &BTreeMap<ColorId, String>) -> String {
         let mut out = String::new();
         self.now.undo(before, &mut out);

@@ -1,22 +1,21 @@
-//! What a program wants a person to be told by the terminal: OSC 9 (iTerm2), 777 (urxvt) and 99 (kitty), as
-//! texts.
+//! A program's notifications through the terminal: OSC 9 (iTerm2), 777 (urxvt) and 99 (kitty), as texts.
 
 use crate::screen::Screen;
 
-/// Texts that are kept, the newest.
+/// How many notifications are kept, the newest.
 const KEPT: usize = 5;
-/// Characters of one that are kept.
+/// How many characters of one are kept.
 const TEXT: usize = 300;
 
-/// Texts for a person that nobody has taken yet.
+/// Pending notifications.
 #[derive(Clone, Debug, Default)]
 pub struct Notifications {
     texts: Vec<String>,
-    /// What a notice of kitty's has said, which comes in parts.
+    /// The text so far of a kitty notification, which comes in parts.
     unfinished: Vec<String>,
 }
 
-/// Nothing that later bytes could show depends on it.
+/// Always equal: nothing that later bytes could show depends on it.
 impl PartialEq for Notifications {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -33,7 +32,7 @@ impl Notifications {
         }
     }
 
-    /// One part of a notice, behind its metadata. A text in base64 is left out.
+    /// One part of a notification, after its metadata. Base64 text is ignored.
     fn part(&mut self, metadata: &[u8], text: String) {
         let has = |what: &[u8]| metadata.split(|byte| *byte == b':').any(|field| field == what);
         let kind = metadata.split(|byte| *byte == b':').find_map(|field| field.strip_prefix(b"p="));
@@ -48,11 +47,11 @@ impl Notifications {
 }
 
 impl Notifications {
-    /// One operating system command, its number first.
+    /// One operating system command, with its number first.
     pub fn osc(&mut self, params: &[&[u8]]) {
         let text = |parts: &[&[u8]]| String::from_utf8_lossy(&parts.join(&b';')).into_owned();
         match params {
-            // A number is a command of ConEmu's, such as the progress.
+            // A number is one of ConEmu's commands, such as the progress.
             [b"9", first, ..] if first.iter().all(u8::is_ascii_digit) => {}
             [b"9", rest @ ..] => self.keep(&[text(rest)]),
             [b"777", b"notify", title, body @ ..] => self.keep(&[text(&[title]), text(body)]),
@@ -63,7 +62,7 @@ impl Notifications {
 }
 
 impl Screen {
-    /// What the child wanted a person to be told since the last call, oldest first: at most the newest five.
+    /// The child's notifications since the last call, oldest first: at most the newest five.
     #[must_use]
     pub fn take_notifications(&mut self) -> Vec<String> {
         std::mem::take(&mut self.terminal.window.notifications.texts)

@@ -1,6 +1,6 @@
-//! The mouse pointer's form (OSC 22).
+//! The mouse pointer's shape (OSC 22).
 
-/// The pointers that have a name in CSS, which is what OSC 22 takes.
+/// The pointers with a name in CSS, which OSC 22 uses.
 const POINTERS: [&str; 32] = [
     "default",
     "alias",
@@ -36,11 +36,11 @@ const POINTERS: [&str; 32] = [
     "wait",
 ];
 
-/// Most pushes that are kept; further ones fall away.
+/// The most pushes that are kept; later ones are dropped.
 const DEPTH: usize = 16;
 
-/// OSC 22: the mouse pointer's form, with the stack that kitty gave it. A form is a place in [`POINTERS`];
-/// unknown ones count as the first.
+/// OSC 22: the mouse pointer's shape, with kitty's stack. A shape is an index of [`POINTERS`]; unknown ones
+/// count as the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointerStack {
     base: Option<u8>,
@@ -80,14 +80,14 @@ impl PointerStack {
         self.pushed.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// The sequences that bring a fresh terminal to it.
+    /// The sequences that set a fresh terminal to this state.
     pub fn redo(self) -> String {
         let name = |form: &u8| POINTERS.get(usize::from(*form)).copied().unwrap_or("default");
         let base = self.base.iter().map(|form| format!("\x1b]22;{}\x1b\\", name(form)));
         base.chain(self.pushes().iter().map(|form| format!("\x1b]22;>{}\x1b\\", name(form)))).collect()
     }
 
-    /// The sequences that take it back.
+    /// The sequences that undo it.
     pub fn undo(self) -> String {
         let mut out = "\x1b]22;<\x07".repeat(self.pushes().len());
         if self.base.is_some() {

@@ -1,15 +1,14 @@
-//! The window title and the stack that `CSI 22 t` and `CSI 23 t` keep.
+//! The window title, and the stack of `CSI 22 t` and `CSI 23 t`.
 //!
-//! Icon names are kept, too: nobody shows them, but they must be taken back, and found again by the next
-//! terminal.
+//! Icon names are kept, too: they are not shown, but must be undone, and restored on the next terminal.
 
-/// Most bytes of a title.
+/// The longest title, in bytes.
 const TITLE_MAX: usize = 1024;
 
-/// Most saved titles; the oldest falls out.
+/// The most saved titles; the oldest is dropped.
 const DEPTH: usize = 16;
 
-/// Which name a sequence is about: `0`, `1` or `2`, in OSC and in `CSI 22 t` alike.
+/// The name that a sequence is about: `0`, `1` or `2`, in OSC and in `CSI 22 t` alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TitleKind {
     /// Icon name and window title.
@@ -40,7 +39,7 @@ impl TitleKind {
     }
 }
 
-/// The names of one moment.
+/// The names at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct WindowNames {
     window: String,
@@ -52,7 +51,7 @@ impl WindowNames {
         self.window.is_empty() && self.icon.is_empty()
     }
 
-    /// The sequences that lead here from `before`.
+    /// The sequences that lead from `before` to this state.
     fn from(&self, before: &Self) -> String {
         if self.icon == self.window && self.icon != before.icon && self.window != before.window {
             return format!("\x1b]0;{}\x1b\\", self.window);
@@ -64,7 +63,7 @@ impl WindowNames {
     }
 }
 
-/// The title, and what was saved of it.
+/// The title, and its stack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Titles {
     now: WindowNames,
@@ -77,7 +76,7 @@ impl Titles {
         &self.now.window
     }
 
-    /// OSC 0, 1 and 2. Control characters are dropped, and what is over 1 KiB.
+    /// OSC 0, 1 and 2. Control characters are dropped, and everything over 1 KiB.
     pub fn set(&mut self, part: TitleKind, text: &str) {
         let mut clean = String::new();
         for ch in text.chars().filter(|ch| !ch.is_control()) {
@@ -128,7 +127,7 @@ impl Titles {
         out
     }
 
-    /// The sequences that take titles back; empty when none was set or saved.
+    /// The sequences that undo titles; empty if none was set or saved.
     ///
     /// The empty title goes first and the pops after it: a terminal with a title stack then shows its own
     /// title again, one without shows none.

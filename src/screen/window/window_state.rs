@@ -1,4 +1,4 @@
-//! What belongs to the window, in one piece: it outlives a full reset, but for the working directory.
+//! The state of the window: it survives a full reset, except for the working directory.
 
 use super::colors::TerminalColors;
 use super::notifications::Notifications;
@@ -16,7 +16,7 @@ pub struct WindowState {
     pub colors: TerminalColors,
     /// The progress.
     pub progress: Progress,
-    /// What the child wants a person to be told, and nobody has taken yet.
+    /// The child's pending notifications.
     pub notifications: Notifications,
 }
 
