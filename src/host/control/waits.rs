@@ -25,7 +25,7 @@ struct Waiting {
     wanted: Wait,
     /// When the screen may be sent.
     from: Stamp,
-    /// When it is told that the condition does not hold.
+    /// When the request times out.
     until: Stamp,
 }
 

@@ -142,7 +142,7 @@ impl InputReader {
                 self.skipping = true;
             }
             if long {
-                // The room that a long string took is given back.
+                // Frees the memory of a long string.
                 self.parser = Parser::default();
             }
         } else if self.silent > STRING_MAX && self.unfinished == Unfinished::Command {

@@ -296,7 +296,7 @@ fn journals_of_the_first_rules_end_at_the_limit() {
 fn no_level_hands_over_what_began_above_it() {
     let mut s = Session::idle(claude());
     hand_over(&mut s, 1);
-    // The first figure of the conversation that hopty began.
+    // The first context usage of the conversation that hopty began.
     assert_eq!(s.usage(85), "level.crossed, restart.ignored, notice");
     assert!(s.sentences().contains("began at level handoff already"), "{}", s.sentences());
     s.prompt(PromptOf::Person);
