@@ -158,12 +158,41 @@ struct Open {
     sessions_file: bool,
     #[serde(default)]
     rules: u32,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "with_constants")]
     config: super::config::Config,
     #[serde(default)]
     state: Option<OpenState>,
     #[serde(default)]
     missing: Option<Missing>,
+}
+
+/// Keys that earlier releases had and that the supervisor now takes as constants. A journal that was recorded
+/// with another value would be replayed by other rules than it was written by.
+const NOW_CONSTANT: [(&str, &str, &str); 6] = [
+    ("context", "rearm", "5"),
+    ("delivery", "enter_every", "200ms"),
+    ("delivery", "enter_max", "20"),
+    ("delivery", "confirm_timeout", "30s"),
+    ("handoff", "summary_timeout", "90s"),
+    ("recovery", "quick_death", "1m"),
+];
+
+fn with_constants<'de, D: serde::Deserializer<'de>>(from: D) -> Result<super::config::Config, D::Error> {
+    use serde::de::Error as _;
+    let value = Value::deserialize(from)?;
+    for (section, key, constant) in NOW_CONSTANT {
+        let found = match &value[section][key] {
+            Value::Null => continue,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if found != constant {
+            return Err(D::Error::custom(format!(
+                "{section}.{key} was {found} when it was recorded; it is {constant} for every session of this hopty"
+            )));
+        }
+    }
+    serde_json::from_value(value).map_err(D::Error::custom)
 }
 
 fn claude() -> Agent {

@@ -135,3 +135,17 @@ fn journals_of_the_release_before_replay() {
     }
     assert!(rotated > 30, "{rotated}");
 }
+
+#[test]
+fn a_journal_of_other_settings_than_today_s_constants_is_not_replayed() {
+    let text = journal();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let mut open: serde_json::Value = serde_json::from_str(first).unwrap();
+    for (value, same) in [("200ms", true), ("1s", false)] {
+        open["open"]["config"]["delivery"]["enter_every"] = value.into();
+        let replayed = replay(&format!("{open}\n{rest}"));
+        assert_eq!(replayed.is_ok(), same, "{value}: {replayed:?}");
+    }
+    let error = replay(&format!("{open}\n{rest}")).unwrap_err().to_string();
+    assert!(error.contains("delivery.enter_every was 1s when it was recorded"), "{error}");
+}
