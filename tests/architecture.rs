@@ -269,6 +269,19 @@ fn the_functions_that_architecture_names_exist() {
 }
 
 #[test]
+fn the_files_that_architecture_names_exist() {
+    let page = text("docs/ARCHITECTURE.md");
+    let tops = ["src/", "docs/", "fixtures/", "tests/"];
+    let named: Vec<String> = source::quoted(&page)
+        .into_iter()
+        .filter(|word| tops.iter().any(|top| word.starts_with(top)))
+        .collect();
+    assert!(named.len() > 40, "only {} files are named", named.len());
+    let gone: Vec<String> = named.into_iter().filter(|path| !source::root().join(path).exists()).collect();
+    none(&gone, "docs/ARCHITECTURE.md names files that do not exist");
+}
+
+#[test]
 fn the_reader_of_source_sees_what_it_must() {
     let source = Source {
         file: "src/sys/poll.rs".to_owned(),

@@ -1,7 +1,7 @@
 //! A handoff: the record that carries work from one conversation to the next.
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where
-//! it stands, `note` is what Claude itself adds, `frame` is what the next conversation gets of it, `drift`
+//! it stands, `note` is what Claude itself adds, `brief` is what the next conversation gets of it, `drift`
 //! what became of the work tree since, `progress` whether the work moves, and `continuation` is the prompt
 //! that is typed. All of it is text in, text out: files are written by `fs::store`.
 
