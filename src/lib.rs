@@ -24,18 +24,20 @@
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, dashboard, standin, demo }    the shell: owns descriptors and loops, performs actions
+//! main -> cli -> { host, client, dashboard, standin, demo }    the shell: owns descriptors and loops, performs
+//!                      |                                       actions; client uses host, demo uses standin
 //!                      |
 //!                      v
 //!           { pty tty ipc fs git claude }            edges: one outside thing each, no decisions
 //!                 |            \
 //!                 |             v
-//!                 |          { sys }                 the operating system, for every edge: processes, files, poll, clocks
+//!                 |          { sys }                 the operating system: processes, files, poll, clocks
 //!                 v             |
-//!          { core, screen } <---+                    pure: no I/O, no clock, no environment
+//!             { core } <--------+    { screen }      pure: no I/O, no clock, no environment
 //! ```
 //!
-//! `core` and `screen` do not know each other: the host reads facts from the screen and gives them to the
+//! The shell may use everything below it; only the shell uses `screen`. `core` and `screen` do not know each
+//! other: the host reads facts from the screen and gives them to the
 //! core as events. `tests/architecture.rs` reads the `use` lines and holds these arrows.
 //!
 //! | module | what it knows |

@@ -14,6 +14,7 @@
 //! | `jobs` | what threads write: handoffs, layouts, logs, the journal; what runs code at a start |
 //! | `clients` | who is there, what arrives, and when they are closed |
 //! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, undelivered input |
+//! | `picture` | the screen as `hopty screen` and the dashboard receive it |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |

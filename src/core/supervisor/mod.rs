@@ -7,7 +7,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `key_class`, `screen_facts`, `action`, `answer`, `reply`, `phase` | the vocabulary |
+//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `answer`, `reply`, `phase` | the vocabulary |
+//! | `secrets` | secrets removed from an event before it is recorded |
 //! | `exit_table` | why a child ended: one table |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
