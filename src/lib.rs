@@ -37,8 +37,8 @@
 //! ```
 //!
 //! The shell may use everything below it; only the shell uses `screen`. `core` and `screen` do not know each
-//! other: the host reads facts from the screen and gives them to the
-//! core as events. `tests/architecture.rs` reads the `use` lines and holds these arrows.
+//! other: the host reads facts from the screen and gives them to the core as events. `tests/architecture.rs`
+//! reads the `use` lines and holds these arrows.
 //!
 //! | module | what it knows |
 //! |---|---|

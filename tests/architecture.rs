@@ -1,5 +1,5 @@
 //! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, how long a file may
-//! get, and that `docs/ARCHITECTURE.md` names functions that exist.
+//! get, and that `docs/ARCHITECTURE.md` names functions and files that exist.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
