@@ -289,7 +289,7 @@ fn item_042_a_clean_exit_names_the_handoff_that_waits() {
         )),
         "{shown}"
     );
-    assert!(flat.ends_with(";`hopty--handoff`loadsit"), "{shown}");
+    assert!(flat.ends_with(";loaditwith`hopty--handoff`"), "{shown}");
 }
 
 #[test]
@@ -337,7 +337,7 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
             let (code, said) = start(&[&[loads], old].concat());
             assert_eq!(code, Some(2), "{old:?}: {said}");
             assert!(
-                said.contains("--handoff starts a new conversation") && said.contains("hint: leave out"),
+                said.contains("--handoff starts a new conversation") && said.contains("hint: remove options"),
                 "{said}"
             );
             assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");

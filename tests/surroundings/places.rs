@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
     row("HOME empty", "HOME=", NO_HOME),
     row("HOME relative", "HOME=home", NO_HOME),
     row("HOME missing", "HOME=\"$ROOT/none\"", Says::Private("none does not exist")),
-    row("HOME is a file", "rm -r \"$HOME\"; : >\"$HOME\"", Says::Private("home is no directory")),
+    row("HOME is a file", "rm -r \"$HOME\"; : >\"$HOME\"", Says::Private("home is not a real directory")),
     row(
         "HOME is a dangling link",
         "rm -r \"$HOME\"; ln -s nowhere \"$HOME\"",
