@@ -226,7 +226,7 @@ impl FrameStream {
 
     /// Writes as much of the backlog as fits.
     pub fn flush(&mut self) -> Life {
-        if self.output.flush(&self.socket).is_ok() { Life::Open } else { Life::Closed }
+        if self.output.flush_socket(&self.socket).is_ok() { Life::Open } else { Life::Closed }
     }
 
     /// How many bytes the peer's end of the socket has taken.

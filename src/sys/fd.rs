@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
@@ -40,6 +41,23 @@ pub fn read_some(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Option<usize>> {
 pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match nix::unistd::write(fd, bytes) {
+            Ok(n) => return Ok(n),
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(nix::errno::Errno::EAGAIN) => return Ok(0),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// Writes to a non-blocking socket without a SIGPIPE where its peer is gone: how many bytes it took, 0 where it
+/// takes none now.
+///
+/// # Errors
+/// When the connection is broken.
+pub fn send_some(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+    use nix::sys::socket::{MsgFlags, send};
+    loop {
+        match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
             Ok(n) => return Ok(n),
             Err(nix::errno::Errno::EINTR) => {}
             Err(nix::errno::Errno::EAGAIN) => return Ok(0),

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 
-use super::fd::write_some;
+use super::fd::{send_some, write_some};
 
 /// A queue of bytes for one descriptor.
 #[derive(Debug, Default)]
@@ -59,9 +60,21 @@ impl OutBuf {
     /// # Errors
     /// When the descriptor is broken; the waiting bytes are kept.
     pub fn flush(&mut self, fd: &impl AsFd) -> io::Result<()> {
+        self.flush_by(|bytes| write_some(fd, bytes))
+    }
+
+    /// The same for a socket: a peer that is gone is an error, and no SIGPIPE.
+    ///
+    /// # Errors
+    /// When the connection is broken; the waiting bytes are kept.
+    pub fn flush_socket(&mut self, socket: &UnixStream) -> io::Result<()> {
+        self.flush_by(|bytes| send_some(socket, bytes))
+    }
+
+    fn flush_by(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.bytes.is_empty() {
             let (front, _) = self.bytes.as_slices();
-            let n = write_some(fd, front)?;
+            let n = write(front)?;
             if n == 0 {
                 break;
             }
@@ -88,7 +101,6 @@ impl OutBuf {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::os::unix::net::UnixStream;
 
     use super::*;
 
