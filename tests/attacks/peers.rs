@@ -109,9 +109,17 @@ fn crowd(way: &str, socket: &Path, ready: &Path) {
         open.retain(|stream| {
             !hopty::sys::poll::wait_for(stream, hopty::sys::poll::Interest::Gone, 0).unwrap_or(true)
         });
-        if way != "storm" {
-            std::thread::sleep(Duration::from_millis(50));
+        // The next round when the host has closed one, or after a while.
+        if let Some(stream) = open.first().filter(|_| way != "storm") {
+            let _ = hopty::sys::poll::wait_for(stream, hopty::sys::poll::Interest::Gone, 50);
         }
+    }
+}
+
+/// Lives until it is killed: the peer of a connection must not be gone before its host has looked.
+fn stay() -> ! {
+    loop {
+        nix::unistd::pause();
     }
 }
 
@@ -137,7 +145,7 @@ fn idle(socket: &Path, out: &Path) {
     let part = out.with_extension("part");
     std::fs::write(&part, format!("{order}\n{}\n", answer.split(",\"session\"").next().unwrap())).unwrap();
     std::fs::rename(part, out).unwrap();
-    std::thread::sleep(Duration::from_secs(1000));
+    stay();
 }
 
 /// Calls ten hooks at once as soon as it is told to, and says how each was answered.
@@ -160,7 +168,7 @@ fn call(socket: &Path, go: &Path, out: &Path) {
     let part = out.with_extension("part");
     std::fs::write(&part, calls.into_iter().map(answer).collect::<String>()).unwrap();
     std::fs::rename(part, out).unwrap();
-    std::thread::sleep(Duration::from_secs(1000));
+    stay();
 }
 
 /// Connects by a child that ends at once, and asks for the session's end as soon as it is told to.
@@ -188,7 +196,7 @@ fn leave(socket: &Path, ready: &Path, go: &Path) {
     let mut said = String::new();
     let _ = stream.read_to_string(&mut said);
     std::fs::write(ready.with_extension("said"), said).unwrap();
-    std::thread::sleep(Duration::from_secs(1000));
+    stay();
 }
 
 /// Tries to take every descriptor of a process, and to look into it.

@@ -199,26 +199,28 @@ fn a_fixed_size_where_that_is_configured() {
 /// of them.
 #[test]
 fn who_only_looks_types_nothing_when_kept_keys_are_released() {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
     let world = world();
     let first = run(&world, "stty raw -echo; echo run $HOPTY_RUN; exec cat -v");
     first.wait_text("run 1");
     let second = sized(&world, &["attach", "--read-only"], (60, 20));
     wait_clients(&world, 2);
-    let done = AtomicBool::new(false);
+    let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {
         // Escape over and over: at any moment there is one that may become a longer key.
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
+        let second = &second;
+        scope.spawn(move || {
+            second.send("\x1b");
+            while is_done.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
                 second.send("\x1b");
-                std::thread::sleep(std::time::Duration::from_millis(10));
             }
         });
         for n in 2..8 {
             world.ask(&["restart", "proj", "--now", "--wait"]);
             first.wait_text(&format!("run {n}"));
         }
-        done.store(true, Ordering::Relaxed);
+        drop(done);
     });
     first.send("typed");
     first.wait_text("typed");

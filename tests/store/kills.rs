@@ -15,6 +15,7 @@ use hopty::core::ids::HandoffId;
 use hopty::fs::store::{Keeping, Store};
 
 use super::steps::{Dice, at, capture, claim, number, part, scratch};
+use super::support::ends_within;
 
 const JOB: &str = "HOPTY_TEST_WRITER";
 /// Seconds of the store's time that belong to one round: more than a writer can use.
@@ -24,7 +25,7 @@ const LIFE_US: u64 = 30_000;
 
 /// Run in a process of its own: writes for ever, and says each operation when it is done.
 #[test]
-#[ignore = "a process of another test"]
+#[ignore = "what_a_killed_writer_had_said_is_there_and_nothing_is_torn runs it in a process of its own"]
 fn writer() {
     let Ok(job) = std::env::var(JOB) else { return };
     let (dir, round) = job.split_once('\n').unwrap();
@@ -76,8 +77,9 @@ fn what_a_killed_writer_had_said_is_there_and_nothing_is_torn() {
         while !said.contains("saved HO-") {
             assert_ne!(output.read_line(&mut said).unwrap(), 0, "the writer ended by itself: {said}");
         }
-        // Not to wait for anything: the moment is what is tried out.
-        std::thread::sleep(Duration::from_micros(dice.below(LIFE_US)));
+        // Any moment of its work; it does not end by itself.
+        let life = Duration::from_micros(dice.below(LIFE_US));
+        assert!(!ends_within(child.id().cast_signed(), life), "the writer ended by itself");
         child.kill().unwrap();
         child.wait().unwrap();
         output.read_to_string(&mut said).unwrap();

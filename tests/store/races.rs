@@ -40,7 +40,7 @@ fn play(store: &Store, order: &str) -> bool {
 
 /// Run in processes of their own: plays what it is told until its input ends.
 #[test]
-#[ignore = "a process of another test"]
+#[ignore = "the tests of this file run it in processes of its own (`Player::process`)"]
 fn racer() {
     let Ok(dir) = std::env::var(JOB) else { return };
     let store = Store::open(Path::new(&dir)).unwrap();

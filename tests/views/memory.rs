@@ -170,10 +170,7 @@ fn item_123_before_a_compaction_the_transcript_is_copied() {
     term.submit("/compact");
     wait_for("the copy", || memory(&world, ".backup-log").exists().then_some(()));
     let all = raw(&world);
-    assert!(
-        all.len() == 1 && all[0].ends_with("_precompact.jsonl"),
-        "the reason is always there (K23): {all:?}"
-    );
+    assert!(all.len() == 1 && all[0].ends_with("_precompact.jsonl"), "the reason is always there: {all:?}");
     assert!(!memory(&world, "active-context.md").exists(), "nothing ended");
     world.leave(term);
 }
@@ -365,7 +362,7 @@ fn item_132_each_exit_leaves_a_copy_and_none_is_forgotten() {
     }
     assert!(
         text(&world, ".pending-backups").ends_with(&text(&world, ".pending-backup")),
-        "the marker holds the newest (K24)"
+        "the marker holds the newest"
     );
     assert_eq!(text(&world, "active-context.md").matches("Last session ended: ").count(), 1);
 }

@@ -197,7 +197,7 @@ fn item_045_no_permission_is_skipped_that_the_person_did_not_skip() {
     let said = words(&world);
     assert!(
         !said.iter().any(|word| word.contains("dangerously") || word.contains("bypass")),
-        "never added (K18): {said:?}"
+        "never added: {said:?}"
     );
     if let Some(at) = said.iter().position(|word| word == "--permission-mode") {
         assert_eq!(said[at + 1], "default", "nothing wider than the person had");

@@ -259,7 +259,7 @@ mod tests {
     /// Run by the next test in processes of its own; claims when a line comes, and lives until its input
     /// ends.
     #[test]
-    #[ignore = "a process of another test"]
+    #[ignore = "of_many_processes_one_claims_and_a_dead_holder_loses runs it in processes of its own"]
     fn claimer() {
         let Ok(job) = std::env::var(CHILD) else { return };
         let (dir, id) = job.split_once('\n').unwrap();

@@ -516,7 +516,7 @@ pub(super) mod tests {
 
     /// Run by the next test in a process of its own: saves until it is killed, and prints what was saved.
     #[test]
-    #[ignore = "a process of another test"]
+    #[ignore = "what_was_saved_survives_a_kill_at_any_point runs it in a process of its own"]
     fn saver() {
         let Ok(dir) = std::env::var("HOPTY_TEST_SAVE") else { return };
         let store = Store::open(Path::new(&dir)).unwrap();

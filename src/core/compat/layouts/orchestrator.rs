@@ -166,10 +166,7 @@ mod tests {
             (Some(82_000), Some(100_000))
         );
         assert_eq!(value["resume_from"], 3);
-        assert_eq!(
-            value["resume_from"], of.state.checkpoint.current_phase,
-            "the same phase in both (checklist 91)"
-        );
+        assert_eq!(value["resume_from"], of.state.checkpoint.current_phase, "the same phase in both");
         assert_eq!(read(signal(&of, &Before::default()).as_bytes()), None, "hopty does not obey itself");
     }
 
