@@ -15,7 +15,7 @@ use hopty::core::ids::HandoffId;
 use hopty::fs::store::{Keeping, Store};
 
 use super::steps::{Dice, at, capture, claim, number, part, scratch};
-use super::support::ends_within;
+use super::support::wait::ends_within;
 
 const JOB: &str = "HOPTY_TEST_WRITER";
 /// Seconds of the store's time that belong to one round: more than a writer can use.
