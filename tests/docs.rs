@@ -106,6 +106,27 @@ fn every_key_of_the_configuration_is_there() {
     assert_eq!(rows.len(), KEYS.len(), "there is a row for a key that is none");
 }
 
+/// Pages may name a decision of the journal or a file in the same form.
+#[test]
+fn every_key_that_a_page_names_exists() {
+    let decisions = text("src/core/supervisor/action.rs");
+    let is_word = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let mut wrong = Vec::new();
+    for page in pages().into_iter().filter(|page| page != "CHANGELOG.md") {
+        for code in text(&page).split('`').skip(1).step_by(2) {
+            let name = code.split([' ', '=']).next().unwrap_or_default();
+            let Some((section, key)) = name.split_once('.').filter(|(_, key)| is_word(key)) else { continue };
+            let exists = KEYS.iter().any(|known| known.section == section && known.name == key)
+                || decisions.contains(&format!("\"{name}\""))
+                || ["md", "json", "jsonl", "toml", "yaml", "sh", "log", "gz", "patch"].contains(&key);
+            if KEYS.iter().any(|known| known.section == section) && !exists {
+                wrong.push(format!("{page}: {name}"));
+            }
+        }
+    }
+    none(&wrong, "these keys are in no configuration");
+}
+
 /// A value as it stands behind `key =`.
 fn inline(value: &toml::Value) -> String {
     match value {
