@@ -45,7 +45,7 @@ pub(super) fn paths() -> Result<Paths, Failed> {
 
 /// The directory that a session runs in, from its file.
 pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
-    Some(PathBuf::from(session::status(&paths.session(name)).ok()??.dir))
+    session::working_dir(&paths.session(name))
 }
 
 /// The live session that is meant.

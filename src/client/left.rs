@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::notices::Notices;
-use crate::core::status::ExitStatus;
+use crate::core::status::{ExitStatus, lenient};
 use crate::ipc::message::Failure;
 
 /// How a client's time with a session ended.
@@ -37,7 +37,7 @@ pub struct Stay {
 pub(super) struct Bye {
     #[serde(default)]
     pub why: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub exit: Option<ExitStatus>,
     #[serde(default)]
     pub message: Option<String>,

@@ -292,17 +292,41 @@ impl ContextStatus {
     }
 }
 
-/// Reads an object, and leaves out what is of another kind than this version expects.
+/// Reads an object, and leaves out what is of another kind than this version expects, at any depth.
 fn tolerant<T: DeserializeOwned>(object: Value) -> Option<T> {
     // A derived reader takes a list for an object, too.
-    if object.is_object()
-        && let Ok(whole) = T::deserialize(&object)
-    {
-        return Some(whole);
+    let object = Some(object).filter(Value::is_object)?;
+    serde_json::from_value(readable_part(object, &|part| T::deserialize(part).is_ok())?).ok()
+}
+
+/// What is left of `value` when only that stays which `reads` takes; `None` if that is nothing.
+fn readable_part(value: Value, reads: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    if reads(&value) {
+        return Some(value);
     }
-    let Value::Object(mut fields) = object else { return None };
-    fields.retain(|key, value| T::deserialize(&json!({key: value})).is_ok());
-    serde_json::from_value(Value::Object(fields)).ok()
+    let rest = match value {
+        Value::Object(fields) => {
+            let field = |(key, value): (String, Value)| {
+                let part = readable_part(value, &|part| reads(&json!({&key: part})))?;
+                Some((key, part))
+            };
+            Value::Object(fields.into_iter().filter_map(field).collect())
+        }
+        Value::Array(items) => {
+            let item = |value| readable_part(value, &|part| reads(&json!([part])));
+            Value::Array(items.into_iter().filter_map(item).collect())
+        }
+        _ => return None,
+    };
+    reads(&rest).then_some(rest)
+}
+
+/// For a field of another message: what can be read of an object, else `None`.
+///
+/// # Errors
+/// None but the format's own.
+pub fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
+    Value::deserialize(from).map(tolerant)
 }
 
 impl<T> Default for Word<T> {
@@ -418,5 +442,20 @@ mod tests {
             assert_eq!(SessionStatus::from_json(none), None);
         }
         assert_eq!(SessionStatus::read(b"{"), None);
+    }
+
+    #[test]
+    fn an_odd_key_deep_inside_costs_only_itself() {
+        let mut odd = example();
+        odd["exit"] = json!({"kind": "exited", "code": 4711, "signal": null, "cause": "finished"});
+        odd["context"]["tokens"] = json!("many");
+        odd["clients"] = json!([{"id": "one", "tty": "/dev/pts/1"}, 7, {"id": 2}]);
+        let status = SessionStatus::from_json(odd).unwrap();
+        let exit = status.exit.unwrap();
+        assert!(exit.cause.is(EndCause::Finished) && exit.code.is_none(), "{exit:?}");
+        assert_eq!((status.context.tokens, status.context.percent), (0, 82));
+        let clients: Vec<_> =
+            status.clients.iter().map(|client| (client.id, client.tty.as_deref())).collect();
+        assert_eq!(clients, [(0, Some("/dev/pts/1")), (2, None)]);
     }
 }

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::message::{Answer, Failure, MAX_LINE, PROTOCOL, hello_line};
+use super::message::{Answer, Failure, PROTOCOL, hello_line};
 
 /// Bytes per read.
 const PIECE: usize = 16384;
+/// Bytes of one answer at most: a status has the whole command line of its program.
+const MAX_ANSWER: usize = 16 << 20;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -157,7 +159,7 @@ impl ControlClient {
                 return Ok(std::mem::replace(&mut self.input, rest));
             }
             looked = self.input.len();
-            if looked > MAX_LINE {
+            if looked > MAX_ANSWER {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             self.socket.set_read_timeout(self.left()?)?;

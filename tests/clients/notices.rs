@@ -59,7 +59,7 @@ fn what_a_program_said_to_nobody_is_told_to_who_comes() {
             term.wait_text("last");
         }
         term.send("\x1cn");
-        term.wait_text("the program, while nobody was attached: Build: failed");
+        term.wait_text(": from the program, while nobody was attached: Build: failed");
         assert!(!term.lines().iter().any(|line| line.contains("seen")), "{:?}", term.lines());
         term.send("q");
         term.wait_for("the program", |screen| !screen.alternate());

@@ -323,6 +323,13 @@ pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
     Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
 }
 
+/// The directory that a session runs in, by its `session.json`.
+#[must_use]
+pub fn working_dir(dir: &Path) -> Option<PathBuf> {
+    let status = status(dir).ok()??;
+    Some(status.dir).filter(|dir| !dir.is_empty()).map(PathBuf::from)
+}
+
 /// Whether a host holds the session's lock.
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {

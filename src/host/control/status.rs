@@ -1,6 +1,6 @@
 //! The session's status, and the file that keeps it after the session's end.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{HandoffId, SessionName};
@@ -13,7 +13,7 @@ use crate::core::supervisor::state::State;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
-use crate::fs::session::{self, Keeper, NameLock};
+use crate::fs::session::{Keeper, NameLock};
 use crate::host::Host;
 use crate::host::jobs::log::log;
 use crate::host::observer::{FileId, OwnFiles, file_id};
@@ -221,11 +221,6 @@ impl Host {
         text.push('\n');
         self.journal.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
     }
-}
-
-/// The directory that a session's file names.
-pub(in crate::host) fn dir_of(session: &Path) -> Option<PathBuf> {
-    session::status(session).ok()?.map(|status| PathBuf::from(status.dir))
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ impl SignalScan<'_> {
             *alive
                 && match *name == self.session.name {
                     true => Some(self.session.dir.clone()),
-                    false => crate::host::control::status::dir_of(&self.paths.session(name)),
+                    false => session::working_dir(&self.paths.session(name)),
                 }
                 .is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
         });

@@ -93,10 +93,7 @@ impl Terminals {
             return;
         }
         for text in said {
-            self.notices.miss(
-                scene.now(),
-                &format!("from from from from from the program, while nobody was attached: {text}"),
-            );
+            self.notices.miss(scene.now(), &format!("from the program, while nobody was attached: {text}"));
         }
     }
 
