@@ -146,6 +146,8 @@ pub struct Host {
     /// The journal line at which the state in that file began.
     session_file_of: u64,
     goodbye: Option<Stamp>,
+    /// Something other than bytes was handled since the stack was last returned to the system.
+    used_stack: bool,
     /// When the deadlines were last checked.
     last_housekeeping: Stamp,
     /// Deadlines that nobody has handled, and for how many turns.
@@ -250,6 +252,7 @@ impl Host {
             session_file_at: None,
             session_file_of: 0,
             goodbye: None,
+            used_stack: false,
             last_housekeeping: Stamp(0),
             #[cfg(debug_assertions)]
             overdue: None,

@@ -222,7 +222,9 @@ pub fn main(socket: UnixStream) -> i32 {
     }
 }
 
-/// Does everything until the session runs; returns the exit code if it fails.
+/// Does everything until the session runs; returns the exit code if it fails. Not inlined: its frame would stay
+/// on the stack as long as the session lives.
+#[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     #[cfg(debug_assertions)]
     crate::sys::safe_file::hangs::arm();
@@ -292,6 +294,7 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
     let _ = socket.write_all(line.as_bytes());
 }
 
+#[inline(never)]
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
     let paths = Paths::from_env(|name| std::env::var_os(name))
         .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
