@@ -98,6 +98,7 @@ impl DisplayState {
                     .range(..self.position.rows - 1)
                     .for_each(|row| self.buffers.history.push(row));
                 self.buffers.active.grid.erase_rows(0, self.position.rows, PackedStyle::default());
+                self.buffers.active.grid.forget_origins();
                 self.position.move_to(0, 0);
                 self.changed = true;
             }

@@ -10,15 +10,45 @@ use super::packed_style::PackedStyle;
 use super::row::GridRow;
 
 /// Rows of cells, all of the same length.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Grid {
     rows: VecDeque<GridRow>,
+    origins: Option<Box<RowOrigins>>,
 }
+
+/// Who follows the rows takes no part.
+impl PartialEq for Grid {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows
+    }
+}
+
+/// For each row from the top: where it stood at the last call of [`Grid::take_origins`]; `None` for a row
+/// that came in blank since then.
+pub type RowOrigins = Vec<Option<u16>>;
 
 impl Grid {
     /// An empty grid.
     pub fn new(cols: usize, rows: usize) -> Self {
-        Self { rows: (0..rows).map(|_| GridRow::new(cols)).collect() }
+        Self { rows: (0..rows).map(|_| GridRow::new(cols)).collect(), origins: None }
+    }
+
+    /// Begins to follow the rows as they scroll, or begins again, and returns what was found so far; `None`
+    /// when nobody followed them or the grid was resized.
+    pub fn take_origins(&mut self) -> Option<RowOrigins> {
+        let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
+        let found = self.origins.replace(Box::new((0..rows).map(Some).collect()));
+        found.map(|origins| *origins).filter(|origins| origins.len() == self.rows.len())
+    }
+
+    /// Ends following them.
+    pub fn drop_origins(&mut self) {
+        self.origins = None;
+    }
+
+    /// All rows are to count as new: they left without having been scrolled.
+    pub fn forget_origins(&mut self) {
+        self.origins.iter_mut().for_each(|origins| origins.fill(None));
     }
 
     /// Whether it has no rows yet: the alternate screen costs nothing until it is shown.
@@ -78,6 +108,10 @@ impl Grid {
             return;
         }
         let count = count.min(bottom + 1 - top);
+        if let Some(origins) = self.origins.as_deref_mut().and_then(|all| all.get_mut(top..=bottom)) {
+            origins.rotate_left(count);
+            origins.iter_mut().rev().take(count).for_each(|origin| *origin = None);
+        }
         if top == 0 && bottom + 1 == self.rows.len() {
             // The usual case: the ring turns, and nothing is moved.
             self.rows.rotate_left(count);
@@ -93,6 +127,10 @@ impl Grid {
             return;
         }
         let count = count.min(bottom + 1 - top);
+        if let Some(origins) = self.origins.as_deref_mut().and_then(|all| all.get_mut(top..=bottom)) {
+            origins.rotate_right(count);
+            origins.iter_mut().take(count).for_each(|origin| *origin = None);
+        }
         if top == 0 && bottom + 1 == self.rows.len() {
             self.rows.rotate_right(count);
         } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {

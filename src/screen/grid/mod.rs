@@ -16,7 +16,8 @@ mod style;
 mod width;
 
 pub use area::Area;
-pub use cell_grid::Grid;
+pub use cell::GridCell;
+pub use cell_grid::{Grid, RowOrigins};
 pub use history::History;
 pub use history_line::{HistoryLine, LineBuilder, LineEnd};
 pub use hyperlinks::{CLOSING, Hyperlink, Hyperlinks, PARTS_MAX, printable};
