@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use hopty::claude::plugin;
 use hopty::core::claude::environment;
 use hopty::core::config::{Config, KEYS, ProjectMay};
-use hopty::core::journal::Line;
+use hopty::core::journal::JournalLine;
 use hopty::core::status::{
     ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, SessionStatus,
 };
@@ -254,7 +254,9 @@ fn every_line_of_a_journal_has_a_sample_that_is_read() {
         (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
     for line in blocks(&page, "json") {
         let value: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
-        wrong.extend(serde_json::from_value::<Line>(value.clone()).err().map(|e| format!("{e}: {line}")));
+        wrong.extend(
+            serde_json::from_value::<JournalLine>(value.clone()).err().map(|e| format!("{e}: {line}")),
+        );
         let kind = |part: &str| value[part]["kind"].as_str().unwrap_or_default().to_owned();
         if !value["event"].is_null() {
             wrong.extend(holds::<Event>(&value["event"]).err());

@@ -14,7 +14,7 @@ use super::session::ANSWER;
 use crate::core::claude::facts::Facts;
 use crate::core::config::Levels;
 use crate::core::context::{Level, WindowFrom};
-use crate::core::figure::{Count, Figure, Sources};
+use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};
 use crate::core::ids::SessionName;
 use crate::core::status::{ContextStatus, SessionStatus};
 use crate::core::supervisor::Agent;
@@ -104,7 +104,7 @@ pub(super) fn line(context: &ContextStatus) -> String {
 }
 
 /// A threshold in words.
-fn threshold(level: &crate::core::config::Level) -> String {
+fn threshold(level: &crate::core::config::Threshold) -> String {
     let parts = [
         level.percent.map(|percent| format!("{percent} %")),
         level.tokens.map(|tokens| format!("{tokens} tokens")),
@@ -214,19 +214,19 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
     let now = Clock::wall();
     let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();
     let config = super::settings::valid(paths, &[])?;
-    let sources = Sources {
+    let sources = UsageSources {
         statusline: None,
         statusline_window: known_window(paths, &found.path),
         transcript: facts
             .fill()
-            .map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+            .map(|fill| TokenCount { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
         compacted: facts.fill().is_some_and(|fill| fill.message_id.is_empty()),
         answered: facts.model().is_some(),
         bytes: extent.bytes,
         models: facts.model().map(str::to_owned).into_iter().collect(),
         configured: config.context.window,
     };
-    let figure = Figure::of(&sources);
+    let figure = ContextUsage::of(&sources);
     let levels = config.context.levels();
     let context = figure.status(figure.level(&levels), now);
     Ok(ContextReport { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })

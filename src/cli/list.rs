@@ -13,7 +13,7 @@ use super::session;
 use super::table::{self, TableStyle};
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
-use crate::core::supervisor::state::State;
+use crate::core::supervisor::state::SessionState;
 use crate::sys::clock::Clock;
 
 /// A host that does not answer within this is `unresponsive`.
@@ -67,13 +67,13 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
 }
 
 /// The SGR number of a state, as on the dashboard: what needs a person stands out.
-fn color(state: State) -> Option<u8> {
+fn color(state: SessionState) -> Option<u8> {
     match state {
-        State::Idle => Some(32),
-        State::Busy => Some(33),
-        State::Blocked => Some(35),
-        State::Unresponsive => Some(31),
-        State::Starting | State::Stopped | State::Ended | State::Unknown => None,
+        SessionState::Idle => Some(32),
+        SessionState::Busy => Some(33),
+        SessionState::Blocked => Some(35),
+        SessionState::Unresponsive => Some(31),
+        SessionState::Starting | SessionState::Stopped | SessionState::Ended | SessionState::Unknown => None,
     }
 }
 

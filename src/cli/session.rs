@@ -19,7 +19,7 @@ use crate::core::process::Signal;
 use crate::core::status::{ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::EndCause;
-use crate::core::supervisor::state::{Evidence, State};
+use crate::core::supervisor::state::{SessionState, StateSource};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{Clock, local};
@@ -209,8 +209,8 @@ pub(super) fn restart(
 fn held_up(session: &SessionStatus) -> Option<String> {
     match (session.state.known(), &session.waiting_for) {
         _ if session.agent.is(Agent::Plain) => None,
-        (Some(State::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(what))),
-        (Some(State::Busy), _) => Some("it is busy".to_owned()),
+        (Some(SessionState::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(what))),
+        (Some(SessionState::Busy), _) => Some("it is busy".to_owned()),
         _ => None,
     }
 }
@@ -249,11 +249,11 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     line("command", &format!("{} (run {}, {restarts})", words.join(" "), session.run))?;
     let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" on {}", visible(what)));
     let from = match session.state_from.known() {
-        Some(Evidence::Hook) => " (source: a hook)",
-        Some(Evidence::SessionsFile) => " (source: Claude's sessions file)",
-        Some(Evidence::Title) => " (source: the window title)",
-        Some(Evidence::Screen) => " (source: the screen)",
-        Some(Evidence::None) | None => "",
+        Some(StateSource::Hook) => " (source: a hook)",
+        Some(StateSource::SessionsFile) => " (source: Claude's sessions file)",
+        Some(StateSource::Title) => " (source: the window title)",
+        Some(StateSource::Screen) => " (source: the screen)",
+        Some(StateSource::None) | None => "",
     };
     let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
     line("state", &format!("{state}{on} since {since}{from}"))?;
@@ -262,7 +262,7 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     }
     if let Some(conversation) = &session.conversation {
         line("conversation", conversation.as_str())?;
-        if let Some(id) = resumable(session).filter(|_| session.is(State::Ended)) {
+        if let Some(id) = resumable(session).filter(|_| session.is(SessionState::Ended)) {
             line("to resume", &format!("hopty --resume {id}"))?;
         }
         line("context", &super::context::line(&session.context))?;
@@ -348,7 +348,7 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
 
 /// What the session waits for a person to answer, if it does.
 pub(super) fn blocked_on(paths: &Paths, name: &SessionName) -> Option<String> {
-    status_of(paths, name).ok().filter(|status| status.is(State::Blocked))?.waiting_for
+    status_of(paths, name).ok().filter(|status| status.is(SessionState::Blocked))?.waiting_for
 }
 
 /// What a session's host wrote last. A host of an older version wrote the command line with the secrets in
@@ -362,13 +362,17 @@ fn last_written(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
 /// The last known state of a session whose host lives and does not answer.
 pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let last = last_written(paths, name)?;
-    Some(SessionStatus { state: State::Unresponsive.into(), state_from: Evidence::None.into(), ..last })
+    Some(SessionStatus {
+        state: SessionState::Unresponsive.into(),
+        state_from: StateSource::None.into(),
+        ..last
+    })
 }
 
 /// The last state of a session whose host is gone.
 pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = last_written(paths, name)?;
-    last.state = State::Ended.into();
+    last.state = SessionState::Ended.into();
     last.clients.clear();
     // When a host died without a word is not known; one of an older version said it by its last state alone.
     last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));

@@ -1,10 +1,10 @@
-//! The context figure: how full a conversation's window is, and which level that reaches.
+//! How full a conversation's window is, and which level that reaches.
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{Level as Threshold, Levels};
+use super::config::{Levels, Threshold};
 
-/// How full is full: the levels, in rising order.
+/// The levels, in rising order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -22,7 +22,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The word used in JSON and in sentences.
+    /// Its name in JSON and in sentences.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -34,8 +34,8 @@ impl Level {
         }
     }
 
-    /// The word of the third source document's `check_status`. Where nothing warns before a person is
-    /// asked, being asked is the warning.
+    /// Its name in the third source document's `check_status`. Without a level `warn`, level `ask` is the
+    /// warning.
     #[must_use]
     pub fn check_word(self, levels: &Levels) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Level {
         }
     }
 
-    /// The word of `.context-status`, as the first source document has it.
+    /// Its name in `.context-status`, as in the first source document.
     #[must_use]
     pub fn status_word(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Level {
     }
 }
 
-/// Where a number came from.
+/// The source of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowFrom {
@@ -66,26 +66,26 @@ pub enum WindowFrom {
     Statusline,
     /// The table of models.
     ModelTable,
-    /// Nothing was known: 200,000 is assumed.
+    /// No source: 200,000 is assumed.
     #[default]
     Assumed,
     /// The configuration.
     Config,
 }
 
-/// One reading of a conversation's fill.
+/// How full a conversation's window is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Tokens of the last main-chain response: input, cache read and cache creation.
     pub tokens: u64,
     /// The window in tokens.
     pub window: u64,
-    /// Size of the transcript in bytes.
+    /// The transcript's size in bytes.
     pub bytes: u64,
 }
 
 impl Fill {
-    /// Percent of the window: round half up, 0 to 100.
+    /// The share of the window in percent, rounded half up, 0 to 100.
     #[must_use]
     pub fn percent(&self) -> u8 {
         if self.window == 0 {
@@ -95,7 +95,7 @@ impl Fill {
         u8::try_from(doubled.div_ceil(2).min(100)).unwrap_or(100)
     }
 
-    /// Whether `threshold` is reached: percent, tokens or kilobytes, the first one wins. Exact, not rounded.
+    /// Whether it reaches `threshold` by percent, tokens or kilobytes. Compares exact values, not rounded ones.
     #[must_use]
     pub fn reaches(&self, threshold: &Threshold) -> bool {
         let percent = threshold
@@ -106,7 +106,7 @@ impl Fill {
         percent || tokens || kb
     }
 
-    /// The highest level that is reached.
+    /// The highest level that it reaches.
     #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
         [
@@ -120,7 +120,7 @@ impl Fill {
         .map_or(Level::Ok, |(level, _)| level)
     }
 
-    /// Whether it is the transcript's size, and not its tokens, that reaches the level.
+    /// Whether the transcript's size, not its tokens, reaches the level.
     #[must_use]
     pub fn is_by_size(&self, levels: &Levels) -> bool {
         Fill { bytes: 0, ..*self }.level(levels) < self.level(levels)
@@ -138,8 +138,8 @@ impl Fill {
     }
 }
 
-/// The context window of a model in tokens, for the models whose window Claude Code itself reported
-/// (measured on 2.1.329), else `None`.
+/// The context window of a model in tokens; `None` unless Claude Code itself reported it (measured on
+/// 2.1.329).
 #[must_use]
 pub fn window_of_model(model: &str) -> Option<u64> {
     let million = ["claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-8[1m]"];

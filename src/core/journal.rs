@@ -19,15 +19,15 @@ pub const JOURNAL: u32 = 1;
 /// A running digest (FNV-1a, 64 bits): not against an attacker, against a changed journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Chain(u64);
+pub struct JournalDigest(u64);
 
-impl Default for Chain {
+impl Default for JournalDigest {
     fn default() -> Self {
-        Chain(0xcbf2_9ce4_8422_2325)
+        JournalDigest(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Chain {
+impl JournalDigest {
     fn add(&mut self, text: &str) {
         for byte in text.bytes().chain([b'\n']) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -41,7 +41,7 @@ impl Chain {
 
 /// What could not be written before an `open` line.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Missing {
+pub struct JournalGap {
     /// How many lines.
     pub lines: u64,
     /// From the session's beginning on.
@@ -53,14 +53,14 @@ pub struct Missing {
 pub struct Recorder {
     /// The supervisor.
     pub supervisor: Supervisor,
-    chain: Chain,
+    chain: JournalDigest,
 }
 
 impl Recorder {
     /// A new session under `policy`.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Recorder { supervisor: Supervisor::new(policy), chain: Chain::default() }
+        Recorder { supervisor: Supervisor::new(policy), chain: JournalDigest::default() }
     }
 
     /// The line that begins a journal file: the policy, and for a rotated file the whole state.
@@ -69,11 +69,11 @@ impl Recorder {
     }
 
     /// The line with which a journal goes on after a gap.
-    pub fn resume_line(&mut self, now: Stamp, at: WallTime, version: &str, missing: Missing) -> String {
+    pub fn resume_line(&mut self, now: Stamp, at: WallTime, version: &str, missing: JournalGap) -> String {
         self.open(now, at, version, Some(missing))
     }
 
-    fn open(&mut self, now: Stamp, at: WallTime, version: &str, missing: Option<Missing>) -> String {
+    fn open(&mut self, now: Stamp, at: WallTime, version: &str, missing: Option<JournalGap>) -> String {
         let fresh = self.supervisor.seq() == 0;
         let seq = self.supervisor.take_seq();
         let policy = self.supervisor.policy();
@@ -121,7 +121,7 @@ fn push(lines: &mut String, line: &Value) {
 
 /// One line of a journal, as far as a reader needs it.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Line {
+pub struct JournalLine {
     /// The line's number.
     pub seq: u64,
     /// Milliseconds since the host began.
@@ -131,7 +131,7 @@ pub struct Line {
     pub at: Option<String>,
     /// The policy and state that the lines after it rest on.
     #[serde(default)]
-    open: Option<Open>,
+    open: Option<OpenLine>,
     #[serde(default)]
     event: Option<Value>,
     #[serde(default)]
@@ -144,7 +144,7 @@ pub struct Line {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Open {
+struct OpenLine {
     core: u32,
     #[serde(default = "claude")]
     agent: Agent,
@@ -161,9 +161,9 @@ struct Open {
     #[serde(default, deserialize_with = "with_constants")]
     config: super::config::Config,
     #[serde(default)]
-    state: Option<OpenState>,
+    state: Option<RecordedState>,
     #[serde(default)]
-    missing: Option<Missing>,
+    missing: Option<JournalGap>,
 }
 
 /// Keys that earlier releases had and that the supervisor now takes as constants. A journal that was recorded
@@ -204,9 +204,9 @@ fn with_hooks() -> bool {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct OpenState {
+struct RecordedState {
     supervisor: Box<Supervisor>,
-    chain: Chain,
+    chain: JournalDigest,
 }
 
 /// Why a journal cannot be replayed.
@@ -262,7 +262,7 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
     let mut lines = Vec::new();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (n, raw) in whole.lines().enumerate() {
-        let line: Line = serde_json::from_str(raw)
+        let line: JournalLine = serde_json::from_str(raw)
             .map_err(|e| ReplayError::Unreadable { line: n + 1, cause: cause(&e) })?;
         lines.push(line);
     }
@@ -341,7 +341,7 @@ fn cause(error: &serde_json::Error) -> String {
 }
 
 /// A recorder as an `open` line left it.
-fn begin(open: &Open) -> Recorder {
+fn begin(open: &OpenLine) -> Recorder {
     let policy = Policy {
         agent: open.agent,
         hooks: open.hooks,
@@ -361,7 +361,7 @@ fn begin(open: &Open) -> Recorder {
     }
 }
 
-fn shown(line: &Line) -> String {
+fn shown(line: &JournalLine) -> String {
     [&line.event, &line.action, &line.decision]
         .into_iter()
         .flatten()
@@ -392,7 +392,7 @@ pub fn session_begins(text: &str) -> bool {
 /// Whether a line is the first of a session. A file that goes on with one has its state in its first line.
 fn opens(line: &str) -> bool {
     line.contains("\"open\"")
-        && serde_json::from_str::<Line>(line).is_ok_and(|l| {
+        && serde_json::from_str::<JournalLine>(line).is_ok_and(|l| {
             l.open
                 .is_some_and(|open| open.state.is_none() || open.missing.is_some_and(|missing| missing.start))
         })
@@ -401,14 +401,14 @@ fn opens(line: &str) -> bool {
 /// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed
 /// over.
 pub fn decisions(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| serde_json::from_str::<Line>(line).is_ok_and(|l| l.decision.is_some()))
+    text.lines().filter(|line| serde_json::from_str::<JournalLine>(line).is_ok_and(|l| l.decision.is_some()))
 }
 
 /// The last decision that explains something: clients coming and going do not.
 #[must_use]
 pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
     text.lines().rev().find_map(|line| {
-        let line: Line = serde_json::from_str(line).ok()?;
+        let line: JournalLine = serde_json::from_str(line).ok()?;
         let decision: Decision = serde_json::from_value(line.decision?).ok()?;
         decision.kind.explains().then_some((line.seq, decision))
     })

@@ -49,7 +49,7 @@ fn journal() -> String {
 #[test]
 fn numbers_rise_by_one_over_every_line() {
     let text = journal();
-    let seqs: Vec<u64> = text.lines().map(|l| serde_json::from_str::<Line>(l).unwrap().seq).collect();
+    let seqs: Vec<u64> = text.lines().map(|l| serde_json::from_str::<JournalLine>(l).unwrap().seq).collect();
     assert_eq!(seqs, (1..=u64::try_from(seqs.len()).unwrap()).collect::<Vec<_>>());
 }
 

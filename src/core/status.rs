@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::context::{Level, WindowFrom};
-use super::figure::TokensFrom;
+use super::context_usage::TokensFrom;
 use super::ids::{ConversationId, HandoffId};
 use super::supervisor::Agent;
 use super::supervisor::limits::LimitKind;
 use super::supervisor::next_handover::HandoverWhen;
 use super::supervisor::phase::EndCause;
-use super::supervisor::state::{Evidence, State};
+use super::supervisor::state::{SessionState, StateSource};
 use super::time::WallTime;
 
 /// A session as its host tells it.
@@ -34,11 +34,11 @@ pub struct SessionStatus {
     /// The program with its arguments, secrets hidden.
     pub command: Vec<String>,
     /// What the session does.
-    pub state: Word<State>,
+    pub state: Word<SessionState>,
     /// Since when.
     pub state_since: Option<Rfc3339>,
     /// How that is known.
-    pub state_from: Word<Evidence>,
+    pub state_from: Word<StateSource>,
     /// While it is blocked: on what.
     pub waiting_for: Option<String>,
     /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
@@ -266,7 +266,7 @@ impl SessionStatus {
 
     /// Whether it does this.
     #[must_use]
-    pub fn is(&self, state: State) -> bool {
+    pub fn is(&self, state: SessionState) -> bool {
         self.state.is(state)
     }
 }
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn a_session_object_reads_and_writes_the_same() {
         let status = SessionStatus::from_json(example()).unwrap();
-        assert!(status.is(State::Busy) && status.agent.is(Agent::Claude) && status.rest.is_empty());
+        assert!(status.is(SessionState::Busy) && status.agent.is(Agent::Claude) && status.rest.is_empty());
         assert_eq!(status.context.known_percent(), Some(82));
         assert_eq!(status.json(), example());
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn an_older_host_lacks_keys() {
         let old = SessionStatus::read(include_bytes!("../../fixtures/wire/session.json")).unwrap();
-        assert!(old.is(State::Ended) && old.exit.unwrap().cause.is(EndCause::Stopped));
+        assert!(old.is(SessionState::Ended) && old.exit.unwrap().cause.is(EndCause::Stopped));
         assert_eq!((old.limits, old.before, old.next_handover), (LimitsStatus::default(), None, None));
         assert_eq!(old.context.known_percent(), None);
     }

@@ -18,7 +18,7 @@ use super::row::SessionRow;
 use super::verb;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
-use crate::core::supervisor::state::State;
+use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
@@ -180,7 +180,7 @@ fn last_known(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
         return None;
     }
     let last = session::status(&dir).ok().flatten().unwrap_or_default();
-    Some(SessionStatus { state: State::Unresponsive.into(), ..last })
+    Some(SessionStatus { state: SessionState::Unresponsive.into(), ..last })
 }
 
 fn screen(paths: &Paths, name: &SessionName) -> Preview {

@@ -7,7 +7,7 @@ use super::args::FitOptions;
 use crate::cli::context::figure;
 use crate::cli::control::Rule;
 use crate::cli::error::{Failed, say, visible};
-use crate::core::figure::fits;
+use crate::core::context_usage::fits;
 use crate::core::handoff::text::thousands;
 
 pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, Failed> {

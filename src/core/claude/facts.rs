@@ -28,7 +28,7 @@ pub const DECISION_CAP: usize = 50;
 
 /// The fill of the window by the last answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fill {
+pub struct MessageUsage {
     /// Tokens: input, cache read and cache creation.
     pub tokens: u64,
     /// The message it was read from; empty right after a compaction.
@@ -57,7 +57,7 @@ pub struct Exchange {
 
 /// What Claude said in one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct AnswerText {
     /// Its text, at most 1 MiB.
     pub text: String,
     /// The person has said something since.
@@ -66,7 +66,7 @@ pub struct Answer {
 
 /// A question that Claude asked and the person answered (AskUserQuestion).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct AnsweredQuestion {
     /// The question.
     pub question: String,
     /// The answer.
@@ -87,12 +87,12 @@ pub struct ToolError {
 /// What one conversation's transcript adds up to so far.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    pub(super) fill: Option<Fill>,
+    pub(super) fill: Option<MessageUsage>,
     pub(super) messages: Recent<64>,
     pub(super) before_compaction: Recent<64>,
     pub(super) prompts: Prompts,
     /// The last two answers with a text, the newer first.
-    pub(super) answers: [Answer; 2],
+    pub(super) answers: [AnswerText; 2],
     /// The turn was begun by a prompt of the person, not by a notification.
     pub(super) prompted: bool,
     /// The newest prompt has no answer yet.
@@ -102,7 +102,7 @@ pub struct Facts {
     pub(super) recent: Last<Exchange, RECENT_CAP>,
     pub(super) files: Touched,
     pub(super) tasks: Tasks,
-    pub(super) decisions: Last<Decision, DECISION_CAP>,
+    pub(super) decisions: Last<AnsweredQuestion, DECISION_CAP>,
     pub(super) errors: Last<ToolError, ERROR_CAP>,
     pub(super) open: Vec<ToolUse>,
     pub(super) work: Work,
@@ -161,7 +161,7 @@ impl Facts {
 
     /// The fill by the last main-chain answer; after a compaction what Claude says is left, else `None`.
     #[must_use]
-    pub fn fill(&self) -> Option<&Fill> {
+    pub fn fill(&self) -> Option<&MessageUsage> {
         self.fill.as_ref()
     }
 
@@ -173,7 +173,7 @@ impl Facts {
 
     /// The last two answers of Claude that have a text, the newer first; empty where there was none.
     #[must_use]
-    pub fn last_answers(&self) -> &[Answer; 2] {
+    pub fn last_answers(&self) -> &[AnswerText; 2] {
         &self.answers
     }
 
@@ -223,7 +223,7 @@ impl Facts {
     }
 
     /// Questions and answers, oldest first.
-    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Decision> {
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &AnsweredQuestion> {
         self.decisions.iter()
     }
 

@@ -3,7 +3,9 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
-use super::facts::{Answer, Decision, EXCHANGE_CAP, Exchange, Facts, Fill, Speaker, ToolError};
+use super::facts::{
+    AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, Facts, MessageUsage, Speaker, ToolError,
+};
 use super::memory::Change;
 use super::prompts::{Prompt, PromptKind, is_foreign, mark_pastes};
 use super::sent::Taken;
@@ -45,7 +47,7 @@ impl Facts {
                 // Claude writes the preserved tail again after the boundary: those lines carry the old
                 // figure.
                 self.before_compaction = std::mem::take(&mut self.messages);
-                self.fill = post_tokens.map(|tokens| Fill { tokens, ..Fill::default() });
+                self.fill = post_tokens.map(|tokens| MessageUsage { tokens, ..MessageUsage::default() });
             }
             Line::Assistant(_) | Line::User(_) | Line::Other => {}
         }
@@ -68,7 +70,7 @@ impl Facts {
         let fill = line.usage.map_or(0, Usage::fill);
         if fill > 0 && !self.before_compaction.has(&line.message_id) {
             self.messages.put(&line.message_id);
-            self.fill = Some(Fill { tokens: fill, message_id: line.message_id, at: line.timestamp });
+            self.fill = Some(MessageUsage { tokens: fill, message_id: line.message_id, at: line.timestamp });
         }
         if !line.model.is_empty() {
             self.model = Some(line.model);
@@ -108,7 +110,7 @@ impl Facts {
                 self.answers[0].text.push_str(&line.text);
             } else {
                 self.answers.swap(0, 1);
-                self.answers[0] = Answer { text: self.last_text.clone(), replied: false };
+                self.answers[0] = AnswerText { text: self.last_text.clone(), replied: false };
             }
         }
         match self.recent.newest() {
@@ -226,7 +228,7 @@ impl Facts {
             // What the person refused is an answer; a call that Claude got wrong is an error like any other.
             let turned_down = refused || result.text.contains("user doesn't want to");
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
-                self.decisions.put(Decision {
+                self.decisions.put(AnsweredQuestion {
                     question: asked_by(&tool),
                     answer: format!("refused: {}", error_line(&result.text)),
                 });
@@ -252,7 +254,7 @@ impl Facts {
             "ExitPlanMode" => {
                 let plan = detail.and_then(|detail| detail.plan.clone()).or(input.plan).unwrap_or_default();
                 let answer = format!("approved: {}", cut_words(plan.trim(), 500));
-                self.decisions.put(Decision { question: asked_by(&name), answer });
+                self.decisions.put(AnsweredQuestion { question: asked_by(&name), answer });
             }
             _ => self.tasks.apply(&name, &input, result, detail),
         }
@@ -261,11 +263,11 @@ impl Facts {
     fn decide(&mut self, questions: &[String], result: &ToolResult, detail: Option<&ResultDetail>) {
         let answers = detail.map(|detail| detail.answers.as_slice()).unwrap_or_default();
         for (question, answer) in answers {
-            self.decisions.put(Decision { question: question.clone(), answer: answer.clone() });
+            self.decisions.put(AnsweredQuestion { question: question.clone(), answer: answer.clone() });
         }
         if answers.is_empty() {
             let answer = cut_words(&result.text, 500).to_owned();
-            self.decisions.put(Decision { question: questions.join(" / "), answer });
+            self.decisions.put(AnsweredQuestion { question: questions.join(" / "), answer });
         }
     }
 
@@ -488,7 +490,7 @@ mod tests {
         let plain = lines(serde_json::Value::Null);
         assert_eq!(
             *plain.decisions().next().unwrap(),
-            Decision { question: "Which?".into(), answer: "chose B".into() }
+            AnsweredQuestion { question: "Which?".into(), answer: "chose B".into() }
         );
     }
 

@@ -129,7 +129,7 @@ fn plain(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::config::{Config, File, Level, Origin, Resolved, RestartMode, Sources, resolve};
+    use crate::core::config::{Config, File, Origin, Resolved, RestartMode, Sources, Threshold, resolve};
 
     const CONF: &str = "# mine\nexport THRESHOLD=45 # early\nSNOOZE_DURATION=\"120\"\nOTHER=$(reboot)\n";
     const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: 0.5\n\n  context_summary:\n    \
@@ -150,7 +150,7 @@ mod tests {
         let with = read("context.profile = 's3'", CONF);
         assert_eq!(with.problems, []);
         let Config { context, restart, .. } = &with.config;
-        assert_eq!((context.ask, context.handoff), (Level::percent(45.0), Level::NEVER));
+        assert_eq!((context.ask, context.handoff), (Threshold::percent(45.0), Threshold::NEVER));
         assert_eq!((restart.snooze.ms(), restart.mode), (120_000, RestartMode::Ask));
         assert!(
             matches!(&with.origins["context.ask"], Origin::ProfileFile(at) if at.to_string() == "theirs:2")
@@ -158,13 +158,13 @@ mod tests {
         assert_eq!(read("", CONF).config, Config::default(), "not without it");
         assert_eq!(
             read("context.profile = 's1'", CONF).config.context.ask,
-            Level::kb(4096),
+            Threshold::kb(4096),
             "nor with another"
         );
         let own = read("[context]\nprofile = 's3'\nask = { percent = 70 }\n[restart]\nmode = 'auto'", CONF);
         assert_eq!(
             (own.config.context.ask, own.config.restart.mode),
-            (Level::percent(70.0), RestartMode::Auto),
+            (Threshold::percent(70.0), RestartMode::Auto),
             "what is set here wins"
         );
     }
@@ -174,7 +174,7 @@ mod tests {
         let with = read("context.profile = 's2'", YAML);
         assert_eq!(with.problems, []);
         let Config { context, restart, handoff, .. } = &with.config;
-        assert_eq!((context.warn, context.handoff), (Level::percent(50.0), Level::percent(90.0)));
+        assert_eq!((context.warn, context.handoff), (Threshold::percent(50.0), Threshold::percent(90.0)));
         assert_eq!((handoff.decisions, handoff.gotchas, handoff.diff), (7, 2, false));
         assert_eq!(restart.mode, RestartMode::Manual, "it does not go on by itself");
         assert_eq!(read("", YAML).config, Config::default(), "not without it");
@@ -191,10 +191,10 @@ mod tests {
         let told: Vec<String> = with.problems.iter().map(ToString::to_string).collect();
         assert!(told[0].starts_with("theirs:1: context.ask: must be a table of percent"), "{told:?}");
         assert!(told[1].starts_with("theirs:2: restart.snooze: "), "{told:?}");
-        assert_eq!(with.config.context.ask, Level::percent(60.0));
+        assert_eq!(with.config.context.ask, Threshold::percent(60.0));
         let with = read("context.profile = 's2'", "handoff:\n  threshold: 80\n  warning_threshold: much\n");
         assert_eq!(with.problems.len(), 2, "{:?}", with.problems);
-        assert_eq!(with.config.context.handoff, Level::percent(80.0));
+        assert_eq!(with.config.context.handoff, Threshold::percent(80.0));
         let with = read("context.profile = 's2'", "handoff:\n  threshold: 0.9\n  max_tokens: lots\n");
         assert_eq!(with.problems.len(), 2, "it is not taken for one without: {:?}", with.problems);
     }

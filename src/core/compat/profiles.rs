@@ -1,6 +1,6 @@
 //! Profiles: the levels and the mode that each of the source documents worked with.
 
-use crate::core::config::{Level, Levels, Profile, RestartMode};
+use crate::core::config::{Levels, Profile, RestartMode, Threshold};
 
 impl Profile {
     /// Whether the file of its source document lies in the project, and so may have come with a clone.
@@ -21,21 +21,27 @@ impl Profile {
     pub fn levels(self) -> Levels {
         // Their EARLY_WARN only tells, WARN asks to wrap up, CRITICAL hands over.
         let kb = |early, warn, critical| Levels {
-            ask: Level::kb(early),
-            warn: Level::kb(warn),
-            handoff: Level::kb(critical),
-            hard: Level::NEVER,
+            ask: Threshold::kb(early),
+            warn: Threshold::kb(warn),
+            handoff: Threshold::kb(critical),
+            hard: Threshold::NEVER,
         };
-        let only =
-            Levels { ask: Level::NEVER, warn: Level::NEVER, handoff: Level::NEVER, hard: Level::NEVER };
+        let only = Levels {
+            ask: Threshold::NEVER,
+            warn: Threshold::NEVER,
+            handoff: Threshold::NEVER,
+            hard: Threshold::NEVER,
+        };
         match self {
             Profile::Default => Levels::default(),
             Profile::S0 => kb(1_300, 1_500, 1_700),
             Profile::S1 => kb(4 * 1_024, 6 * 1_024, 8 * 1_024),
             Profile::Test => kb(5, 10, 15),
-            Profile::S2 => Levels { warn: Level::percent(70.0), handoff: Level::percent(80.0), ..only },
-            Profile::S3 => Levels { ask: Level::percent(60.0), ..only },
-            Profile::S4 => Levels { handoff: Level::percent(90.0), ..only },
+            Profile::S2 => {
+                Levels { warn: Threshold::percent(70.0), handoff: Threshold::percent(80.0), ..only }
+            }
+            Profile::S3 => Levels { ask: Threshold::percent(60.0), ..only },
+            Profile::S4 => Levels { handoff: Threshold::percent(90.0), ..only },
         }
     }
 }
@@ -65,6 +71,6 @@ mod tests {
     fn the_figures_of_the_source_documents() {
         assert_eq!(Profile::Default.levels(), Levels::default());
         assert_eq!(Profile::S2.levels().handoff.percent, Some(80.0));
-        assert_eq!(Profile::S3.levels().handoff, Level::NEVER);
+        assert_eq!(Profile::S3.levels().handoff, Threshold::NEVER);
     }
 }

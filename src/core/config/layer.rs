@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use super::keys::{KEYS, Key, ProjectMay};
-use super::level::Level;
+use super::level::Threshold;
 use super::problem::{Problem, ProblemKind, Retired, Source, nearest, quoted, retired, unknown};
 use super::schema::{Config, Profile};
 use crate::core::compat::profile_files;
@@ -318,7 +318,7 @@ impl Layers {
         if profile != Profile::Default {
             let levels = profile.levels();
             let context = &mut config.context;
-            let each: [(&str, &mut Level, Level); 4] = [
+            let each: [(&str, &mut Threshold, Threshold); 4] = [
                 ("context.ask", &mut context.ask, levels.ask),
                 ("context.warn", &mut context.warn, levels.warn),
                 ("context.handoff", &mut context.handoff, levels.handoff),

@@ -259,7 +259,7 @@ fn variables_of_every_kind() {
     assert_eq!(env("HOPTY_PROGRAM_UPDATE_ENV", "A, B").config.program.update_env, ["A", "B"]);
     assert!(env("HOPTY_PROGRAM_UPDATE_ENV", "").config.program.update_env.is_empty());
     assert_eq!(env("HOPTY_TERMINAL_PREFIX", "").config.terminal.prefix.byte(), None);
-    assert_eq!(env("HOPTY_CONTEXT_HARD", "{ kb = 9 }").config.context.hard, Level::kb(9));
+    assert_eq!(env("HOPTY_CONTEXT_HARD", "{ kb = 9 }").config.context.hard, Threshold::kb(9));
     assert_eq!(env("HOPTY_RESTART_GRACE", "9s").config.restart.grace, Span::from_secs(9));
     assert_eq!(
         says(&env("HOPTY_RESTART_GRACE", "9")),
@@ -293,8 +293,8 @@ fn marks_of_a_session_are_not_configuration() {
 #[test]
 fn a_profile_stands_in_only_for_levels_that_nobody_set() {
     let read = user("[context]\nprofile = \"test\"\nhard = { percent = 95 }");
-    assert_eq!(read.config.context.warn, Level::kb(10));
-    assert_eq!(read.config.context.hard, Level::percent(95.0));
+    assert_eq!(read.config.context.warn, Threshold::kb(10));
+    assert_eq!(read.config.context.hard, Threshold::percent(95.0));
     assert_eq!(read.origins["context.warn"], Origin::Profile("test".into()));
     assert!(matches!(read.origins["context.hard"], Origin::User(_)));
 }

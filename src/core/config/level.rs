@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The threshold of one context level. Every part is optional; with none the level is never reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct Threshold {
     /// Percent of the window, above 0 and at most 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
@@ -17,20 +17,20 @@ pub struct Level {
     pub kb: Option<u64>,
 }
 
-impl Level {
+impl Threshold {
     /// A level that is never reached: `{}`.
-    pub const NEVER: Level = Level { percent: None, tokens: None, kb: None };
+    pub const NEVER: Threshold = Threshold { percent: None, tokens: None, kb: None };
 
     /// A level at `percent` of the window.
     #[must_use]
     pub const fn percent(percent: f64) -> Self {
-        Level { percent: Some(percent), ..Level::NEVER }
+        Threshold { percent: Some(percent), ..Threshold::NEVER }
     }
 
     /// A level at a transcript of `kb` KiB.
     #[must_use]
     pub const fn kb(kb: u64) -> Self {
-        Level { kb: Some(kb), ..Level::NEVER }
+        Threshold { kb: Some(kb), ..Threshold::NEVER }
     }
 }
 
@@ -39,22 +39,22 @@ impl Level {
 #[serde(default)]
 pub struct Levels {
     /// A person may be asked.
-    pub ask: Level,
+    pub ask: Threshold,
     /// Worth a warning.
-    pub warn: Level,
+    pub warn: Threshold,
     /// Hand over at the end of the turn.
-    pub handoff: Level,
+    pub handoff: Threshold,
     /// Hand over at the next safe point of any kind.
-    pub hard: Level,
+    pub hard: Threshold,
 }
 
 impl Default for Levels {
     fn default() -> Self {
         Levels {
-            ask: Level::percent(60.0),
-            warn: Level::percent(70.0),
-            handoff: Level::percent(80.0),
-            hard: Level::percent(90.0),
+            ask: Threshold::percent(60.0),
+            warn: Threshold::percent(70.0),
+            handoff: Threshold::percent(80.0),
+            hard: Threshold::percent(90.0),
         }
     }
 }

@@ -21,7 +21,7 @@ mod units;
 pub use duration::{BadSpan, Span};
 pub use keys::{Floor, KEYS, Key, Kind, ProjectMay};
 pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
-pub use level::{Level, Levels};
+pub use level::{Levels, Threshold};
 pub use problem::{Problem, ProblemKind, Retired, Source};
 pub use schema::{
     AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, Layout,

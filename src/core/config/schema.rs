@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::duration::Span;
-use super::level::{Level, Levels};
+use super::level::{Levels, Threshold};
 use super::units::{CellSize, PrefixKey};
 
 macro_rules! choice {
@@ -199,13 +199,13 @@ section! {
         /// The window in tokens; 0: what Claude reports.
         window: u64 = 0,
         /// Level `ask`.
-        ask: Level = Levels::default().ask,
+        ask: Threshold = Levels::default().ask,
         /// Level `warn`.
-        warn: Level = Levels::default().warn,
+        warn: Threshold = Levels::default().warn,
         /// Level `handoff`.
-        handoff: Level = Levels::default().handoff,
+        handoff: Threshold = Levels::default().handoff,
         /// Level `hard`.
-        hard: Level = Levels::default().hard,
+        hard: Threshold = Levels::default().hard,
     }
 }
 section! {

@@ -9,7 +9,7 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::requests::{current, sets_work};
 use super::text::{cut_chars, safe_line};
-use crate::core::claude::facts::{Answer, Decision, Exchange, Facts, ToolError};
+use crate::core::claude::facts::{AnswerText, AnsweredQuestion, Exchange, Facts, ToolError};
 use crate::core::claude::prompts::Prompt;
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::steps::Step;
@@ -170,7 +170,7 @@ pub struct Before<'a> {
     /// Files that tools wrote, the last touched first; in two lists, the newer first.
     pub files: [&'a [String]; 2],
     /// Questions and answers, newest first.
-    pub decisions: &'a [Decision],
+    pub decisions: &'a [AnsweredQuestion],
 }
 
 /// Everything that a handoff is made from.
@@ -219,7 +219,7 @@ pub struct Capture {
     /// How many files were touched in all.
     pub files_count: u64,
     /// Questions and answers, oldest first.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<AnsweredQuestion>,
     /// Tools that failed, oldest first.
     pub errors: Vec<ToolError>,
     /// The last prompts and answers, oldest first.
@@ -235,7 +235,7 @@ pub struct Capture {
 }
 
 /// What Claude said last. Its note for hopty is no such thing.
-fn last_answer(facts: &Facts) -> &Answer {
+fn last_answer(facts: &Facts) -> &AnswerText {
     let [last, before] = facts.last_answers();
     if Note::read(&last.text).is_some() { before } else { last }
 }
@@ -343,9 +343,10 @@ impl Capture {
                 self.files_before.push(file);
             }
         }
-        let asked_again =
-            |earlier: &Decision| self.decisions.iter().any(|decision| decision.question == earlier.question);
-        let mut decisions: Vec<Decision> =
+        let asked_again = |earlier: &AnsweredQuestion| {
+            self.decisions.iter().any(|decision| decision.question == earlier.question)
+        };
+        let mut decisions: Vec<AnsweredQuestion> =
             before.decisions.iter().take(DONE_CAP).rev().filter(|one| !asked_again(one)).cloned().collect();
         decisions.append(&mut self.decisions);
         self.decisions = decisions;
@@ -393,7 +394,7 @@ impl Capture {
     }
 
     /// What the person decided last, newest first, as many as `lists` says.
-    pub fn told_decisions(&self) -> impl Iterator<Item = &Decision> {
+    pub fn told_decisions(&self) -> impl Iterator<Item = &AnsweredQuestion> {
         self.decisions.iter().rev().take(self.lists.decisions)
     }
 

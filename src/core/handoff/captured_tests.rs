@@ -11,7 +11,7 @@ use super::document::tests::capture as made;
 use super::sections::{Section, next_steps};
 use super::state::State;
 use super::words::Words;
-use crate::core::claude::facts::{Decision, Facts};
+use crate::core::claude::facts::{AnsweredQuestion, Facts};
 use crate::core::time::WallTime;
 
 fn prompt(text: &str) -> Value {
@@ -171,8 +171,9 @@ fn item_091_the_checkpoint_has_every_field() {
     );
     assert!(checkpoint["resume_instructions"].as_str().unwrap().contains("Finish: Make it fast\n"));
     let mut many = captured(&busy());
-    many.decisions =
-        (0..40).map(|n| Decision { question: format!("Q{n}?"), ..many.decisions[0].clone() }).collect();
+    many.decisions = (0..40)
+        .map(|n| AnsweredQuestion { question: format!("Q{n}?"), ..many.decisions[0].clone() })
+        .collect();
     let kept: Vec<String> =
         State::of(&many).checkpoint.decisions.into_iter().map(|one| one.question).collect();
     assert_eq!(
@@ -212,8 +213,9 @@ fn item_092_the_summary_says_where_the_work_stands() {
             .starts_with("3 written, the last first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n")
     );
     let mut many = captured(&busy());
-    many.decisions =
-        (0..20).map(|n| Decision { question: format!("Which corpus? {n}"), answer: "it".into() }).collect();
+    many.decisions = (0..20)
+        .map(|n| AnsweredQuestion { question: format!("Which corpus? {n}"), answer: "it".into() })
+        .collect();
     let document = Document::of(&many);
     let count = |text: &str| text.matches("Which corpus?").count();
     assert_eq!(count(&document.render()), 10, "the record has ten decisions");

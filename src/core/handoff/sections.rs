@@ -88,7 +88,7 @@ impl Section {
             Section::Todos => todos(of),
             Section::Files => files(of),
             Section::Decisions => {
-                let line = |d: &crate::core::claude::facts::Decision| {
+                let line = |d: &crate::core::claude::facts::AnsweredQuestion| {
                     format!("{}: {}", cut_line(&d.question), cut_line(&d.answer))
                 };
                 list(&of.told_decisions().map(line).collect::<Vec<_>>())
@@ -328,7 +328,7 @@ fn cut_line(text: &str) -> String {
 mod tests {
     use super::super::document::tests::capture;
     use super::*;
-    use crate::core::claude::facts::{Decision, Facts};
+    use crate::core::claude::facts::{AnsweredQuestion, Facts};
     use crate::core::claude::tasks::Task;
     use crate::core::handoff::capture::GitState;
 
@@ -364,8 +364,9 @@ mod tests {
     #[test]
     fn lists_are_newest_first_and_cut() {
         let mut of = capture("g");
-        of.decisions =
-            (0..20).map(|n| Decision { question: format!("q{n}"), answer: "y".repeat(9000) }).collect();
+        of.decisions = (0..20)
+            .map(|n| AnsweredQuestion { question: format!("q{n}"), answer: "y".repeat(9000) })
+            .collect();
         let text = Section::Decisions.body(&of);
         assert!(text.starts_with("- q19: yyy") && text.lines().count() == 10 && text.len() < 10 * 520);
         of.git = Some(GitState {

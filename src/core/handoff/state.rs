@@ -9,7 +9,7 @@ use super::requests::sets_work;
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::words::{PromptRow, Words};
-use crate::core::claude::facts::{Decision, Speaker};
+use crate::core::claude::facts::{AnsweredQuestion, Speaker};
 use crate::core::claude::prompts::Prompt;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
@@ -47,7 +47,7 @@ pub struct DecisionRow {
 impl DecisionRow {
     /// A decision, each side on one line of at most 500 characters.
     #[must_use]
-    pub fn of(decision: &Decision) -> Self {
+    pub fn of(decision: &AnsweredQuestion) -> Self {
         Self { question: line(&decision.question), answer: line(&decision.answer) }
     }
 }
@@ -218,9 +218,11 @@ impl Git {
 impl State {
     /// Gives the handoff after this one what its transcript does not say.
     pub fn pass_on(&self, next: &mut Capture) {
-        let decided =
-            |row: &DecisionRow| Decision { question: row.question.clone(), answer: row.answer.clone() };
-        let decisions: Vec<Decision> = self.context.recent_decisions.iter().map(decided).collect();
+        let decided = |row: &DecisionRow| AnsweredQuestion {
+            question: row.question.clone(),
+            answer: row.answer.clone(),
+        };
+        let decisions: Vec<AnsweredQuestion> = self.context.recent_decisions.iter().map(decided).collect();
         let mut prompts: Vec<Prompt> = self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
         // The current request is passed on whole.
         if let (Some(wanted), Some(goal)) = (

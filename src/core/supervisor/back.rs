@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, Reply, RestartBy};
-use super::levels::Began;
-use super::phase::{Phase, Plan, RestartRequest, StartKind, StopFor};
+use super::levels::StartLevel;
+use super::phase::{Phase, RestartRequest, RunPlan, StartKind, StopFor};
 use super::progress::WorkProgress;
-use super::state::State;
+use super::state::SessionState;
 use super::{Agent, Supervisor, Turn};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -85,7 +85,7 @@ impl Supervisor {
         self.run.held = None;
         self.chain.before.pop();
         self.chain.to = Some(past);
-        let plan = Plan {
+        let plan = RunPlan {
             start: StartKind::Resume,
             conversation: Some(conversation),
             handoff: None,
@@ -98,11 +98,13 @@ impl Supervisor {
 
     /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.
     fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
-        self.state().state == State::Idle && !self.submit_is_typed(now) && !self.work_waits(now, request)
+        self.state().state == SessionState::Idle
+            && !self.submit_is_typed(now)
+            && !self.work_waits(now, request)
     }
 
     /// A run is about to start: records the conversation that it leaves or goes back to.
-    pub(super) fn chain_goes_on(&mut self, plan: &Plan, out: &mut Vec<Action>) {
+    pub(super) fn chain_goes_on(&mut self, plan: &RunPlan, out: &mut Vec<Action>) {
         match (plan.start, self.conversation.id.clone()) {
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 if self.chain.before.len() >= CHAIN_CAP {
@@ -147,15 +149,15 @@ impl Supervisor {
     }
 
     /// hopty follows another conversation. An old Claude resumes a conversation under a new id.
-    pub(super) fn chain_changed(&mut self, id: &ConversationId) -> Began {
+    pub(super) fn chain_changed(&mut self, id: &ConversationId) -> StartLevel {
         if self.run.turn == Turn::Unknown
             && self.chain.back_in.is_some()
-            && self.conversation.began == Began::Unmeasured
+            && self.conversation.began == StartLevel::Unmeasured
         {
             self.chain.back_in = Some(id.clone());
-            return Began::Unmeasured;
+            return StartLevel::Unmeasured;
         }
-        Began::Elsewhere
+        StartLevel::Elsewhere
     }
 
     /// Whether a person went back to the current conversation.

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::event::{Hook, HookEvent, StartSource};
-use super::levels::Began;
+use super::levels::StartLevel;
 use super::phase::{Phase, StopFor, StopStep};
 use super::progress::WorkProgress;
-use super::question::Ask;
+use super::question::HandoverQuestion;
 use super::{Supervisor, Turn};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
@@ -43,14 +43,14 @@ pub(super) struct ConversationState {
     /// The highest level that was crossed and is not armed again.
     pub(super) fired: Level,
     #[serde(default)]
-    pub(super) began: Began,
+    pub(super) began: StartLevel,
     /// When the next turn ends, a hand-over by level is requested again.
     pub(super) rearm_at_stop: bool,
     /// How often Claude was kept from compacting.
     #[serde(default)]
     pub(super) held_off: u32,
     #[serde(default)]
-    pub(super) ask: Ask,
+    pub(super) ask: HandoverQuestion,
     /// A message for the person, sent with the answer to the next hook.
     #[serde(default)]
     pub(super) word: Option<String>,
@@ -62,7 +62,7 @@ impl ConversationState {
     pub(super) fn handed_over(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
-            began: Began::Unmeasured,
+            began: StartLevel::Unmeasured,
             measured: self.measured,
             held_off: self.held_off,
             word: self.word.clone(),
@@ -75,7 +75,7 @@ impl ConversationState {
         ConversationState {
             id: self.id.clone(),
             spoken: true,
-            began: Began::Unmeasured,
+            began: StartLevel::Unmeasured,
             ..ConversationState::default()
         }
     }

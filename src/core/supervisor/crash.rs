@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind};
 use super::exit_table::killed_by;
-use super::phase::{EndCause, Phase, Plan, StartKind};
+use super::phase::{EndCause, Phase, RunPlan, StartKind};
 use super::run::ends_programs;
 use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
@@ -96,14 +96,20 @@ impl Supervisor {
         })
     }
 
-    fn cool(&mut self, now: Stamp, end: ProcessEnd, delivering: Option<(Plan, u32)>, out: &mut Vec<Action>) {
+    fn cool(
+        &mut self,
+        now: Stamp,
+        end: ProcessEnd,
+        delivering: Option<(RunPlan, u32)>,
+        out: &mut Vec<Action>,
+    ) {
         let pause = self.crash_guard.pause_ms();
         let mut text =
             format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
         let plan = match delivering {
             // Nothing was submitted: repeat the same hand-over.
             Some((plan, 0)) if !self.conversation.spoken => {
-                Plan { conversation: self.session.next.clone(), ..plan }
+                RunPlan { conversation: self.session.next.clone(), ..plan }
             }
             // After an Enter the prompt may have been submitted: deliver at most once.
             Some((plan, _)) if !self.conversation.spoken => {
@@ -112,10 +118,10 @@ impl Supervisor {
                         " The prompt for {id} may have been submitted and is not typed again; the handoff stays active."
                     ));
                 }
-                Plan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
+                RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
             // No transcript has the text of the prompt box.
-            _ => Plan {
+            _ => RunPlan {
                 start: StartKind::Resume,
                 conversation: self.conversation.id.clone(),
                 handoff: None,

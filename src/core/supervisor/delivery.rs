@@ -4,7 +4,7 @@
 use super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::event::PromptOf;
 use super::key_hold::KeyHold;
-use super::phase::{Phase, Plan};
+use super::phase::{Phase, RunPlan};
 use super::screen_facts::PromptBox;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
@@ -27,7 +27,7 @@ impl Supervisor {
     pub(super) fn begin_delivery(
         &mut self,
         now: Stamp,
-        plan: Plan,
+        plan: RunPlan,
         handoff: HandoffId,
         out: &mut Vec<Action>,
     ) {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::agent_status::AgentStatus;
-use super::compact::Compaction;
+use super::compaction::Compaction;
 pub use super::key_class::KeyClass;
 use super::limits::LimitKind;
 use super::question::AskAnswer;

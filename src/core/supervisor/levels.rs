@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, RestartBy};
 use super::phase::{Phase, RestartRequest};
-use super::question::Ask;
+use super::question::HandoverQuestion;
 use super::{Agent, Supervisor};
 use crate::core::config::{Levels, RestartMode};
 use crate::core::context::{Fill, Level};
@@ -21,7 +21,7 @@ const REARM_POINTS: f64 = 5.0;
 /// The context usage of the followed conversation at its first answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Began {
+pub(super) enum StartLevel {
     /// hopty did not begin it, so its first usage says nothing.
     #[default]
     Elsewhere,
@@ -47,8 +47,8 @@ impl Supervisor {
         self.conversation.spoken |= fill.tokens > 0;
         self.conversation.measured = true;
         let level = fill.level(&self.levels());
-        if self.conversation.began == Began::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
-            self.conversation.began = Began::At(level);
+        if self.conversation.began == StartLevel::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
+            self.conversation.began = StartLevel::At(level);
         }
         if level > self.conversation.fired {
             self.conversation.fired = level;
@@ -61,9 +61,9 @@ impl Supervisor {
             self.conversation.fired = self.conversation.fired.min(fill.level(&self.rearm_levels()));
         }
         if self.conversation.fired < Level::Ask
-            && matches!(self.conversation.ask, Ask::Due { .. } | Ask::Put { .. })
+            && matches!(self.conversation.ask, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. })
         {
-            self.conversation.ask = Ask::Silent;
+            self.conversation.ask = HandoverQuestion::Silent;
         }
     }
 
@@ -155,7 +155,7 @@ impl Supervisor {
 
     /// Whether the conversation began at this level or above, so that a fresh one would not help.
     pub(super) fn began_at(&self, level: Level) -> bool {
-        self.policy.rules > 0 && matches!(self.conversation.began, Began::At(began) if began >= level)
+        self.policy.rules > 0 && matches!(self.conversation.began, StartLevel::At(began) if began >= level)
     }
 
     /// A hand-over by level that is being cancelled is requested again when the next turn ends.

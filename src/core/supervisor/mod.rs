@@ -12,10 +12,10 @@
 //! | `exit_table` | why a child ended: one table |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
-//! | `mode` | the permission mode of the next run |
-//! | `levels`, `compact` | the context usage and what crossing a level asks for, Claude's own compaction |
+//! | `permission_mode` | the permission mode of the next run |
+//! | `levels`, `compaction` | the context usage and what crossing a level asks for, Claude's own compaction |
 //! | `question`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `request`, `safe_point`, `note`, `person`, `back` | from a request to a safe point, Claude's own words before it, somebody who is there, the way back |
+//! | `request`, `safe_point`, `handover_note`, `person`, `back` | from a request to a safe point, Claude's own words before it, somebody who is there, the way back |
 //! | `saving`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
 //! | `stopping`, `crash`, `budget` | from SIGTERM to the end; what follows a crash; how many restarts there may be within a time |
 //! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
@@ -29,7 +29,7 @@ mod agent_status;
 mod answer;
 mod back;
 mod budget;
-pub mod compact;
+pub mod compaction;
 mod conversation;
 mod crash;
 mod deadlines;
@@ -37,14 +37,14 @@ mod decisions;
 mod delivery;
 pub mod event;
 pub mod exit_table;
+mod handover_note;
 mod hooks;
 mod key_class;
 mod key_hold;
 mod levels;
 pub mod limits;
-mod mode;
 pub mod next_handover;
-mod note;
+mod permission_mode;
 mod person;
 pub mod phase;
 mod policy;
@@ -82,7 +82,7 @@ use event::Event;
 use hooks::HeldHook;
 use key_hold::KeyHold;
 use limits::Limits;
-use mode::PermissionModes;
+use permission_mode::PermissionModes;
 use person::People;
 use phase::{Phase, StopFor};
 pub use policy::{Agent, Policy, RULES};
@@ -92,7 +92,7 @@ use run::RunState;
 use saving::Handoffs;
 use screen_facts::{PromptBox, ScreenFacts};
 use sending::Sending;
-use state::StateEntered;
+use state::StateEntry;
 
 /// The version of these rules: a journal can only be replayed by the same version.
 pub const CORE: u32 = 1;
@@ -136,7 +136,7 @@ struct PhaseBegan {
 
 /// State that lives as long as the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct SessionState {
+struct SessionFacts {
     /// Another working directory than the session's first, if a restart was requested there.
     dir: Option<String>,
     /// An unused id for the next conversation.
@@ -173,7 +173,7 @@ pub struct Supervisor {
     #[serde(flatten)]
     conversation: ConversationState,
     #[serde(flatten)]
-    session: SessionState,
+    session: SessionFacts,
     #[serde(flatten)]
     budget: RestartBudget,
     #[serde(flatten)]
@@ -183,7 +183,7 @@ pub struct Supervisor {
     #[serde(default)]
     modes: PermissionModes,
     #[serde(default)]
-    entered: StateEntered,
+    entered: StateEntry,
     #[serde(default, rename = "submit")]
     sending: Option<Sending>,
     #[serde(default, rename = "halts")]
@@ -210,12 +210,12 @@ impl Supervisor {
             lines: LineNumbers::default(),
             run: RunState::default(),
             conversation: ConversationState::default(),
-            session: SessionState::default(),
+            session: SessionFacts::default(),
             budget: RestartBudget::default(),
             crash_guard: CrashGuard::default(),
             handoffs: Handoffs::default(),
             modes: PermissionModes::default(),
-            entered: StateEntered::default(),
+            entered: StateEntry::default(),
             sending: None,
             limits: Limits::default(),
             progress: WorkProgress::default(),

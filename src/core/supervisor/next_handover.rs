@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
 use super::phase::{Phase, RestartRequest, StopFor};
-use super::question::Ask;
+use super::question::HandoverQuestion;
 use super::{Agent, Supervisor, Turn};
-use crate::core::config::{Level as Threshold, RestartMode};
+use crate::core::config::{RestartMode, Threshold};
 use crate::core::context::Level;
 use crate::core::time::Stamp;
 
@@ -94,18 +94,18 @@ impl Supervisor {
             RestartMode::Auto => Level::Handoff,
         };
         match self.conversation.ask {
-            Ask::Due { until } | Ask::Put { until } => {
+            HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => {
                 return NextHandover { when: HandoverWhen::Asked, why: self.fill_and_level(), at: until };
             }
-            Ask::Snoozed { until } => {
+            HandoverQuestion::Snoozed { until } => {
                 return NextHandover {
                     when: HandoverWhen::Snoozed,
                     why: "you said not yet".to_owned(),
                     at: Some(until),
                 };
             }
-            Ask::Dismissed => return off("you do not want one in this conversation"),
-            Ask::Silent => {}
+            HandoverQuestion::Dismissed => return off("you do not want one in this conversation"),
+            HandoverQuestion::Silent => {}
         }
         if self.progress.is_missing() {
             return off("until your next prompt: two hand-overs in a row brought the work no further");

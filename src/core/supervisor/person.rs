@@ -13,7 +13,7 @@ use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, Signa
 use super::event::{AgentStatus, AttachKind, Hook, PromptOf};
 use super::hooks::{HeldHook, LINES_MS};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
-use super::question::Ask;
+use super::question::HandoverQuestion;
 use super::stopping::CONT;
 use super::{Supervisor, Turn};
 use crate::core::claude::carried::Way;
@@ -212,7 +212,7 @@ impl Supervisor {
             return;
         }
         let snooze = self.policy.config.restart.snooze;
-        self.conversation.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
+        self.conversation.ask = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
         let text = format!("No context level hands over for {}: a person said not yet.", snooze.words());
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
         {
@@ -229,6 +229,6 @@ impl Supervisor {
     /// Whether a person has snoozed hand-overs by level.
     pub(super) fn is_snoozed(&self) -> bool {
         self.policy.config.restart.mode != RestartMode::Ask
-            && matches!(self.conversation.ask, Ask::Snoozed { .. })
+            && matches!(self.conversation.ask, HandoverQuestion::Snoozed { .. })
     }
 }

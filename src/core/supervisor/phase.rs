@@ -45,7 +45,7 @@ pub enum StartKind {
 
 /// The next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct RunPlan {
     /// How it is started.
     pub start: StartKind,
     /// Its conversation.
@@ -157,7 +157,7 @@ pub enum StopFor {
     /// The next run follows.
     Restart {
         /// The next run.
-        plan: Plan,
+        plan: RunPlan,
         /// The person pressed Ctrl+C meanwhile.
         interrupted: bool,
     },
@@ -196,7 +196,7 @@ pub enum Phase {
     /// exec is under way.
     Spawning {
         /// The run that is being started.
-        plan: Plan,
+        plan: RunPlan,
     },
     /// The child runs.
     Running,
@@ -226,7 +226,7 @@ pub enum Phase {
         /// When it ends.
         until: Stamp,
         /// The next run.
-        plan: Plan,
+        plan: RunPlan,
         /// The exit code if the person does not want to wait.
         code: u8,
         /// The changed settings that run code: until a person accepts them the pause does not end.
@@ -236,7 +236,7 @@ pub enum Phase {
     /// The continuation prompt is being delivered.
     Delivering {
         /// The run that was started.
-        plan: Plan,
+        plan: RunPlan,
         /// The handoff.
         handoff: HandoffId,
         /// The prompt on its way.

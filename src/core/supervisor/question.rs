@@ -29,7 +29,7 @@ pub enum AskAnswer {
 /// The state of the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
-pub enum Ask {
+pub enum HandoverQuestion {
     /// Nothing to ask.
     #[default]
     Silent,
@@ -55,7 +55,7 @@ pub enum Ask {
 impl Supervisor {
     /// The context usage is above level `ask`.
     pub(super) fn ask_is_due(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.conversation.ask != Ask::Silent || self.phase != Phase::Running {
+        if self.conversation.ask != HandoverQuestion::Silent || self.phase != Phase::Running {
             return;
         }
         let c = &self.policy.config.restart;
@@ -64,7 +64,7 @@ impl Supervisor {
             Some(_) => format!("; without an answer it happens by itself in {}", c.ask_timeout),
             None => String::new(),
         };
-        self.conversation.ask = Ask::Due { until };
+        self.conversation.ask = HandoverQuestion::Due { until };
         let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
         // Clients get a notice, and Claude shows it with the answer to the next hook.
         self.conversation.word = Some(format!("hopty: {text}"));
@@ -75,12 +75,13 @@ impl Supervisor {
     /// put, so the default applies now.
     pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let unasked =
-            matches!(self.conversation.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
+            matches!(self.conversation.ask, HandoverQuestion::Silent | HandoverQuestion::Due { .. })
+                && self.phase == Phase::Running;
         if unasked
             && self.run.turn == Turn::Busy
             && self.policy.config.restart.ask_default == AskDefault::Handoff
         {
-            self.conversation.ask = Ask::Silent;
+            self.conversation.ask = HandoverQuestion::Silent;
             self.level_request(now, Level::Hard, out);
         } else {
             self.ask_is_due(now, out);
@@ -89,7 +90,7 @@ impl Supervisor {
 
     /// A person has typed a prompt, so they are present: the answer to this hook may carry the question.
     pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
-        let Ask::Due { until } = self.conversation.ask else { return None };
+        let HandoverQuestion::Due { until } = self.conversation.ask else { return None };
         // Before rules had versions, the question was not put if only an answer could end it.
         if until.is_none() && self.policy.rules == 0 {
             return None;
@@ -97,8 +98,9 @@ impl Supervisor {
         if !self.policy.notes || self.phase != Phase::Running {
             return None;
         }
-        self.conversation.ask =
-            Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
+        self.conversation.ask = HandoverQuestion::Put {
+            until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())),
+        };
         self.conversation.word = None;
         Some(HookAnswer::Tell {
             what: HookInstruction::Ask {
@@ -122,17 +124,17 @@ impl Supervisor {
         self.conversation.word = None;
         let words = match answer {
             AskAnswer::Yes => {
-                self.conversation.ask = Ask::Silent;
+                self.conversation.ask = HandoverQuestion::Silent;
                 self.wanted_by_person(now, out);
                 return;
             }
             AskAnswer::Snooze => {
                 let snooze = self.policy.config.restart.snooze;
-                self.conversation.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
+                self.conversation.ask = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
                 format!("The person is asked again in {}.", snooze.words())
             }
             AskAnswer::Dismiss => {
-                self.conversation.ask = Ask::Dismissed;
+                self.conversation.ask = HandoverQuestion::Dismissed;
                 "The person is not asked again in this conversation.".to_owned()
             }
         };
@@ -166,18 +168,18 @@ impl Supervisor {
     pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
         self.conversation.ask = match answer {
             AskAnswer::Yes => return,
-            AskAnswer::Snooze => {
-                Ask::Snoozed { until: now.after(left.min(self.policy.config.restart.snooze.ms())) }
-            }
-            AskAnswer::Dismiss => Ask::Dismissed,
+            AskAnswer::Snooze => HandoverQuestion::Snoozed {
+                until: now.after(left.min(self.policy.config.restart.snooze.ms())),
+            },
+            AskAnswer::Dismiss => HandoverQuestion::Dismissed,
         };
     }
 
     pub(super) fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
         let Some(conversation) = self.conversation.id.clone() else { return };
         let (answer, left) = match self.conversation.ask {
-            Ask::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
-            Ask::Dismissed => (AskAnswer::Dismiss, 0),
+            HandoverQuestion::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
+            HandoverQuestion::Dismissed => (AskAnswer::Dismiss, 0),
             _ => return,
         };
         out.push(Action::KeepAsk { conversation, answer, left });
@@ -189,9 +191,11 @@ impl Supervisor {
             return;
         }
         match self.conversation.ask {
-            Ask::Due { until: Some(until) } | Ask::Put { until: Some(until) } if now >= until => {
-                let put = matches!(self.conversation.ask, Ask::Put { .. });
-                self.conversation.ask = Ask::Silent;
+            HandoverQuestion::Due { until: Some(until) } | HandoverQuestion::Put { until: Some(until) }
+                if now >= until =>
+            {
+                let put = matches!(self.conversation.ask, HandoverQuestion::Put { .. });
+                self.conversation.ask = HandoverQuestion::Silent;
                 self.level_request(now, self.level(), out);
                 // The question itself blocks every other safe point; nothing else runs behind it.
                 let stands = put && self.run.asking.as_deref() == Some("question");
@@ -199,9 +203,9 @@ impl Supervisor {
                     request.forced |= stands;
                 }
             }
-            Ask::Snoozed { until } if now >= until => {
+            HandoverQuestion::Snoozed { until } if now >= until => {
                 let snoozed = self.is_snoozed();
-                self.conversation.ask = Ask::Silent;
+                self.conversation.ask = HandoverQuestion::Silent;
                 if !snoozed && self.level() >= Level::Ask {
                     self.ask_is_due(now, out);
                 } else if self.policy.config.restart.mode == RestartMode::Auto
@@ -217,9 +221,9 @@ impl Supervisor {
     /// When [`Supervisor::tick_ask`] has something to do.
     pub(super) fn ask_deadline(&self) -> Option<Stamp> {
         match self.conversation.ask {
-            Ask::Due { until } | Ask::Put { until } => until,
-            Ask::Snoozed { until } => Some(until),
-            Ask::Silent | Ask::Dismissed => None,
+            HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => until,
+            HandoverQuestion::Snoozed { until } => Some(until),
+            HandoverQuestion::Silent | HandoverQuestion::Dismissed => None,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::event::Asker;
-use super::phase::{Phase, Plan, RestartRequest};
-use super::question::Ask;
+use super::phase::{Phase, RestartRequest, RunPlan};
+use super::question::HandoverQuestion;
 use super::{Agent, Supervisor};
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::time::Stamp;
@@ -102,7 +102,7 @@ impl Supervisor {
         if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
             && !held.is_empty()
         {
-            let plan = Plan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
+            let plan = RunPlan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
             out.push(Action::Reply { id, with: Reply::Accepted });
             self.count_restart(now);
             self.spawn(now, plan, out);
@@ -185,8 +185,8 @@ impl Supervisor {
         });
         out.push(Action::WaitSafePoint { until: request.turn_until });
         self.conversation.rearm_at_stop = false;
-        if matches!(self.conversation.ask, Ask::Due { .. } | Ask::Put { .. }) {
-            self.conversation.ask = Ask::Silent;
+        if matches!(self.conversation.ask, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }) {
+            self.conversation.ask = HandoverQuestion::Silent;
         }
         self.enter(now, Phase::Waiting { request });
     }

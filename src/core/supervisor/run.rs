@@ -7,7 +7,7 @@ use super::conversation::ConversationClaims;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
 use super::key_hold::KeyHold;
-use super::phase::{EndCause, Phase, Plan, StartKind, StopFor};
+use super::phase::{EndCause, Phase, RunPlan, StartKind, StopFor};
 use super::{Agent, HeldHook, ScreenFacts, Supervisor, Turn};
 use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -112,12 +112,19 @@ impl Supervisor {
         );
         self.spawn(
             now,
-            Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false, carries: None },
+            RunPlan {
+                start: StartKind::First,
+                conversation,
+                handoff,
+                dir: None,
+                draft: false,
+                carries: None,
+            },
             out,
         );
     }
 
-    pub(super) fn spawn(&mut self, now: Stamp, plan: Plan, out: &mut Vec<Action>) {
+    pub(super) fn spawn(&mut self, now: Stamp, plan: RunPlan, out: &mut Vec<Action>) {
         self.run = self.run.next();
         self.chain_goes_on(&plan, out);
         if plan.start != StartKind::Resume {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::AgentStatus;
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
-use super::phase::{Phase, Plan, RestartRequest, SafePoint, SaveStep, StartKind, StopFor, StopStep};
+use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
 use super::{Agent, Supervisor};
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -240,7 +240,7 @@ impl Supervisor {
             StopFor::Limit
         } else {
             StopFor::Restart {
-                plan: Plan {
+                plan: RunPlan {
                     start: if fresh { StartKind::Fresh } else { StartKind::First },
                     conversation: if fresh { self.session.next.clone() } else { None },
                     handoff: handoff.clone(),

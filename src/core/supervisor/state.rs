@@ -13,7 +13,7 @@ use crate::core::time::Stamp;
 /// The state of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum SessionState {
     /// The program is starting.
     #[default]
     Starting,
@@ -36,7 +36,7 @@ pub enum State {
 /// The source of a state (`state_from`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Evidence {
+pub enum StateSource {
     /// One of Claude's hooks, or where there are none its transcript.
     Hook,
     /// Claude's sessions file.
@@ -52,19 +52,19 @@ pub enum Evidence {
 
 /// A state with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct KnownState {
     /// The state.
-    pub state: State,
+    pub state: SessionState,
     /// Its source.
-    pub from: Evidence,
+    pub from: StateSource,
     /// While blocked: the dialog, `unknown` if no rule knows it.
     pub waiting_for: Option<String>,
 }
 
 /// The last state and when it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StateEntered {
-    state: State,
+pub(super) struct StateEntry {
+    state: SessionState,
     at: Stamp,
     seq: u64,
 }
@@ -170,73 +170,76 @@ impl Supervisor {
     /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no
     /// hook, and the sessions file lags behind hooks.
     #[must_use]
-    pub fn state(&self) -> Standing {
-        let known = |state, from| Standing { state, from, waiting_for: None };
+    pub fn state(&self) -> KnownState {
+        let known = |state, from| KnownState { state, from, waiting_for: None };
         if matches!(self.phase, Phase::Closed { .. }) {
-            return known(State::Ended, Evidence::None);
+            return known(SessionState::Ended, StateSource::None);
         }
         if self.run.stopped {
-            return known(State::Stopped, Evidence::None);
+            return known(SessionState::Stopped, StateSource::None);
         }
         if matches!(&self.phase, Phase::Cooling { held, .. } if !held.is_empty()) {
-            return Standing {
-                state: State::Blocked,
-                from: Evidence::None,
+            return KnownState {
+                state: SessionState::Blocked,
+                from: StateSource::None,
                 waiting_for: Some("settings".to_owned()),
             };
         }
         if self.run.pid.is_none() {
-            return known(State::Starting, Evidence::None);
+            return known(SessionState::Starting, StateSource::None);
         }
         if self.policy.agent == Agent::Plain {
-            return known(State::Unknown, Evidence::None);
+            return known(SessionState::Unknown, StateSource::None);
         }
         if self.run.screen.dialog.as_deref() == Some("suspended") {
             // The program continues and has not drawn itself yet.
-            return known(State::Stopped, Evidence::Screen);
+            return known(SessionState::Stopped, StateSource::Screen);
         }
         if let Some((from, what)) = self.asks() {
-            return Standing { state: State::Blocked, from, waiting_for: Some(what.to_owned()) };
+            return KnownState { state: SessionState::Blocked, from, waiting_for: Some(what.to_owned()) };
         }
         if let Some(what) = self.waits_on() {
-            return Standing {
-                state: State::Blocked,
-                from: Evidence::Hook,
+            return KnownState {
+                state: SessionState::Blocked,
+                from: StateSource::Hook,
                 waiting_for: Some(what.to_owned()),
             };
         }
-        let hook = |state| known(state, Evidence::Hook);
-        let file = |state| known(state, Evidence::SessionsFile);
+        let hook = |state| known(state, StateSource::Hook);
+        let file = |state| known(state, StateSource::SessionsFile);
         match (self.run.status, self.run.turn) {
-            (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(State::Busy),
+            (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(SessionState::Busy),
             // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
             // about the turn before, or an interrupt ended this turn. Time tells which.
             (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy) if !self.idle_has_settled() => {
-                hook(State::Busy)
+                hook(SessionState::Busy)
             }
             // A background shell does not block the prompt.
-            (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(State::Idle),
-            (_, Turn::Idle) => hook(State::Idle),
-            (_, Turn::Busy) => hook(State::Busy),
+            (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(SessionState::Idle),
+            (_, Turn::Idle) => hook(SessionState::Idle),
+            (_, Turn::Busy) => hook(SessionState::Busy),
             (_, Turn::Unknown) => self.state_by_looks(),
         }
     }
 
     /// Neither a hook nor the file has reported: use the window's title, then the lines around the prompt
     /// box.
-    fn state_by_looks(&self) -> Standing {
-        let known = |busy, from| Standing {
-            state: if busy { State::Busy } else { State::Idle },
+    fn state_by_looks(&self) -> KnownState {
+        let known = |busy, from| KnownState {
+            state: if busy { SessionState::Busy } else { SessionState::Idle },
             from,
             waiting_for: None,
         };
         match (self.run.screen.title_busy, self.run.screen.busy) {
-            (Some(busy), _) => known(busy, Evidence::Title),
-            (None, Some(busy)) => known(busy, Evidence::Screen),
+            (Some(busy), _) => known(busy, StateSource::Title),
+            (None, Some(busy)) => known(busy, StateSource::Screen),
             (None, None) => {
-                let state =
-                    if self.ticked < self.must_have_spoken() { State::Starting } else { State::Unknown };
-                Standing { state, from: Evidence::None, waiting_for: None }
+                let state = if self.ticked < self.must_have_spoken() {
+                    SessionState::Starting
+                } else {
+                    SessionState::Unknown
+                };
+                KnownState { state, from: StateSource::None, waiting_for: None }
             }
         }
     }
@@ -247,14 +250,14 @@ impl Supervisor {
 
     /// When a program without any source no longer counts as starting.
     pub(super) fn mute_deadline(&self) -> Option<Stamp> {
-        let starts = matches!(self.phase, Phase::Running) && self.state().state == State::Starting;
+        let starts = matches!(self.phase, Phase::Running) && self.state().state == SessionState::Starting;
         starts.then(|| self.must_have_spoken())
     }
 
     /// The source that reports a question to a person, and the question.
-    pub(super) fn asks(&self) -> Option<(Evidence, &str)> {
+    pub(super) fn asks(&self) -> Option<(StateSource, &str)> {
         if let Some(name) = &self.run.screen.dialog {
-            return Some((Evidence::Screen, name));
+            return Some((StateSource::Screen, name));
         }
         // The file follows the hook by a tenth of a second and is more precise from then on.
         if let Some(what) = self
@@ -263,10 +266,10 @@ impl Supervisor {
             .as_deref()
             .filter(|_| self.run.status.is_some() && self.run.status_since <= self.run.turn_since)
         {
-            return Some((Evidence::Hook, what));
+            return Some((StateSource::Hook, what));
         }
         let waits = self.run.status == Some(AgentStatus::Waiting);
-        waits.then(|| (Evidence::SessionsFile, self.run.waiting_for.as_deref().unwrap_or("unknown")))
+        waits.then(|| (StateSource::SessionsFile, self.run.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
     /// Since when the state holds, and the number of the journal line that began it.
@@ -305,7 +308,7 @@ impl Supervisor {
     pub(super) fn note_state(&mut self, now: Stamp) {
         let state = self.state().state;
         if self.entered.state != state {
-            self.entered = StateEntered { state, at: now, seq: self.lines.event };
+            self.entered = StateEntry { state, at: now, seq: self.lines.event };
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, Typing};
 use super::phase::Phase;
 use super::screen_facts::PromptBox;
-use super::state::State;
+use super::state::SessionState;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
@@ -158,7 +158,7 @@ impl Supervisor {
         match during_turn {
             DuringTurn::Wait => self.run.turn == Turn::Busy,
             DuringTurn::Queue => false,
-            DuringTurn::WaitForIdle => self.state().state == State::Busy,
+            DuringTurn::WaitForIdle => self.state().state == SessionState::Busy,
         }
     }
 
@@ -177,7 +177,7 @@ impl Supervisor {
 
     pub(super) fn press_enter(&mut self, now: Stamp, rules: &SubmissionRules, out: &mut Vec<Action>) {
         out.push(Action::Type { typing: Typing::Enter });
-        let works = rules.during_turn != DuringTurn::Wait && self.state().state == State::Busy;
+        let works = rules.during_turn != DuringTurn::Wait && self.state().state == SessionState::Busy;
         if let Some(submission) = self.submission() {
             submission.step = SubmissionStep::Enter { again: now.after(ENTER_EVERY_MS), works };
         }

@@ -9,7 +9,7 @@ use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
 use crate::core::supervisor::action::{HookAnswer, HookInstruction, Reply};
-use crate::core::supervisor::compact::Compaction;
+use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Asker, Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
 use crate::host::Host;

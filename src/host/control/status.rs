@@ -9,7 +9,7 @@ use crate::core::status::{
     CellSize, ExitKind, ExitStatus, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus,
 };
 use crate::core::supervisor::phase::EndCause;
-use crate::core::supervisor::state::State;
+use crate::core::supervisor::state::SessionState;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
@@ -160,7 +160,7 @@ impl Host {
         let entered = self.recorder.supervisor.entered().1;
         if entered != self.session_file_of {
             self.session_file_of = entered;
-            if self.recorder.supervisor.state().state == State::Idle {
+            if self.recorder.supervisor.state().state == SessionState::Idle {
                 self.write_session_file_soon();
             }
         }

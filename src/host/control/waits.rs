@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::state::State;
+use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::control::connection::ASKS_MS;
@@ -108,9 +108,9 @@ impl Host {
                 && self.recorder.supervisor.entered().1 > wanted.since
         };
         let met = match wanted.wanted {
-            WaitFor::Idle => is(State::Idle),
-            WaitFor::Busy => is(State::Busy),
-            WaitFor::Blocked => is(State::Blocked),
+            WaitFor::Idle => is(SessionState::Idle),
+            WaitFor::Busy => is(SessionState::Busy),
+            WaitFor::Blocked => is(SessionState::Blocked),
             WaitFor::Exit => ended,
             WaitFor::Text => {
                 let changed = if now >= *from || ended { self.changed_screen(wanted.after) } else { None };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::core::journal::Missing;
+use crate::core::journal::JournalGap;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
@@ -27,9 +27,9 @@ enum JournalState {
     #[default]
     Off,
     /// Lines are written. After a failure that is not certain yet: how many were missing then.
-    On { resumed: Option<Missing> },
+    On { resumed: Option<JournalGap> },
     /// Lines have been missing since it failed.
-    Missing { missing: Missing, again: Stamp, pause: u64 },
+    JournalGap { missing: JournalGap, again: Stamp, pause: u64 },
 }
 
 /// The journal, the writer, and whether their failure was reported.
@@ -82,11 +82,11 @@ impl Journal {
     fn fail(&mut self, now: Stamp, lines: u64, start: bool) {
         let before = match &self.standing {
             JournalState::On { resumed: Some(missing) } => *missing,
-            _ => Missing { lines: 0, start },
+            _ => JournalGap { lines: 0, start },
         };
         self.pause = if self.pause == 0 { AGAIN_MS } else { (self.pause * 2).min(AGAIN_MOST_MS) };
-        let missing = Missing { lines: before.lines + lines, start: before.start };
-        self.standing = JournalState::Missing { missing, again: now.after(self.pause), pause: self.pause };
+        let missing = JournalGap { lines: before.lines + lines, start: before.start };
+        self.standing = JournalState::JournalGap { missing, again: now.after(self.pause), pause: self.pause };
     }
 }
 
@@ -131,7 +131,7 @@ impl Host {
         let record = &mut self.journal;
         match &mut record.standing {
             JournalState::Off => return,
-            JournalState::Missing { missing, .. } => {
+            JournalState::JournalGap { missing, .. } => {
                 missing.lines += count(lines);
                 return;
             }
@@ -176,13 +176,14 @@ impl Host {
                     &format!("The journal is written again; {lines} lines of it are missing."),
                 );
             }
-            JournalState::Missing { again, .. } if again <= now => self.resume_journal(now),
+            JournalState::JournalGap { again, .. } if again <= now => self.resume_journal(now),
             _ => {}
         }
     }
 
     fn resume_journal(&mut self, now: Stamp) {
-        let JournalState::Missing { mut missing, again, pause } = std::mem::take(&mut self.journal.standing)
+        let JournalState::JournalGap { mut missing, again, pause } =
+            std::mem::take(&mut self.journal.standing)
         else {
             return;
         };
@@ -193,7 +194,7 @@ impl Host {
         if !opened {
             // The disk still hangs on the last write, or there is no file yet.
             let again = if again <= now { now.after(pause) } else { again };
-            self.journal.standing = JournalState::Missing { missing, again, pause };
+            self.journal.standing = JournalState::JournalGap { missing, again, pause };
             return;
         }
         let open = self.recorder.resume_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"), missing);
@@ -205,7 +206,7 @@ impl Host {
     /// The journal's next deadline.
     pub(in crate::host) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.journal.standing {
-            JournalState::Missing { again, .. } => Some(*again),
+            JournalState::JournalGap { again, .. } => Some(*again),
             JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
             JournalState::On { resumed: None } | JournalState::Off => {
                 (!self.journal.writer.is_idle()).then(|| now.after(LOOK_MS))

@@ -5,7 +5,7 @@ use crate::core::draft::units;
 use crate::core::input::{Class, Piece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, KeyClass};
-use crate::core::supervisor::state::State;
+use crate::core::supervisor::state::SessionState;
 use crate::host::Host;
 use crate::host::terminals::{StaleUntil, Viewport};
 
@@ -248,9 +248,10 @@ impl Host {
     fn typing_target(&mut self) -> TypingTarget {
         let view = if self.launch.agent == Agent::Claude { self.view() } else { None };
         let focus = match self.launch.agent {
-            Agent::Claude => {
-                InputFocus::of_claude(view.as_ref(), self.recorder.supervisor.state().state == State::Blocked)
-            }
+            Agent::Claude => InputFocus::of_claude(
+                view.as_ref(),
+                self.recorder.supervisor.state().state == SessionState::Blocked,
+            ),
             Agent::Plain => InputFocus::Prompt,
         };
         let shown = view.and_then(|view| view.prompt_box);

@@ -38,7 +38,7 @@ pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use transcript::Transcript;
 pub(super) use usage_limits::time_left;
 
-use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::args::OwnArgs;
 use crate::core::claude::model::Model;
 use crate::core::claude::statusline::StatusLine;
 use crate::core::claude::tasks::Tasks;

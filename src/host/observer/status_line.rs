@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Observer;
 use crate::claude::plugin;
-use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::args::OwnArgs;
 use crate::core::claude::settings::{Given, given, merge};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::time::Stamp;

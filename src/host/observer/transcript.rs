@@ -9,7 +9,7 @@ use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::tasks::Tasks;
 use crate::core::context::Fill;
-use crate::core::figure::{Figure, TokensFrom};
+use crate::core::context_usage::{ContextUsage, TokensFrom};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::event::Event;
 
@@ -98,7 +98,7 @@ impl Transcript {
     /// The changes for the supervisor. `handoff` is the one whose prompt is being delivered.
     pub(super) fn report(
         &mut self,
-        usage: &Figure,
+        usage: &ContextUsage,
         handoff: Option<&HandoffId>,
         events: &mut VecDeque<Event>,
     ) {

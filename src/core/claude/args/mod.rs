@@ -81,7 +81,7 @@ pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> Invocation {
 /// What hopty reads out of a person's arguments. Of an option given several times the last counts, as in
 /// Claude itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct OwnArgs {
     /// The prompt.
     pub prompt: Option<String>,
     /// `--session-id`.
@@ -116,7 +116,7 @@ pub struct Facts {
     pub worktree: Option<Option<String>>,
 }
 
-impl Facts {
+impl OwnArgs {
     /// Whether the person's own arguments allow `bypassPermissions`.
     #[must_use]
     pub fn bypasses(&self) -> bool {
@@ -126,10 +126,10 @@ impl Facts {
 
 /// Reads the facts out of `args` (without the program's name).
 #[must_use]
-pub fn facts(args: &[String]) -> Facts {
+pub fn facts(args: &[String]) -> OwnArgs {
     let pieces = Grammar::new().parse(args);
     let mut facts =
-        Facts { prompt: grammar::prompt(&pieces, args).map(|at| args[at].clone()), ..Facts::default() };
+        OwnArgs { prompt: grammar::prompt(&pieces, args).map(|at| args[at].clone()), ..OwnArgs::default() };
     for piece in pieces {
         let Piece::Option { name, values, means, .. } = piece else { continue };
         facts.picks_conversation |= means == Means::Identity;

@@ -5,7 +5,7 @@
 //! swallows.
 
 use super::grammar::{Grammar, Means, Piece, prompt};
-use super::{Facts, facts};
+use super::{OwnArgs, facts};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::ConversationId;
 
@@ -130,7 +130,7 @@ fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
 
 /// What a run is told to go on in `mode`. The two widest are never named: they come from the person's own
 /// arguments, or the run asks before it does anything, and the mode is one key away.
-fn passable(own: &Facts, mode: PermissionMode) -> Option<PermissionMode> {
+fn passable(own: &OwnArgs, mode: PermissionMode) -> Option<PermissionMode> {
     let is_own = match mode {
         PermissionMode::BypassPermissions => own.bypasses(),
         mode => own.permission_mode.as_deref() == Some(mode.word()),

@@ -83,7 +83,7 @@ pub fn checkpoint(id: &HandoffId) -> String {
 #[cfg(test)]
 pub(in crate::core::compat) mod tests {
     use super::*;
-    use crate::core::claude::facts::Decision;
+    use crate::core::claude::facts::AnsweredQuestion;
     use crate::core::claude::tasks::Task;
     use crate::core::handoff::capture::GitState;
     use crate::core::handoff::document::tests::capture;
@@ -101,7 +101,7 @@ pub(in crate::core::compat) mod tests {
         ];
         of.files = (1..=12).map(|n| format!("/home/u/proj/f{n}")).collect();
         of.files_count = 12;
-        of.decisions = vec![Decision { question: "Which stone?".into(), answer: "granite".into() }];
+        of.decisions = vec![AnsweredQuestion { question: "Which stone?".into(), answer: "granite".into() }];
         of.situation.tokens = Some(82_000);
         of.situation.window = Some(100_000);
         of.situation.open_tools = vec!["Bash: make pier".into()];

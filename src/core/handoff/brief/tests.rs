@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::document::Fence;
 use super::super::document::tests::capture;
 use super::*;
-use crate::core::claude::facts::{Decision, ToolError};
+use crate::core::claude::facts::{AnsweredQuestion, ToolError};
 use crate::core::claude::prompts::{Prompt, PromptKind};
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
@@ -40,7 +40,7 @@ fn full() -> Capture {
         .map(|n| FileRead { path: format!("/home/u/proj/doc_{n}.md"), ranges: vec![(1, 9)] })
         .collect();
     capture.last_answer = "said ".repeat(3000);
-    capture.decisions = vec![Decision { question: "Which?".into(), answer: "That.".into() }; 50];
+    capture.decisions = vec![AnsweredQuestion { question: "Which?".into(), answer: "That.".into() }; 50];
     capture.errors = (0..20)
         .map(|n| ToolError {
             tool: "Bash".into(),

@@ -7,7 +7,7 @@ use proptest::prelude::any;
 use serde_json::{Value, json};
 
 use super::{live, policies, runner};
-use crate::core::journal::{Missing, Recorder, Replay, replay};
+use crate::core::journal::{JournalGap, Recorder, Replay, replay};
 use crate::core::supervisor::action::Action;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::{Policy, Supervisor};
@@ -122,7 +122,7 @@ fn a_journal_with_a_gap_replays_around_it() {
                         *now,
                         WallTime(0),
                         "test",
-                        Missing { lines: 9, start: false },
+                        JournalGap { lines: 9, start: false },
                     ));
                 }
                 let mut lines = String::new();

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::core::claude::hooks::stdout;
-use crate::core::config::{Level as Threshold, RestartMode, Span};
+use crate::core::config::{RestartMode, Span, Threshold};
 use crate::core::supervisor::action::{HookAnswer, SignalTarget};
 use crate::core::supervisor::question::AskAnswer;
 

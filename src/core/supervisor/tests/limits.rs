@@ -26,13 +26,13 @@ fn limited(policy: Policy) -> Session {
     s
 }
 
-fn standing(s: &Session) -> (State, Option<String>) {
+fn standing(s: &Session) -> (SessionState, Option<String>) {
     let standing = s.sup.state();
     (standing.state, standing.waiting_for)
 }
 
-fn blocked_on(what: &str) -> (State, Option<String>) {
-    (State::Blocked, Some(what.to_owned()))
+fn blocked_on(what: &str) -> (SessionState, Option<String>) {
+    (SessionState::Blocked, Some(what.to_owned()))
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_person_who_types_has_it() {
     assert_eq!(s.key(KeyClass::Typed), "continue.cancelled");
     assert_eq!(standing(&s), blocked_on("usage_limit"), "the limit is there all the same");
     assert_eq!(s.pass(HOUR), "limit.over");
-    assert_eq!(standing(&s).0, State::Idle);
+    assert_eq!(standing(&s).0, SessionState::Idle);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_crash_meanwhile_resumes_and_waits_on() {
 fn another_conversation_has_nothing_to_go_on_with() {
     let mut s = limited(claude());
     s.session_start(StartSource::Clear, Some(conversation(77)));
-    assert_eq!(standing(&s).0, State::Idle);
+    assert_eq!(standing(&s).0, SessionState::Idle);
     assert_eq!(s.pass(2 * HOUR), "");
 }
 
@@ -202,7 +202,7 @@ fn an_error_is_tried_again_with_growing_pauses_and_not_for_ever() {
     s.status(AgentStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(HOUR), "");
-    assert_eq!(standing(&s).0, State::Idle);
+    assert_eq!(standing(&s).0, SessionState::Idle);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn who_is_there_is_left_alone() {
     s.status(AgentStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.key(KeyClass::Typed), "continue.cancelled");
-    assert_eq!(standing(&s).0, State::Idle);
+    assert_eq!(standing(&s).0, SessionState::Idle);
     assert_eq!(s.pass(HOUR), "");
     let mut s = Session::busy(claude());
     s.key(KeyClass::Typed);

@@ -23,7 +23,7 @@ use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
 use super::event::{AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource};
 use super::phase::{EndCause, Phase, StartKind};
 use super::screen_facts::{PromptBox, ScreenFacts};
-use super::state::{Evidence, State};
+use super::state::{SessionState, StateSource};
 use super::{Agent, Policy, RULES, Supervisor};
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::config::{Config, Span};

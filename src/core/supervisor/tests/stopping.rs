@@ -155,7 +155,7 @@ fn job_control_is_never_an_end() {
     ] {
         let phase = s.phase();
         assert_eq!(s.end(ProcessEnd::Stopped(Signal(20))), "suspend");
-        assert_eq!(s.sup.state().state, State::Stopped);
+        assert_eq!(s.sup.state().state, SessionState::Stopped);
         assert_eq!(s.end(ProcessEnd::Continued), "");
         assert_eq!(s.phase(), phase);
     }

@@ -26,7 +26,7 @@ fn entered() -> Session {
 fn a_hook_with_its_text_is_the_proof() {
     let mut s = entered();
     assert_eq!(s.prompt(PromptOf::Sent), "release keys, submitted, let 2 go");
-    assert_eq!(s.sup.state().state, State::Busy);
+    assert_eq!(s.sup.state().state, SessionState::Busy);
     assert_eq!(s.pass(60_000), "", "and nothing is left of it");
 }
 

@@ -3,37 +3,41 @@
 use super::*;
 
 /// State, evidence, and since when.
-fn stands(s: &Session) -> (State, Evidence, Stamp) {
+fn stands(s: &Session) -> (SessionState, StateSource, Stamp) {
     let standing = s.sup.state();
-    assert_eq!(standing.waiting_for.is_some(), standing.state == State::Blocked);
+    assert_eq!(standing.waiting_for.is_some(), standing.state == SessionState::Blocked);
     (standing.state, standing.from, s.sup.entered().0)
 }
 
 #[test]
 fn states_are_those_of_the_later_witness() {
     let mut s = Session::started(claude());
-    assert_eq!(stands(&s), (State::Starting, Evidence::None, Stamp(0)));
+    assert_eq!(stands(&s), (SessionState::Starting, StateSource::None, Stamp(0)));
     s.session_start(StartSource::Startup, None);
-    assert_eq!(stands(&s), (State::Idle, Evidence::Hook, Stamp(0)));
+    assert_eq!(stands(&s), (SessionState::Idle, StateSource::Hook, Stamp(0)));
     s.after(5);
     s.status(AgentStatus::Idle);
-    assert_eq!(stands(&s), (State::Idle, Evidence::SessionsFile, Stamp(0)), "it was idle before");
+    assert_eq!(stands(&s), (SessionState::Idle, StateSource::SessionsFile, Stamp(0)), "it was idle before");
     s.after(5);
     s.prompt(PromptOf::Person);
-    assert_eq!(stands(&s), (State::Busy, Evidence::Hook, Stamp(10)), "the file does not say so yet");
+    assert_eq!(
+        stands(&s),
+        (SessionState::Busy, StateSource::Hook, Stamp(10)),
+        "the file does not say so yet"
+    );
     s.after(5);
     s.status(AgentStatus::Busy);
-    assert_eq!(stands(&s), (State::Busy, Evidence::SessionsFile, Stamp(10)));
+    assert_eq!(stands(&s), (SessionState::Busy, StateSource::SessionsFile, Stamp(10)));
     s.after(5);
     s.status(AgentStatus::Waiting);
-    assert_eq!(stands(&s), (State::Blocked, Evidence::SessionsFile, Stamp(20)));
+    assert_eq!(stands(&s), (SessionState::Blocked, StateSource::SessionsFile, Stamp(20)));
     s.end(ProcessEnd::Stopped(Signal(20)));
-    assert_eq!(stands(&s), (State::Stopped, Evidence::None, Stamp(20)));
+    assert_eq!(stands(&s), (SessionState::Stopped, StateSource::None, Stamp(20)));
     s.end(ProcessEnd::Continued);
     s.end(ProcessEnd::Exited(0));
-    assert_eq!(stands(&s).0, State::Ended);
-    assert_eq!(stands(&Session::cooling(claude())).0, State::Starting);
-    assert_eq!(stands(&Session::started(plain())).0, State::Unknown);
+    assert_eq!(stands(&s).0, SessionState::Ended);
+    assert_eq!(stands(&Session::cooling(claude())).0, SessionState::Starting);
+    assert_eq!(stands(&Session::started(plain())).0, SessionState::Unknown);
 }
 
 #[test]
@@ -74,14 +78,14 @@ fn an_idle_of_the_turn_before_ends_no_turn() {
     let (_, submitted) = s.sup.entered();
     s.after(10);
     s.status(AgentStatus::Idle);
-    assert_eq!(stands(&s).0, State::Busy);
+    assert_eq!(stands(&s).0, SessionState::Busy);
     s.after(90);
     s.status(AgentStatus::Busy);
     s.pass(10_000);
-    assert_eq!(stands(&s).0, State::Busy);
+    assert_eq!(stands(&s).0, SessionState::Busy);
     s.call(HookEvent::Stop);
     s.status(AgentStatus::Idle);
-    assert_eq!(stands(&s).0, State::Idle);
+    assert_eq!(stands(&s).0, SessionState::Idle);
     assert!(s.sup.entered().1 > submitted);
 }
 
@@ -89,15 +93,15 @@ fn an_idle_of_the_turn_before_ends_no_turn() {
 fn an_interrupt_fires_no_hook_and_the_file_is_believed_when_it_stays() {
     let mut s = Session::busy(claude());
     s.status(AgentStatus::Idle);
-    assert_eq!(stands(&s).0, State::Busy);
+    assert_eq!(stands(&s).0, SessionState::Busy);
     s.pass(1000);
-    assert_eq!((stands(&s).0, stands(&s).1), (State::Idle, Evidence::SessionsFile));
+    assert_eq!((stands(&s).0, stands(&s).1), (SessionState::Idle, StateSource::SessionsFile));
     // A prompt that a hook of the person's own blocks never moves the file.
     s.prompt(PromptOf::Person);
     s.pass(4000);
-    assert_eq!(stands(&s).0, State::Busy);
+    assert_eq!(stands(&s).0, SessionState::Busy);
     s.pass(1000);
-    assert_eq!(stands(&s).0, State::Idle);
+    assert_eq!(stands(&s).0, SessionState::Idle);
 }
 
 #[test]
@@ -107,7 +111,7 @@ fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
     let current = s.current();
     s.hook(Hook { asks: Some("permission".to_owned()), ..hook(HookEvent::PermissionRequest, &current) });
     let standing = s.sup.state();
-    assert_eq!((standing.state, standing.from), (State::Blocked, Evidence::Hook));
+    assert_eq!((standing.state, standing.from), (SessionState::Blocked, StateSource::Hook));
     assert_eq!(standing.waiting_for.as_deref(), Some("permission"));
     s.after(50);
     let waiting_for = Some("input needed".to_owned());
@@ -117,7 +121,7 @@ fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
     assert_eq!(s.sup.state().waiting_for.as_deref(), Some("question"));
     s.screen(PromptBox::Empty);
     s.status(AgentStatus::Busy);
-    assert_eq!(stands(&s).0, State::Busy);
+    assert_eq!(stands(&s).0, SessionState::Busy);
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn a_background_shell_keeps_nobody_from_the_prompt() {
     let mut s = Session::busy(claude());
     s.call(HookEvent::Stop);
     s.status(AgentStatus::Shell);
-    assert_eq!(stands(&s).0, State::Idle);
+    assert_eq!(stands(&s).0, SessionState::Idle);
 }
 
 #[test]
@@ -136,22 +140,22 @@ fn where_nothing_else_speaks_title_and_screen_do() {
         s.feed(Event::Screen { facts });
         (s.sup.state().state, s.sup.state().from)
     };
-    assert_eq!(looks(None, None), (State::Starting, Evidence::None));
-    assert_eq!(looks(Some(true), None), (State::Busy, Evidence::Screen));
-    assert_eq!(looks(Some(true), Some(false)), (State::Idle, Evidence::Title));
-    assert_eq!(looks(Some(false), None), (State::Idle, Evidence::Screen));
+    assert_eq!(looks(None, None), (SessionState::Starting, StateSource::None));
+    assert_eq!(looks(Some(true), None), (SessionState::Busy, StateSource::Screen));
+    assert_eq!(looks(Some(true), Some(false)), (SessionState::Idle, StateSource::Title));
+    assert_eq!(looks(Some(false), None), (SessionState::Idle, StateSource::Screen));
 }
 
 /// Claude without hooks, sessions file and title, of a version whose screen is not known.
 #[test]
 fn what_nothing_speaks_of_is_unknown_in_the_end() {
     let mut s = Session::started(Policy { hooks: false, ..claude() });
-    assert_eq!(s.sup.state().state, State::Starting);
+    assert_eq!(s.sup.state().state, SessionState::Starting);
     s.tick();
-    assert_eq!((s.sup.state().state, s.sup.entered().0), (State::Unknown, s.now));
+    assert_eq!((s.sup.state().state, s.sup.entered().0), (SessionState::Unknown, s.now));
     assert_eq!(s.sup.next_deadline(), None, "nobody is woken for it again");
     s.feed(Event::Screen { facts: ScreenFacts { busy: Some(false), ..ScreenFacts::default() } });
-    assert_eq!(s.sup.state().state, State::Idle);
+    assert_eq!(s.sup.state().state, SessionState::Idle);
 }
 
 #[test]
@@ -196,7 +200,7 @@ fn a_restart_by_level_rests_on_the_usage_that_asked() {
 #[test]
 fn a_level_by_size_is_told_in_size() {
     let mut policy = claude();
-    policy.config.context.handoff = crate::core::config::Level::kb(100);
+    policy.config.context.handoff = crate::core::config::Threshold::kb(100);
     let mut s = Session::busy(policy);
     let conversation = s.current();
     s.feed(Event::Usage { conversation, tokens: 0, window: 0, bytes: 200 * 1024 });

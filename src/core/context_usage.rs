@@ -1,7 +1,7 @@
-//! The context figure with its reasons: which source each number was taken from, and why not from the others.
+//! The context usage, and which source each of its numbers comes from.
 //!
-//! There is one figure, wherever it is shown. Tokens: the transcript's last main-chain answer, which is there
-//! before the status line is called (measured), else Claude's status line, else a guess from the size of the
+//! Every place shows the same usage. Tokens: the transcript's last main-chain answer, which is there before
+//! the status line is called (measured), else Claude's status line, else a guess from the size of the
 //! transcript. Window: the configuration, else the status line, else the table of models, else 200,000.
 
 use super::config::Levels;
@@ -10,15 +10,15 @@ use super::status::{ContextStatus, Rfc3339};
 use super::time::WallTime;
 use serde::{Deserialize, Serialize};
 
-/// The window in tokens where nothing is known.
+/// The window if no source has it, in tokens.
 pub const ASSUMED_WINDOW: u64 = 200_000;
-/// The larger of the two windows that there are, in tokens.
+/// The larger of Claude's two windows, in tokens.
 const LARGE_WINDOW: u64 = 1_000_000;
-/// Bytes of a transcript that stand for a token where nothing else is known. It is a guess: tool results and
-/// snapshots are written more than once since 2.1.300.
+/// Bytes of transcript per token, a guess for when nothing else is known: since 2.1.300 tool results and
+/// snapshots are written more than once.
 const BYTES_PER_TOKEN: u64 = 10;
 
-/// Where the tokens came from.
+/// The source of the tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokensFrom {
@@ -34,7 +34,7 @@ pub enum TokensFrom {
 }
 
 impl TokensFrom {
-    /// The word in JSON and in sentences.
+    /// Its name in JSON and in sentences.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -46,73 +46,73 @@ impl TokensFrom {
     }
 }
 
-/// A count of tokens, and how old it is.
+/// A number of tokens, and its age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct TokenCount {
     /// The tokens.
     pub tokens: u64,
-    /// Its age in ms, where that is known.
+    /// Its age in ms, if known.
     pub age_ms: Option<u64>,
 }
 
-/// Everything that a figure can be made from.
+/// Everything that a context usage can be computed from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources {
-    /// The tokens of the status line; `None` when it was not called or had none.
-    pub statusline: Option<Count>,
+pub struct UsageSources {
+    /// The tokens of the status line; `None` if it was not called or had none.
+    pub statusline: Option<TokenCount>,
     /// The window of the status line, in tokens.
     pub statusline_window: Option<u64>,
-    /// The last answer in the transcript, or what a compaction left.
-    pub transcript: Option<Count>,
-    /// That count is what a compaction left.
+    /// The usage of the transcript's last answer, or what a compaction left.
+    pub transcript: Option<TokenCount>,
+    /// `transcript` is what a compaction left.
     pub compacted: bool,
-    /// Whether Claude has answered in it at all.
+    /// Whether the transcript has an answer.
     pub answered: bool,
-    /// The size of the transcript in bytes.
+    /// The transcript's size in bytes.
     pub bytes: u64,
-    /// Names of the model, the best first: they may lack the `[1m]` that tells the window.
+    /// Names of the model, the best first: some lack the `[1m]` that tells the window.
     pub models: Vec<String>,
-    /// `context.window`; 0 when it is not set.
+    /// `context.window`; 0 if it is not set.
     pub configured: u64,
 }
 
-impl Sources {
+impl UsageSources {
     /// The first model whose window is known, and that window in tokens.
     fn of_model(&self) -> Option<(&str, u64)> {
         self.models.iter().find_map(|model| Some((model.as_str(), window_of_model(model)?)))
     }
 }
 
-/// One source that was looked at.
+/// A source, and whether it was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Tried {
-    /// Which: `statusline`, `transcript`, `bytes`, `config`, `model_table`, `assumed`.
+pub struct SourceReport {
+    /// Its name: `statusline`, `transcript`, `bytes`, `config`, `model_table`, `assumed`.
     pub source: &'static str,
-    /// What it says.
+    /// Its value.
     pub value: String,
-    /// How old that is in ms, where it is known.
+    /// The age of the value in ms, if known.
     pub age_ms: Option<u64>,
-    /// What was taken of it: `tokens`, `window`, both, or nothing.
+    /// What was taken from it: `tokens`, `window`, both, or nothing.
     pub taken: &'static str,
     /// Why, or why not.
     pub why: String,
 }
 
-/// The figure.
+/// The context usage of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct ContextUsage {
     /// Tokens, window and bytes.
     pub fill: Fill,
-    /// Where the tokens came from.
+    /// The source of the tokens.
     pub tokens_from: TokensFrom,
-    /// Where the window came from.
+    /// The source of the window.
     pub window_from: WindowFrom,
 }
 
-impl Figure {
-    /// The figure of these sources.
+impl ContextUsage {
+    /// The usage according to these sources.
     #[must_use]
-    pub fn of(sources: &Sources) -> Self {
+    pub fn of(sources: &UsageSources) -> Self {
         let statusline = sources.statusline.filter(|count| count.tokens > 0);
         let guess = sources.answered.then_some(sources.bytes / BYTES_PER_TOKEN).filter(|tokens| *tokens > 0);
         let (tokens, tokens_from) = match (sources.transcript, statusline, guess) {
@@ -131,13 +131,13 @@ impl Figure {
             (0, None, _) => (ASSUMED_WINDOW, WindowFrom::Assumed),
         };
         let fill = Fill { tokens, window, bytes: sources.bytes };
-        Figure { fill, tokens_from, window_from }
+        ContextUsage { fill, tokens_from, window_from }
     }
 
     /// Every source in its order: what this figure, which was made of `sources`, took of it and why.
     #[must_use]
-    pub fn tried(&self, sources: &Sources) -> Vec<Tried> {
-        let tried = |source, value: String, age_ms, taken, why: &str| Tried {
+    pub fn tried(&self, sources: &UsageSources) -> Vec<SourceReport> {
+        let tried = |source, value: String, age_ms, taken, why: &str| SourceReport {
             source,
             value,
             age_ms,
@@ -223,19 +223,19 @@ impl Figure {
         all
     }
 
-    /// The level that the figure reaches.
+    /// The level that it reaches.
     #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
         self.fill.level(levels)
     }
 
-    /// Tokens that are left of the window.
+    /// The tokens left in the window.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.fill.window.saturating_sub(self.fill.tokens)
     }
 
-    /// The `context` part of the session object, made `at` this moment.
+    /// The `context` part of the session status, as of `at`.
     #[must_use]
     pub fn status(&self, level: Level, at: WallTime) -> ContextStatus {
         ContextStatus {
@@ -261,13 +261,13 @@ pub fn fits(remaining: u64, estimated: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn count(tokens: u64) -> Option<Count> {
-        Some(Count { tokens, age_ms: Some(4000) })
+    fn count(tokens: u64) -> Option<TokenCount> {
+        Some(TokenCount { tokens, age_ms: Some(4000) })
     }
 
     #[test]
     fn the_sources_come_in_their_order() {
-        let all = Sources {
+        let all = UsageSources {
             statusline: count(163_000),
             statusline_window: Some(200_000),
             transcript: count(164_000),
@@ -277,11 +277,11 @@ mod tests {
             models: vec!["claude-opus-5-5".to_owned()],
             configured: 0,
         };
-        let of = |change: &dyn Fn(&mut Sources)| {
+        let of = |change: &dyn Fn(&mut UsageSources)| {
             let mut sources = all.clone();
             change(&mut sources);
-            let figure = Figure::of(&sources);
-            (figure.fill.tokens, figure.tokens_from, figure.fill.window, figure.window_from)
+            let usage = ContextUsage::of(&sources);
+            (usage.fill.tokens, usage.tokens_from, usage.fill.window, usage.window_from)
         };
         use TokensFrom::{Bytes, None as Nowhere, Statusline, Transcript};
         assert_eq!(of(&|_| ()), (164_000, Transcript, 200_000, WindowFrom::Statusline));
@@ -291,24 +291,28 @@ mod tests {
             of(&|s| s.statusline_window = None),
             (164_000, Transcript, 1_000_000, WindowFrom::ModelTable)
         );
-        let bare =
-            |s: &mut Sources| *s = Sources { answered: s.answered, bytes: s.bytes, ..Sources::default() };
+        let bare = |s: &mut UsageSources| {
+            *s = UsageSources { answered: s.answered, bytes: s.bytes, ..UsageSources::default() }
+        };
         assert_eq!(of(&bare), (178_900, Bytes, 200_000, WindowFrom::Assumed));
-        let begun = |s: &mut Sources| *s = Sources { bytes: 40_000, ..Sources::default() };
+        let begun = |s: &mut UsageSources| *s = UsageSources { bytes: 40_000, ..UsageSources::default() };
         assert_eq!(of(&begun), (0, Nowhere, 200_000, WindowFrom::Assumed));
         // Right after a compaction the status line says 0.
-        let compacted = |s: &mut Sources| (s.statusline, s.transcript) = (count(0), count(9_000));
+        let compacted = |s: &mut UsageSources| (s.statusline, s.transcript) = (count(0), count(9_000));
         assert_eq!(of(&compacted), (9_000, Transcript, 200_000, WindowFrom::Statusline));
     }
 
     #[test]
     fn more_tokens_than_fit_prove_the_large_window() {
         for model in ["claude-opus-4-5", "claude-unheard-of", ""] {
-            let sources =
-                Sources { transcript: count(460_000), models: vec![model.to_owned()], ..Sources::default() };
-            let figure = Figure::of(&sources);
+            let sources = UsageSources {
+                transcript: count(460_000),
+                models: vec![model.to_owned()],
+                ..UsageSources::default()
+            };
+            let usage = ContextUsage::of(&sources);
             assert_eq!(
-                (figure.fill.window, figure.fill.percent(), figure.window_from),
+                (usage.fill.window, usage.fill.percent(), usage.window_from),
                 (1_000_000, 46, WindowFrom::Assumed),
                 "{model}"
             );
@@ -317,12 +321,12 @@ mod tests {
 
     #[test]
     fn every_source_says_whether_it_was_taken_and_why() {
-        let sources = Sources {
+        let sources = UsageSources {
             transcript: count(9),
             models: vec!["claude-sonnet-4-5".to_owned()],
-            ..Sources::default()
+            ..UsageSources::default()
         };
-        let tried = Figure::of(&sources).tried(&sources);
+        let tried = ContextUsage::of(&sources).tried(&sources);
         let taken: Vec<(&str, &str)> = tried.iter().map(|tried| (tried.source, tried.taken)).collect();
         assert_eq!(
             taken,
