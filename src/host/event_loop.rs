@@ -38,9 +38,7 @@ impl Host {
         }
         let now = self.clock.now();
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
-        let quiet =
-            self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
-        let quiet = quiet && self.terminals.are_quiet();
+        let quiet = self.control.is_quiet(now) && self.terminals.are_quiet();
         // The program ended at once, and its client has yet to fetch the output and the exit code.
         let fetched = !self.terminals.awaits_launcher();
         // A slow terminal must still get the last bytes, unless somebody asked to end the session.
@@ -65,9 +63,6 @@ impl Host {
             let mut set = PollSet::default();
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
             if !flows {
-                if self.accept_at.is_none_or(|at| at <= now) {
-                    set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
-                }
                 for fd in self.workers().into_iter().filter_map(Worker::fd) {
                     set.add(Token::Worker, fd, Interest::Read);
                 }
@@ -86,12 +81,8 @@ impl Host {
             }
             let typing_waits = self.typing_waits();
             self.terminals.watch(&mut set, typing_waits);
-            for (id, connection) in &self.connections {
-                let relayed = self.terminals.is_relayed(*id);
-                if !flows || relayed {
-                    connection.watch(&mut set, *id, typing_waits && relayed);
-                }
-            }
+            let known = self.known_connections();
+            self.control.register(&mut set, now, flows, &known);
             let until = if flows { self.feed_deadline(now) } else { self.deadline(now) };
             set.wait(self.clock.wait_until(until)).unwrap_or_default()
         };
@@ -116,7 +107,7 @@ impl Host {
     /// left. Without it 200 sessions at rest need 60 KiB more each (`cargo bench --bench fleet`).
     fn tidy_up(&mut self, now: Stamp) {
         let began = self.child.run.as_ref().is_some_and(|run| !run.tidied);
-        let left = self.used_stack && self.connections.is_empty();
+        let left = self.used_stack && self.control.is_empty();
         if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
         }
@@ -139,38 +130,26 @@ impl Host {
         &self,
         now: Stamp,
     ) -> impl IntoIterator<Item = (&'static str, Option<Stamp>)> + use<> {
-        let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
             ("held keys", self.keyboard.held.deadline()),
             ("observer", self.observer_deadline()),
             ("answers", self.workers().into_iter().any(Worker::has_done_here).then_some(now)),
             ("resting reader", self.reader_rests_at()),
-            ("record", self.record_deadline()),
+            ("record", self.control.hooks.record_deadline()),
             ("turn", self.turn_deadline(now)),
             ("unread input", self.unread_deadline(now)),
-            ("waits", self.waits_deadline(now)),
+            ("waits", self.control.waits.deadline(now)),
             ("sends", self.keyboard.sends_deadline(now)),
             ("run", self.child.deadline(now)),
-            (
-                "connection",
-                self.connections
-                    .iter()
-                    .filter_map(|(id, c)| c.deadline(typing_waits && self.terminals.is_relayed(*id)))
-                    .min(),
-            ),
+            ("connection", self.control.deadline(&self.known_connections())),
             ("terminals", self.terminals_deadline()),
             ("goodbye", self.goodbye.filter(|at| *at > now)),
-            (
-                "asks",
-                self.goodbye.and_then(|_| {
-                    self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()
-                }),
-            ),
-            ("socket", self.rebind_at),
+            ("asks", self.goodbye.and_then(|_| self.control.farewell_deadline(now))),
+            ("socket", self.control.rebind_deadline()),
             ("session file", self.session_file_at),
             ("journal", self.journal_deadline(now)),
-            ("accept", self.accept_at.filter(|at| *at > now)),
+            ("accept", self.control.accept_deadline(now)),
             ("next run", self.launch_deadline(now)),
             ("check", self.check_deadline()),
         ]

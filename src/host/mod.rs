@@ -10,39 +10,36 @@
 //! | `child` | the program: pseudo-terminal, screen model, end, next run |
 //! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
-//! | `control` | the control socket: who may connect, requests and their answers, hook calls, waits, the session's status |
+//! | `control` | the control socket: who may connect, what arrives, which answers are owed |
 //! | `jobs` | what threads write: handoffs, layouts, logs, the journal; what runs code at a start |
-//! | `clients` | who is there, what arrives, and when they are closed |
 //! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, undelivered input |
-//! | `picture` | the screen as `hopty screen` and the dashboard receive it |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |
-//! | `wiring` | what joins the parts |
+//! | `wiring` | what joins the parts: requests and their answers, hook calls, the session's status |
+//! | `exit` | how a session ended |
 //! | `perform` | every action of the supervisor |
 
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
 mod child;
-mod clients;
 mod control;
 mod event_loop;
+mod exit;
 mod jobs;
 mod keyboard;
 #[cfg(test)]
 mod laws;
 mod observer;
 mod perform;
-mod picture;
 mod shown;
 pub mod start;
 mod terminals;
 mod wiring;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,7 +59,8 @@ use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::NameLock};
 use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
 use child::Child;
-use control::{Connection, Exit, HookCall, Waits};
+use control::Control;
+use exit::Exit;
 use jobs::log::log;
 use jobs::{AcceptedCode, Brief, CodeCheck, Done, Journal, Lineage, MemoryCopies, NoteState, RunLog};
 use keyboard::Keyboard;
@@ -89,8 +87,6 @@ pub struct Host {
     /// The session's own directory, where the person's state directory cannot be used.
     private: Option<Private>,
     channel: Channel,
-    listener: UnixListener,
-    socket: PathBuf,
     signals: Signals,
     /// Jobs that a hand-over waits for, and small files.
     worker: Worker<Done>,
@@ -105,17 +101,9 @@ pub struct Host {
     events: VecDeque<Event>,
     /// The rules for reading Claude's screens, loaded on first use.
     rules: OnceCell<Option<Rules>>,
-    /// Boxed one by one: a map reserves space for eleven entries even when it is empty.
-    connections: BTreeMap<u64, Box<Connection>>,
-    next_id: u64,
     terminals: Terminals,
     keyboard: Keyboard,
-    hooks: BTreeMap<u64, HookCall>,
-    /// Requests that the supervisor has not answered yet, each with its connection and its id there.
-    asked: BTreeMap<u64, (u64, u64)>,
-    /// A restart requested with the prefix key.
-    by_key: Option<u64>,
-    waits: Waits,
+    control: Control,
     observer: Observer,
     /// The last content of `.context-status`.
     context_status_file: String,
@@ -137,10 +125,6 @@ pub struct Host {
     wish: String,
     wished_by: Option<RestartBy>,
     exit: Option<Exit>,
-    /// Connections cannot be accepted: when to try again.
-    accept_at: Option<Stamp>,
-    /// The socket file is gone: when to bind it again.
-    rebind_at: Option<Stamp>,
     /// When to write the session's file.
     session_file_at: Option<Stamp>,
     /// The journal line at which the state in that file began.
@@ -199,6 +183,12 @@ impl Host {
             log(format_args!("{e}; using channel global"));
             Channel::global()
         });
+        let control = Control::new(
+            claim.name.clone(),
+            paths.clone(),
+            launch.config.control.clone(),
+            (listener, socket),
+        );
         let terminals = Terminals::new(&launch.config.terminal);
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
@@ -213,8 +203,6 @@ impl Host {
             claim,
             private,
             channel,
-            listener,
-            socket,
             signals,
             worker: Worker::new("hopty-worker"),
             copier: Worker::new(jobs::COPIER),
@@ -224,14 +212,9 @@ impl Host {
             journal: Journal::default(),
             events: VecDeque::new(),
             rules: OnceCell::new(),
-            connections: BTreeMap::new(),
-            next_id: 1,
             terminals,
             keyboard: Keyboard::default(),
-            hooks: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            by_key: None,
-            waits: Waits::default(),
+            control,
             context_status_file: String::new(),
             backups: MemoryCopies::default(),
             runs: RunLog::default(),
@@ -247,8 +230,6 @@ impl Host {
             wish: String::new(),
             wished_by: None,
             exit: None,
-            accept_at: None,
-            rebind_at: None,
             session_file_at: None,
             session_file_of: 0,
             goodbye: None,
@@ -344,13 +325,14 @@ impl Host {
         if let Some(run) = self.child.run.take() {
             run.abandon();
         }
-        let (given, socket) = (std::mem::take(&mut self.child.launching.given), self.socket.clone());
+        let (given, socket) =
+            (std::mem::take(&mut self.child.launching.given), self.control.socket().to_owned());
         within(LAST_WRITES, move || {
             given.remove();
             let _ = std::fs::remove_file(socket);
         });
         self.claim.give_back();
-        self.connections.clear();
+        self.control.clear();
         self.terminals.clear();
         let (private, paths, days) =
             (self.private.take(), self.paths.clone(), self.launch.config.journal.keep_ended_days);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::child::NextRun;
-use super::control::Exit;
+use super::exit::Exit;
 use super::keyboard::paste;
 use super::terminals::Terminals;
 use super::{Host, LAST_WRITES};
@@ -17,6 +17,7 @@ impl Host {
     pub(super) fn perform(&mut self, action: Action) {
         match action {
             Action::Spawn { run, start, conversation, dir, prompt } => {
+                self.control.begin_run(run);
                 self.spawn(NextRun { number: run, start, conversation, dir, prompt });
             }
             Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),

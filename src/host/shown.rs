@@ -181,8 +181,8 @@ impl Host {
         let matters = delivering
             || settling
             || matches!(phase, Phase::Waiting { .. })
-            || !self.hooks.is_empty()
-            || self.waits.for_state()
+            || !self.control.hooks.is_empty()
+            || self.control.waits.for_state()
             || self.keyboard.queue.is_submitting()
             || self.recorder.supervisor.stands_still()
             || self.recorder.supervisor.watches_mode(self.clock.now());

@@ -71,7 +71,7 @@ impl Host {
         let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
         let add = Additions {
             session: self.claim.name.to_string(),
-            socket: self.socket.clone().into(),
+            socket: self.control.socket().as_os_str().to_owned(),
             run: number,
             depth: depth + 1,
             claude: self.launch.agent == Agent::Claude,

@@ -17,11 +17,11 @@ use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
 use crate::host::Host;
-use crate::host::control::status::Restored;
 use crate::host::jobs::handoffs::Done;
 use crate::host::jobs::log::log;
 use crate::host::jobs::start_code::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::observer::status_line;
+use crate::host::wiring::own_files::Restored;
 
 /// How often to check whether the descendants of the last run have ended, while the next one waits for that,
 /// in ms.

@@ -1,5 +1,4 @@
-//! One connection to the socket: how much of it may be read, what waits for it, and its deadlines. `clients`
-//! handles its input; if it becomes a client, `terminals` does.
+//! One connection to the socket: how much of it may be read, what waits for it, and its deadlines.
 
 use std::os::fd::AsFd;
 
@@ -15,12 +14,14 @@ use crate::sys::poll::{Interest, PollSet, is_readable};
 /// Bytes of unread answers above which a peer's requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
 /// How long the first line of a connection may take, in ms.
-pub(in crate::host) const HELLO_MS: u64 = 5000;
+const HELLO_MS: u64 = 5000;
 /// How long a connection that waits for nothing may be silent, in ms: a person's, and that of a descendant or
 /// another Claude.
 const IDLE_MS: (u64, u64) = (60_000, 10_000);
+/// How long a connection that is being closed may take to read its last answer, in ms.
+pub(super) const CLOSING_MS: u64 = 1000;
 /// How long a session that is over stays for a client that is about to send a request, in ms.
-pub(in crate::host) const ASKS_MS: u64 = 250;
+pub(super) const ASKS_MS: u64 = 250;
 
 /// One connection.
 #[derive(Debug)]
@@ -101,6 +102,14 @@ impl Connection {
     pub fn idle_until(&self) -> Option<Stamp> {
         let limit = if self.peer == Some(Peer::Person) { IDLE_MS.0 } else { IDLE_MS.1 };
         (self.greeted && !self.framed).then(|| self.active.after(limit))
+    }
+
+    /// Whether it is to be closed now: it never spoke, or its last answer is written or has taken too long.
+    /// `client_quiet`: its client's terminal has taken everything.
+    pub(super) fn is_over(&self, now: Stamp, client_quiet: bool) -> bool {
+        let silent = !self.greeted && now >= self.opened.after(HELLO_MS);
+        let quiet = self.is_quiet() && client_quiet;
+        silent || self.closing.is_some_and(|until| quiet || now >= until)
     }
 
     pub fn deadline(&self, input_waits: bool) -> Option<Stamp> {

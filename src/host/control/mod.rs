@@ -1,26 +1,278 @@
-//! The control socket: who may connect, what is asked, and what is answered.
+//! The control socket: who may connect, what arrives, and which answers are still owed.
+//!
+//! [`Control`] owns the listener, the connections and everything that was asked on them. What arrives comes out
+//! as [`ControlEvent`]s, one at a time ([`Control::next_event`]), because what one request does decides how the
+//! next bytes are read. `wiring/requests` answers them. What is due by time is done in [`Control::due`], at
+//! [`Control::deadline`].
 //!
 //! | file | holds |
 //! |---|---|
-//! | `listener` | connections are accepted; a socket file that vanished is bound again |
+//! | `listener` | connections are accepted; when a socket file that vanished is bound again |
 //! | `peer` | who is at the other end, and what they may ask for |
-//! | `connection` | one connection: its stream, its time limits, its client |
-//! | `requests` | requests and their answers; hook calls that are held |
+//! | `connection` | one connection: its stream and its time limits |
+//! | `incoming` | what arrives on it, in turns |
+//! | `answers` | requests whose answer is still owed |
+//! | `hook_calls` | hook calls that are held |
 //! | `waits` | requests that wait for a state, an end or a change of the screen |
-//! | `ask` | the question of mode `ask`, and what a person answered |
-//! | `prefix_key` | what a person asks for with the prefix key |
-//! | `status` | the session's status, and the file in which it is found after the end |
+//! | `picture` | the screen as `hopty screen` and the dashboard receive it |
 
-mod ask;
+mod answers;
 pub(super) mod connection;
+mod hook_calls;
+mod incoming;
 mod listener;
 pub(super) mod peer;
-mod prefix_key;
-mod requests;
-pub(super) mod status;
+pub(super) mod picture;
 mod waits;
 
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::core::config;
+use crate::core::ids::SessionName;
+use crate::core::time::Stamp;
+use crate::fs::paths::Paths;
+use crate::host::event_loop::Token;
+use crate::ipc::frame::{Frame, MAX_PAYLOAD};
+use crate::ipc::message::{HostHello, PROTOCOL, Request};
+use crate::sys::poll::{FdReadiness, Interest, PollSet};
+use answers::OwedAnswers;
+use hook_calls::HookCalls;
+use waits::Waits;
+
 pub(super) use connection::Connection;
-pub(super) use requests::HookCall;
-pub(super) use status::Exit;
-pub(super) use waits::Waits;
+pub(super) use hook_calls::HookCall;
+pub(super) use listener::TURN;
+pub(super) use waits::Waiting;
+
+/// What arrived on a connection.
+#[derive(Debug)]
+pub(super) enum ControlEvent {
+    /// A request that its peer may make.
+    Request { connection: u64, request: u64, wanted: Request },
+    /// Claude calls a hook of this run; 0 and `None`: of any.
+    Hook { connection: u64, request: u64, run: Option<u32>, event: String, payload: Value },
+    /// A client's frame.
+    Frame { connection: u64, frame: Frame },
+    /// The connection broke, and is forgotten.
+    Closed { connection: u64 },
+}
+
+/// What the rest of the host knows of a connection.
+pub(super) trait ConnectionUse {
+    /// Whether it belongs to a client whose typed bytes come over it.
+    fn is_relayed(&self, id: u64) -> bool;
+    /// Whether the program has enough unread input, so that the keyboard must wait.
+    fn typing_waits(&self) -> bool;
+    /// Whether its client's terminal, if any, has taken everything.
+    fn is_quiet(&self, id: u64) -> bool;
+    /// Whether somebody else answers on it, so that its silence means nothing.
+    fn is_needed(&self, id: u64) -> bool;
+
+    /// Whether the keyboard waits on this connection.
+    fn input_waits(&self, id: u64) -> bool {
+        self.is_relayed(id) && self.typing_waits()
+    }
+}
+
+/// The control socket and everybody who is connected to it.
+#[derive(Debug)]
+pub(super) struct Control {
+    /// The session's name, as peers are told it.
+    name: SessionName,
+    paths: Paths,
+    config: config::Control,
+    listener: UnixListener,
+    socket: PathBuf,
+    /// Connections cannot be accepted: when to try again.
+    accept_at: Option<Stamp>,
+    /// The socket file is gone: when to bind it again.
+    rebind_at: Option<Stamp>,
+    /// The number of the run, as peers are told it.
+    run: u32,
+    /// Boxed one by one: a map reserves space for eleven entries even when it is empty.
+    connections: BTreeMap<u64, Box<Connection>>,
+    /// The connection whose bytes are handled now.
+    reading: Option<incoming::Reading>,
+    next_id: u64,
+    pub hooks: HookCalls,
+    owed: OwedAnswers,
+    pub waits: Waits,
+}
+
+impl Control {
+    pub fn new(
+        name: SessionName,
+        paths: Paths,
+        config: config::Control,
+        (listener, socket): (UnixListener, PathBuf),
+    ) -> Self {
+        Control {
+            name,
+            paths,
+            config,
+            listener,
+            socket,
+            accept_at: None,
+            rebind_at: None,
+            run: 0,
+            connections: BTreeMap::new(),
+            reading: None,
+            next_id: 1,
+            hooks: HookCalls::default(),
+            owed: OwedAnswers::default(),
+            waits: Waits::default(),
+        }
+    }
+
+    /// The path of the socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The session has this name and this socket from now on.
+    pub fn renamed(&mut self, name: &SessionName, socket: PathBuf) {
+        self.name = name.clone();
+        self.socket = socket;
+    }
+
+    /// A run begins.
+    pub fn begin_run(&mut self, number: u32) {
+        self.run = number;
+    }
+
+    /// The host's first line.
+    fn hello(&self) -> String {
+        let hello = HostHello {
+            hopty: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            session: self.name.to_string(),
+            run: self.run,
+            max_frame: MAX_PAYLOAD,
+        };
+        format!("{}\n", json!(hello))
+    }
+
+    /// A number that nothing else of this session has: for connections, hook calls and requests.
+    fn number(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// Takes a connection that was let in.
+    pub fn admit(&mut self, connection: Connection) -> u64 {
+        let id = self.number();
+        self.connections.insert(id, Box::new(connection));
+        id
+    }
+
+    pub fn connection(&self, id: u64) -> Option<&Connection> {
+        self.connections.get(&id).map(Box::as_ref)
+    }
+
+    pub fn connection_mut(&mut self, id: u64) -> Option<&mut Connection> {
+        self.connections.get_mut(&id).map(Box::as_mut)
+    }
+
+    /// The connections there are.
+    pub fn ids(&self) -> Vec<u64> {
+        self.connections.keys().copied().collect()
+    }
+
+    /// Whether nobody is connected.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Whether everything is written, and nobody is about to ask something else.
+    pub fn is_quiet(&self, now: Stamp) -> bool {
+        self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until))
+    }
+
+    /// Closes all connections at once.
+    pub fn clear(&mut self) {
+        self.connections.clear();
+    }
+
+    /// Watches the listener and the connections; only those of relayed clients during a burst of output.
+    pub fn register<'fd>(
+        &'fd self,
+        set: &mut PollSet<'fd, Token>,
+        now: Stamp,
+        burst: bool,
+        uses: &dyn ConnectionUse,
+    ) {
+        if !burst && self.accept_at.is_none_or(|at| at <= now) {
+            set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+        }
+        let typing_waits = uses.typing_waits();
+        for (id, connection) in &self.connections {
+            let relayed = uses.is_relayed(*id);
+            if !burst || relayed {
+                connection.watch(set, *id, typing_waits && relayed);
+            }
+        }
+    }
+
+    /// The next deadline of all that [`Control::due`] does.
+    pub fn deadline(&self, uses: &dyn ConnectionUse) -> Option<Stamp> {
+        let typing_waits = uses.typing_waits();
+        let connection = |(id, c): (&u64, &Box<Connection>)| c.deadline(typing_waits && uses.is_relayed(*id));
+        self.connections.iter().filter_map(connection).min()
+    }
+
+    /// When the listener is watched again.
+    pub fn accept_deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.accept_at.filter(|at| *at > now)
+    }
+
+    /// When the session's end stops waiting for the next request of a peer.
+    pub fn farewell_deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()
+    }
+
+    /// Closes connections that never spoke, are silent for too long or were to be closed. Returns them.
+    pub fn due(&mut self, now: Stamp, uses: &dyn ConnectionUse) -> Vec<u64> {
+        let mut closed = Vec::new();
+        for id in self.ids() {
+            let input_waits = uses.input_waits(id);
+            let needed = self.is_awaited(id) || uses.is_needed(id);
+            let Some(connection) = self.connections.get_mut(&id) else { continue };
+            connection.tell_to_wait(input_waits);
+            let idle = connection.idle_until().is_some_and(|until| now >= until);
+            if connection.is_over(now, uses.is_quiet(id)) || idle && !needed {
+                self.connections.remove(&id);
+                closed.push(id);
+            } else if idle {
+                connection.active = now;
+            }
+        }
+        closed
+    }
+
+    /// Whether the connection waits for an answer, so that its silence means nothing.
+    fn is_awaited(&self, id: u64) -> bool {
+        let open = self.connections.get(&id).is_some_and(|c| c.stops || c.waits.is_some());
+        open || self.owed.has(id) || self.hooks.has(id) || self.waits.has(id)
+    }
+
+    /// Writes to a connection.
+    pub fn send(&mut self, id: u64, line: &str, now: Stamp) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.stream.send(line.as_bytes());
+            connection.active = now;
+        }
+    }
+
+    /// Reads what came on a connection, and writes what it takes. Then [`Control::next_event`] has what came.
+    pub fn ready(&mut self, id: u64, ready: FdReadiness) {
+        self.reading = self.connection_mut(id).and_then(|connection| connection.read(id, ready));
+    }
+}
+
+#[cfg(test)]
+mod tests;

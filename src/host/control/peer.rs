@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::Control;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
 use crate::fs::session;
-use crate::host::Host;
 use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
@@ -35,10 +35,10 @@ pub(in crate::host) enum Peer {
     Other(Vec<Option<SessionName>>),
 }
 
-impl Host {
+impl Control {
     /// Identifies a peer. `held`: the pidfd of the process that connected, an error if it was gone by then.
     /// Also returns when it began, in clock ticks since boot; 0 if it is gone.
-    pub(in crate::host) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
+    pub(super) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
         // A process that has ended since it connected can no longer be identified: it does not count as a
         // person.
         let (Ok(held), Some(chain)) = (held, lineage(pid)) else { return (Peer::Inside, 0) };
@@ -113,19 +113,19 @@ impl Host {
     }
 
     /// The peer of a connection.
-    pub(in crate::host) fn peer(&self, id: u64) -> Peer {
+    fn peer(&self, id: u64) -> Peer {
         let Some(connection) = self.connections.get(&id) else { return Peer::Inside };
         connection.peer.clone().unwrap_or_else(|| self.look_up(connection.pid, Ok(None)).0)
     }
 
     /// The same for the supervisor: the Claude of another session is not a person, even if it may control
     /// this one.
-    pub(in crate::host) fn asker(&self, id: u64) -> Asker {
+    pub fn asker(&self, id: u64) -> Asker {
         if self.peer(id) == Peer::Person { Asker::Person } else { Asker::Descendant }
     }
 
     /// Why the peer may not make this request, if so: only a person may control or end the session.
-    pub(in crate::host) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
+    pub(super) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
         let peer = self.peer(id);
         let inside = peer == Peer::Inside;
         let (what, verb) = match wanted {
@@ -147,7 +147,7 @@ impl Host {
             Request::Hook { .. } if !inside => ("call its hooks", "status"),
             _ => return None,
         };
-        let control = &self.launch.config.control;
+        let control = &self.config;
         let who = match peer {
             Peer::Person => return None,
             Peer::Inside => "a descendant of the session".to_owned(),
@@ -165,18 +165,10 @@ impl Host {
                 None => "the Claude of another session".to_owned(),
             },
         };
-        let mut hint = format!("use a terminal outside the session: hopty {verb} {}", self.claim.name);
+        let mut hint = format!("use a terminal outside the session: hopty {verb} {}", self.name);
         if !inside {
             hint.push_str("; `control.allow_from` in your configuration allows other sessions");
         }
         Some(Failure::new(Code::Refused, format!("{who} may not {what}"), hint))
-    }
-
-    /// Whether the connection waits for an answer, so that its silence means nothing.
-    pub(in crate::host) fn is_awaited(&self, id: u64) -> bool {
-        let open = self.connections.get(&id).is_some_and(|c| c.stops || c.waits.is_some());
-        let asked = self.asked.values().any(|(connection, _)| *connection == id);
-        let hook = self.hooks.values().any(|call| call.connection == id);
-        open || asked || hook || self.waits.has(id) || self.keyboard.queue.has(id)
     }
 }

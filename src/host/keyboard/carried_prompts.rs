@@ -159,7 +159,7 @@ impl Host {
 
     /// A prompt that arrives while its run is being stopped gets no answer.
     pub(in crate::host) fn keep_late_prompt(&mut self, id: u64) {
-        let Some(call) = self.hooks.get(&id) else { return };
+        let Some(call) = self.control.hooks.get(id) else { return };
         let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
         let prompt = call
             .call

@@ -234,7 +234,7 @@ impl Host {
                 "type it without --submit, then run it with `--keys enter`",
             ),
         })?;
-        let number = self.remember(connection, request);
+        let number = self.control.owe(connection, request);
         let command = sent.is_command();
         self.keyboard.queue.submitting = Some(Submitting { number, sent });
         // The box must be read before the decision.
@@ -325,7 +325,7 @@ impl Host {
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
         while let Some((connection, request)) = self.keyboard.queue.first() {
             // The requester is gone, so the request is dropped.
-            if !self.connections.contains_key(&connection) {
+            if self.control.connection(connection).is_none() {
                 self.keyboard.queue.drop_first();
                 continue;
             }

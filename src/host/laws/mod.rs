@@ -169,10 +169,7 @@ impl World {
         } else {
             crate::host::control::peer::Peer::Person
         });
-        let id = self.host.next_id;
-        self.host.next_id += 1;
-        self.host.connections.insert(id, Box::new(connection));
-        (id, far)
+        (self.host.control.admit(connection), far)
     }
 
     /// Lets the loop run until nothing is left to do at this moment, everybody else included.

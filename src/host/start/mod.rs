@@ -316,14 +316,11 @@ impl Host {
     /// The process that started this host is about to attach on `socket`.
     fn expect(&mut self, socket: UnixStream) {
         let Ok(stream) = FrameStream::new(socket) else { return };
-        let id = self.next_id;
-        self.next_id += 1;
         let (pid, _) = stream.peer().unwrap_or_default();
         let mut connection = Connection::new(stream, pid, self.clock.now());
         // The two already know each other: the client existed before the child.
         (connection.greeted, connection.peer) = (true, Some(Peer::Person));
-        self.connections.insert(id, Box::new(connection));
-        self.terminals.expect(id);
+        self.terminals.expect(self.control.admit(connection));
     }
 
     /// The first event of the session.

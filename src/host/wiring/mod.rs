@@ -1,4 +1,13 @@
-//! What joins the parts: what one part hands out is given to the others and to the supervisor.
+//! What joins the parts: what one part hands out is given to the others and to the supervisor. Nothing is
+//! remembered here.
 
+mod ask;
+mod connections;
+mod hook_calls;
 mod observer;
+pub(super) mod own_files;
+mod prefix_key;
+mod requests;
+mod status;
 mod terminals;
+mod waits;

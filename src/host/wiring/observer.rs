@@ -45,7 +45,7 @@ impl Host {
             dir: self.dir.clone(),
             name: self.claim.name.clone(),
             session_dir: self.claim.dir.clone(),
-            socket: self.socket.clone(),
+            socket: self.control.socket().to_owned(),
         };
         self.read_files(move || {
             // A failed scan costs only its own findings.
@@ -55,7 +55,7 @@ impl Host {
     }
 
     fn awaits_lines(&self) -> bool {
-        self.keyboard.carried.deadline().is_some() || self.hooks.values().any(|call| call.awaits.is_some())
+        self.keyboard.carried.deadline().is_some() || self.control.hooks.await_lines()
     }
 
     /// When the screen last changed.
@@ -65,7 +65,7 @@ impl Host {
 
     /// When to start a scan, or to stop waiting for one.
     pub(in crate::host) fn observer_deadline(&self) -> Option<Stamp> {
-        let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
+        let lines = self.control.hooks.lines_deadline();
         let scans = self.observer.deadline(self.clock.now(), self.screen_changed(), self.awaits_lines());
         [scans, lines, self.keyboard.carried.deadline()].into_iter().flatten().min()
     }
@@ -198,7 +198,7 @@ impl Host {
         // reported earlier.
         let Some(transcript) = self.observer.whole_transcript() else { return };
         let (facts, mut heard) = (&transcript.facts, false);
-        for (id, waiting) in &mut self.hooks {
+        for (id, waiting) in self.control.hooks.iter_mut() {
             let Some((want, _)) = waiting.awaits else { continue };
             let uses = || waiting.call.tool_uses.iter().map(String::as_str);
             let found = match (want, &waiting.call.last_message) {
@@ -210,7 +210,7 @@ impl Host {
             if found {
                 waiting.awaits = None;
                 heard |= want == Want::Assistant;
-                self.events.push_back(Event::Lines { id: *id, found, cut: cut(want, Some(facts)) });
+                self.events.push_back(Event::Lines { id, found, cut: cut(want, Some(facts)) });
             }
         }
         if heard {
@@ -222,16 +222,16 @@ impl Host {
     /// Continues hook calls whose time for their lines is up.
     fn tell_late_lines(&mut self, now: Stamp) {
         let facts = self.observer.transcript().map(|transcript| &transcript.facts);
-        for (id, waiting) in &mut self.hooks {
+        for (id, waiting) in self.control.hooks.iter_mut() {
             if let Some((want, _)) = waiting.awaits.take_if(|(_, until)| *until <= now) {
-                self.events.push_back(Event::Lines { id: *id, found: false, cut: cut(want, facts) });
+                self.events.push_back(Event::Lines { id, found: false, cut: cut(want, facts) });
             }
         }
         self.tell_prompt_line(now);
     }
 
     pub(in crate::host) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
-        match self.hooks.get_mut(&id) {
+        match self.control.hooks.get_mut(id) {
             _ if want == Want::Prompt => self.keyboard.carried.await_line(id, until),
             Some(call) => call.awaits = Some((want, until)),
             None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),

@@ -1,6 +1,5 @@
 //! The host's calls to its terminals, and the consequences of their events.
 
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use nix::libc::{SIGCONT, SIGWINCH};
@@ -11,35 +10,35 @@ use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::ChildRun;
-use crate::host::control::connection::Connection;
+use crate::host::control::{Control, picture};
 use crate::host::terminals::{ClientLinks, Scene, ShownRun, TerminalEvent, TerminalInput, Terminals};
 use crate::sys::poll::FdReadiness;
 
-impl ClientLinks for BTreeMap<u64, Box<Connection>> {
+impl ClientLinks for Control {
     fn frame(&mut self, id: u64, tag: u8, payload: &[u8]) {
-        if let Some(connection) = self.get_mut(&id) {
+        if let Some(connection) = self.connection_mut(id) {
             connection.frame(tag, payload);
         }
     }
 
     fn waiting(&self, id: u64) -> usize {
-        self.get(&id).map_or(0, |connection| connection.stream.waiting())
+        self.connection(id).map_or(0, |connection| connection.stream.waiting())
     }
 
     fn written(&self, id: u64) -> u64 {
-        self.get(&id).map_or(0, |connection| connection.stream.written())
+        self.connection(id).map_or(0, |connection| connection.stream.written())
     }
 
     fn has_input(&self, id: u64) -> bool {
-        self.get(&id).is_some_and(|connection| connection.has_input())
+        self.connection(id).is_some_and(|connection| connection.has_input())
     }
 
     fn take_fd(&mut self, id: u64) -> Option<OwnedFd> {
-        self.get_mut(&id)?.stream.take_fd()
+        self.connection_mut(id)?.stream.take_fd()
     }
 
     fn close(&mut self, id: u64, now: Stamp, limit_ms: u64) {
-        if let Some(connection) = self.get_mut(&id) {
+        if let Some(connection) = self.connection_mut(id) {
             connection.close(now, limit_ms);
         }
     }
@@ -78,7 +77,7 @@ impl Host {
         act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T,
     ) -> T {
         let run = self.child.run.as_mut().map(ChildRun::shown);
-        let mut scene = Scene { clock: self.clock, run, links: &mut self.connections, exit: self.exit };
+        let mut scene = Scene { clock: self.clock, run, links: &mut self.control, exit: self.exit };
         let done = act(&mut self.terminals, &mut scene);
         while let Some(event) = self.terminals.next_event() {
             self.take_terminal_event(event);
@@ -143,6 +142,19 @@ impl Host {
         }
     }
 
+    /// Keeps the last screen of a program that nobody was watching for `hopty screen`: it often shows why the
+    /// program ended.
+    pub(in crate::host) fn keep_last_screen(&mut self, seen: bool) {
+        let path = self.paths.last_screen(&self.claim.name);
+        if seen {
+            self.journal.remove_file(path);
+        } else {
+            let model = self.child.run.as_mut().map(|run| &mut run.model);
+            let picture = picture::picture_of(model, 0).to_string().into_bytes();
+            self.journal.put_file(path, picture);
+        }
+    }
+
     /// Detaches a client; the session goes on.
     pub(in crate::host) fn detach(&mut self, id: u64) {
         self.on_terminals(|terminals, scene| terminals.disconnect(id, "detached", None, scene));
@@ -174,19 +186,19 @@ impl Host {
 
     /// Whether the child may be read.
     pub(in crate::host) fn has_room(&self) -> bool {
-        self.terminals.have_room(&self.connections)
+        self.terminals.have_room(&self.control)
     }
 
     /// Whether to read again at once: in a burst there is more by then, and only keys are polled in between.
     pub(in crate::host) fn goes_on(&self) -> bool {
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
-        bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.connections))
+        bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.control))
     }
 
     /// The terminals' next deadline.
     pub(in crate::host) fn terminals_deadline(&self) -> Option<Stamp> {
         let run = self.child.run.as_ref().filter(|run| run.muted.is_none());
-        self.terminals.deadline(run.map(|run| (run.number, run.model.revision())), &self.connections)
+        self.terminals.deadline(run.map(|run| (run.number, run.model.revision())), &self.control)
     }
 
     /// Sends a notice to every attached client, and keeps it for the page.

@@ -58,9 +58,7 @@ impl Host {
     /// The prefix key and `r`. A client that only watches decides nothing.
     pub(in crate::host) fn hand_over_by_key(&mut self, client: u64) {
         if self.client_mut(client).is_some_and(|client| !client.read_only) {
-            let id = self.next_id;
-            self.next_id += 1;
-            self.by_key = Some(id);
+            let id = self.control.owe_key();
             self.restart_asked(id);
             self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
         }
@@ -75,7 +73,7 @@ impl Host {
 
     /// A key has no answer of its own: a refusal becomes a notice.
     pub(in crate::host) fn key_answered(&mut self, number: u64, with: &Reply) {
-        if self.by_key.take_if(|id| *id == number).is_some()
+        if self.control.settle_key(number)
             && let Reply::Refused { reason } = with
         {
             self.notice(DecisionKind::RestartIgnored, &format!("No hand-over: {reason}."));
@@ -83,7 +81,7 @@ impl Host {
     }
 
     pub(in crate::host) fn ask_request(&mut self, connection: u64, request: u64, answer: AskAnswer) {
-        let person = self.asker(connection) == Asker::Person;
+        let person = self.control.asker(connection) == Asker::Person;
         let puts_off = answer == AskAnswer::Snooze && person && self.launch.agent == Agent::Claude;
         let line = if puts_off || self.launch.config.restart.mode == RestartMode::Ask {
             self.events.push_back(Event::Ask { answer });

@@ -1,0 +1,180 @@
+//! What arrives on a connection: lines, and frames once it is a client's. One connection gets a bounded turn,
+//! and its input waits while its answers are not read, or the program does not read what its client types.
+
+use super::connection::{CLOSING_MS, Connection};
+use super::{ConnectionUse, Control, ControlEvent};
+use crate::core::time::Stamp;
+use crate::ipc::frame::{Frame, TooLarge, tag};
+use crate::ipc::message::{ClientHello, Code, Failure, PROTOCOL, Request, error_line, parse_request};
+use crate::ipc::stream::Life;
+use crate::sys::poll::FdReadiness;
+
+/// The most lines or frames handled for one connection before the others have their turn.
+const TURN: u32 = 64;
+
+/// A connection's turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    id: u64,
+    /// Lines and frames so far.
+    taken: u32,
+    life: Life,
+    /// The peer has closed its end.
+    gone: bool,
+}
+
+/// What stands next in a connection's stream.
+enum Incoming {
+    Line(Vec<u8>),
+    Frame(Frame),
+}
+
+impl Connection {
+    /// Reads what came, and writes what it takes. `None`: its input is not handled.
+    pub(super) fn read(&mut self, id: u64, ready: FdReadiness) -> Option<Reading> {
+        if ready.write {
+            self.stream.flush();
+        }
+        if self.closing.is_some() {
+            // Its input is ignored from now on, but hopty need not wait for a peer that is gone.
+            return ready.gone.then_some(Reading { id, taken: 0, life: Life::Closed, gone: true });
+        }
+        let life = if ready.read || ready.gone { self.stream.fill() } else { Life::Open };
+        (self.more, self.held) = (false, false);
+        Some(Reading { id, taken: 0, life, gone: ready.gone })
+    }
+
+    /// The next line or frame of this turn. `None`: there is none, or it must wait.
+    fn take(&mut self, turn: &Reading, input_waits: bool) -> Result<Option<Incoming>, TooLarge> {
+        self.held = self.is_deaf(input_waits);
+        self.more = turn.taken == TURN;
+        if self.closing.is_some() || self.more || (self.held && !self.framed) {
+            return Ok(None);
+        }
+        if !self.framed {
+            return self.stream.line().map(|line| line.map(Incoming::Line));
+        }
+        // Only typed bytes wait: a stop, a signal or a new size does not.
+        let frame = if self.held { self.stream.frame_but(tag::INPUT) } else { self.stream.frame() };
+        frame.map(|frame| frame.map(Incoming::Frame))
+    }
+}
+
+impl Control {
+    /// The next event of the connection that is read now, until there is none.
+    pub fn next_event(&mut self, now: Stamp, uses: &dyn ConnectionUse) -> Option<ControlEvent> {
+        loop {
+            let mut turn = self.reading?;
+            let id = turn.id;
+            let input_waits = uses.input_waits(id);
+            let Some(connection) = self.connection_mut(id) else {
+                self.reading = None;
+                return None;
+            };
+            let taken = connection.take(&turn, input_waits);
+            turn.taken += 1;
+            self.reading = Some(turn);
+            let event = match taken {
+                Ok(Some(Incoming::Line(line))) => self.take_line(id, &line, now),
+                Ok(Some(Incoming::Frame(frame))) => Some(ControlEvent::Frame { connection: id, frame }),
+                Ok(None) => return self.end_turn(turn),
+                Err(error) => {
+                    self.refuse_size(id, &error.to_string(), now);
+                    return self.end_turn(Reading { life: Life::Closed, ..turn });
+                }
+            };
+            if event.is_some() {
+                return event;
+            }
+        }
+    }
+
+    /// The turn is over: forgets a connection whose end was reached.
+    fn end_turn(&mut self, turn: Reading) -> Option<ControlEvent> {
+        self.reading = None;
+        let connection = self.connection(turn.id)?;
+        // Do not wait for the turn of a peer that is gone: it may never come.
+        let waits = connection.more || (connection.held && !turn.gone);
+        // The end of a full connection is not read.
+        let gone = turn.life == Life::Closed || (turn.gone && connection.stream.is_full());
+        if !gone || waits {
+            return None;
+        }
+        self.connections.remove(&turn.id);
+        Some(ControlEvent::Closed { connection: turn.id })
+    }
+
+    /// Lines or frames that have already arrived and had to wait.
+    pub fn read_on(&mut self, id: u64, uses: &dyn ConnectionUse) {
+        let input_waits = uses.input_waits(id);
+        if self.connection(id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(input_waits)) {
+            self.ready(id, FdReadiness::default());
+        }
+    }
+
+    fn take_line(&mut self, id: u64, line: &[u8], now: Stamp) -> Option<ControlEvent> {
+        if !self.connection(id)?.greeted {
+            self.greet(id, line, now);
+            return None;
+        }
+        if let Some(connection) = self.connection_mut(id) {
+            (connection.asks, connection.active) = (None, now);
+        }
+        match parse_request(line) {
+            Ok((request, wanted)) => match self.refusal(id, &wanted) {
+                None => Some(event(id, request, wanted)),
+                Some(failure) => {
+                    self.send(id, &error_line(request, &failure), now);
+                    None
+                }
+            },
+            Err((request, failure)) => {
+                self.send(id, &error_line(request, &failure), now);
+                None
+            }
+        }
+    }
+
+    fn greet(&mut self, id: u64, line: &[u8], now: Stamp) {
+        let hello: Result<ClientHello, _> = serde_json::from_slice(line);
+        let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
+        let answer = self.hello();
+        self.send(id, &answer, now);
+        if let Some(connection) = self.connection_mut(id) {
+            connection.greeted = true;
+        }
+        if !known {
+            self.close_after_answer(id, now);
+            let failure = Failure::new(
+                Code::Version,
+                format!("this host speaks protocol {PROTOCOL}"),
+                "use the version of hopty that started the session, or restart the session",
+            );
+            self.send(id, &error_line(0, &failure), now);
+        }
+    }
+
+    /// Closes a connection after its last answer.
+    fn close_after_answer(&mut self, id: u64, now: Stamp) {
+        if let Some(connection) = self.connection_mut(id) {
+            connection.close(now, CLOSING_MS);
+        }
+    }
+
+    /// The error for a peer whose line was too long. A frame has no room for one.
+    fn refuse_size(&mut self, id: u64, what: &str, now: Stamp) {
+        if self.connection(id).is_some_and(|c| !c.framed) {
+            let failure = Failure::new(Code::TooLarge, what, "send less");
+            self.send(id, &error_line(0, &failure), now);
+        }
+    }
+}
+
+fn event(connection: u64, request: u64, wanted: Request) -> ControlEvent {
+    match wanted {
+        Request::Hook { run, event, payload, .. } => {
+            ControlEvent::Hook { connection, request, run, event, payload }
+        }
+        wanted => ControlEvent::Request { connection, request, wanted },
+    }
+}

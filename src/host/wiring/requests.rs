@@ -1,0 +1,169 @@
+//! Requests on the control socket, and their answers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Value, json};
+
+use crate::core::supervisor::action::Reply;
+use crate::core::supervisor::event::{Asker, Event};
+use crate::host::Host;
+use crate::host::control::{ControlEvent, picture};
+use crate::ipc::message::{Code, Failure, Request, error_line, ok_line};
+
+impl Host {
+    /// Does what a peer asks for. A failed request costs its own answer, not the session.
+    pub(super) fn take_request(&mut self, id: u64, request: u64, asked: ControlEvent) {
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            #[cfg(debug_assertions)]
+            crate::host::event_loop::panic_when_asked("request");
+            match asked {
+                ControlEvent::Request { wanted, .. } => self.request(id, request, wanted),
+                ControlEvent::Hook { run, event, payload, .. } => {
+                    self.hook_request((id, request), run, event, payload)
+                }
+                ControlEvent::Frame { .. } | ControlEvent::Closed { .. } => {}
+            }
+        }));
+        if done.is_err() {
+            let failure = Failure::new(
+                Code::Internal,
+                "the request failed inside the host",
+                "the session's host.log has the error",
+            );
+            self.send(id, &error_line(request, &failure));
+            self.events.push_back(Event::Degraded { part: "request".to_owned() });
+        }
+    }
+
+    /// Answers on a connection.
+    pub(in crate::host) fn send(&mut self, id: u64, line: &str) {
+        self.control.send(id, line, self.clock.now());
+    }
+
+    fn request(&mut self, id: u64, request: u64, wanted: Request) {
+        match wanted {
+            Request::Status => {
+                // Claude's screen is evidence too, and is read on request.
+                if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
+                    run.model.look(|_| ());
+                }
+                self.look_at_screen();
+                self.settle();
+                let status = self.status().json();
+                self.send(id, &ok_line(request, &status));
+            }
+            Request::Context => self.context_asked(id, request),
+            Request::Send(wanted) => self.send_request(id, request, &wanted),
+            Request::Screen { history } => {
+                let model = self.child.run.as_mut().map(|run| &mut run.model);
+                let line = picture::answer(request, model, history);
+                self.send(id, &line);
+            }
+            Request::Wait(wanted) => self.wait(id, request, wanted),
+            Request::Events => {
+                let path = self.claim.dir.join("journal.jsonl");
+                self.send(id, &ok_line(request, &json!({"journal": path.to_string_lossy()})));
+            }
+            Request::Stop { kill } => {
+                let number = self.control.owe(id, request);
+                self.control.waits_for_end(id);
+                self.events.push_back(Event::Stop { id: number, kill });
+            }
+            Request::Restart { now, no_handoff, wait } => {
+                let number = self.control.owe(id, request);
+                if wait {
+                    self.control.waits_for_restart(id, request);
+                }
+                let by = self.control.asker(id);
+                if by == Asker::Person {
+                    self.restart_asked(number);
+                }
+                self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
+            }
+            Request::Back { now } => self.go_back(id, request, now),
+            Request::Attach(_)
+                if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) =>
+            {
+                let failure = Failure::new(
+                    Code::Ended,
+                    format!("session {} has ended", self.claim.name),
+                    "`hopty ls --all` says how",
+                );
+                self.send(id, &error_line(request, &failure));
+            }
+            Request::Detach { client } => {
+                let all = self.terminals.clients().filter(|(_, there)| !there.leaving);
+                let meant: Vec<u64> = all
+                    .filter(|(_, there)| client.is_none_or(|only| only == there.number))
+                    .map(|(id, _)| id)
+                    .collect();
+                meant.iter().for_each(|client| self.detach(*client));
+                self.send(id, &ok_line(request, &json!({"detached": meant.len()})));
+            }
+            Request::Attach(attach) => {
+                let client = self.attach(id, &attach);
+                self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));
+            }
+            Request::Ask { answer } => self.ask_request(id, request, answer),
+            // It comes as an event of its own.
+            Request::Hook { .. } => {}
+        }
+    }
+
+    /// `hopty back`. Without an earlier conversation the supervisor is not asked.
+    fn go_back(&mut self, id: u64, request: u64, now: bool) {
+        if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
+            let hint = "`hopty back` undoes a hand-over, and this session had none";
+            let failure = Failure::new(Code::NotFound, "there is no conversation before this one", hint);
+            return self.send(id, &error_line(request, &failure));
+        }
+        let number = self.control.owe(id, request);
+        self.restart_asked(number);
+        self.events.push_back(Event::Back { id: number, now });
+    }
+
+    pub(in crate::host) fn reply(&mut self, number: u64, with: &Reply) {
+        self.sent_settled(number);
+        self.key_answered(number, with);
+        self.restart_decided(number, matches!(with, Reply::Accepted | Reply::Back { .. }));
+        let Some((connection, request)) = self.control.settle(number) else { return };
+        let seq = self.recorder.supervisor.seq();
+        let line = match with {
+            Reply::Accepted => ok_line(request, &json!({"request": seq, "state": "accepted"})),
+            Reply::Sent { result } => ok_line(request, &json!({"result": result, "seq": seq})),
+            Reply::Refused { reason } => {
+                self.control.waits_no_more(connection);
+                error_line(
+                    request,
+                    &Failure::new(Code::Refused, reason.clone(), "`hopty why` says what is going on"),
+                )
+            }
+            Reply::Back { conversation, newer } => {
+                ok_line(request, &json!({"conversation": conversation, "newer": newer}))
+            }
+            Reply::Busy => {
+                let hint =
+                    format!("`hopty back {} --now` does not wait for the end of the turn", self.claim.name);
+                error_line(
+                    request,
+                    &Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint),
+                )
+            }
+            Reply::Ended => error_line(request, &Failure::new(Code::Ended, "the session has ended", "")),
+        };
+        self.send(connection, &line);
+    }
+
+    /// Tells those who wait for the end of a restart.
+    pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
+        for (id, request) in self.control.take_restart_waits() {
+            let line = match outcome {
+                Ok(done) => ok_line(request, done),
+                Err(why) => {
+                    error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more"))
+                }
+            };
+            self.send(id, &line);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The session's status, and the file that keeps it after the session's end.
+
+use crate::core::handoff::redact::redact_words;
+use crate::core::ids::HandoffId;
+use crate::core::status::{CellSize, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus};
+use crate::core::supervisor::state::SessionState;
+use crate::core::time::{Stamp, WallTime};
+use crate::core::visible::escaped;
+use crate::host::Host;
+use crate::host::exit::Exit;
+
+/// How long after the start of the first run to write the session's file, in ms.
+const SOON_MS: u64 = 5;
+
+impl Host {
+    /// The session object.
+    pub(in crate::host) fn status(&self) -> SessionStatus {
+        let supervisor = &self.recorder.supervisor;
+        let entered = Some(Rfc3339(self.wall(supervisor.entered().0)));
+        let standing = supervisor.state();
+        let transcript = self.observer.transcript();
+        let handoff =
+            |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
+        let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
+        let consumed = || self.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
+        let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
+        let mut command = vec![self.launch.called.clone()];
+        command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
+        SessionStatus {
+            name: self.claim.name.to_string(),
+            dir: self.dir.to_string_lossy().into_owned(),
+            agent: self.launch.agent.into(),
+            command: redact_words(&command),
+            state: standing.state.into(),
+            state_since: entered,
+            state_from: standing.from.into(),
+            waiting_for: standing.waiting_for,
+            phase: supervisor.phase().word().to_owned(),
+            run: supervisor.run(),
+            restarts: supervisor.restarts(),
+            pid: supervisor.pid(),
+            host_pid: std::process::id(),
+            started_at: Some(Rfc3339(self.began)),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            claude_version: self.launch.version.clone(),
+            conversation: supervisor.conversation().cloned(),
+            before: supervisor.conversation_before().cloned(),
+            transcript: transcript
+                .and_then(|transcript| transcript.path())
+                .map(|path| path.to_string_lossy().into_owned()),
+            channel: self.channel.to_string(),
+            context: self.context(),
+            limits: self.limits(),
+            handoff: active.or_else(consumed),
+            next_handover: self.next_handover(),
+            size: CellSize { cols: size.cols, rows: size.rows },
+            clients: self.terminals.list(),
+            exit: self.exit.map(Exit::status),
+            ended_at: entered.filter(|_| self.exit.is_some()),
+            why: self.why.clone(),
+            seq: supervisor.seq(),
+            rest: serde_json::Map::new(),
+        }
+    }
+
+    /// The wall clock time of a stamp of the session.
+    pub(in crate::host) fn wall(&self, stamp: Stamp) -> WallTime {
+        WallTime(self.began.0).after(stamp.0)
+    }
+
+    /// When the next hand-over comes.
+    fn next_handover(&self) -> Option<HandoverStatus> {
+        let next = self.recorder.supervisor.next_handover(self.clock.now())?;
+        let at = next.at.map(|stamp| Rfc3339(self.wall(stamp)));
+        Some(HandoverStatus { when: next.when.into(), why: next.why, at })
+    }
+
+    /// Writes the session's file a moment later: a terminal waits for the first bytes.
+    pub(in crate::host) fn write_session_file_soon(&mut self) {
+        self.session_file_at = Some(self.clock.now().after(SOON_MS));
+    }
+
+    /// At the end of a turn the context usage is saved, so that it can be read when the host is gone.
+    pub(in crate::host) fn note_turn(&mut self) {
+        let entered = self.recorder.supervisor.entered().1;
+        if entered != self.session_file_of {
+            self.session_file_of = entered;
+            if self.recorder.supervisor.state().state == SessionState::Idle {
+                self.write_session_file_soon();
+            }
+        }
+    }
+
+    pub(in crate::host) fn write_session_file_when_due(&mut self) {
+        if self.session_file_at.is_some_and(|at| at <= self.clock.now()) {
+            self.write_session_file();
+        }
+    }
+
+    /// Writes `session.json`, which outlives the host. The writer does it, so that the loop does not wait for
+    /// a disk.
+    pub(in crate::host) fn write_session_file(&mut self) {
+        self.session_file_at = None;
+        let mut text = format!("{:#}", self.status().json());
+        text.push('\n');
+        self.journal.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
+    }
+}

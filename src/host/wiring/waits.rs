@@ -1,0 +1,103 @@
+//! `hopty wait`: whether what requests wait for has come about.
+
+use serde_json::{Value, json};
+
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::state::SessionState;
+use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::control::Waiting;
+use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
+use crate::screen::Screen;
+
+impl Host {
+    pub(super) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
+        let needs_agent = !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text);
+        let added = if self.launch.agent == Agent::Plain && needs_agent && !self.control.waits.has(connection)
+        {
+            let message = format!(
+                "hopty cannot tell what {} does: it is not an agent, so it is never {}",
+                self.launch.called,
+                wanted.wanted.word()
+            );
+            let hint = "wait for `text=REGEX` on its screen, or for `exit`";
+            Err(Failure::new(Code::BadRequest, message, hint))
+        } else {
+            self.control.waits.add(connection, request, wanted, self.clock.now())
+        };
+        if let Err(failure) = added {
+            self.send(connection, &error_line(request, &failure));
+        }
+    }
+
+    /// Answers the requests whose condition holds or whose time is up.
+    pub(in crate::host) fn answer_waits(&mut self) {
+        let now = self.clock.now();
+        for waiting in self.control.waits.take() {
+            if self.control.connection(waiting.connection).is_none() {
+                continue;
+            }
+            match self.look_for(&waiting, now) {
+                Some(line) => {
+                    self.send(waiting.connection, &line);
+                    // The text may be in the program's last output, and the client may ask for it afterwards.
+                    if waiting.wanted.wanted == WaitFor::Text && self.exit.is_none() {
+                        self.control.expect_request(waiting.connection, now);
+                    }
+                }
+                None => self.control.waits.put_back(waiting),
+            }
+        }
+    }
+
+    /// The answer, if there is one.
+    fn look_for(&mut self, waiting: &Waiting, now: Stamp) -> Option<String> {
+        let Waiting { request, wanted, .. } = waiting;
+        let ended = self.exit.is_some();
+        let is = |state| {
+            self.recorder.supervisor.state().state == state
+                && self.recorder.supervisor.entered().1 > wanted.since
+        };
+        let met = match wanted.wanted {
+            WaitFor::Idle => is(SessionState::Idle),
+            WaitFor::Busy => is(SessionState::Busy),
+            WaitFor::Blocked => is(SessionState::Blocked),
+            WaitFor::Exit => ended,
+            WaitFor::Text => {
+                let changed =
+                    if waiting.may_show(now) || ended { self.changed_screen(wanted.after) } else { None };
+                if let Some(answer) = changed {
+                    return Some(ok_line(*request, &answer));
+                }
+                false
+            }
+        };
+        if met || waiting.is_late(now) {
+            return Some(ok_line(*request, &json!({"met": met, "session": self.status()})));
+        }
+        ended.then(|| {
+            let message = format!("the session has ended and will never be {}", wanted.wanted.word());
+            error_line(*request, &Failure::new(Code::Ended, message, "`hopty why` says how it ended"))
+        })
+    }
+
+    /// The screen's rows if they differ from those of revision `known`, or the fact that there are none any
+    /// more.
+    fn changed_screen(&mut self, known: Option<u64>) -> Option<Value> {
+        let ended = self.exit.is_some();
+        let run = self.child.run.as_mut()?;
+        // In a burst the model is fed when that is due, not for every request.
+        let latest = known.is_none() || ended;
+        // Another run has another screen, whose revisions start again.
+        let revision = |screen: &Screen| screen.revision().wrapping_add(u64::from(run.number) << 40);
+        let rows =
+            |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
+        let looked = if latest { run.model.look(rows) } else { run.model.look_so_far(rows) };
+        match looked {
+            Some(changed) => {
+                changed.map(|(revision, rows)| json!({"met": true, "revision": revision, "rows": rows}))
+            }
+            None => Some(json!({"met": false, "degraded": true})),
+        }
+    }
+}
