@@ -85,7 +85,13 @@ impl Control {
 
     /// Forgets the calls of a connection that is gone. Returns them.
     pub fn drop_calls_of(&mut self, connection: u64) -> Vec<u64> {
-        self.hooks.calls.extract_if(.., |_, call| call.connection == connection).map(|(id, _)| id).collect()
+        let calls = &mut self.hooks.calls;
+        let gone: Vec<u64> =
+            calls.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
+        for id in &gone {
+            calls.remove(id);
+        }
+        gone
     }
 
     /// The run is over: the remaining calls get no answer, which Claude treats as no output. `more`: the

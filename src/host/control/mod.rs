@@ -221,8 +221,8 @@ impl Control {
     /// The next deadline of all that [`Control::due`] does.
     pub fn deadline(&self, uses: &dyn ConnectionUse) -> Option<Stamp> {
         let typing_waits = uses.typing_waits();
-        let connection = |(id, c): (&u64, &Box<Connection>)| c.deadline(typing_waits && uses.is_relayed(*id));
-        self.connections.iter().filter_map(connection).min()
+        let relayed = |id: u64| typing_waits && uses.is_relayed(id);
+        self.connections.iter().filter_map(|(id, connection)| connection.deadline(relayed(*id))).min()
     }
 
     /// When the listener is watched again.
