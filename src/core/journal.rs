@@ -1,7 +1,10 @@
-//! The journal's lines and what can be read from them: pure text in, text out.
+//! The lines of a journal, and what can be read from them: pure text in, text out.
 //!
-//! Every event line carries `chain`, a running digest over the events and the actions so far. It costs 16
-//! characters and makes a changed event visible even where it changes no action.
+//! Every event line has `chain`, a running digest over the events and actions so far. It costs 16 characters
+//! and shows that an event was changed even if no action depends on it.
+//!
+//! A replay compares kinds and fields. Words may differ, so that a sentence can be mended in a later release;
+//! the digest is computed over the recorded words.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,10 +16,10 @@ use super::supervisor::event::Event;
 use super::supervisor::{Agent, CORE, Policy, Supervisor};
 use super::time::{Stamp, WallTime};
 
-/// The version of the journal's form.
+/// The version of the journal's format.
 pub const JOURNAL: u32 = 1;
 
-/// A running digest (FNV-1a, 64 bits): not against an attacker, against a changed journal.
+/// A running digest (FNV-1a, 64 bits). It finds accidental changes, not an attacker's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JournalDigest(u64);
@@ -34,21 +37,25 @@ impl JournalDigest {
         }
     }
 
+    fn add_event(&mut self, t: Stamp, event: &Value) {
+        self.add(&format!("{} {event}", t.0));
+    }
+
     fn hex(self) -> String {
         format!("{:016x}", self.0)
     }
 }
 
-/// What could not be written before an `open` line.
+/// The lines that could not be written before an `open` line.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct JournalGap {
-    /// How many lines.
+    /// Their number.
     pub lines: u64,
-    /// From the session's beginning on.
+    /// The session's first lines are among them.
     pub start: bool,
 }
 
-/// A supervisor together with the lines that it leaves behind.
+/// A supervisor, and the journal lines of its steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorder {
     /// The supervisor.
@@ -57,18 +64,18 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A new session under `policy`.
+    /// A new session with this policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Recorder { supervisor: Supervisor::new(policy), chain: JournalDigest::default() }
     }
 
-    /// The line that begins a journal file: the policy, and for a rotated file the whole state.
+    /// The first line of a journal file: the policy, and in a rotated file the whole state.
     pub fn open_line(&mut self, now: Stamp, at: WallTime, version: &str) -> String {
         self.open(now, at, version, None)
     }
 
-    /// The line with which a journal goes on after a gap.
+    /// The line with which a journal continues after a gap.
     pub fn resume_line(&mut self, now: Stamp, at: WallTime, version: &str, missing: JournalGap) -> String {
         self.open(now, at, version, Some(missing))
     }
@@ -90,13 +97,13 @@ impl Recorder {
         format!("{}\n", json!({"seq": seq, "t": now.0, "at": at.rfc3339_ms(), "open": open}))
     }
 
-    /// Takes a step; returns the actions and appends the journal lines to `lines`.
+    /// Takes a step: appends its journal lines to `lines` and returns the actions.
     pub fn step(&mut self, now: Stamp, at: WallTime, event: &Event, lines: &mut String) -> Vec<Action> {
         let first = self.supervisor.seq() + 1;
         let mut actions = Vec::new();
         self.supervisor.step(now, event, &mut actions);
         let event_json = json!(event);
-        self.chain.add(&format!("{} {event_json}", now.0));
+        self.chain.add_event(now, &event_json);
         for action in &actions {
             self.chain.add(&json!(action).to_string());
         }
@@ -119,17 +126,17 @@ fn push(lines: &mut String, line: &Value) {
     lines.push('\n');
 }
 
-/// One line of a journal, as far as a reader needs it.
+/// A line of a journal, as far as a reader needs it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct JournalLine {
     /// The line's number.
     pub seq: u64,
-    /// Milliseconds since the host began.
+    /// Milliseconds since the host started.
     pub t: Stamp,
-    /// Wall clock, on `open` and `decision` lines.
+    /// The time of day, in `open` and `decision` lines.
     #[serde(default)]
     pub at: Option<String>,
-    /// The policy and state that the lines after it rest on.
+    /// The policy and state for the lines after it.
     #[serde(default)]
     open: Option<OpenLine>,
     #[serde(default)]
@@ -166,8 +173,8 @@ struct OpenLine {
     missing: Option<JournalGap>,
 }
 
-/// Keys that earlier releases had and that the supervisor now takes as constants. A journal that was recorded
-/// with another value would be replayed by other rules than it was written by.
+/// Configuration keys of earlier releases that are constants now. A journal that was recorded with another
+/// value cannot be replayed by the same rules.
 const NOW_CONSTANT: [(&str, &str, &str); 6] = [
     ("context", "rearm", "5"),
     ("delivery", "enter_every", "200ms"),
@@ -213,43 +220,43 @@ struct RecordedState {
 #[derive(Debug, Error)]
 pub enum ReplayError {
     /// It does not begin with an `open` line.
-    #[error("line {0} is no open line; a journal begins with one")]
+    #[error("line {0} is not an open line; a journal begins with one")]
     NoOpen(u64),
-    /// It was written by other rules.
-    #[error("it was written by rules number {found}, this hopty has number {CORE}")]
+    /// Other rules wrote it.
+    #[error("it was written by version {found} of the rules; this hopty has version {CORE}")]
     OtherCore {
-        /// The number found.
+        /// Their version.
         found: u32,
     },
-    /// A line is not one of a journal.
+    /// A line is not a journal line.
     #[error("line {line} cannot be read: {cause}")]
     Unreadable {
-        /// Number of the line in the file, from 1.
+        /// The line's number in the file, from 1.
         line: usize,
         /// Why.
         cause: String,
     },
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Debug, PartialEq)]
 pub enum Replay {
-    /// The same events gave the same actions.
+    /// The events gave the same actions again.
     Same {
         /// Events replayed.
         events: usize,
         /// Actions compared.
         actions: usize,
-        /// Lines that were never written.
+        /// Lines that are missing from the journal.
         missing: u64,
     },
-    /// The first place where they differ.
+    /// The first difference.
     Differs {
-        /// Number of the journal line.
+        /// The number of the journal line.
         seq: u64,
-        /// What the journal has.
+        /// The recorded line.
         recorded: String,
-        /// What these rules give.
+        /// What these rules do instead.
         replayed: String,
     },
 }
@@ -257,7 +264,7 @@ pub enum Replay {
 /// Runs the events of a journal through the supervisor again.
 ///
 /// # Errors
-/// When the text is not a journal of this `core`.
+/// If the text is not a journal, or one of another `core`.
 pub fn replay(text: &str) -> Result<Replay, ReplayError> {
     let mut lines = Vec::new();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -279,7 +286,9 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             missing += open.missing.map_or(0, |missing| missing.lines);
             if let (Some(mut before), Some(_), None) = (recorder.take(), &open.state, open.missing) {
                 before.supervisor.take_seq();
-                if before != begun {
+                let same = before.chain == begun.chain
+                    && same_but_words(&json!(begun.supervisor), &json!(before.supervisor));
+                if !same {
                     return Ok(Replay::Differs {
                         seq: line.seq,
                         recorded: "the state that this file begins with".to_owned(),
@@ -301,24 +310,22 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
         let event: Event = serde_json::from_value(recorded.clone())
             .map_err(|e| ReplayError::Unreadable { line: at, cause: cause(&e) })?;
         events += 1;
-        let made = recorder.step(line.t, WallTime(0), &event, &mut String::new());
+        let mut made = Vec::new();
+        recorder.supervisor.step(line.t, &event, &mut made);
+        recorder.chain.add_event(line.t, recorded);
         for action in &made {
             actions += 1;
-            let replayed = match action {
-                Action::Decide { decision } => json!(decision),
-                action => json!(action),
-            };
+            let replayed = json!(action);
             let next = lines.get(at);
-            let same = next.is_some_and(|l| {
-                l.event.is_none() && [&l.action, &l.decision].into_iter().flatten().any(|v| *v == replayed)
-            });
-            if !same {
+            let Some(found) = next.and_then(recorded_action).filter(|found| same_but_words(found, &replayed))
+            else {
                 return Ok(Replay::Differs {
                     seq: next.map_or(line.seq, |l| l.seq),
                     recorded: next.map_or_else(|| "the end of the journal".to_owned(), shown),
-                    replayed: replayed.to_string(),
+                    replayed: replayed.get("decision").unwrap_or(&replayed).to_string(),
                 });
-            }
+            };
+            recorder.chain.add(&found.to_string());
             at += 1;
         }
         let digest = recorder.chain.hex();
@@ -335,12 +342,12 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
     Ok(Replay::Same { events, actions, missing })
 }
 
-/// Why a line cannot be read. The parser quotes what it found, which may be anything of any length.
+/// Why a line cannot be read. The parser quotes the input, which may be long and contain anything.
 fn cause(error: &serde_json::Error) -> String {
     cut_chars(&safe_line(&error.to_string()), 300)
 }
 
-/// A recorder as an `open` line left it.
+/// The recorder at an `open` line.
 fn begin(open: &OpenLine) -> Recorder {
     let policy = Policy {
         agent: open.agent,
@@ -361,6 +368,51 @@ fn begin(open: &OpenLine) -> Recorder {
     }
 }
 
+/// The action of a line; decisions have a shorter form there.
+fn recorded_action(line: &JournalLine) -> Option<Value> {
+    match (&line.event, &line.decision) {
+        (Some(_), _) => None,
+        (None, Some(decision)) => Some(json!({"kind": "decide", "decision": decision})),
+        (None, None) => line.action.clone(),
+    }
+}
+
+/// The fields that hold words for people: of decisions, notices, replies and answers to hooks, and a message
+/// in the state that waits for the next hook.
+const WORDS: [&str; 4] = ["sentence", "text", "reason", "word"];
+
+/// Whether two actions, or two states, are equal apart from words. The numbers and ids in the words count:
+/// they are part of what was decided.
+fn same_but_words(recorded: &Value, replayed: &Value) -> bool {
+    match (recorded, replayed) {
+        (Value::Object(recorded), Value::Object(replayed)) => {
+            let same = |key: &str, one: &Value, other: &Value| match (one, other) {
+                (Value::String(one), Value::String(other)) if WORDS.contains(&key) => {
+                    numbers(one) == numbers(other)
+                }
+                _ => same_but_words(one, other),
+            };
+            recorded.len() == replayed.len()
+                && recorded
+                    .iter()
+                    .all(|(key, one)| replayed.get(key).is_some_and(|other| same(key, one, other)))
+        }
+        (Value::Array(recorded), Value::Array(replayed)) => {
+            recorded.len() == replayed.len()
+                && recorded.iter().zip(replayed).all(|(one, other)| same_but_words(one, other))
+        }
+        _ => recorded == replayed,
+    }
+}
+
+/// The numbers and ids in a text, in any order: a mended sentence may name them in another one.
+fn numbers(text: &str) -> Vec<&str> {
+    let has_digit = |part: &&str| part.bytes().any(|byte| byte.is_ascii_digit());
+    let mut all: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(has_digit).collect();
+    all.sort_unstable();
+    all
+}
+
 fn shown(line: &JournalLine) -> String {
     [&line.event, &line.action, &line.decision]
         .into_iter()
@@ -369,7 +421,7 @@ fn shown(line: &JournalLine) -> String {
         .map_or_else(String::new, Value::to_string)
 }
 
-/// The part of a journal that belongs to its last session: a name may have been used before.
+/// The part of a journal that belongs to its last session: an earlier session may have had the same name.
 #[must_use]
 pub fn last_session(text: &str) -> &str {
     let mut begins = 0;
@@ -389,7 +441,7 @@ pub fn session_begins(text: &str) -> bool {
     text.split_inclusive('\n').any(opens)
 }
 
-/// Whether a line is the first of a session. A file that goes on with one has its state in its first line.
+/// Whether a line is the first of a session. In a file that continues a session, the first line has its state.
 fn opens(line: &str) -> bool {
     line.contains("\"open\"")
         && serde_json::from_str::<JournalLine>(line).is_ok_and(|l| {
@@ -398,13 +450,12 @@ fn opens(line: &str) -> bool {
         })
 }
 
-/// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed
-/// over.
+/// The decisions of a journal as whole lines, oldest first. Unreadable lines are skipped.
 pub fn decisions(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| serde_json::from_str::<JournalLine>(line).is_ok_and(|l| l.decision.is_some()))
 }
 
-/// The last decision that explains something: clients coming and going do not.
+/// The last decision that explains the session's state (`DecisionKind::explains`).
 #[must_use]
 pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
     text.lines().rev().find_map(|line| {

@@ -88,6 +88,44 @@ fn a_policy_that_was_changed_differs_where_it_matters() {
     assert!(matches!(replay(&other), Ok(Replay::Same { .. })), "no rule reads it");
 }
 
+/// The journal with its only usage decision in other words, and a digest that fits them.
+fn in_other_words(from: &str, to: &str) -> String {
+    let mut text = journal().replacen(from, to, 1);
+    assert!(text.contains(to), "{text}");
+    while let Replay::Differs { recorded, replayed, .. } = replay(&text).unwrap() {
+        let digest = |of: &str| of.rsplit_once("(chain ").unwrap().1.trim_end_matches(')').to_owned();
+        text = text.replacen(&digest(&recorded), &digest(&replayed), 1);
+    }
+    text
+}
+
+#[test]
+fn a_sentence_that_was_mended_since_is_the_same_decision() {
+    let now = "Context is at 82 % of 200000 tokens; a hand-over was requested.";
+    let then = "Of 200000 tokens 82 % are used, so hopty wants to hand over.";
+    let text = in_other_words(now, then);
+    assert!(matches!(replay(&text).unwrap(), Replay::Same { events: 5, .. }));
+}
+
+#[test]
+fn a_decision_that_differs_in_more_than_words_is_found() {
+    let text = journal();
+    for (from, to) in [
+        ("Context is at 82 % of 200000 tokens; a", "Context is at 83 % of 200000 tokens; a"),
+        ("\"kind\":\"restart.requested\"", "\"kind\":\"restart.ignored\""),
+        ("\"by\":\"level\"", "\"by\":\"signal\""),
+        ("\"because\":[", "\"because\":[99,"),
+    ] {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(other, text, "{from}");
+        let Replay::Differs { recorded, .. } = replay(&other).unwrap() else { panic!("{to} is the same") };
+        assert!(!recorded.contains("(chain "), "the decision itself differs: {recorded}");
+    }
+    let other = text.replacen("a hand-over was requested", "a hand-over was forbidden", 1);
+    let Replay::Differs { replayed, .. } = replay(&other).unwrap() else { panic!("the same") };
+    assert!(replayed.contains("changed after it was written"), "{replayed}");
+}
+
 #[test]
 fn an_open_line_needs_no_more_than_the_contract_shows() {
     let text = "{\"seq\":1,\"t\":0,\"open\":{\"journal\":1,\"hopty\":\"0.1.0\",\"core\":1,\"config\":{\"restart\":{\"mode\":\"auto\"}},\"state\":null}}\n";
