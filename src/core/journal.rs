@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::handoff::text::{cut_chars, safe_line};
 use super::supervisor::action::{Action, Decision};
 use super::supervisor::event::Event;
-use super::supervisor::{Agent, CORE, Policy, Supervisor};
+use super::supervisor::{Agent, CORE, Policy, Supervisor, recorded_state};
 use super::time::{Stamp, WallTime};
 
 /// The version of the journal's format.
@@ -212,6 +212,7 @@ fn with_hooks() -> bool {
 
 #[derive(Clone, Debug, Deserialize)]
 struct RecordedState {
+    #[serde(deserialize_with = "recorded_state::read")]
     supervisor: Box<Supervisor>,
     chain: JournalDigest,
 }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, Reply, RestartBy};
 use super::levels::StartLevel;
 use super::phase::{Phase, RestartRequest, RunPlan, StartKind, StopFor};
-use super::progress::WorkProgress;
 use super::state::SessionState;
 use super::{Agent, Supervisor, Turn};
 use crate::core::ids::{ConversationId, HandoffId};
@@ -82,7 +81,7 @@ impl Supervisor {
             d.conversation = Some(conversation.clone());
         });
         self.hold_keys(out);
-        self.run.held = None;
+        self.run.hooks.held = None;
         self.chain.before.pop();
         self.chain.to = Some(past);
         let plan = RunPlan {
@@ -129,8 +128,6 @@ impl Supervisor {
                     out.push(Action::Clear { handoff });
                 }
                 self.conversation = self.conversation.gone_back();
-                self.limits.forget();
-                self.progress = WorkProgress::default();
             }
             _ => {}
         }
@@ -150,9 +147,9 @@ impl Supervisor {
 
     /// hopty follows another conversation. An old Claude resumes a conversation under a new id.
     pub(super) fn chain_changed(&mut self, id: &ConversationId) -> StartLevel {
-        if self.run.turn == Turn::Unknown
+        if self.run.turn.state == Turn::Unknown
             && self.chain.back_in.is_some()
-            && self.conversation.began == StartLevel::Unmeasured
+            && self.conversation.start_level == StartLevel::Unmeasured
         {
             self.chain.back_in = Some(id.clone());
             return StartLevel::Unmeasured;

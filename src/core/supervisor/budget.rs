@@ -11,13 +11,10 @@ use crate::core::time::Stamp;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RestartBudget {
     /// When the restarts within the window happened.
-    #[serde(rename = "restarts")]
     times: Vec<Stamp>,
     /// The total.
-    #[serde(rename = "restart_count")]
     total: u32,
     /// People were told that the limit is reached.
-    #[serde(default, rename = "at_limit")]
     told: bool,
 }
 

@@ -68,7 +68,9 @@ impl Supervisor {
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => request.handoff,
             Phase::Running => {
-                auto && !self.over_limit(now) && !self.progress.is_missing() && !self.began_at(Level::Handoff)
+                auto && !self.over_limit(now)
+                    && !self.conversation.progress.is_missing()
+                    && !self.began_at(Level::Handoff)
             }
             _ => false,
         }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::event::{Hook, HookEvent, StartSource};
 use super::levels::StartLevel;
-use super::phase::{Phase, StopFor, StopStep};
+use super::limits::LimitWait;
+use super::phase::{Phase, StartKind, StopFor, StopStep};
 use super::progress::WorkProgress;
 use super::question::HandoverQuestion;
 use super::{Supervisor, Turn};
@@ -18,54 +19,55 @@ use crate::core::time::Stamp;
 /// load.
 const CLAIM_MS: u64 = 30_000;
 
-/// The sources for the current conversation. Any program of this user can call a hook, so a hook alone is not
-/// believed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ConversationClaims {
-    /// A hook that named another conversation than the followed one.
-    hook: Option<(Hook, Stamp)>,
-    /// The conversation in the sessions file of this run's Claude.
-    file: Option<ConversationId>,
-}
-
 /// State that lives as long as a conversation. It is replaced as a whole when another one begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct ConversationState {
     /// The followed conversation.
-    #[serde(rename = "conversation")]
     pub(super) id: Option<ConversationId>,
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,
     /// The context usage is newer than the last call that may wait for lines.
-    #[serde(default)]
     pub(super) measured: bool,
     pub(super) fill: Fill,
     /// The highest level that was crossed and is not armed again.
     pub(super) fired: Level,
-    #[serde(default)]
-    pub(super) began: StartLevel,
+    pub(super) start_level: StartLevel,
     /// When the next turn ends, a hand-over by level is requested again.
     pub(super) rearm_at_stop: bool,
     /// How often Claude was kept from compacting.
-    #[serde(default)]
     pub(super) held_off: u32,
-    #[serde(default)]
-    pub(super) ask: HandoverQuestion,
+    pub(super) question: HandoverQuestion,
     /// A message for the person, sent with the answer to the next hook.
-    #[serde(default)]
     pub(super) word: Option<String>,
+    /// People were told that the next prompt hands over.
+    pub(super) told_of_prompt: bool,
+    pub(super) progress: WorkProgress,
+    pub(super) limit_wait: Option<LimitWait>,
+    /// The destination of a hand-over that changed settings stopped: a person's restart goes there.
+    pub(super) held_dir: Option<String>,
 }
 
 impl ConversationState {
-    /// A conversation that a hand-over begins. It inherits unread messages and the count of blocked
-    /// compactions.
-    pub(super) fn handed_over(&self) -> Self {
+    /// What a run that is started in this way keeps of the conversation before it.
+    pub(super) fn in_next_run(&self, start: StartKind) -> Self {
+        match start {
+            StartKind::Fresh => self.handed_over(),
+            StartKind::First => ConversationState { limit_wait: None, held_dir: None, ..self.clone() },
+            StartKind::Resume => ConversationState { held_dir: None, ..self.clone() },
+        }
+    }
+
+    /// A conversation that a hand-over begins. It inherits unread messages, the count of blocked compactions,
+    /// and the progress, which is measured from handoff to handoff.
+    fn handed_over(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
-            began: StartLevel::Unmeasured,
+            start_level: StartLevel::Unmeasured,
             measured: self.measured,
             held_off: self.held_off,
             word: self.word.clone(),
+            progress: self.progress,
             ..ConversationState::default()
         }
     }
@@ -75,25 +77,26 @@ impl ConversationState {
         ConversationState {
             id: self.id.clone(),
             spoken: true,
-            began: StartLevel::Unmeasured,
+            start_level: StartLevel::Unmeasured,
+            told_of_prompt: self.told_of_prompt,
             ..ConversationState::default()
         }
     }
 }
 
 impl Supervisor {
-    /// Whether a hook that names `named` may be believed now. If not, it is kept until the sessions file
-    /// agrees.
+    /// Whether a hook that names `named` may be believed now. Any program of this user can call a hook, so a
+    /// hook alone is not believed: it is kept until the sessions file agrees.
     fn is_believed(&mut self, now: Stamp, hook: &Hook, named: &ConversationId) -> bool {
         let believed = !self.policy.sessions_file
             || self.is_current(named)
-            || self.run.claims.file.as_ref() == Some(named);
+            || self.run.file.conversation.as_ref() == Some(named);
         // A SessionStart says more than a later hook.
-        let of_start = self.run.claims.hook.as_ref().is_some_and(|(kept, _)| {
+        let of_start = self.run.hooks.claim.as_ref().is_some_and(|(kept, _)| {
             kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation
         });
         if !believed && !of_start {
-            self.run.claims.hook = Some((hook.clone(), now));
+            self.run.hooks.claim = Some((hook.clone(), now));
         }
         believed
     }
@@ -107,7 +110,7 @@ impl Supervisor {
         if !self.is_believed(now, hook, &named) {
             return false;
         }
-        self.run.claims.hook = None;
+        self.run.hooks.claim = None;
         self.change_conversation(named, hook.transcript.clone(), "Claude works in it", false, out);
         true
     }
@@ -117,10 +120,10 @@ impl Supervisor {
         if !self.policy.sessions_file || self.run.pid.is_none() {
             return;
         }
-        self.run.claims.file = named.cloned();
-        let Some((hook, at)) = self.run.claims.hook.clone() else { return };
+        self.run.file.conversation = named.cloned();
+        let Some((hook, at)) = self.run.hooks.claim.clone() else { return };
         if named.is_some() && hook.conversation.as_ref() == named && now.since(at) <= CLAIM_MS {
-            self.run.claims.hook = None;
+            self.run.hooks.claim = None;
             self.believe_late(now, &hook, out);
         }
     }
@@ -140,13 +143,9 @@ impl Supervisor {
             self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.lines.event], |d| {
                 d.conversation = Some(named)
             });
-            let began = self.chain_changed(&id);
+            let start_level = self.chain_changed(&id);
             self.conversation =
-                ConversationState { id: Some(id.clone()), began, ..ConversationState::default() };
-            self.run.held_dir = None;
-            self.person.begins_anew();
-            self.limits.forget();
-            self.progress = WorkProgress::default();
+                ConversationState { id: Some(id.clone()), start_level, ..ConversationState::default() };
         }
         out.push(Action::Follow { conversation: id, transcript, anew });
     }
@@ -164,7 +163,7 @@ impl Supervisor {
         let frame = match &self.phase {
             // Only the first conversation of a run counts: a person chose any later one.
             Phase::Delivering { handoff, .. }
-                if hook.source == Some(StartSource::Startup) && !self.run.brief_sent =>
+                if hook.source == Some(StartSource::Startup) && !self.run.delivery.brief_sent =>
             {
                 Some(handoff.clone())
             }
@@ -172,12 +171,12 @@ impl Supervisor {
         };
         match frame {
             Some(handoff) => {
-                self.run.brief_answered = true;
-                self.run.brief_sent = true;
+                self.run.delivery.brief_answered = true;
+                self.run.delivery.brief_sent = true;
                 self.answer(id, HookAnswer::Frame { handoff }, out);
             }
             None => {
-                self.run.brief_answered &= !other;
+                self.run.delivery.brief_answered &= !other;
                 self.answer(id, HookAnswer::Nothing, out);
             }
         }
@@ -190,7 +189,7 @@ impl Supervisor {
     fn believe_late(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) {
         let Some(named) = hook.conversation.clone() else { return };
         if self.follow_named(now, hook, named, out) {
-            self.run.brief_answered = false;
+            self.run.delivery.brief_answered = false;
             self.asked_by_another(now, true, out);
         }
     }
@@ -213,10 +212,10 @@ impl Supervisor {
         // An old Claude that is resumed after a crash also begins a new conversation; that one is the run's
         // first.
         let by_person = hook.source == Some(StartSource::Clear)
-            || hook.source == Some(StartSource::Resume) && self.run.turn != Turn::Unknown;
+            || hook.source == Some(StartSource::Resume) && self.run.turn.state != Turn::Unknown;
         self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
         self.conversation.spoken |= hook.source == Some(StartSource::Resume);
-        if self.run.turn == Turn::Unknown || other {
+        if self.run.turn.state == Turn::Unknown || other {
             self.set_turn(now, Turn::Idle);
         }
         other

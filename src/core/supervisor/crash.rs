@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind};
 use super::exit_table::killed_by;
 use super::phase::{EndCause, Phase, RunPlan, StartKind};
-use super::run::ends_programs;
+use super::run::{RunState, ends_programs};
 use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
@@ -24,7 +24,6 @@ const DELIVERY_DEATHS: u32 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CrashGuard {
     /// Crashes in quick succession: the pause grows with them.
-    #[serde(rename = "crashes")]
     pub(super) in_a_row: u32,
     /// Ends soon after the start, in a row.
     pub(super) quick_deaths: u32,
@@ -46,13 +45,20 @@ impl CrashGuard {
 }
 
 impl Supervisor {
-    pub(super) fn crash(&mut self, now: Stamp, end: ProcessEnd, evidence: &[u64], out: &mut Vec<Action>) {
+    pub(super) fn crash(
+        &mut self,
+        now: Stamp,
+        end: ProcessEnd,
+        run: &RunState,
+        evidence: &[u64],
+        out: &mut Vec<Action>,
+    ) {
         let (code, killed) = (end.code(), killed_by(end));
         let delivering = match &self.phase {
             Phase::Delivering { plan, enters, .. } => Some((plan.clone(), *enters)),
             _ => None,
         };
-        let asked = self.passed_explains(now, killed);
+        let asked = passed_explains(now, run, killed);
         let resumable = self.conversation.spoken && self.conversation.id.is_some();
         let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
         if !recovers || asked || (!resumable && delivering.is_none()) {
@@ -67,7 +73,7 @@ impl Supervisor {
             self.close(now, cause, code, text, evidence, out);
             return;
         }
-        let quick = now.since(self.run.started) < QUICK_DEATH_MS;
+        let quick = now.since(run.started) < QUICK_DEATH_MS;
         self.crash_guard.count(quick, delivering.is_some());
         if self.crash_guard.delivery_deaths >= DELIVERY_DEATHS {
             let text = format!(
@@ -86,14 +92,6 @@ impl Supervisor {
         } else {
             self.cool(now, end, delivering, out);
         }
-    }
-
-    /// A client received a signal to end and passed it on: not a crash. Other signals explain only a death by
-    /// the same signal.
-    fn passed_explains(&self, now: Stamp, killed: Option<Signal>) -> bool {
-        self.run.passed.is_some_and(|(at, signal)| {
-            now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
-        })
     }
 
     fn cool(
@@ -134,4 +132,12 @@ impl Supervisor {
         self.hold_keys(out);
         self.enter(now, Phase::Cooling { until: now.after(pause), plan, code: end.code(), held: Vec::new() });
     }
+}
+
+/// A client received a signal to end and passed it on: not a crash. Other signals explain only a death by the
+/// same signal.
+fn passed_explains(now: Stamp, run: &RunState, killed: Option<Signal>) -> bool {
+    run.passed.is_some_and(|(at, signal)| {
+        now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
+    })
 }

@@ -3,6 +3,7 @@
 use super::Supervisor;
 use super::action::{Action, Decision, DecisionKind};
 use super::phase::{EndCause, Phase};
+use super::run::RunState;
 use crate::core::handoff::redact::redact;
 use crate::core::time::Stamp;
 
@@ -17,7 +18,7 @@ impl Supervisor {
     ) {
         let mut decision = Decision {
             kind,
-            run: self.run.number,
+            run: self.session.runs,
             by: None,
             level: None,
             handoff: None,
@@ -64,9 +65,8 @@ impl Supervisor {
             d.handoff = handoff;
         });
         out.push(Action::Close { cause, code });
-        self.run.pid = None;
-        self.run.held = None;
-        self.limits.forget();
+        self.run = RunState::default();
+        self.conversation.limit_wait = None;
         self.enter(now, Phase::Closed { cause, code });
     }
 }

@@ -42,7 +42,7 @@ impl Supervisor {
             }
         };
         if plan.carries == Some(Way::Argument) {
-            self.run.offered = Some(handoff.clone());
+            self.run.delivery.offered = Some(handoff.clone());
         }
         self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| {
             d.handoff = Some(handoff.clone())
@@ -97,13 +97,13 @@ impl Supervisor {
 
     /// Until when a delivery waits for the SessionStart hook after the box is drawn.
     pub(super) fn hook_wait_deadline(&self) -> Option<Stamp> {
-        let may_come = self.policy.hooks && !self.run.hooks_seen;
-        self.run.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
+        let may_come = self.policy.hooks && !self.run.hooks.seen;
+        self.run.screen.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
     }
 
     /// The prompt that is pasted: the person's own, or one that names the handoff.
     fn text_to_deliver(&mut self, out: &mut Vec<Action>) -> Option<Typing> {
-        let hooks_seen = self.run.hooks_seen;
+        let hooks_seen = self.run.hooks.seen;
         let Phase::Delivering { plan, handoff, .. } = &mut self.phase else { return None };
         let handoff = handoff.clone();
         if plan.carries.is_some() && !hooks_seen {
@@ -112,10 +112,10 @@ impl Supervisor {
             plan.carries = None;
             self.return_prompt(false, out);
         }
-        self.run.offered = Some(handoff.clone());
+        self.run.delivery.offered = Some(handoff.clone());
         Some(match self.carries() {
             Some(_) => Typing::Carried { handoff },
-            None => Typing::Prompt { handoff, frame: self.run.brief_answered },
+            None => Typing::Prompt { handoff, frame: self.run.delivery.brief_answered },
         })
     }
 
@@ -129,19 +129,19 @@ impl Supervisor {
         let Phase::Delivering { plan, handoff, .. } = &self.phase else { return None };
         if plan.carries.is_none()
             || prompt != Some(PromptOf::Ours)
-            || self.run.brief_answered
-            || self.run.brief_sent
+            || self.run.delivery.brief_answered
+            || self.run.delivery.brief_sent
         {
             return None;
         }
-        (self.run.brief_answered, self.run.brief_sent) = (true, true);
+        (self.run.delivery.brief_answered, self.run.delivery.brief_sent) = (true, true);
         Some(HookAnswer::Frame { handoff: handoff.clone() })
     }
 
     /// Answers a dialog once, if the configuration allows it, or else tells people; either way a person can
     /// answer it.
     fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
-        let on_screen = self.run.screen.dialog.is_some();
+        let on_screen = self.run.screen.facts.dialog.is_some();
         let Phase::Delivering { handoff, submission, obstacle, met, .. } = &mut self.phase else { return };
         // The sessions file lags behind the screen: it adds nothing about a dialog that was already seen.
         if obstacle.as_ref() == Some(&name) || (obstacle.is_some() && !on_screen) {
@@ -187,9 +187,11 @@ impl Supervisor {
         let what = match submission.step {
             SubmissionStep::Ready { .. } => match self.obstacle() {
                 Some(dialog) => format!("a dialog ({dialog}) stayed open"),
-                None if self.run.offered.is_some() => "no proof of submission came".to_owned(),
-                None if self.run.turn == Turn::Busy => "Claude was at work on something else".to_owned(),
-                None if self.run.screen.prompt == PromptBox::Draft => {
+                None if self.run.delivery.offered.is_some() => "no proof of submission came".to_owned(),
+                None if self.run.turn.state == Turn::Busy => {
+                    "Claude was at work on something else".to_owned()
+                }
+                None if self.run.screen.facts.prompt == PromptBox::Draft => {
                     "the prompt box held something else".to_owned()
                 }
                 None => "no prompt box was drawn in time".to_owned(),
@@ -212,7 +214,7 @@ impl Supervisor {
     ) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
         // Text in the box or on its way is not typed twice; Ctrl+C clears it from the box.
-        if plan.carries == Some(Way::Typed) && (self.run.offered.is_none() || interrupted) {
+        if plan.carries == Some(Way::Typed) && (self.run.delivery.offered.is_none() || interrupted) {
             self.return_prompt(interrupted, out);
         }
         let text = self.naming_left(format!(
@@ -228,7 +230,7 @@ impl Supervisor {
     pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let kept = self.keys == KeyHold::Held;
         let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", true, out) else { return };
-        self.run.broken_off = Some(now);
+        self.run.delivery.broken_off = Some(now);
         // First Ctrl+C, which clears our text from the box, then the draft and the held input.
         if kept {
             out.push(Action::Type { typing: Typing::Interrupt });
@@ -251,14 +253,14 @@ impl Supervisor {
             }
             _ => None,
         };
-        let offered = self.run.offered.take();
+        let offered = self.run.delivery.offered.take();
         let Some(handoff) = delivering.as_ref().map(|(_, handoff, ..)| handoff.clone()).or(offered) else {
             return;
         };
         let Some(conversation) = self.conversation.id.clone() else { return };
         self.set_turn(now, Turn::Busy);
         self.conversation.spoken = true;
-        if self.run.hooks_seen && !self.run.brief_answered {
+        if self.run.hooks.seen && !self.run.delivery.brief_answered {
             let text = format!(
                 "The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active."
             );

@@ -26,7 +26,7 @@ impl Supervisor {
             && request.note_until.is_none()
             && !request.now
             && !request.forced
-            && self.run.queued == 0
+            && self.run.queue.prompts == 0
             && self.level() < Level::Hard
     }
 
@@ -40,7 +40,7 @@ impl Supervisor {
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(now);
         }
-        self.run.held = None;
+        self.run.hooks.held = None;
         self.answer(held.id, HookAnswer::Tell { what: HookInstruction::NoteInLoop }, out);
     }
 
@@ -50,7 +50,7 @@ impl Supervisor {
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(until);
         }
-        self.run.held = None;
+        self.run.hooks.held = None;
         self.set_turn(now, Turn::Busy);
         self.answer(held.id, HookAnswer::Tell { what: HookInstruction::Note }, out);
     }

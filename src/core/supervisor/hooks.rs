@@ -36,13 +36,13 @@ impl Supervisor {
         if hook.agent || hook.event == HookEvent::SubagentStop {
             // While the main loop is idle, the end of a sub-agent begins a turn by itself (measured: 0.2 s
             // later), and that turn's prompt decrements the count; otherwise only this call reports the end.
-            if hook.event == HookEvent::SubagentStop && self.run.turn == Turn::Busy {
-                self.run.background = self.run.background.saturating_sub(1);
+            if hook.event == HookEvent::SubagentStop && self.run.turn.state == Turn::Busy {
+                self.run.turn.background = self.run.turn.background.saturating_sub(1);
             }
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
-        self.run.hooks_seen = true;
+        self.run.hooks.seen = true;
         match hook.event {
             HookEvent::SessionStart => self.session_start(now, id, hook, out),
             _ if hook.conversation.as_ref() != self.conversation.id.as_ref()
@@ -62,7 +62,7 @@ impl Supervisor {
             HookEvent::PostToolUse => self.tool_used(now, id, out),
             HookEvent::PermissionRequest | HookEvent::PreToolUse => {
                 self.set_turn(now, Turn::Busy);
-                self.run.asking.clone_from(&hook.asks);
+                self.run.hooks.asking.clone_from(&hook.asks);
                 self.answer(id, HookAnswer::Nothing, out);
             }
             HookEvent::PreCompact => self.compacts(now, id, hook, out),
@@ -77,11 +77,11 @@ impl Supervisor {
     }
 
     fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
-        self.run.cut = false;
+        self.run.hooks.turn_cut = false;
         if let Some(way) = self.takes_prompt(now, hook) {
             return self.take_prompt(now, id, hook, way, out);
         }
-        let before = self.run.turn;
+        let before = self.run.turn.state;
         self.set_turn(now, Turn::Busy);
         self.conversation.spoken = true;
         // This prompt contains what was typed before.
@@ -90,7 +90,7 @@ impl Supervisor {
         self.prompt_runs_here(hook.prompt);
         let frame = self.frame_with_prompt(hook.prompt);
         match hook.prompt {
-            Some(PromptOf::Claude) => self.run.background = self.run.background.saturating_sub(1),
+            Some(PromptOf::Claude) => self.run.turn.background = self.run.turn.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(now, out),
             Some(PromptOf::Sent) => self.submit_hooked(before, out),
             _ => {}
@@ -128,7 +128,7 @@ impl Supervisor {
     fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         self.work_goes_on(None, out);
-        self.run.background = self.run.background.saturating_add(hook.started);
+        self.run.turn.background = self.run.turn.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
             self.ask_answered(now, answer, out);
         }
@@ -168,19 +168,19 @@ impl Supervisor {
             }
             _ => false,
         };
-        let with = match due && !self.run.cut {
+        let with = match due && !self.run.hooks.turn_cut {
             true => HookAnswer::StopTurn { reason: "hopty hands over after this step".to_owned() },
             false => HookAnswer::Nothing,
         };
-        self.run.cut |= due;
+        self.run.hooks.turn_cut |= due;
         self.answer(id, with, out);
     }
 
     fn turn_over(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
-        self.run.cut = false;
+        self.run.hooks.turn_cut = false;
         self.set_turn(now, Turn::Idle);
         self.turn_ended_well(out);
-        self.run.background = hook.background;
+        self.run.turn.background = hook.background;
         match &self.phase {
             Phase::Running | Phase::Waiting { .. } => self.hold(now, id, true, hook.lines, out),
             _ => self.answer(id, HookAnswer::Nothing, out),
@@ -194,7 +194,7 @@ impl Supervisor {
         let known = std::mem::take(&mut self.conversation.measured);
         let lines = lines && !(known && self.is_far_from_levels());
         out.push(Action::HoldHook { id });
-        self.run.held = Some(HeldHook { id, stop, since: now, ready: !lines, cut: Cut::Free });
+        self.run.hooks.held = Some(HeldHook { id, stop, since: now, ready: !lines, cut: Cut::Free });
         if lines {
             out.push(Action::AwaitLines { id, want: Want::Assistant, until: now.after(LINES_MS) });
         } else {
@@ -213,7 +213,7 @@ impl Supervisor {
         };
         if awaited == Some(id) {
             self.write_handoff(now, out);
-        } else if let Some(held) = &mut self.run.held
+        } else if let Some(held) = &mut self.run.hooks.held
             && held.id == id
             && !held.ready
         {
@@ -223,7 +223,7 @@ impl Supervisor {
     }
 
     fn held_is_ready(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.run.held.as_ref().is_some_and(|held| held.stop) {
+        if self.run.hooks.held.as_ref().is_some_and(|held| held.stop) {
             self.rearm(now, out);
         }
         self.try_safe_point(now, out);
@@ -234,7 +234,7 @@ impl Supervisor {
 
     /// Answers the held hook call with no output: Claude continues.
     pub(super) fn let_go(&mut self, out: &mut Vec<Action>) {
-        if let Some(held) = self.run.held.take() {
+        if let Some(held) = self.run.hooks.held.take() {
             let with = self.take_word();
             self.answer(held.id, with, out);
         }
@@ -250,8 +250,8 @@ impl Supervisor {
     }
 
     pub(super) fn hook_gone(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
-        if self.run.held.as_ref().is_some_and(|held| held.id == id) {
-            self.run.held = None;
+        if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
+            self.run.hooks.held = None;
         }
         let held = |point: &SafePoint, step: &SaveStep| match point {
             SafePoint::Prompt { hook, .. } => *hook == id && *step == SaveStep::Settings,
@@ -266,13 +266,13 @@ impl Supervisor {
     /// When a held call is decided on without the report of its lines.
     pub(super) fn held_deadline(&self) -> Option<Stamp> {
         let waits = matches!(self.phase, Phase::Running | Phase::Waiting { .. });
-        let held = self.run.held.as_ref().filter(|held| waits && !held.ready)?;
+        let held = self.run.hooks.held.as_ref().filter(|held| waits && !held.ready)?;
         Some(held.since.after(LINES_MS + LINES_MARGIN_MS))
     }
 
     pub(super) fn tick_hook(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.held_deadline().is_some_and(|at| now >= at)
-            && let Some(id) = self.run.held.as_ref().map(|held| held.id)
+            && let Some(id) = self.run.hooks.held.as_ref().map(|held| held.id)
         {
             self.lines(now, id, Cut::Free, out);
         }

@@ -36,7 +36,8 @@ impl Supervisor {
         }
         match class {
             KeyClass::Interrupt => self.interrupted(now, out),
-            _ => self.run.typed = Some(now),
+            _ if self.has_run() => self.run.typed = Some(now),
+            _ => {}
         }
     }
 

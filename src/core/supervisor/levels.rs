@@ -47,8 +47,8 @@ impl Supervisor {
         self.conversation.spoken |= fill.tokens > 0;
         self.conversation.measured = true;
         let level = fill.level(&self.levels());
-        if self.conversation.began == StartLevel::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
-            self.conversation.began = StartLevel::At(level);
+        if self.conversation.start_level == StartLevel::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
+            self.conversation.start_level = StartLevel::At(level);
         }
         if level > self.conversation.fired {
             self.conversation.fired = level;
@@ -61,9 +61,12 @@ impl Supervisor {
             self.conversation.fired = self.conversation.fired.min(fill.level(&self.rearm_levels()));
         }
         if self.conversation.fired < Level::Ask
-            && matches!(self.conversation.ask, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. })
+            && matches!(
+                self.conversation.question,
+                HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }
+            )
         {
-            self.conversation.ask = HandoverQuestion::Silent;
+            self.conversation.question = HandoverQuestion::Silent;
         }
     }
 
@@ -109,7 +112,7 @@ impl Supervisor {
 
     /// A hand-over by level: requested, hurried up, or remembered for the end of the next turn.
     pub(super) fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
-        if self.progress.is_missing() || self.began_at(level) {
+        if self.conversation.progress.is_missing() || self.began_at(level) {
             return;
         }
         if self.is_snoozed() && self.phase == Phase::Running {
@@ -155,7 +158,8 @@ impl Supervisor {
 
     /// Whether the conversation began at this level or above, so that a fresh one would not help.
     pub(super) fn began_at(&self, level: Level) -> bool {
-        self.policy.rules > 0 && matches!(self.conversation.began, StartLevel::At(began) if began >= level)
+        self.policy.rules > 0
+            && matches!(self.conversation.start_level, StartLevel::At(began) if began >= level)
     }
 
     /// A hand-over by level that is being cancelled is requested again when the next turn ends.

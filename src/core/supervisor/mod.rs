@@ -23,6 +23,7 @@
 //! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
 //! | `key_hold`, `deadlines` | who gets what a person types meanwhile; when something is due |
 //! | `decisions`, `state`, `next_handover` | what is written down with its reasons, and what others may ask |
+//! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
 mod agent_status;
@@ -50,6 +51,7 @@ pub mod phase;
 mod policy;
 mod progress;
 pub mod question;
+pub(super) mod recorded_state;
 mod reply;
 mod request;
 mod run;
@@ -86,7 +88,6 @@ use permission_mode::PermissionModes;
 use person::People;
 use phase::{Phase, StopFor};
 pub use policy::{Agent, Policy, RULES};
-use progress::WorkProgress;
 use request::SignalSeen;
 use run::RunState;
 use saving::Handoffs;
@@ -116,10 +117,8 @@ struct LineNumbers {
     /// The last line.
     seq: u64,
     /// The event that is being handled.
-    #[serde(rename = "event_seq")]
     event: u64,
     /// The event that brought the last context usage.
-    #[serde(rename = "usage_seq")]
     usage: u64,
 }
 
@@ -127,30 +126,27 @@ struct LineNumbers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PhaseBegan {
     /// When the phase began; while saving, when its current step began.
-    #[serde(rename = "phase_since")]
     at: Stamp,
     /// The event that led to the phase.
-    #[serde(rename = "phase_seq")]
     seq: u64,
 }
 
 /// State that lives as long as the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct SessionFacts {
+    /// The number of the run, 0 before the first.
+    runs: u32,
     /// Another working directory than the session's first, if a restart was requested there.
     dir: Option<String>,
     /// An unused id for the next conversation.
     next: Option<ConversationId>,
     /// People were told that no hook is called.
-    #[serde(default)]
     hooks_missed: bool,
     /// An orchestrator's file says that the task is completed.
-    #[serde(default)]
     completed: bool,
     /// The person's last Ctrl+C, and its journal line.
     interrupt: Option<(Stamp, u64)>,
-    /// An end was requested while exec was under way; `true`: by SIGKILL.
-    end_wanted: Option<(StopFor, bool)>,
     /// The exit code of the last run.
     last_code: u8,
 }
@@ -158,38 +154,35 @@ struct SessionFacts {
 /// The state of one session. Each part owns its own; state that lives as long as a run or a conversation is
 /// replaced as a whole when another one begins.
 ///
-/// An `open` line of the journal holds it. Parts without a name of their own are flattened there, as in the
-/// first release.
+/// An `open` line of the journal holds it; `recorded_state` reads those of earlier releases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Supervisor {
     policy: Policy,
     phase: Phase,
-    #[serde(flatten)]
+    #[serde(default)]
     phase_began: PhaseBegan,
-    #[serde(flatten)]
+    #[serde(default)]
     lines: LineNumbers,
-    #[serde(flatten)]
+    #[serde(default)]
     run: RunState,
-    #[serde(flatten)]
+    #[serde(default)]
     conversation: ConversationState,
-    #[serde(flatten)]
+    #[serde(default)]
     session: SessionFacts,
-    #[serde(flatten)]
+    #[serde(default)]
     budget: RestartBudget,
-    #[serde(flatten)]
+    #[serde(default)]
     crash_guard: CrashGuard,
-    #[serde(flatten)]
+    #[serde(default)]
     handoffs: Handoffs,
     #[serde(default)]
     modes: PermissionModes,
     #[serde(default)]
     entered: StateEntry,
-    #[serde(default, rename = "submit")]
-    sending: Option<Sending>,
-    #[serde(default, rename = "halts")]
-    limits: Limits,
     #[serde(default)]
-    progress: WorkProgress,
+    sending: Option<Sending>,
+    #[serde(default)]
+    limits: Limits,
     #[serde(default)]
     chain: ConversationChain,
     keys: KeyHold,
@@ -218,7 +211,6 @@ impl Supervisor {
             entered: StateEntry::default(),
             sending: None,
             limits: Limits::default(),
-            progress: WorkProgress::default(),
             chain: ConversationChain::default(),
             keys: KeyHold::Free,
             person: People::default(),
@@ -252,7 +244,7 @@ impl Supervisor {
             }
             Event::Started { run, pid, next } => self.started(now, *run, *pid, next.clone(), out),
             Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
-            Event::Child { run, end } if *run == self.run.number && self.run.pid.is_some() => {
+            Event::Child { run, end } if *run == self.session.runs && self.run.pid.is_some() => {
                 self.child(now, *end, out)
             }
             Event::Child { .. } => {}
@@ -265,18 +257,18 @@ impl Supervisor {
                 self.usage(now, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes }, out);
             }
             Event::TurnBegan { conversation } => {
-                if !self.run.hooks_seen && self.is_current(conversation) && self.run.pid.is_some() {
+                if !self.run.hooks.seen && self.is_current(conversation) && self.run.pid.is_some() {
                     self.miss_hooks(out);
                     self.set_turn(now, Turn::Busy);
                     self.conversation.spoken = true;
                 }
             }
             Event::TurnEnded { conversation } => {
-                if (!self.run.hooks_seen || self.run.cut)
+                if (!self.run.hooks.seen || self.run.hooks.turn_cut)
                     && self.is_current(conversation)
                     && self.run.pid.is_some()
                 {
-                    self.run.cut = false;
+                    self.run.hooks.turn_cut = false;
                     self.set_turn(now, Turn::Idle);
                     self.rearm(now, out);
                 }
@@ -345,14 +337,18 @@ impl Supervisor {
     }
 
     fn look(&mut self, now: Stamp, facts: &ScreenFacts) {
-        if self.run.screen.dialog != facts.dialog {
-            self.run.dialog_since = now;
+        self.mode_shown(now, facts);
+        if !self.has_run() {
+            return;
+        }
+        let screen = &mut self.run.screen;
+        if screen.facts.dialog != facts.dialog {
+            screen.dialog_since = facts.dialog.as_ref().map(|_| now);
         }
         if facts.prompt == PromptBox::Empty && facts.paste {
-            self.run.box_since.get_or_insert(now);
+            screen.box_since.get_or_insert(now);
         }
-        self.mode_shown(now, facts);
-        self.run.screen = facts.clone();
+        screen.facts = facts.clone();
     }
 
     fn enter(&mut self, now: Stamp, phase: Phase) {
@@ -365,9 +361,15 @@ impl Supervisor {
         self.conversation.id.as_ref() == Some(id)
     }
 
+    /// Whether a run is being started or lives.
+    fn has_run(&self) -> bool {
+        !matches!(self.phase, Phase::Cold | Phase::Cooling { .. } | Phase::Closed { .. })
+    }
+
     fn set_turn(&mut self, now: Stamp, turn: Turn) {
-        self.run.turn = turn;
-        self.run.turn_since = now;
-        self.run.asking = None;
+        if self.has_run() {
+            (self.run.turn.state, self.run.turn.since) = (turn, now);
+            self.run.hooks.asking = None;
+        }
     }
 }

@@ -74,7 +74,7 @@ impl Supervisor {
     fn next_of(&self, now: Stamp, request: &RestartRequest) -> NextHandover {
         let by_level = request.by == RestartBy::Level && !request.explicit;
         let why = if by_level { self.fill_and_level() } else { "as asked".to_owned() };
-        let (when, at) = match self.run.turn {
+        let (when, at) = match self.run.turn.state {
             _ if self.stands_still() => (HandoverWhen::Turn, None),
             _ if request.for_prompt.is_some() => (HandoverWhen::Prompt, self.person_leaves_at()),
             Turn::Busy if request.now || now >= request.turn_until => (HandoverWhen::Tools, None),
@@ -93,7 +93,7 @@ impl Supervisor {
             RestartMode::Ask => Level::Ask,
             RestartMode::Auto => Level::Handoff,
         };
-        match self.conversation.ask {
+        match self.conversation.question {
             HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => {
                 return NextHandover { when: HandoverWhen::Asked, why: self.fill_and_level(), at: until };
             }
@@ -107,7 +107,7 @@ impl Supervisor {
             HandoverQuestion::Dismissed => return off("you do not want one in this conversation"),
             HandoverQuestion::Silent => {}
         }
-        if self.progress.is_missing() {
+        if self.conversation.progress.is_missing() {
             return off("until your next prompt: two hand-overs in a row brought the work no further");
         }
         if self.task_completed() {

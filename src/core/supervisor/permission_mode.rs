@@ -57,7 +57,7 @@ impl Supervisor {
     }
 
     pub(super) fn mode_shown(&mut self, now: Stamp, facts: &ScreenFacts) {
-        let spoken = self.conversation.spoken || self.run.number != 1;
+        let spoken = self.conversation.spoken || self.session.runs != 1;
         match facts.mode {
             Some(mode) => self.modes.show(now, mode, spoken),
             // 2.1.197 shows no name for the default mode.
@@ -84,7 +84,7 @@ impl Supervisor {
             || self.modes.first.is_none()
                 && self.modes.key.is_none()
                 && !self.conversation.spoken
-                && self.run.number == 1
+                && self.session.runs == 1
     }
 }
 

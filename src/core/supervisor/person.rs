@@ -29,11 +29,10 @@ const WORKS_MS: u64 = 500;
 
 /// What is known of the people at the terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct People {
     /// The attached terminals that may type, and when a key was last pressed in each.
     terminals: Vec<(u32, Option<Stamp>)>,
-    /// People were told that the next prompt hands over.
-    told: bool,
 }
 
 impl People {
@@ -52,11 +51,6 @@ impl People {
         if let Some((_, key)) = self.terminals.iter_mut().find(|(number, _)| *number == client) {
             *key = Some(now);
         }
-    }
-
-    /// Another conversation: notices about the one before no longer apply.
-    pub(super) fn begins_anew(&mut self) {
-        self.told = false;
     }
 }
 
@@ -84,7 +78,7 @@ impl Supervisor {
     pub(super) fn waits_for_prompt(&self, now: Stamp, request: &RestartRequest) -> bool {
         let by_level =
             request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
-        let can = self.policy.rules >= RULES && self.policy.notes && self.run.hooks_seen && request.handoff;
+        let can = self.policy.rules >= RULES && self.policy.notes && self.run.hooks.seen && request.handoff;
         by_level && can && self.person_leaves_at().is_some_and(|at| now < at)
     }
 
@@ -102,10 +96,10 @@ impl Supervisor {
             self.policy.config.restart.wait_for_person.words()
         );
         let more = |d: &mut Decision| (d.by, d.level) = (Some(RestartBy::Level), level);
-        if std::mem::replace(&mut self.person.told, true) {
+        if std::mem::replace(&mut self.conversation.told_of_prompt, true) {
             self.decide(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
         } else {
-            if self.run.held.is_some() {
+            if self.run.hooks.held.is_some() {
                 self.conversation.word = Some(format!("hopty: {text}"));
             }
             self.tell(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
@@ -114,17 +108,20 @@ impl Supervisor {
 
     /// Whether the person's next prompt is known: it is in Claude's queue.
     pub(super) fn next_is_queued(&self) -> bool {
-        self.run.queued > 0 && self.run.queued_way.is_some()
+        self.run.queue.prompts > 0 && self.run.queue.first.is_some()
     }
 
     /// The queue changed. When it drains, a turn begins with its first prompt and no hook reports that
     /// (measured on 2.1.331: the hook was called when the prompt was queued).
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
-        let fewer = prompts < self.run.queued;
-        (self.run.queued, self.run.queued_way) = (prompts, first);
+        if !self.has_run() {
+            return;
+        }
+        let fewer = prompts < self.run.queue.prompts;
+        (self.run.queue.prompts, self.run.queue.first) = (prompts, first);
         if self.policy.rules >= RULES
             && fewer
-            && self.run.turn == Turn::Idle
+            && self.run.turn.state == Turn::Idle
             && matches!(self.phase, Phase::Waiting { .. })
         {
             self.set_turn(now, Turn::Busy);
@@ -138,8 +135,8 @@ impl Supervisor {
         let waits =
             request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
         // The hook is also called for a prompt that is queued.
-        let works = self.run.turn == Turn::Busy
-            || self.run.status == Some(AgentStatus::Busy) && now >= self.run.status_since.after(WORKS_MS);
+        let works = self.run.turn.state == Turn::Busy
+            || self.run.file.status == Some(AgentStatus::Busy) && now >= self.run.file.since.after(WORKS_MS);
         hook.carries.filter(|_| waits && !works && !self.stands_still() && !self.over_limit(now))
     }
 
@@ -152,13 +149,13 @@ impl Supervisor {
         self.run.typed = None;
         self.somebody_prompts(hook.prompt);
         out.push(Action::HoldHook { id });
-        self.run.held = Some(HeldHook { id, stop: false, since: now, ready: true, cut: Cut::Free });
+        self.run.hooks.held = Some(HeldHook { id, stop: false, since: now, ready: true, cut: Cut::Free });
         self.begin_saving(now, request, SafePoint::Prompt { hook: id, way }, out);
     }
 
     /// Nothing prevents the hand-over: hopty tells Claude to drop the prompt, and waits for its line.
     pub(super) fn stop_prompt(&mut self, now: Stamp, hook: u64, out: &mut Vec<Action>) {
-        self.run.held = None;
+        self.run.hooks.held = None;
         self.answer(hook, self.leave_the_prompt(), out);
         self.set_turn(now, Turn::Idle);
         self.enter_step(now, SaveStep::Prompt);
@@ -212,7 +209,7 @@ impl Supervisor {
             return;
         }
         let snooze = self.policy.config.restart.snooze;
-        self.conversation.ask = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
+        self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
         let text = format!("No context level hands over for {}: a person said not yet.", snooze.words());
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
         {
@@ -229,6 +226,6 @@ impl Supervisor {
     /// Whether a person has snoozed hand-overs by level.
     pub(super) fn is_snoozed(&self) -> bool {
         self.policy.config.restart.mode != RestartMode::Ask
-            && matches!(self.conversation.ask, HandoverQuestion::Snoozed { .. })
+            && matches!(self.conversation.question, HandoverQuestion::Snoozed { .. })
     }
 }

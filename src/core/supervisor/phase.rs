@@ -187,6 +187,15 @@ pub enum StopStep {
     Kill,
 }
 
+/// A request to end the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndRequest {
+    /// Why.
+    pub why: StopFor,
+    /// By SIGKILL at once.
+    pub kill: bool,
+}
+
 /// The phase of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
@@ -197,6 +206,9 @@ pub enum Phase {
     Spawning {
         /// The run that is being started.
         plan: RunPlan,
+        /// An end was requested meanwhile: the new process must be ended, not forgotten.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end: Option<EndRequest>,
     },
     /// The child runs.
     Running,

@@ -28,7 +28,7 @@ impl WorkProgress {
 impl Supervisor {
     /// Whether the handoff that was just saved equals the one before.
     pub(super) fn brings_nothing(&mut self, mark: Option<Mark>) -> bool {
-        let before = std::mem::replace(&mut self.progress.last, mark);
+        let before = std::mem::replace(&mut self.conversation.progress.last, mark);
         let asked =
             matches!(&self.phase, Phase::Saving { request, .. } if request.explicit || request.person);
         let same = matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before));
@@ -36,7 +36,7 @@ impl Supervisor {
     }
 
     pub(super) fn stop_handing_over(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.progress.missing = true;
+        self.conversation.progress.missing = true;
         let text = "Two handoffs in a row have the same next step, and no file and nothing in git changed between them: hopty hands \
                     over no more until a person prompts (`hopty restart` does).";
         self.tell(out, DecisionKind::ProgressMissing, text.to_owned(), &[self.lines.event], |_| {});
@@ -46,7 +46,7 @@ impl Supervisor {
     /// A prompt was submitted; a person's may start progress again.
     pub(super) fn somebody_prompts(&mut self, prompt: Option<PromptOf>) {
         if matches!(prompt, Some(PromptOf::Person | PromptOf::Sent)) {
-            self.progress = WorkProgress::default();
+            self.conversation.progress = WorkProgress::default();
         }
     }
 }

@@ -55,7 +55,7 @@ pub enum HandoverQuestion {
 impl Supervisor {
     /// The context usage is above level `ask`.
     pub(super) fn ask_is_due(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.conversation.ask != HandoverQuestion::Silent || self.phase != Phase::Running {
+        if self.conversation.question != HandoverQuestion::Silent || self.phase != Phase::Running {
             return;
         }
         let c = &self.policy.config.restart;
@@ -64,7 +64,7 @@ impl Supervisor {
             Some(_) => format!("; without an answer it happens by itself in {}", c.ask_timeout),
             None => String::new(),
         };
-        self.conversation.ask = HandoverQuestion::Due { until };
+        self.conversation.question = HandoverQuestion::Due { until };
         let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
         // Clients get a notice, and Claude shows it with the answer to the next hook.
         self.conversation.word = Some(format!("hopty: {text}"));
@@ -75,13 +75,13 @@ impl Supervisor {
     /// put, so the default applies now.
     pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let unasked =
-            matches!(self.conversation.ask, HandoverQuestion::Silent | HandoverQuestion::Due { .. })
+            matches!(self.conversation.question, HandoverQuestion::Silent | HandoverQuestion::Due { .. })
                 && self.phase == Phase::Running;
         if unasked
-            && self.run.turn == Turn::Busy
+            && self.run.turn.state == Turn::Busy
             && self.policy.config.restart.ask_default == AskDefault::Handoff
         {
-            self.conversation.ask = HandoverQuestion::Silent;
+            self.conversation.question = HandoverQuestion::Silent;
             self.level_request(now, Level::Hard, out);
         } else {
             self.ask_is_due(now, out);
@@ -90,7 +90,7 @@ impl Supervisor {
 
     /// A person has typed a prompt, so they are present: the answer to this hook may carry the question.
     pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
-        let HandoverQuestion::Due { until } = self.conversation.ask else { return None };
+        let HandoverQuestion::Due { until } = self.conversation.question else { return None };
         // Before rules had versions, the question was not put if only an answer could end it.
         if until.is_none() && self.policy.rules == 0 {
             return None;
@@ -98,7 +98,7 @@ impl Supervisor {
         if !self.policy.notes || self.phase != Phase::Running {
             return None;
         }
-        self.conversation.ask = HandoverQuestion::Put {
+        self.conversation.question = HandoverQuestion::Put {
             until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())),
         };
         self.conversation.word = None;
@@ -124,17 +124,17 @@ impl Supervisor {
         self.conversation.word = None;
         let words = match answer {
             AskAnswer::Yes => {
-                self.conversation.ask = HandoverQuestion::Silent;
+                self.conversation.question = HandoverQuestion::Silent;
                 self.wanted_by_person(now, out);
                 return;
             }
             AskAnswer::Snooze => {
                 let snooze = self.policy.config.restart.snooze;
-                self.conversation.ask = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
+                self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
                 format!("The person is asked again in {}.", snooze.words())
             }
             AskAnswer::Dismiss => {
-                self.conversation.ask = HandoverQuestion::Dismissed;
+                self.conversation.question = HandoverQuestion::Dismissed;
                 "The person is not asked again in this conversation.".to_owned()
             }
         };
@@ -166,7 +166,7 @@ impl Supervisor {
 
     /// The answer that an earlier host of this conversation got still holds.
     pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
-        self.conversation.ask = match answer {
+        self.conversation.question = match answer {
             AskAnswer::Yes => return,
             AskAnswer::Snooze => HandoverQuestion::Snoozed {
                 until: now.after(left.min(self.policy.config.restart.snooze.ms())),
@@ -177,7 +177,7 @@ impl Supervisor {
 
     pub(super) fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
         let Some(conversation) = self.conversation.id.clone() else { return };
-        let (answer, left) = match self.conversation.ask {
+        let (answer, left) = match self.conversation.question {
             HandoverQuestion::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
             HandoverQuestion::Dismissed => (AskAnswer::Dismiss, 0),
             _ => return,
@@ -190,22 +190,22 @@ impl Supervisor {
         if self.phase != Phase::Running {
             return;
         }
-        match self.conversation.ask {
+        match self.conversation.question {
             HandoverQuestion::Due { until: Some(until) } | HandoverQuestion::Put { until: Some(until) }
                 if now >= until =>
             {
-                let put = matches!(self.conversation.ask, HandoverQuestion::Put { .. });
-                self.conversation.ask = HandoverQuestion::Silent;
+                let put = matches!(self.conversation.question, HandoverQuestion::Put { .. });
+                self.conversation.question = HandoverQuestion::Silent;
                 self.level_request(now, self.level(), out);
                 // The question itself blocks every other safe point; nothing else runs behind it.
-                let stands = put && self.run.asking.as_deref() == Some("question");
+                let stands = put && self.run.hooks.asking.as_deref() == Some("question");
                 if let Phase::Waiting { request } = &mut self.phase {
                     request.forced |= stands;
                 }
             }
             HandoverQuestion::Snoozed { until } if now >= until => {
                 let snoozed = self.is_snoozed();
-                self.conversation.ask = HandoverQuestion::Silent;
+                self.conversation.question = HandoverQuestion::Silent;
                 if !snoozed && self.level() >= Level::Ask {
                     self.ask_is_due(now, out);
                 } else if self.policy.config.restart.mode == RestartMode::Auto
@@ -220,7 +220,7 @@ impl Supervisor {
 
     /// When [`Supervisor::tick_ask`] has something to do.
     pub(super) fn ask_deadline(&self) -> Option<Stamp> {
-        match self.conversation.ask {
+        match self.conversation.question {
             HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => until,
             HandoverQuestion::Snoozed { until } => Some(until),
             HandoverQuestion::Silent | HandoverQuestion::Dismissed => None,

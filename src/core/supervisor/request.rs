@@ -144,7 +144,7 @@ impl Supervisor {
             // command waits.
             forced: at_once && person,
             handoff,
-            dir: self.run.held_dir.take_if(|_| person),
+            dir: self.conversation.held_dir.take_if(|_| person),
             ..self.new_request(now, RestartBy::Command)
         };
         self.wait(now, request, sentence.to_owned(), self.lines.event, out);
@@ -185,8 +185,8 @@ impl Supervisor {
         });
         out.push(Action::WaitSafePoint { until: request.turn_until });
         self.conversation.rearm_at_stop = false;
-        if matches!(self.conversation.ask, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }) {
-            self.conversation.ask = HandoverQuestion::Silent;
+        if matches!(self.conversation.question, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }) {
+            self.conversation.question = HandoverQuestion::Silent;
         }
         self.enter(now, Phase::Waiting { request });
     }
@@ -197,7 +197,7 @@ impl Supervisor {
         let taken = self.has_taken_prompt();
         let Some(text) = self.drop_request(why, out) else { return };
         self.enter(now, Phase::Running);
-        if let Some(held) = self.run.held.take() {
+        if let Some(held) = self.run.hooks.held.take() {
             self.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") }, out);
         }
         if saving {

@@ -3,90 +3,108 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, SignalTarget, Typing};
-use super::conversation::ConversationClaims;
-use super::event::AgentStatus;
+use super::event::{AgentStatus, Hook};
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
 use super::key_hold::KeyHold;
-use super::phase::{EndCause, Phase, RunPlan, StartKind, StopFor};
+use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor};
 use super::{Agent, HeldHook, ScreenFacts, Supervisor, Turn};
 use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
-/// State that lives as long as a run of the program. It is replaced as a whole when the next one is spawned.
+/// State that lives as long as a run of the program, from the order to start it to its end. It is replaced as
+/// a whole at both; while there is no run it is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct RunState {
-    /// Its number, 0 before the first.
-    #[serde(rename = "run")]
-    pub(super) number: u32,
-    /// The child's process id while it lives.
+    /// The child's process id, once exec has succeeded.
     pub(super) pid: Option<i32>,
-    #[serde(rename = "run_started")]
     pub(super) started: Stamp,
     /// Job control has stopped the program.
     pub(super) stopped: bool,
-    pub(super) hooks_seen: bool,
-    /// The conversations that hooks and the sessions file name.
-    #[serde(default)]
-    pub(super) claims: ConversationClaims,
-    /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
-    #[serde(default)]
-    pub(super) cut: bool,
-    /// The current conversation was given the brief.
-    #[serde(rename = "frame_answered")]
-    pub(super) brief_answered: bool,
-    /// The brief was given in this run.
-    #[serde(rename = "frame_sent")]
-    pub(super) brief_sent: bool,
-    pub(super) turn: Turn,
-    pub(super) turn_since: Stamp,
-    /// Sub-agents and background shells at work.
-    pub(super) background: u32,
-    /// Prompts in Claude's queue, and how the first of them can be passed to another conversation.
-    pub(super) queued: u32,
-    #[serde(default)]
-    pub(super) queued_way: Option<Way>,
-    pub(super) held: Option<HeldHook>,
-    /// The status in the sessions file.
-    pub(super) status: Option<AgentStatus>,
-    pub(super) status_since: Stamp,
-    /// What Claude waits for a person to do, according to the sessions file.
-    #[serde(default)]
-    pub(super) waiting_for: Option<String>,
-    /// What a person is asked for, according to a hook and until the next event.
-    #[serde(default)]
-    pub(super) asking: Option<String>,
-    pub(super) screen: ScreenFacts,
-    pub(super) dialog_since: Stamp,
-    /// When an empty prompt box was first seen.
-    pub(super) box_since: Option<Stamp>,
+    pub(super) turn: CurrentTurn,
+    pub(super) hooks: HookState,
+    pub(super) file: SessionsFileState,
+    pub(super) screen: ScreenState,
+    pub(super) queue: PromptQueue,
+    pub(super) delivery: DeliveryState,
     /// When a person last typed into the child.
     pub(super) typed: Option<Stamp>,
-    /// When Ctrl+C stopped a delivery.
-    pub(super) broken_off: Option<Stamp>,
     /// The last client signal that was passed on.
     pub(super) passed: Option<(Stamp, Signal)>,
-    /// The handoff whose prompt was typed, until its submission is proven.
-    pub(super) offered: Option<HandoffId>,
-    /// The destination of a hand-over that changed settings stopped: a person's restart goes there.
-    #[serde(default)]
-    pub(super) held_dir: Option<String>,
 }
 
-impl RunState {
-    /// The next run. Its times are meaningless until their subject is known again; they are kept because the
-    /// states in journals are compared.
-    fn next(&self) -> Self {
-        RunState {
-            number: self.number + 1,
-            started: self.started,
-            turn_since: self.turn_since,
-            status_since: self.status_since,
-            dialog_since: self.dialog_since,
-            ..RunState::default()
-        }
-    }
+/// The turn, according to hooks, or to the transcript if no hooks are called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct CurrentTurn {
+    pub(super) state: Turn,
+    /// When it was last reported.
+    pub(super) since: Stamp,
+    /// Sub-agents and background shells at work.
+    pub(super) background: u32,
+}
+
+/// What hooks have reported, and the call that waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct HookState {
+    /// A hook was called.
+    pub(super) seen: bool,
+    pub(super) held: Option<HeldHook>,
+    /// What a person is asked for, until the next event.
+    pub(super) asking: Option<String>,
+    /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
+    pub(super) turn_cut: bool,
+    /// A call that named another conversation than the followed one, until the sessions file agrees.
+    pub(super) claim: Option<(Hook, Stamp)>,
+}
+
+/// The content of Claude's sessions file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct SessionsFileState {
+    pub(super) status: Option<AgentStatus>,
+    pub(super) since: Stamp,
+    /// What Claude waits for a person to do.
+    pub(super) waiting_for: Option<String>,
+    pub(super) conversation: Option<ConversationId>,
+}
+
+/// What the live screen shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ScreenState {
+    pub(super) facts: ScreenFacts,
+    /// When the dialog appeared, if one is shown.
+    pub(super) dialog_since: Option<Stamp>,
+    /// When an empty prompt box was first seen.
+    pub(super) box_since: Option<Stamp>,
+}
+
+/// The prompts in Claude's queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptQueue {
+    /// Their number.
+    pub(super) prompts: u32,
+    /// How the first can be passed to another conversation.
+    pub(super) first: Option<Way>,
+}
+
+/// How far a handoff has got in this run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct DeliveryState {
+    /// The current conversation was given the brief.
+    pub(super) brief_answered: bool,
+    /// The brief was given in this run.
+    pub(super) brief_sent: bool,
+    /// The handoff whose prompt was typed, until its submission is proven.
+    pub(super) offered: Option<HandoffId>,
+    /// When Ctrl+C stopped the delivery.
+    pub(super) broken_off: Option<Stamp>,
 }
 
 impl Supervisor {
@@ -125,15 +143,10 @@ impl Supervisor {
     }
 
     pub(super) fn spawn(&mut self, now: Stamp, plan: RunPlan, out: &mut Vec<Action>) {
-        self.run = self.run.next();
+        self.session.runs += 1;
+        self.run = RunState::default();
         self.chain_goes_on(&plan, out);
-        if plan.start != StartKind::Resume {
-            self.limits.forget();
-        }
-        if plan.start == StartKind::Fresh {
-            self.conversation = self.conversation.handed_over();
-            self.person.begins_anew();
-        }
+        self.conversation = self.conversation.in_next_run(plan.start);
         if plan.dir.is_some() {
             // Kept for later runs, too: a conversation can only be resumed in its own directory.
             self.session.dir.clone_from(&plan.dir);
@@ -142,9 +155,9 @@ impl Supervisor {
             self.conversation.id.clone_from(&plan.conversation);
         }
         let prompt = plan.carries == Some(Way::Argument) && plan.handoff.is_some();
-        let (run, start, conversation) = (self.run.number, plan.start, plan.conversation.clone());
+        let (run, start, conversation) = (self.session.runs, plan.start, plan.conversation.clone());
         out.push(Action::Spawn { run, start, conversation, dir: self.session.dir.clone(), prompt });
-        self.enter(now, Phase::Spawning { plan });
+        self.enter(now, Phase::Spawning { plan, end: None });
     }
 
     pub(super) fn started(
@@ -155,8 +168,8 @@ impl Supervisor {
         next: Option<ConversationId>,
         out: &mut Vec<Action>,
     ) {
-        let Phase::Spawning { plan } = self.phase.clone() else { return };
-        if run != self.run.number {
+        let Phase::Spawning { plan, end } = self.phase.clone() else { return };
+        if run != self.session.runs {
             return;
         }
         // From the second run on keys are held here, and a Ctrl+C with them.
@@ -173,7 +186,7 @@ impl Supervisor {
         self.decide(out, DecisionKind::RunSpawned, sentence, &[self.lines.event], |d| {
             d.conversation = conversation
         });
-        if let Some((why, kill)) = self.session.end_wanted.take() {
+        if let Some(EndRequest { why, kill }) = end {
             self.enter(now, Phase::Running);
             self.end_for(now, why, kill, out);
             return;
@@ -207,12 +220,13 @@ impl Supervisor {
     }
 
     pub(super) fn could_not_start(&mut self, now: Stamp, run: u32, code: u8, out: &mut Vec<Action>) {
-        if !matches!(self.phase, Phase::Spawning { .. }) || run != self.run.number {
+        let Phase::Spawning { end, .. } = &self.phase else { return };
+        if run != self.session.runs {
             return;
         }
         let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
         let (cause, text) = match meaning(ExitRow::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
-            _ if self.session.end_wanted.is_some() => {
+            _ if end.is_some() => {
                 (EndCause::Stopped, "The session was stopped before the program had started.")
             }
             ExitMeaning::UserInterrupt => {
@@ -232,19 +246,20 @@ impl Supervisor {
     /// The settings that run code changed between the last check and this start: nothing runs until a person
     /// accepts them. The session, its handoff and the held input wait.
     pub(super) fn start_held(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
-        let Phase::Spawning { plan } = self.phase.clone() else { return };
+        let Phase::Spawning { plan, end } = self.phase.clone() else { return };
         if changed.is_empty() {
             return;
         }
-        let run = self.run.number;
+        let run = self.session.runs;
         let interrupted = self.interrupted_here();
-        self.run.number -= 1;
+        self.session.runs -= 1;
+        self.run = RunState::default();
         self.budget.take_back();
         self.enter(
             now,
             Phase::Cooling { until: now, plan, code: self.session.last_code, held: changed.to_vec() },
         );
-        if let Some((why, kill)) = self.session.end_wanted.take() {
+        if let Some(EndRequest { why, kill }) = end {
             self.end_for(now, why, kill, out);
             return;
         }
@@ -305,7 +320,9 @@ impl Supervisor {
     /// A client's signal was passed on to the child's process group. One that ends programs ends the session
     /// if no program is there to get it, or if hopty is replacing the program.
     pub(super) fn passed_on(&mut self, now: Stamp, signal: Signal, out: &mut Vec<Action>) {
-        self.run.passed = Some((now, signal));
+        if self.has_run() {
+            self.run.passed = Some((now, signal));
+        }
         if !ends_programs(signal) {
             return;
         }

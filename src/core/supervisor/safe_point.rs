@@ -29,7 +29,7 @@ impl Supervisor {
             return;
         }
         if self.stands_still() && !request.forced {
-            if self.run.held.as_ref().is_some_and(|held| held.ready) {
+            if self.run.hooks.held.as_ref().is_some_and(|held| held.ready) {
                 self.let_go(out);
             }
             return;
@@ -38,7 +38,7 @@ impl Supervisor {
             self.cancel_request(now, "the task is completed", out);
             return;
         }
-        if let Some(held) = self.run.held.clone() {
+        if let Some(held) = self.run.hooks.held.clone() {
             if !held.ready {
                 return;
             }
@@ -93,7 +93,7 @@ impl Supervisor {
 
     /// Sub-agents or background shells run, and there is time to wait for them.
     pub(super) fn work_waits(&self, now: Stamp, request: &RestartRequest) -> bool {
-        let works = self.run.background > 0 || self.run.status == Some(AgentStatus::Shell);
+        let works = self.run.turn.background > 0 || self.run.file.status == Some(AgentStatus::Shell);
         works && !request.forced && now < request.work_until
     }
 
@@ -106,7 +106,7 @@ impl Supervisor {
     }
 
     fn person_writes(&self, now: Stamp) -> bool {
-        self.run.screen.prompt == PromptBox::Draft
+        self.run.screen.facts.prompt == PromptBox::Draft
             || self.run.typed.is_some_and(|at| now < at.after(TYPING_MS))
     }
 
@@ -128,7 +128,7 @@ impl Supervisor {
         if self.run.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
             return false;
         }
-        match (self.run.status, self.run.turn) {
+        match (self.run.file.status, self.run.turn.state) {
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time to wait for that is over, too.
@@ -141,17 +141,17 @@ impl Supervisor {
     }
 
     fn idle_outweighs_hooks(&self) -> Stamp {
-        if self.run.status_since >= self.run.turn_since {
-            self.run.status_since.after(IDLE_STABLE_MS)
+        if self.run.file.since >= self.run.turn.since {
+            self.run.file.since.after(IDLE_STABLE_MS)
         } else {
-            self.run.turn_since.after(IDLE_STALE_MS)
+            self.run.turn.since.after(IDLE_STALE_MS)
         }
     }
 
     /// When to believe a file that keeps reporting idle against hooks that report busy.
     pub(super) fn idle_settles(&self) -> Option<Stamp> {
-        let differ = self.run.turn == Turn::Busy
-            && matches!(self.run.status, Some(AgentStatus::Idle | AgentStatus::Shell));
+        let differ = self.run.turn.state == Turn::Busy
+            && matches!(self.run.file.status, Some(AgentStatus::Idle | AgentStatus::Shell));
         (differ && self.run.pid.is_some()).then(|| self.idle_outweighs_hooks())
     }
 
@@ -160,7 +160,7 @@ impl Supervisor {
     }
 
     fn busy_is_stale(&self) -> Stamp {
-        self.run.status_since.max(self.run.turn_since).after(IDLE_STABLE_MS)
+        self.run.file.since.max(self.run.turn.since).after(IDLE_STABLE_MS)
     }
 
     pub(super) fn waiting_deadlines(&self, request: &RestartRequest, due: &mut Vec<Stamp>) {
@@ -168,11 +168,11 @@ impl Supervisor {
         due.extend(request.draft_until);
         due.extend(self.person_leaves_at());
         due.extend(self.run.typed.map(|at| at.after(TYPING_MS)));
-        if let Some(held) = &self.run.held {
+        if let Some(held) = &self.run.hooks.held {
             due.push(request.turn_until);
             due.push(held.since.after(self.policy.config.hooks.hold.ms().saturating_sub(HOLD_MARGIN_MS)));
         }
-        match (self.run.status, self.run.turn) {
+        match (self.run.file.status, self.run.turn.state) {
             (Some(AgentStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
             (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => due.push(self.busy_is_stale()),
             _ => {}

@@ -35,7 +35,6 @@ enum SaveJob {
 /// What is known of the session's handoffs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Handoffs {
-    #[serde(rename = "save_job")]
     job: SaveJob,
     /// The handoff that is active and not consumed: named at exit.
     pub(super) active: Option<HandoffId>,
@@ -89,7 +88,7 @@ impl Supervisor {
             return;
         }
         if let Phase::Saving { request, .. } = &self.phase {
-            self.run.held_dir.clone_from(&request.dir);
+            self.conversation.held_dir.clone_from(&request.dir);
         }
         let changed = changed.join(", ");
         let why = format!(
@@ -229,7 +228,7 @@ impl Supervisor {
         let carries = match point {
             SafePoint::Prompt { way, .. } => Some(way),
             _ if self.waits_for_prompt(now, &request) && handoff.is_some() => {
-                self.run.queued_way.filter(|_| self.run.queued > 0)
+                self.run.queue.first.filter(|_| self.run.queue.prompts > 0)
             }
             _ => None,
         };
@@ -251,9 +250,9 @@ impl Supervisor {
                 interrupted: false,
             }
         };
-        self.run.held = None;
+        self.run.hooks.held = None;
         // A prompt in Claude's queue would become a request as soon as the hook is answered.
-        if let (Some(hook), 0) = (point.hook(), self.run.queued) {
+        if let (Some(hook), 0) = (point.hook(), self.run.queue.prompts) {
             let answer = match (point, &handoff) {
                 (SafePoint::Batch { .. }, Some(id)) => {
                     HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") }
@@ -265,7 +264,8 @@ impl Supervisor {
             };
             self.answer(hook, answer, out);
             self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
-        } else if matches!(point, SafePoint::Prompt { .. }) && self.run.status == Some(AgentStatus::Busy) {
+        } else if matches!(point, SafePoint::Prompt { .. }) && self.run.file.status == Some(AgentStatus::Busy)
+        {
             self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
         } else {
             self.terminate(now, why, out);

@@ -156,7 +156,7 @@ impl Supervisor {
         if self.run.stopped {
             return Some("the program is stopped".to_owned());
         }
-        match (self.obstacle(), self.run.screen.prompt) {
+        match (self.obstacle(), self.run.screen.facts.prompt) {
             (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
             (None, PromptBox::Draft) => Some("a draft stands in the prompt box".to_owned()),
             _ => None,
@@ -173,14 +173,14 @@ impl Supervisor {
         let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
         now >= self.phase_began.at.after(STANDS_MS)
             && self.keys == KeyHold::Free
-            && !self.run.screen.unread
+            && !self.run.screen.facts.unread
             && !writes
     }
 
     /// Whether a slash command has left the box: the box is empty, or a panel has replaced it for a while.
     fn command_is_gone(&self, now: Stamp, again: Stamp) -> bool {
-        let panel = now >= again && self.run.screen.prompt != PromptBox::Ours;
-        !self.run.screen.unread && (panel || self.run.screen.prompt == PromptBox::Empty)
+        let panel = now >= again && self.run.screen.facts.prompt != PromptBox::Ours;
+        !self.run.screen.facts.unread && (panel || self.run.screen.facts.prompt == PromptBox::Empty)
     }
 
     /// A hook has reported the prompt. If a turn ran when Enter was pressed, and still runs, the prompt waits
@@ -195,7 +195,7 @@ impl Supervisor {
 
     /// The same according to the transcript, where no hook reports the start of a turn.
     pub(super) fn submit_read(&mut self, now: Stamp, queued: bool, out: &mut Vec<Action>) {
-        if !queued && !self.run.hooks_seen && self.sending.is_some() {
+        if !queued && !self.run.hooks.seen && self.sending.is_some() {
             self.miss_hooks(out);
             self.set_turn(now, Turn::Busy);
             self.conversation.spoken = true;

@@ -109,7 +109,7 @@ impl Supervisor {
     /// Number of the run, 0 before the first.
     #[must_use]
     pub fn run(&self) -> u32 {
-        self.run.number
+        self.session.runs
     }
 
     /// Another working directory for the next run, from a requested or stopped restart.
@@ -117,7 +117,7 @@ impl Supervisor {
     pub fn next_dir(&self) -> Option<&str> {
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => request.dir.as_deref(),
-            _ => self.run.held_dir.as_deref(),
+            _ => self.conversation.held_dir.as_deref(),
         }
     }
 
@@ -149,14 +149,14 @@ impl Supervisor {
     #[must_use]
     pub fn turns_by_transcript(&self, now: Stamp) -> bool {
         let hooks_may_come = self.policy.hooks && now.since(self.run.started) < HOOKS_MS;
-        self.run.cut || !(self.run.hooks_seen || hooks_may_come)
+        self.run.hooks.turn_cut || !(self.run.hooks.seen || hooks_may_come)
     }
 
     /// Whether an old Claude was told to end its turn after a tool and its transcript does not show the end
     /// yet.
     #[must_use]
     pub fn turn_is_cut(&self) -> bool {
-        self.run.cut
+        self.run.hooks.turn_cut
     }
 
     /// The handoff that waits for its conversation, or was just delivered.
@@ -191,7 +191,7 @@ impl Supervisor {
         if self.policy.agent == Agent::Plain {
             return known(SessionState::Unknown, StateSource::None);
         }
-        if self.run.screen.dialog.as_deref() == Some("suspended") {
+        if self.run.screen.facts.dialog.as_deref() == Some("suspended") {
             // The program continues and has not drawn itself yet.
             return known(SessionState::Stopped, StateSource::Screen);
         }
@@ -207,7 +207,7 @@ impl Supervisor {
         }
         let hook = |state| known(state, StateSource::Hook);
         let file = |state| known(state, StateSource::SessionsFile);
-        match (self.run.status, self.run.turn) {
+        match (self.run.file.status, self.run.turn.state) {
             (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(SessionState::Busy),
             // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
             // about the turn before, or an interrupt ended this turn. Time tells which.
@@ -230,7 +230,7 @@ impl Supervisor {
             from,
             waiting_for: None,
         };
-        match (self.run.screen.title_busy, self.run.screen.busy) {
+        match (self.run.screen.facts.title_busy, self.run.screen.facts.busy) {
             (Some(busy), _) => known(busy, StateSource::Title),
             (None, Some(busy)) => known(busy, StateSource::Screen),
             (None, None) => {
@@ -256,20 +256,21 @@ impl Supervisor {
 
     /// The source that reports a question to a person, and the question.
     pub(super) fn asks(&self) -> Option<(StateSource, &str)> {
-        if let Some(name) = &self.run.screen.dialog {
+        if let Some(name) = &self.run.screen.facts.dialog {
             return Some((StateSource::Screen, name));
         }
         // The file follows the hook by a tenth of a second and is more precise from then on.
         if let Some(what) = self
             .run
+            .hooks
             .asking
             .as_deref()
-            .filter(|_| self.run.status.is_some() && self.run.status_since <= self.run.turn_since)
+            .filter(|_| self.run.file.status.is_some() && self.run.file.since <= self.run.turn.since)
         {
             return Some((StateSource::Hook, what));
         }
-        let waits = self.run.status == Some(AgentStatus::Waiting);
-        waits.then(|| (StateSource::SessionsFile, self.run.waiting_for.as_deref().unwrap_or("unknown")))
+        let waits = self.run.file.status == Some(AgentStatus::Waiting);
+        waits.then(|| (StateSource::SessionsFile, self.run.file.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
     /// Since when the state holds, and the number of the journal line that began it.
@@ -287,14 +288,14 @@ impl Supervisor {
         waiting_for: Option<&String>,
         out: &mut Vec<Action>,
     ) {
-        self.run.waiting_for = waiting_for.cloned();
+        self.run.file.waiting_for = waiting_for.cloned();
         // The same status again is no news, unless a turn began or ended since it was first reported.
-        if self.run.status != Some(status) || self.run.status_since < self.run.turn_since {
-            self.run.status_since = now;
+        if self.run.file.status != Some(status) || self.run.file.since < self.run.turn.since {
+            self.run.file.since = now;
         }
-        self.run.status = Some(status);
+        self.run.file.status = Some(status);
         self.file_names(now, named, out);
-        if !self.run.hooks_seen
+        if !self.run.hooks.seen
             && let Some(id) = named
             && !self.is_current(id)
             && self.run.pid.is_some()

@@ -5,7 +5,7 @@ use super::action::{Action, DecisionKind, Reply, SignalTarget};
 use super::crash::QUICK_DEATH_MS;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
-use super::phase::{EndCause, Phase, StopFor, StopStep};
+use super::phase::{EndCause, EndRequest, Phase, StopFor, StopStep};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
@@ -40,7 +40,7 @@ impl Supervisor {
             StopFor::Shutdown => "because the host ends",
             StopFor::Limit => "because there were too many restarts",
         };
-        let text = format!("hopty asked run {} to end, {words}.", self.run.number);
+        let text = format!("hopty asked run {} to end, {words}.", self.session.runs);
         self.decide(out, DecisionKind::StopSent, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Term { kill_at } });
     }
@@ -50,7 +50,7 @@ impl Supervisor {
         out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
         // The child may have joined another process group since.
         out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
-        let text = format!("Run {} was killed: {words}.", self.run.number);
+        let text = format!("Run {} was killed: {words}.", self.session.runs);
         self.decide(out, DecisionKind::StopKilled, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Kill });
     }
@@ -61,9 +61,8 @@ impl Supervisor {
     }
 
     pub(super) fn end_for(&mut self, now: Stamp, why: StopFor, kill: bool, out: &mut Vec<Action>) {
-        if let Phase::Spawning { .. } = &self.phase {
-            // exec is under way: the new process must be ended, not forgotten.
-            self.session.end_wanted = Some((why, kill));
+        if let Phase::Spawning { end, .. } = &mut self.phase {
+            *end = Some(EndRequest { why, kill });
             return;
         }
         if self.run.pid.is_none() {
@@ -97,7 +96,7 @@ impl Supervisor {
     /// Claude is idle after the held hook was answered: nothing is lost now.
     pub(super) fn settle_on_status(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if let Phase::Stopping { why, step: StopStep::Settle { .. } } = self.phase.clone()
-            && self.run.status == Some(AgentStatus::Idle)
+            && self.run.file.status == Some(AgentStatus::Idle)
         {
             self.terminate(now, why, out);
         }
@@ -128,7 +127,7 @@ impl Supervisor {
             Phase::Cold | Phase::Closed { .. } => here(ExitRow::Cold),
             Phase::Spawning { .. } => here(ExitRow::Spawning),
             // The Ctrl+C ended the delivery, and soon after the child ended as well.
-            Phase::Running if self.run.broken_off.is_some_and(recent) => (ExitRow::Delivering, true),
+            Phase::Running if self.run.delivery.broken_off.is_some_and(recent) => (ExitRow::Delivering, true),
             Phase::Running => running(ExitRow::Running),
             Phase::Waiting { .. } => running(ExitRow::Waiting),
             Phase::Saving { .. } => running(ExitRow::Saving),
@@ -149,25 +148,24 @@ impl Supervisor {
         let evidence = [because, self.lines.event];
         let found = meaning(row, ctrl_c, end);
         self.session.last_code = end.code();
-        self.run.held = None;
-        let run = self.run.number;
+        self.run.hooks.held = None;
+        let number = self.session.runs;
         let words = match (found, killed_by(end)) {
             (ExitMeaning::NextRun | ExitMeaning::Stopped, _) => {
-                format!("Run {run} ended {} after hopty stopped it.", end.words())
+                format!("Run {number} ended {} after hopty stopped it.", end.words())
             }
-            (ExitMeaning::UserInterrupt, _) => format!("Run {run} ended {} after Ctrl+C.", end.words()),
+            (ExitMeaning::UserInterrupt, _) => format!("Run {number} ended {} after Ctrl+C.", end.words()),
             (ExitMeaning::Crash, Some(signal)) => {
-                format!("Run {run} was ended by {} from outside.", signal.name())
+                format!("Run {number} was ended by {} from outside.", signal.name())
             }
-            _ => format!("Run {run} ended {}.", end.words()),
+            _ => format!("Run {number} ended {}.", end.words()),
         };
         self.decide(out, DecisionKind::RunEnded, words, &evidence, |_| {});
         out.push(Action::ReapTree);
         self.rearm_later();
         self.drop_request("the program ended first", out);
-        self.run.pid = None;
-        self.run.stopped = false;
-        if now.since(self.run.started) >= QUICK_DEATH_MS {
+        let run = std::mem::take(&mut self.run);
+        if now.since(run.started) >= QUICK_DEATH_MS {
             self.crash_guard.quick_deaths = 0;
         }
         let finished = "The program finished by itself.";
@@ -193,7 +191,7 @@ impl Supervisor {
                 let text = "hopty stopped the program as asked.";
                 self.close(now, EndCause::Stopped, end.code(), text.to_owned(), &evidence, out);
             }
-            ExitMeaning::Crash => self.crash(now, end, &evidence, out),
+            ExitMeaning::Crash => self.crash(now, end, &run, &evidence, out),
             // No child that is followed can end in these rows.
             ExitMeaning::CouldNotStart | ExitMeaning::JobControl => {
                 self.close(now, EndCause::CouldNotStart, end.code(), finished.to_owned(), &evidence, out);

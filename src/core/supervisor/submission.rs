@@ -140,23 +140,23 @@ impl Supervisor {
     pub(super) fn box_is_empty(&self) -> bool {
         !self.run.stopped
             && self.obstacle().is_none()
-            && self.run.screen.prompt == PromptBox::Empty
-            && self.run.screen.paste
+            && self.run.screen.facts.prompt == PromptBox::Empty
+            && self.run.screen.facts.paste
     }
 
     /// All conditions of an Enter: our text is in the live box, no dialog is shown, Claude waits for no
     /// answer, all bytes have been read, and no running turn could be disturbed.
     fn enter_is_justified(&self, rules: &SubmissionRules) -> bool {
         !self.run.stopped
-            && self.run.screen.prompt == PromptBox::Ours
+            && self.run.screen.facts.prompt == PromptBox::Ours
             && self.obstacle().is_none()
-            && !self.run.screen.unread
+            && !self.run.screen.facts.unread
             && !self.turn_forbids(rules.during_turn)
     }
 
     pub(super) fn turn_forbids(&self, during_turn: DuringTurn) -> bool {
         match during_turn {
-            DuringTurn::Wait => self.run.turn == Turn::Busy,
+            DuringTurn::Wait => self.run.turn.state == Turn::Busy,
             DuringTurn::Queue => false,
             DuringTurn::WaitForIdle => self.state().state == SessionState::Busy,
         }

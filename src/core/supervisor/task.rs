@@ -29,8 +29,12 @@ impl Supervisor {
     /// Whether a pending hand-over would begin another round of a loop that is over. In the middle of a turn
     /// it still happens, because Claude has more to do then.
     pub(super) fn is_completed(&self, request: &RestartRequest) -> bool {
-        let turn_is_over =
-            self.run.held.as_ref().map_or(self.run.turn == super::Turn::Idle, |held| held.stop && held.ready);
+        let turn_is_over = self
+            .run
+            .hooks
+            .held
+            .as_ref()
+            .map_or(self.run.turn.state == super::Turn::Idle, |held| held.stop && held.ready);
         self.session.completed && request.by == RestartBy::Level && turn_is_over
     }
 

@@ -30,22 +30,22 @@ fn features(world: &World) -> BTreeSet<String> {
         Value::String(text) => drop(all.insert(format!("{name} {text}"))),
         _ => drop(all.insert(name.to_owned())),
     };
-    let own = if state["submit"]["own"].is_null() { "" } else { "own " };
-    if !state["submit"].is_null() {
-        note("submit", &json!(format!("{own}{}", word(&state["submit"]["step"]["step"]))));
+    let own = if state["sending"]["own"].is_null() { "" } else { "own " };
+    if !state["sending"].is_null() {
+        note("submit", &json!(format!("{own}{}", word(&state["sending"]["step"]["step"]))));
     }
-    note("halt", &state["halts"]["now"]["cause"]["by"]);
-    note("ask", &state["ask"]["ask"]);
-    note("began", &state["began"]);
-    note("end_wanted", &state["end_wanted"]);
-    note("consuming", &state["consuming"]);
+    note("halt", &state["conversation"]["limit_wait"]["cause"]["by"]);
+    note("ask", &state["conversation"]["question"]["ask"]);
+    note("began", &state["conversation"]["start_level"]);
+    note("end_wanted", &state["phase"]["end"]);
+    note("consuming", &state["handoffs"]["consuming"]);
     note("chain", &state["chain"]["before"][0]);
-    note("held_dir", &state["held_dir"]);
-    note("claims", &state["claims"]["hook"]);
-    note("save_job", &state["save_job"]);
-    note("progress", &state["progress"]["last"]);
-    note("passed", &state["passed"]);
-    note("broken_off", &state["broken_off"]);
+    note("held_dir", &state["conversation"]["held_dir"]);
+    note("claims", &state["run"]["hooks"]["claim"]);
+    note("save_job", &state["handoffs"]["job"]);
+    note("progress", &state["conversation"]["progress"]["last"]);
+    note("passed", &state["run"]["passed"]);
+    note("broken_off", &state["run"]["delivery"]["broken_off"]);
     all
 }
 

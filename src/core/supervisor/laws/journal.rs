@@ -94,7 +94,7 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
             );
         }
         if turn > 0 {
-            let forged = whole.replacen("\"restart_count\":0", "\"restart_count\":1", 1);
+            let forged = whole.replacen("\"total\":0", "\"total\":1", 1);
             assert!(forged == whole || matches!(replay(&forged), Ok(Replay::Differs { .. })));
         }
         Ok(())

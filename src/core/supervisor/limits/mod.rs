@@ -156,8 +156,8 @@ impl LimitWait {
 
 /// The session's history of limits and errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Limits {
-    pub(super) now: Option<LimitWait>,
     /// How often hopty continued after errors since a turn last ended well, and when the last error was.
     tries: u32,
     failed: Option<Stamp>,
@@ -167,24 +167,17 @@ pub(super) struct Limits {
     told: Option<(LimitKind, u64)>,
 }
 
-impl Limits {
-    /// Another conversation: there is nothing to continue in it.
-    pub(super) fn forget(&mut self) {
-        self.now = None;
-    }
-}
-
 impl Supervisor {
     /// The usage limit that the session waits for.
     #[must_use]
     pub fn limit(&self) -> Option<Limit> {
-        self.limits.now.as_ref().and_then(LimitWait::limit)
+        self.conversation.limit_wait.as_ref().and_then(LimitWait::limit)
     }
 
     /// Whether the work stands still: then the screen matters, and a hand-over would not help.
     #[must_use]
     pub fn stands_still(&self) -> bool {
-        self.limits.now.is_some()
+        self.conversation.limit_wait.is_some()
     }
 
     pub(super) fn usage_limit(
@@ -202,7 +195,8 @@ impl Supervisor {
         let reset = now.after(left);
         let c = &self.policy.config.recovery;
         let due = reset.after(c.limit_wait.ms());
-        if let Some(LimitWait { cause: WaitCause::Limit { limit }, due: old, .. }) = &mut self.limits.now
+        if let Some(LimitWait { cause: WaitCause::Limit { limit }, due: old, .. }) =
+            &mut self.conversation.limit_wait
             && (limit.kind, limit.resets) == (kind, resets)
         {
             // The same limit, reported again because this machine slept.
@@ -210,12 +204,15 @@ impl Supervisor {
             *old = old.map(|_| due);
             return;
         }
-        if matches!(&self.limits.now, Some(LimitWait { cause: WaitCause::Error { .. }, due: Some(_), .. })) {
+        if matches!(
+            &self.conversation.limit_wait,
+            Some(LimitWait { cause: WaitCause::Error { .. }, due: Some(_), .. })
+        ) {
             self.limits.tries = self.limits.tries.saturating_sub(1);
         }
         let due = c.after_limit.then_some(due);
         let limit = Limit { kind, reset, resets };
-        self.limits.now = Some(LimitWait {
+        self.conversation.limit_wait = Some(LimitWait {
             cause: WaitCause::Limit { limit },
             since: now,
             seq: self.lines.event,
@@ -242,19 +239,19 @@ impl Supervisor {
         let error = error.unwrap_or("unknown");
         let because = [self.lines.event];
         let halt = |cause, due| Some(LimitWait { cause, since: now, seq: because[0], due, answered: false });
-        self.limits.now = None;
+        self.conversation.limit_wait = None;
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
                 let text = format!(
                     "An API error ended the turn ({error}): a person must see to it, and nothing is tried meanwhile."
                 );
                 self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
-                self.limits.now = halt(WaitCause::Person, None);
+                self.conversation.limit_wait = halt(WaitCause::Person, None);
             }
             "server_error" | "rate_limit" | "overloaded" | "unknown" => {
                 let due = self.next_try(now);
                 let cause = WaitCause::Error { error: error.to_owned(), said: false };
-                self.limits.now = halt(cause, due);
+                self.conversation.limit_wait = halt(cause, due);
                 if error != "rate_limit" {
                     self.say_failed(now, out);
                 }
@@ -269,24 +266,24 @@ impl Supervisor {
     /// When to continue a turn that failed; `None`: never.
     fn next_try(&mut self, now: Stamp) -> Option<Stamp> {
         let c = &self.policy.config.recovery;
-        let halts = &mut self.limits;
-        if halts.failed.replace(now).is_none_or(|last| now.since(last) > FORGET_MS) {
-            halts.tries = 0;
+        let limits = &mut self.limits;
+        if limits.failed.replace(now).is_none_or(|last| now.since(last) > FORGET_MS) {
+            limits.tries = 0;
         }
-        let present = halts.keyed.is_some_and(|at| now.since(at) < PRESENT_MS);
+        let present = limits.keyed.is_some_and(|at| now.since(at) < PRESENT_MS);
         let may = match c.after_error {
             AfterError::Unattended => !present,
             AfterError::Always => true,
             AfterError::Never => false,
         };
-        if !may || halts.tries >= c.retries {
+        if !may || limits.tries >= c.retries {
             return None;
         }
-        halts.tries += 1;
+        limits.tries += 1;
         let pause = c
             .retry_pause
             .ms()
-            .saturating_mul(1 << (halts.tries - 1).min(20))
+            .saturating_mul(1 << (limits.tries - 1).min(20))
             .min(LONGEST_PAUSE_MS.max(c.retry_pause.ms()));
         Some(now.after(pause))
     }
@@ -294,7 +291,8 @@ impl Supervisor {
     /// Tells people what follows an error. If nothing follows, requests are no longer held back.
     fn say_failed(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let c = &self.policy.config.recovery;
-        let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = &mut self.limits.now
+        let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) =
+            &mut self.conversation.limit_wait
         else {
             return;
         };
@@ -317,7 +315,7 @@ impl Supervisor {
             None => format!("An API error ended the turn ({error}); it is left to the person."),
         };
         if due.is_none() {
-            self.limits.now = None;
+            self.conversation.limit_wait = None;
         }
         self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
     }
@@ -329,20 +327,20 @@ impl Supervisor {
         if self.submits_own() {
             return;
         }
-        let Some(halt) = &mut self.limits.now else { return };
+        let Some(halt) = &mut self.conversation.limit_wait else { return };
         let (error, seq) = (halt.limit().is_none(), halt.seq);
         if halt.due.take().is_some() {
             let text = "A person has typed, so hopty does not go on by itself.".to_owned();
             self.decide(out, DecisionKind::ContinueCancelled, text, &[self.lines.event, seq], |_| {});
             if error {
-                self.limits.now = None;
+                self.conversation.limit_wait = None;
             }
         }
     }
 
     /// Somebody submitted a prompt: Claude works again, or will report the limit or the error once more.
     pub(super) fn work_goes_on(&mut self, prompt: Option<PromptOf>, out: &mut Vec<Action>) {
-        let Some(halt) = self.limits.now.take() else { return };
+        let Some(halt) = self.conversation.limit_wait.take() else { return };
         if halt.limit().is_some() {
             let who = if prompt == Some(PromptOf::Claude) {
                 "Claude goes on by itself"
@@ -367,7 +365,7 @@ impl Supervisor {
 
     /// What the session waits for while nobody works.
     pub(super) fn waits_on(&self) -> Option<&'static str> {
-        let halt = self.limits.now.as_ref().filter(|_| self.run.turn != Turn::Busy)?;
+        let halt = self.conversation.limit_wait.as_ref().filter(|_| self.run.turn.state != Turn::Busy)?;
         match &halt.cause {
             WaitCause::Limit { limit } => (self.ticked < limit.reset).then_some("usage_limit"),
             WaitCause::Error { .. } => Some("api_error"),
@@ -385,13 +383,13 @@ impl Supervisor {
 
     /// Reports or drops what has reached its time.
     pub(super) fn tick_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Some(halt) = &self.limits.now else { return };
+        let Some(halt) = &self.conversation.limit_wait else { return };
         match &halt.cause {
             WaitCause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => {
                 self.say_failed(now, out)
             }
             WaitCause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
-                let halt = self.limits.now.take();
+                let halt = self.conversation.limit_wait.take();
                 if let Some(halt) = halt {
                     self.limit_over(&halt, "it is reset, and going on is left to the person", out);
                 }
@@ -401,7 +399,9 @@ impl Supervisor {
     }
 
     pub(super) fn limit_deadlines(&self, due: &mut Vec<Stamp>) {
-        let Some(halt) = self.limits.now.as_ref().filter(|_| self.run.pid.is_some()) else { return };
+        let Some(halt) = self.conversation.limit_wait.as_ref().filter(|_| self.run.pid.is_some()) else {
+            return;
+        };
         match &halt.cause {
             WaitCause::Error { said: false, .. } => due.push(halt.since.after(SETTLE_MS)),
             WaitCause::Limit { limit } => due.push(limit.reset),

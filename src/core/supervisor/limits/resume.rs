@@ -24,7 +24,7 @@ impl Supervisor {
     pub(in crate::core::supervisor) fn look_at_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.tick_limit_wait(now, out);
         self.answer_limit_dialog(now, out);
-        let Some(halt) = &self.limits.now else { return };
+        let Some(halt) = &self.conversation.limit_wait else { return };
         if halt.due().is_none_or(|due| now < due) || self.sending.is_some() {
             return;
         }
@@ -32,12 +32,12 @@ impl Supervisor {
         match &self.phase {
             Phase::Waiting { .. } => {
                 // The hand-over that was held back continues in a fresh conversation with its own prompt.
-                if let Some(halt) = self.limits.now.take() {
+                if let Some(halt) = self.conversation.limit_wait.take() {
                     self.limit_over(&halt, "it is reset, and the hand-over that waited goes on", out);
                 }
             }
             Phase::Running
-                if self.run.turn != Turn::Busy
+                if self.run.turn.state != Turn::Busy
                     && !self.run.stopped
                     && self.obstacle().is_none()
                     && self.box_is_free(now) =>
@@ -50,10 +50,13 @@ impl Supervisor {
 
     fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG);
-        let stands = self.run.screen.dialog.as_deref() == Some(DIALOG)
-            && now >= self.run.dialog_since.after(DIALOG_STANDS_MS);
-        if let Some(halt) =
-            self.limits.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered)
+        let stands = self.run.screen.facts.dialog.as_deref() == Some(DIALOG)
+            && self.run.screen.dialog_since.is_some_and(|since| now >= since.after(DIALOG_STANDS_MS));
+        if let Some(halt) = self
+            .conversation
+            .limit_wait
+            .as_mut()
+            .filter(|halt| may && stands && halt.limit().is_some() && !halt.answered)
         {
             halt.answered = true;
             out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
@@ -61,7 +64,7 @@ impl Supervisor {
     }
 
     pub(in crate::core::supervisor) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
-        let Some(halt) = self.limits.now.take() else { return };
+        let Some(halt) = self.conversation.limit_wait.take() else { return };
         let text = match halt.after() {
             ResumeAfter::Limit => {
                 "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted."
@@ -73,14 +76,14 @@ impl Supervisor {
 
     /// Never twice: the prompt may have been submitted.
     pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
-        self.limits.forget();
+        self.conversation.limit_wait = None;
         let text = format!("hopty's prompt to go on was not submitted: {why}.");
         self.tell(out, DecisionKind::ContinueCancelled, text, &[self.lines.event], |_| {});
     }
 
     pub(in crate::core::supervisor) fn resume_deadlines(&self, halt: &LimitWait, due: &mut Vec<Stamp>) {
-        if halt.limit().is_some() && self.run.screen.dialog.as_deref() == Some(DIALOG) {
-            due.push(self.run.dialog_since.after(DIALOG_STANDS_MS));
+        if halt.limit().is_some() && self.run.screen.facts.dialog.as_deref() == Some(DIALOG) {
+            due.extend(self.run.screen.dialog_since.map(|since| since.after(DIALOG_STANDS_MS)));
         }
         if let Some(at) = halt.due() {
             due.extend([at, self.phase_began.at.after(STANDS_MS)]);
