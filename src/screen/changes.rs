@@ -1,12 +1,10 @@
-//! What has changed on the screen since a moment that somebody has marked.
+//! Which cells of the screen have changed since a mark.
 //!
-//! Who waits for a text must not take one that stood there before. So [`FrameChanges`] compares the screen
-//! with the last frame and notes for each cell the frame in which it last became something else. Cells move
-//! with their rows when these scroll. A program that clears its screen and draws the same again within one
-//! frame has changed nothing.
+//! A wait for a text must not match one that was there before. So [`FrameChanges`] compares the screen with
+//! the last frame and keeps, for each cell, the frame in which it last changed. Cells move with their rows when
+//! these scroll. A program that clears its screen and draws the same again within one frame has changed nothing.
 //!
-//! It costs the terminal nothing but the row numbers that move with a scroll, and those only while it is in
-//! use.
+//! The screen itself only moves row numbers when it scrolls, and only while it is followed.
 
 use std::ops::Range;
 
@@ -57,13 +55,14 @@ impl FrameChanges {
         changes
     }
 
-    /// The frame that was seen last: what [`FrameChanges::is_new`] takes as a mark.
+    /// The number of the last frame, which is the mark for [`FrameChanges::is_new`]: what changes later is new.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.frame
     }
 
-    /// Takes the screen as the next frame and returns whether a cell has changed.
+    /// Takes the screen as the next frame and returns whether something visible has changed: a cell, or where
+    /// the cursor is.
     pub fn frame(&mut self, screen: &mut Screen) -> bool {
         self.compare(screen, true)
     }

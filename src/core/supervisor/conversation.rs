@@ -160,7 +160,7 @@ impl Supervisor {
             return;
         }
         let other = self.follow_named(now, hook, named, out);
-        let frame = match &self.phase {
+        let brief_of = match &self.phase {
             // Only the first conversation of a run counts: a person chose any later one.
             Phase::Delivering { handoff, .. }
                 if hook.source == Some(StartSource::Startup) && !self.run.delivery.brief_sent =>
@@ -169,7 +169,7 @@ impl Supervisor {
             }
             _ => None,
         };
-        match frame {
+        match brief_of {
             Some(handoff) => {
                 self.run.delivery.brief_answered = true;
                 self.run.delivery.brief_sent = true;

@@ -54,7 +54,7 @@ pub(super) use waits::Waiting;
 pub(super) enum ControlEvent {
     /// A request that its peer may make.
     Request { connection: u64, request: u64, wanted: Request },
-    /// Claude calls a hook of this run; 0 and `None`: of any.
+    /// Claude calls a hook. `run` is the run that it belongs to; 0 or `None`: it does not say.
     Hook { connection: u64, request: u64, run: Option<u32>, event: String, payload: Value },
     /// A client's frame.
     Frame { connection: u64, frame: Frame },

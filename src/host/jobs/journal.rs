@@ -29,7 +29,7 @@ enum JournalState {
     /// Lines are written. After a failure that is not certain yet: how many were missing then.
     On { resumed: Option<JournalGap> },
     /// Lines have been missing since it failed.
-    JournalGap { missing: JournalGap, again: Stamp, pause: u64 },
+    Broken { missing: JournalGap, again: Stamp, pause: u64 },
 }
 
 /// The journal, the writer, and whether their failure was reported.
@@ -86,7 +86,7 @@ impl Journal {
         };
         self.pause = if self.pause == 0 { AGAIN_MS } else { (self.pause * 2).min(AGAIN_MOST_MS) };
         let missing = JournalGap { lines: before.lines + lines, start: before.start };
-        self.standing = JournalState::JournalGap { missing, again: now.after(self.pause), pause: self.pause };
+        self.standing = JournalState::Broken { missing, again: now.after(self.pause), pause: self.pause };
     }
 }
 
@@ -131,7 +131,7 @@ impl Host {
         let record = &mut self.journal;
         match &mut record.standing {
             JournalState::Off => return,
-            JournalState::JournalGap { missing, .. } => {
+            JournalState::Broken { missing, .. } => {
                 missing.lines += count(lines);
                 return;
             }
@@ -176,14 +176,13 @@ impl Host {
                     &format!("The journal is written again; {lines} lines of it are missing."),
                 );
             }
-            JournalState::JournalGap { again, .. } if again <= now => self.resume_journal(now),
+            JournalState::Broken { again, .. } if again <= now => self.resume_journal(now),
             _ => {}
         }
     }
 
     fn resume_journal(&mut self, now: Stamp) {
-        let JournalState::JournalGap { mut missing, again, pause } =
-            std::mem::take(&mut self.journal.standing)
+        let JournalState::Broken { mut missing, again, pause } = std::mem::take(&mut self.journal.standing)
         else {
             return;
         };
@@ -194,7 +193,7 @@ impl Host {
         if !opened {
             // The disk still hangs on the last write, or there is no file yet.
             let again = if again <= now { now.after(pause) } else { again };
-            self.journal.standing = JournalState::JournalGap { missing, again, pause };
+            self.journal.standing = JournalState::Broken { missing, again, pause };
             return;
         }
         let open = self.recorder.resume_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"), missing);
@@ -206,7 +205,7 @@ impl Host {
     /// The journal's next deadline.
     pub(in crate::host) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.journal.standing {
-            JournalState::JournalGap { again, .. } => Some(*again),
+            JournalState::Broken { again, .. } => Some(*again),
             JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
             JournalState::On { resumed: None } | JournalState::Off => {
                 (!self.journal.writer.is_idle()).then(|| now.after(LOOK_MS))

@@ -50,7 +50,7 @@ impl Host {
         payload: &Value,
         believed: bool,
     ) {
-        let expected = self.brief.as_ref().map(|frame| frame.id.clone());
+        let expected = self.brief.as_ref().map(|brief| brief.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
         let hook = &mut call.hook;
         if !believed {
@@ -145,13 +145,13 @@ impl Host {
         let Some(call) = self.control.hooks.remove(id) else { return };
         self.back_up(&call.call, with);
         self.prompt_answered(&call, with);
-        let frame = self.brief.as_ref().map(|frame| frame.text.clone());
+        let brief = self.brief.as_ref().map(|brief| brief.text.clone());
         if matches!(with, HookAnswer::Tell { what: HookInstruction::Note | HookInstruction::NoteInLoop }) {
             self.words = NoteState::Asked;
         }
         let event = call.call.hook.event;
         let pending = self.pending_backup(&call.call, with).map(|text| hooks::told(event, &text));
-        let stdout = pending.unwrap_or_else(|| hooks::stdout(event, with, frame.as_deref()));
+        let stdout = pending.unwrap_or_else(|| hooks::stdout(event, with, brief.as_deref()));
         self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
     }
 
