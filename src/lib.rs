@@ -24,8 +24,9 @@
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, dashboard, standin, demo }    the shell: owns descriptors and loops, performs
-//!                      |                                       actions; client uses host, demo uses standin
+//! main -> cli -> { host, client, dashboard, standin, demo,     the shell: owns descriptors and loops, performs
+//!                  testing, recording }                       actions; client uses host, demo uses standin,
+//!                      |                                       testing uses standin and recording
 //!                      |
 //!                      v
 //!           { pty tty ipc fs git claude }            edges: one outside thing each, no decisions
@@ -51,6 +52,7 @@
 //! | [`host`] [`client`] [`cli`] | the two processes, the verbs |
 //! | [`dashboard`] | all sessions on one screen |
 //! | [`standin`] | a stand-in for Claude and for its API, for tests and for people without an account |
+//! | [`testing`] | tapes played against programs, and reports of what came of it |
 //! | [`demo`] | the whole loop on the stand-ins, for people to look at |
 
 pub mod claude;
@@ -67,4 +69,5 @@ pub mod pty;
 pub mod screen;
 pub mod standin;
 pub mod sys;
+pub mod testing;
 pub mod tty;

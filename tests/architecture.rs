@@ -23,7 +23,8 @@ const SHELL: &[(&str, &[&str])] = &[
     ("dashboard", &[]),
     ("standin", &[]),
     ("demo", &["standin"]),
-    ("cli", &["host", "client", "dashboard", "standin", "demo"]),
+    ("testing", &["recording", "standin"]),
+    ("cli", &["host", "client", "dashboard", "standin", "demo", "testing", "recording"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];

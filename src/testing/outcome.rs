@@ -1,0 +1,537 @@
+//! What came of a tape, and of all tapes of one `hopty test`.
+//!
+//! The runner fills a [`TapeOutcome`] for each tape and counts it in the [`TestSummary`]; the reports write
+//! both. Rows and columns that a person reads are 1-based here, row first, as on tapes.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::screen::{Screen, StyledRun};
+
+/// A place in a file that a person wrote: a tape, or a test of the library.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TestPlace {
+    /// The file as it was named on the command line.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The character of the line, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for TestPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// How long something took, and what the program under test did meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TestTimes {
+    /// From its beginning to its end.
+    pub took: Duration,
+    /// How much of that the program's processes ran on a CPU.
+    pub program_ran: Duration,
+    /// How much of that they could have run, but no CPU was free.
+    pub waited_for_cpu: Duration,
+}
+
+/// What came of one tape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TapeOutcome {
+    /// The tape's path as it was found or named.
+    pub tape: String,
+    /// The verdict.
+    pub verdict: TapeVerdict,
+    /// The failures of other attempts than the one in the verdict, oldest first: of `--retry`, `--repeat` and
+    /// `--stress`.
+    pub other_failures: Vec<TapeFailure>,
+    /// How often the tape was played; 0 when it was not.
+    pub attempts: u32,
+    /// When the first attempt began, in ms since 1970.
+    pub started_ms: u64,
+    /// All attempts together.
+    pub times: TestTimes,
+    /// What the author should look at, though the tape did not fail for it.
+    pub warnings: Vec<TapeWarning>,
+    /// The snapshots that the last attempt took, in order.
+    pub snapshots: Vec<SnapshotNote>,
+    /// The last screen of the last attempt.
+    pub last_screen: Option<ScreenCopy>,
+}
+
+impl TapeOutcome {
+    /// An outcome of one attempt that took no time, to be filled.
+    #[must_use]
+    pub fn new(tape: impl Into<String>, verdict: TapeVerdict) -> TapeOutcome {
+        let attempts = u32::from(!matches!(verdict, TapeVerdict::Skipped(_) | TapeVerdict::Unreadable(_)));
+        TapeOutcome {
+            tape: tape.into(),
+            verdict,
+            other_failures: Vec::new(),
+            attempts,
+            started_ms: 0,
+            times: TestTimes::default(),
+            warnings: Vec::new(),
+            snapshots: Vec::new(),
+            last_screen: None,
+        }
+    }
+
+    /// The failure that decided the verdict: of the last attempt that failed. `None` when none did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&TapeFailure> {
+        match &self.verdict {
+            TapeVerdict::Failed(failure) => Some(failure),
+            _ => self.other_failures.last(),
+        }
+    }
+
+    /// How many attempts failed.
+    #[must_use]
+    pub fn failed_attempts(&self) -> usize {
+        self.other_failures.len() + usize::from(matches!(self.verdict, TapeVerdict::Failed(_)))
+    }
+}
+
+/// The verdict on a tape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TapeVerdict {
+    /// Every check of every attempt held.
+    Passed,
+    /// The tape has no check: nothing timed out and nothing crashed.
+    Smoke,
+    /// Every attempt failed; this is the last one's failure.
+    Failed(Box<TapeFailure>),
+    /// Some attempts failed and some passed; [`TapeOutcome::other_failures`] has the failures.
+    Flaky,
+    /// It was not played, for this reason: a program that it requires is missing.
+    Skipped(String),
+    /// It does not parse; this is the parser's report, of one or more lines.
+    Unreadable(String),
+}
+
+impl TapeVerdict {
+    /// The verdict in one word, as JSON has it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            TapeVerdict::Passed => "passed",
+            TapeVerdict::Smoke => "smoke",
+            TapeVerdict::Failed(_) => "failed",
+            TapeVerdict::Flaky => "flaky",
+            TapeVerdict::Skipped(_) => "skipped",
+            TapeVerdict::Unreadable(_) => "unreadable",
+        }
+    }
+}
+
+/// Why a tape failed, for reports and for people who sort failures by cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// What a command expects did not come in time.
+    Timeout,
+    /// What a command checks does not hold.
+    Check,
+    /// The program ended while a command waited, or with another status than expected.
+    ProgramEnd,
+    /// A snapshot differs, is missing, or was not the same twice.
+    Snapshot,
+    /// Processes of the program outlived the tape.
+    Leftovers,
+    /// The command itself could not be carried out: no such file, no mouse asked for.
+    Command,
+    /// hopty failed.
+    Internal,
+}
+
+impl FailureKind {
+    /// Its name in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            FailureKind::Timeout => "timeout",
+            FailureKind::Check => "check",
+            FailureKind::ProgramEnd => "program-end",
+            FailureKind::Snapshot => "snapshot",
+            FailureKind::Leftovers => "leftovers",
+            FailureKind::Command => "command",
+            FailureKind::Internal => "internal",
+        }
+    }
+}
+
+/// Why an attempt failed, and everything that helps to see why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TapeFailure {
+    /// Why, in one word.
+    pub kind: FailureKind,
+    /// The command that failed.
+    pub place: TestPlace,
+    /// That command as the tape has it: `Expect+Row 4 "^fuor$"`.
+    pub command: String,
+    /// What went wrong; the first line stands alone.
+    pub message: String,
+    /// What is nearest to the expected, as a sentence: `row 4 "four" (new since line 7)`.
+    pub nearest: Option<String>,
+    /// What a person can do about it.
+    pub hint: Option<String>,
+    /// How long this command took.
+    pub times: TestTimes,
+    /// The screen when it failed.
+    pub screen: Option<ScreenCopy>,
+    /// Words behind rows of that screen: the row, from 1, and `expected /^fuor$/`.
+    pub row_notes: Vec<(u16, String)>,
+    /// What was expected beside what is there: for snapshots.
+    pub comparison: Option<ScreenComparison>,
+    /// The keys sent since the start, as a person names them: `G o f o u r Escape`.
+    pub keys: String,
+    /// What the program's processes were doing, or how it ended, a line each.
+    pub program: Vec<String>,
+    /// Files that were kept.
+    pub evidence: Vec<EvidenceFile>,
+    /// The command line that plays this tape again.
+    pub again: Option<String>,
+}
+
+impl TapeFailure {
+    /// A failure with nothing but its place and what is said of it.
+    #[must_use]
+    pub fn new(
+        kind: FailureKind,
+        place: TestPlace,
+        command: impl Into<String>,
+        message: impl Into<String>,
+    ) -> TapeFailure {
+        TapeFailure {
+            kind,
+            place,
+            command: command.into(),
+            message: message.into(),
+            nearest: None,
+            hint: None,
+            times: TestTimes::default(),
+            screen: None,
+            row_notes: Vec::new(),
+            comparison: None,
+            keys: String::new(),
+            program: Vec::new(),
+            evidence: Vec::new(),
+            again: None,
+        }
+    }
+}
+
+/// A file that tells more about a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvidenceFile {
+    /// What it is, in one word: `trace`, `cast`, `screen`, `snapshot`.
+    pub kind: String,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// A warning about a line of a tape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapeWarning {
+    /// The line.
+    pub place: TestPlace,
+    /// What is odd about it.
+    pub message: String,
+}
+
+/// What became of one snapshot of a tape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotNote {
+    /// Its name on the tape.
+    pub name: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// What became of it.
+    pub change: SnapshotChange,
+}
+
+/// What became of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotChange {
+    /// The screen is as the file has it.
+    Same,
+    /// There was no file; a `.snap.new` waits to be accepted.
+    Missing,
+    /// The screen differs; a `.snap.new` waits to be accepted.
+    Differs,
+    /// The file was written, because the person asked for it.
+    Updated,
+}
+
+impl SnapshotChange {
+    /// Its name in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            SnapshotChange::Same => "same",
+            SnapshotChange::Missing => "missing",
+            SnapshotChange::Differs => "differs",
+            SnapshotChange::Updated => "updated",
+        }
+    }
+}
+
+/// A screen, or a region of one, as it was at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScreenCopy {
+    /// Columns.
+    pub cols: u16,
+    /// Rows.
+    pub rows: u16,
+    /// Each row as runs of one style, blanks at its end left out; at most `rows` of them.
+    pub lines: Vec<Vec<StyledRun>>,
+    /// Where the cursor is, when it is shown: row and column, from 1.
+    pub cursor: Option<(u16, u16)>,
+    /// The window title.
+    pub title: String,
+    /// The rows that changed since the tape's last input, from 1, ascending.
+    pub changed: Vec<u16>,
+}
+
+impl ScreenCopy {
+    /// All of the visible screen.
+    #[must_use]
+    pub fn of(screen: &Screen) -> ScreenCopy {
+        let (cols, rows) = screen.size();
+        ScreenCopy::part(screen, 0..rows, 0..cols)
+    }
+
+    /// A region of the visible screen: its rows and columns, from 0. The cursor is kept when it stands there,
+    /// and counted from the region's corner.
+    #[must_use]
+    pub fn part(screen: &Screen, rows: Range<u16>, cols: Range<u16>) -> ScreenCopy {
+        let (all_cols, all_rows) = screen.size();
+        let rows = rows.start.min(all_rows)..rows.end.min(all_rows);
+        let cols = cols.start.min(all_cols)..cols.end.min(all_cols);
+        let cursor = screen.cursor();
+        let is_inside = cursor.visible && rows.contains(&cursor.row) && cols.contains(&cursor.col);
+        ScreenCopy {
+            cols: cols.end.saturating_sub(cols.start),
+            rows: rows.end.saturating_sub(rows.start),
+            lines: rows.clone().map(|row| screen.row_part(row, cols.clone())).collect(),
+            cursor: is_inside.then(|| (cursor.row - rows.start + 1, cursor.col - cols.start + 1)),
+            title: screen.title().to_owned(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// The rows as text, blanks at their ends left out. Always as many as the screen has rows.
+    #[must_use]
+    pub fn text_rows(&self) -> Vec<String> {
+        (0..usize::from(self.rows))
+            .map(|row| {
+                let runs = self.lines.get(row).map_or(&[][..], Vec::as_slice);
+                let text: String = runs.iter().map(|run| run.text.as_str()).collect();
+                text.trim_end_matches(' ').to_owned()
+            })
+            .collect()
+    }
+}
+
+/// Two screens side by side, and where they differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScreenComparison {
+    /// The rows whose text differs, in order.
+    pub rows: Vec<RowComparison>,
+    /// Differences that no row shows, in words: `row 3, 7-12: fg red, was green`, `cursor 4,5, was 1,1`.
+    pub others: Vec<String>,
+}
+
+impl ScreenComparison {
+    /// Whether nothing differs.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.rows.is_empty() && self.others.is_empty()
+    }
+}
+
+/// A row whose text differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowComparison {
+    /// The row of the screen, from 1.
+    pub row: u16,
+    /// What was expected; `None` when the screen has a row too many.
+    pub expected: Option<String>,
+    /// What is there; `None` when the screen has a row too few.
+    pub actual: Option<String>,
+    /// The cells of the expected row that differ, from 0.
+    pub expected_cells: Vec<Range<u16>>,
+    /// The cells of the actual row that differ, from 0.
+    pub actual_cells: Vec<Range<u16>>,
+}
+
+/// What came of all tapes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestSummary {
+    /// Tapes whose checks held, and smoke tests that passed.
+    pub passed: usize,
+    /// How many of those had no check.
+    pub smoke: usize,
+    /// Tapes that failed.
+    pub failed: usize,
+    /// Tapes that failed in one attempt and passed in another.
+    pub flaky: usize,
+    /// Tapes that were not played.
+    pub skipped: usize,
+    /// Tapes that do not parse.
+    pub unreadable: usize,
+    /// From the start of the first tape to the end of the last.
+    pub took: Duration,
+    /// Whether a flaky tape counts as passed (`--allow-flaky`).
+    pub allow_flaky: bool,
+    /// Whether a person stopped it before the last tape.
+    pub interrupted: bool,
+    /// What failed in hopty itself, in a sentence.
+    pub internal: Option<String>,
+    /// The seed of `--shuffle` or `--stress`, which plays the same again.
+    pub seed: Option<u64>,
+    /// Snapshots that no tape takes any more.
+    pub unused_snapshots: Vec<PathBuf>,
+}
+
+impl TestSummary {
+    /// Counts an outcome.
+    pub fn count(&mut self, outcome: &TapeOutcome) {
+        match &outcome.verdict {
+            TapeVerdict::Passed => self.passed += 1,
+            TapeVerdict::Smoke => {
+                self.passed += 1;
+                self.smoke += 1;
+            }
+            TapeVerdict::Failed(failure) => {
+                self.failed += 1;
+                if failure.kind == FailureKind::Internal && self.internal.is_none() {
+                    self.internal = Some(failure.message.clone());
+                }
+            }
+            TapeVerdict::Flaky => self.flaky += 1,
+            TapeVerdict::Skipped(_) => self.skipped += 1,
+            TapeVerdict::Unreadable(_) => self.unreadable += 1,
+        }
+    }
+
+    /// All tapes that were counted.
+    #[must_use]
+    pub fn tapes(&self) -> usize {
+        self.passed + self.failed + self.flaky + self.skipped + self.unreadable
+    }
+
+    /// The exit code. The first that applies: 125 hopty failed, 130 a person stopped it, 3 no tape matched,
+    /// 2 a tape does not parse, 1 a tape failed or was flaky, 0.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        if self.internal.is_some() {
+            125
+        } else if self.interrupted {
+            130
+        } else if self.tapes() == 0 {
+            3
+        } else if self.unreadable > 0 {
+            2
+        } else if self.failed > 0 || (self.flaky > 0 && !self.allow_flaky) {
+            1
+        } else {
+            0
+        }
+    }
+}
+
+/// The last line of a report: `12 passed, 1 failed, 2 skipped`. Passed is always there.
+impl fmt::Display for TestSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed", self.passed)?;
+        for (count, word) in [
+            (self.failed, "failed"),
+            (self.flaky, "flaky"),
+            (self.unreadable, "unreadable"),
+            (self.skipped, "skipped"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {word}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(kind: FailureKind) -> TapeFailure {
+        let place = TestPlace { file: "a.tape".to_owned(), line: 9, column: 1 };
+        TapeFailure::new(kind, place, "Expect \"x\"", "it did not come")
+    }
+
+    fn summary(verdicts: Vec<TapeVerdict>) -> TestSummary {
+        let mut summary = TestSummary::default();
+        verdicts.into_iter().for_each(|verdict| summary.count(&TapeOutcome::new("a.tape", verdict)));
+        summary
+    }
+
+    #[test]
+    fn the_exit_code_says_the_worst() {
+        let failed = |kind| TapeVerdict::Failed(Box::new(failure(kind)));
+        let unreadable = || TapeVerdict::Unreadable("a.tape:1:1: Foo".to_owned());
+        let skipped = || TapeVerdict::Skipped("vim is missing".to_owned());
+        for (verdicts, code) in [
+            (vec![], 3),
+            (vec![TapeVerdict::Passed, TapeVerdict::Smoke, skipped()], 0),
+            (vec![skipped()], 0),
+            (vec![TapeVerdict::Passed, failed(FailureKind::Timeout)], 1),
+            (vec![TapeVerdict::Passed, TapeVerdict::Flaky], 1),
+            (vec![failed(FailureKind::Check), unreadable()], 2),
+            (vec![failed(FailureKind::Internal), unreadable()], 125),
+        ] {
+            assert_eq!(summary(verdicts.clone()).exit_code(), code, "{verdicts:?}");
+        }
+        let mut stopped = summary(vec![failed(FailureKind::Check)]);
+        stopped.interrupted = true;
+        assert_eq!(stopped.exit_code(), 130);
+        let mut allowed = summary(vec![TapeVerdict::Flaky]);
+        allowed.allow_flaky = true;
+        assert_eq!(allowed.exit_code(), 0);
+    }
+
+    #[test]
+    fn the_last_line_counts_what_there_was() {
+        assert_eq!(summary(vec![TapeVerdict::Smoke]).to_string(), "1 passed");
+        let failed = TapeVerdict::Failed(Box::new(failure(FailureKind::Check)));
+        let all = vec![failed, TapeVerdict::Flaky, TapeVerdict::Skipped(String::new())];
+        assert_eq!(summary(all).to_string(), "0 passed, 1 failed, 1 flaky, 1 skipped");
+    }
+
+    #[test]
+    fn the_failure_of_an_outcome_is_the_last_one() {
+        let mut outcome = TapeOutcome::new("a.tape", TapeVerdict::Flaky);
+        assert_eq!((outcome.failure(), outcome.failed_attempts()), (None, 0));
+        outcome.other_failures = vec![failure(FailureKind::Check), failure(FailureKind::Timeout)];
+        assert_eq!(outcome.failure().map(|failure| failure.kind), Some(FailureKind::Timeout));
+        outcome.verdict = TapeVerdict::Failed(Box::new(failure(FailureKind::Snapshot)));
+        assert_eq!(outcome.failure().map(|failure| failure.kind), Some(FailureKind::Snapshot));
+        assert_eq!(outcome.failed_attempts(), 3);
+    }
+
+    #[test]
+    fn a_copy_has_text_styles_cursor_and_title() {
+        let mut screen = Screen::new(10, 3);
+        screen.feed("\x1b]2;t\x07a \x1b[31mred\x1b[m  \r\n\x1b[7m \x1b[m漢".as_bytes());
+        let copy = ScreenCopy::of(&screen);
+        assert_eq!(copy.text_rows(), ["a red", " 漢", ""]);
+        assert_eq!((copy.cols, copy.rows, copy.cursor, copy.title.as_str()), (10, 3, Some((2, 4)), "t"));
+        assert_eq!(copy.lines[0].len(), 2, "{:?}", copy.lines[0]);
+        let part = ScreenCopy::part(&screen, 1..9, 1..3);
+        assert_eq!((part.cols, part.rows, part.cursor), (2, 2, None));
+        assert_eq!(part.text_rows(), ["漢", ""]);
+        screen.feed(b"\x1b[?25l");
+        assert_eq!(ScreenCopy::of(&screen).cursor, None);
+    }
+}
