@@ -36,6 +36,7 @@ const PURE_CRATES: &[&str] = &[
     "base64",
     "chrono",
     "memchr",
+    "regex_lite",
     "serde",
     "serde_json",
     "sha2",

@@ -20,6 +20,7 @@ mod journal_tests;
 pub mod process;
 pub mod status;
 pub mod supervisor;
+pub mod tape;
 pub mod terminal;
 pub mod time;
 pub mod visible;

@@ -1,0 +1,686 @@
+//! The commands of a tape, as data.
+
+use serde_json::Value;
+
+use super::key::KeyChord;
+use super::pattern::TapePattern;
+use super::settings::TapeSetting;
+use super::text::TapeText;
+use super::time::TapeTime;
+
+/// One command of a tape. Rows and columns are 1-based, the row first. Its text form is a line of a tape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TapeCommand {
+    // The commands of VHS.
+    /// `Output demo.gif`: write the recording to this file.
+    Output(TapeText),
+    /// `Require git`: the tape needs this program.
+    Require(String),
+    /// `Set FontSize 32`.
+    Set(TapeSetting),
+    /// `Env NAME "value"`: for the program, whatever stands before it.
+    Env {
+        /// The variable.
+        name: String,
+        /// Its value.
+        value: TapeText,
+    },
+    /// `Type@10ms "text"`.
+    Type {
+        /// What is typed.
+        text: TapeText,
+        /// The pause after each character; `TypingSpeed` unless given.
+        speed: Option<TapeTime>,
+    },
+    /// `Enter`, `Up@50ms 3`, `Ctrl+Shift+O`, `Alt+Left`, `Key f5`.
+    Key(KeyPress),
+    /// `ScrollUp 10`, `ScrollDown 10`: move the viewport; nothing is sent.
+    Scroll {
+        /// Towards older lines.
+        up: bool,
+        /// How many rows.
+        rows: u32,
+        /// The pause after each row; `TypingSpeed` unless given.
+        speed: Option<TapeTime>,
+    },
+    /// `Sleep 500ms`.
+    Sleep(TapeTime),
+    /// `Wait+Screen@5s /ready/`: until it stands there, whether it is new or not.
+    Wait {
+        /// Where to look.
+        scope: WaitScope,
+        /// How long to wait; `WaitTimeout` unless given.
+        limit: Option<TapeTime>,
+        /// What to look for; `WaitPattern` unless given.
+        pattern: Option<TapePattern>,
+    },
+    /// `Hide`: stop recording frames.
+    Hide,
+    /// `Show`: record frames again.
+    Show,
+    /// `Screenshot shot.png`, and `.svg`, `.txt`, `.ansi`, `.json`.
+    Screenshot(TapeText),
+    /// `Copy "text"`: put a text on the clipboard of the test.
+    Copy(TapeText),
+    /// `Paste`: type what is on the clipboard.
+    PasteClipboard,
+
+    // Starting programs.
+    /// `Start vim notes.txt`: this program instead of a shell.
+    Start(Vec<TapeText>),
+    /// `Start+Shell "make | less"`: a command line of `sh`.
+    StartShell(TapeText),
+    /// `Run "git init"`: a command on the side, which must succeed before the tape goes on.
+    Run(TapeText),
+    /// `File notes.txt "text"`: write a file into the directory of the test.
+    File {
+        /// Its path, within the directory of the test.
+        path: TapeText,
+        /// What is in it.
+        content: TapeText,
+    },
+    /// `Copy+File fixtures/project .`: copy a file or directory into the directory of the test.
+    CopyFile {
+        /// From where, as seen from the tape.
+        from: TapeText,
+        /// To where in the directory of the test; the name it has unless given.
+        to: Option<TapeText>,
+    },
+    /// `On second`: the commands that follow are for this terminal of the test.
+    On(String),
+    /// `Attach rocket`: attach this terminal to a hopty session.
+    Attach(String),
+    /// `Detach`.
+    Detach,
+
+    // Input that VHS does not have.
+    /// `Click "OK"`, `Click 3,10 right x2 Ctrl+`.
+    Click(ClickCommand),
+    /// `Drag "a" to 5,20`: press on the first place, release on the second.
+    Drag {
+        /// Where the button is pressed.
+        from: TapePlace,
+        /// Where it is released.
+        to: TapePlace,
+        /// Which button.
+        button: PointerButton,
+    },
+    /// `Wheel Down 3 at "list"`.
+    Wheel {
+        /// Which way.
+        direction: WheelDirection,
+        /// How many notches.
+        notches: u32,
+        /// Over which place; the cursor's cell unless given.
+        at: Option<TapePlace>,
+    },
+    /// `Hover "OK"`: move the pointer there.
+    Hover(TapePlace),
+    /// `Paste "text"`: bracketed when the program has asked for it.
+    Paste(TapeText),
+    /// `Focus In`, `Focus Out`: true when the terminal gets the focus.
+    Focus(bool),
+    /// `Resize 120x40`: columns, rows.
+    Resize {
+        /// Columns.
+        cols: u16,
+        /// Rows.
+        rows: u16,
+    },
+    /// `Signal TERM`: to the program's group.
+    Signal(TapeSignal),
+    /// `Raw $"\e[…"`: these bytes, as if the terminal had sent them.
+    Raw(TapeText),
+
+    // Waits.
+    /// `Expect "3/3"`: until this is so since the last input.
+    Expect(ExpectCommand),
+    /// `Expect+Not "error"`: when the screen has settled it is not there.
+    ExpectNot(ExpectCommand),
+    /// `Gone "Loading"`: until it has vanished.
+    Gone(ExpectCommand),
+    /// `Settle@5s 100ms except spinner`: until nothing changes any more.
+    Settle {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// How long nothing may change; `Set Settle` unless given.
+        quiet: Option<TapeTime>,
+        /// Regions that may change.
+        except: Vec<ScreenRegion>,
+    },
+    /// `Ready@10s`: until the shell waits for input.
+    Ready {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+    },
+    /// `Exit 0`, `Exit TERM`: until the program has ended, in this way.
+    Exit {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// How it must end.
+        end: ProgramEnd,
+    },
+
+    // Checks.
+    /// `Status 1`: the exit status of the command that `Ready` waited for.
+    Status(i32),
+    /// `Snapshot edited logs +Style +Cursor +History`.
+    Snapshot {
+        /// Its name.
+        name: String,
+        /// Only this region.
+        region: Option<ScreenRegion>,
+        /// With colours and attributes.
+        style: bool,
+        /// With the cursor.
+        cursor: bool,
+        /// With the scrollback.
+        history: bool,
+    },
+    /// `Style "ERROR" fg=red bold !underline row=3`.
+    Style(StyleCommand),
+    /// `Cursor 4,5 bar hidden`: whatever is given must be so.
+    Cursor {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// Row and column.
+        position: Option<(u16, u16)>,
+        /// Its form.
+        shape: Option<CursorForm>,
+        /// Whether it is drawn.
+        visible: Option<bool>,
+    },
+    /// `Title "vim"`: the window's title.
+    Title {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// What must be in it.
+        pattern: TapePattern,
+    },
+    /// `Bell 1`: how often it rang since the last input.
+    Bell {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// How often.
+        times: u32,
+    },
+    /// `Mode ?1049 on`.
+    Mode {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// A private mode of DEC, with the question mark.
+        private: bool,
+        /// Its number.
+        number: u16,
+        /// Whether it must be set.
+        on: bool,
+    },
+    /// `Region logs 3,1 10x80`, `Region logs box "Logs"`: give a part of the screen a name.
+    Region {
+        /// Its name.
+        name: String,
+        /// Which part.
+        shape: RegionShape,
+    },
+    /// `Expect+File out.txt /^banana$/`.
+    ExpectFile {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// Its path, within the directory of the test.
+        path: TapeText,
+        /// Whether the pattern must not be in it.
+        absent: bool,
+        /// What must be in it.
+        pattern: TapePattern,
+    },
+
+    // Claude Code.
+    /// `Claude --model opus`: the real program, with the stand-in API.
+    Claude(Vec<TapeText>),
+    /// `Claude+StandIn`: hopty's own stand-in instead of the real program.
+    ClaudeStandIn(Vec<TapeText>),
+    /// `Model text "done"`: the next answer of the stand-in API.
+    Model(ModelReply),
+    /// `Plugin ./my-plugin`: a plugin directory that Claude loads.
+    Plugin(TapeText),
+    /// `Expect+Request 2 /denied/`: what reached the model.
+    ExpectRequest {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// Which request, from 1; any of them unless given.
+        number: Option<u32>,
+        /// What must be in it.
+        pattern: TapePattern,
+    },
+    /// `Expect+Hook PreToolUse exit=2 /not allowed/ payload.tool_name=Bash`.
+    ExpectHook(HookCommand),
+    /// `Expect+State idle`: of Claude.
+    ExpectState {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// Which one.
+        state: AgentActivity,
+    },
+    /// `Expect+Statusline "42 %"`.
+    ExpectStatusline {
+        /// How long to wait.
+        limit: Option<TapeTime>,
+        /// What must be in it.
+        pattern: TapePattern,
+    },
+
+    // What a person sees of it.
+    /// `Mark "saved"`: a marker in the recording.
+    Mark(TapeText),
+    /// `Caption "Save the file"`: a caption in the recording.
+    Caption(TapeText),
+    /// `State screen.json`: write the state of the screen to a file.
+    State(TapeText),
+    /// `Pause`: leave the session to a person.
+    Pause,
+}
+
+/// Keys that are pressed one after another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyPress {
+    /// The keys. Empty when a tape holds modifiers and presses nothing (`Ctrl+Alt`).
+    pub chords: Vec<KeyChord>,
+    /// The pause after each press; `TypingSpeed` unless given.
+    pub speed: Option<TapeTime>,
+    /// How often all of it is pressed.
+    pub count: u32,
+    /// What happens to the key.
+    pub action: KeyAction,
+}
+
+impl KeyPress {
+    /// One key, pressed once.
+    #[must_use]
+    pub fn once(chord: KeyChord) -> KeyPress {
+        KeyPress { chords: vec![chord], speed: None, count: 1, action: KeyAction::Press }
+    }
+}
+
+/// What happens to a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyAction {
+    /// Pressed and released.
+    Press,
+    /// Pressed only; a program with the kitty keyboard protocol is told.
+    Down,
+    /// Released only; a program with the kitty keyboard protocol is told.
+    Up,
+}
+
+/// Where `Wait` looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitScope {
+    /// The row of the cursor.
+    Line,
+    /// The screen.
+    Screen,
+}
+
+/// `Expect`, `Expect+Not` and `Gone`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectCommand {
+    /// Where to look.
+    pub area: ExpectArea,
+    /// How long to wait.
+    pub limit: Option<TapeTime>,
+    /// How often it must be there, exactly.
+    pub times: Option<u32>,
+    /// What to look for.
+    pub pattern: TapePattern,
+}
+
+/// Where `Expect` looks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExpectArea {
+    /// The screen.
+    Screen,
+    /// The row of the cursor.
+    Line,
+    /// One row, 1-based.
+    Row(u16),
+    /// A part of the screen.
+    Region(ScreenRegion),
+    /// The scrollback and the screen.
+    History,
+    /// The window's title.
+    Title,
+    /// What the program has put on the clipboard (OSC 52).
+    Clipboard,
+}
+
+/// A part of the screen, by the name that `Region` gave it or in place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScreenRegion {
+    /// `logs`.
+    Named(String),
+    /// `3,1 10x80`.
+    Rect(ScreenRect),
+}
+
+/// A rectangle of cells, 1-based: `3,1 10x80` begins in row 3, column 1 and has 10 rows of 80 columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScreenRect {
+    /// Its first row.
+    pub row: u16,
+    /// Its first column.
+    pub col: u16,
+    /// How many rows it has.
+    pub rows: u16,
+    /// How many columns it has.
+    pub cols: u16,
+}
+
+/// What `Region` names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RegionShape {
+    /// A rectangle.
+    Rect(ScreenRect),
+    /// The inside of the frame that has this title.
+    Box(TapeText),
+}
+
+/// A place on the screen, found when it is used.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TapePlace {
+    /// The middle of what is found.
+    Pattern(TapePattern),
+    /// Row and column, 1-based.
+    Cell(u16, u16),
+}
+
+/// `Click`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClickCommand {
+    /// Where.
+    pub place: TapePlace,
+    /// Which button.
+    pub button: PointerButton,
+    /// 1 for a click, 2 for a double click.
+    pub times: u32,
+    /// What is held.
+    pub modifiers: super::key::KeyModifiers,
+}
+
+/// A button of the mouse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PointerButton {
+    /// The left one.
+    #[default]
+    Left,
+    /// The middle one.
+    Middle,
+    /// The right one.
+    Right,
+}
+
+/// Which way the wheel turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WheelDirection {
+    /// Away from the person.
+    Up,
+    /// Towards the person.
+    Down,
+    /// To the left.
+    Left,
+    /// To the right.
+    Right,
+}
+
+/// A signal by its name without `SIG`: `TERM`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapeSignal(pub(super) &'static str);
+
+impl TapeSignal {
+    /// Its name without `SIG`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0
+    }
+}
+
+/// How a program ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramEnd {
+    /// With this exit status.
+    Code(i32),
+    /// By this signal.
+    Signal(TapeSignal),
+}
+
+/// `Style`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StyleCommand {
+    /// How long to wait.
+    pub limit: Option<TapeTime>,
+    /// Which cells.
+    pub target: StyleTarget,
+    /// Only in this row, 1-based.
+    pub row: Option<u16>,
+    /// Whether every place with the text must look so; else one is enough.
+    pub all: bool,
+    /// How the cells must look: all of these.
+    pub style: Vec<StyleRule>,
+}
+
+/// Which cells `Style` looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StyleTarget {
+    /// What is found.
+    Pattern(TapePattern),
+    /// All cells of a region.
+    Region(ScreenRegion),
+}
+
+/// One condition of `Style`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StyleRule {
+    /// `fg=red`.
+    Foreground(StyleColor),
+    /// `bg=default`.
+    Background(StyleColor),
+    /// `bold`, `!bold`: whether it is on.
+    Attribute(StyleAttribute, bool),
+    /// `underline=curly`.
+    Underline(UnderlineForm),
+    /// `link=https://…`: the address of the hyperlink; empty for none.
+    Link(TapeText),
+}
+
+/// A colour as the program named it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StyleColor {
+    /// The terminal's own: `default`.
+    Default,
+    /// An entry of the palette: `red`, `bright-red`, `208`.
+    Indexed(u8),
+    /// Red, green, blue: `#ff8700`.
+    Rgb(u8, u8, u8),
+}
+
+/// What a cell has or has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StyleAttribute {
+    /// Bold.
+    Bold,
+    /// Dim or faint.
+    Dim,
+    /// Italic.
+    Italic,
+    /// Any underline.
+    Underline,
+    /// Blinking.
+    Blink,
+    /// Foreground and background exchanged.
+    Reverse,
+    /// Hidden.
+    Hidden,
+    /// Struck through.
+    Strike,
+}
+
+/// The form of an underline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnderlineForm {
+    /// One line.
+    Single,
+    /// Two lines.
+    Double,
+    /// A wave.
+    Curly,
+    /// Dots.
+    Dotted,
+    /// Dashes.
+    Dashed,
+}
+
+/// The form of the cursor, blinking or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorForm {
+    /// A block.
+    Block,
+    /// A bar.
+    Bar,
+    /// An underline.
+    Underline,
+}
+
+/// What Claude is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentActivity {
+    /// A turn goes on.
+    Busy,
+    /// It waits for a prompt.
+    Idle,
+    /// It waits for an answer of the person.
+    Blocked,
+}
+
+/// `Model`: one answer of the stand-in API.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelReply {
+    /// The text block; `None` for none.
+    pub text: Option<TapeText>,
+    /// Tool calls, in order.
+    pub tools: Vec<ModelToolCall>,
+    /// An error instead of a message.
+    pub error: Option<ModelError>,
+    /// How many tokens the request is said to have had.
+    pub tokens: Option<u64>,
+    /// The time from the request to the first byte.
+    pub after: Option<TapeTime>,
+    /// The time over which the text is streamed.
+    pub over: Option<TapeTime>,
+    /// Further header fields of the answer.
+    pub headers: Vec<(String, TapeText)>,
+}
+
+/// A tool call of the stand-in API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelToolCall {
+    /// The tool: `Bash`.
+    pub name: String,
+    /// What it is given.
+    pub input: ModelToolInput,
+}
+
+/// What a tool is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelToolInput {
+    /// The command of Bash.
+    Command(TapeText),
+    /// A JSON object.
+    Json(Value),
+}
+
+/// An error of the stand-in API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelError {
+    /// The status of HTTP: 529.
+    pub status: u16,
+    /// The `type` inside `error`: `overloaded_error`.
+    pub kind: String,
+    /// The `message` inside `error`.
+    pub message: TapeText,
+}
+
+/// `Expect+Hook`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookCommand {
+    /// How long to wait.
+    pub limit: Option<TapeTime>,
+    /// The event: `PreToolUse`.
+    pub event: String,
+    /// The hook's exit status.
+    pub exit: Option<i32>,
+    /// What must be in its output.
+    pub pattern: Option<TapePattern>,
+    /// Fields of its payload: the path behind `payload.` and the value.
+    pub payload: Vec<(String, TapeText)>,
+}
+
+impl TapeCommand {
+    /// Whether settings may still follow it: `Set`, `Output` and `Require`.
+    #[must_use]
+    pub fn belongs_to_header(&self) -> bool {
+        matches!(self, TapeCommand::Set(_) | TapeCommand::Output(_) | TapeCommand::Require(_))
+    }
+
+    /// Whether it can fail because of what the program did, so that a tape with it is more than a smoke test.
+    /// `Wait` is not: it asks for what may have stood there before.
+    #[must_use]
+    pub fn is_check(&self) -> bool {
+        use TapeCommand as C;
+        matches!(
+            self,
+            C::Expect(_)
+                | C::ExpectNot(_)
+                | C::Gone(_)
+                | C::Exit { .. }
+                | C::Status(_)
+                | C::Snapshot { .. }
+                | C::Style(_)
+                | C::Cursor { .. }
+                | C::Title { .. }
+                | C::Bell { .. }
+                | C::Mode { .. }
+                | C::ExpectFile { .. }
+                | C::ExpectRequest { .. }
+                | C::ExpectHook(_)
+                | C::ExpectState { .. }
+                | C::ExpectStatusline { .. }
+        )
+    }
+
+    /// Whether the program gets something to react to, so that what it shows afterwards is new.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        use TapeCommand as C;
+        match self {
+            C::Key(press) => !press.chords.is_empty(),
+            C::Type { .. }
+            | C::PasteClipboard
+            | C::Start(_)
+            | C::StartShell(_)
+            | C::Run(_)
+            | C::Attach(_)
+            | C::Detach
+            | C::Click(_)
+            | C::Drag { .. }
+            | C::Wheel { .. }
+            | C::Hover(_)
+            | C::Paste(_)
+            | C::Focus(_)
+            | C::Resize { .. }
+            | C::Signal(_)
+            | C::Raw(_)
+            | C::Claude(_)
+            | C::ClaudeStandIn(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Keys of a tape: `Enter`, `Ctrl+Shift+O`, `Key alt-left`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::nearest::nearest;
+
+/// One key, without modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyName {
+    /// The key that types this character.
+    Char(char),
+    /// Enter.
+    Enter,
+    /// Tab.
+    Tab,
+    /// Escape.
+    Escape,
+    /// The space bar.
+    Space,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// Insert.
+    Insert,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// The cursor key.
+    Up,
+    /// The cursor key.
+    Down,
+    /// The cursor key.
+    Left,
+    /// The cursor key.
+    Right,
+    /// F1 to F35.
+    F(u8),
+}
+
+/// The keys with names, as VHS writes them, and other spellings in small letters.
+const NAMES: [(KeyName, &str, &[&str]); 15] = [
+    (KeyName::Enter, "Enter", &["return"]),
+    (KeyName::Tab, "Tab", &[]),
+    (KeyName::Escape, "Escape", &["esc"]),
+    (KeyName::Space, "Space", &[]),
+    (KeyName::Backspace, "Backspace", &[]),
+    (KeyName::Delete, "Delete", &["del"]),
+    (KeyName::Insert, "Insert", &["ins"]),
+    (KeyName::Home, "Home", &[]),
+    (KeyName::End, "End", &[]),
+    (KeyName::PageUp, "PageUp", &["pgup"]),
+    (KeyName::PageDown, "PageDown", &["pgdn"]),
+    (KeyName::Up, "Up", &[]),
+    (KeyName::Down, "Down", &[]),
+    (KeyName::Left, "Left", &[]),
+    (KeyName::Right, "Right", &[]),
+];
+
+/// The last function key that the kitty keyboard protocol has.
+const LAST_FUNCTION_KEY: u8 = 35;
+
+impl KeyName {
+    /// The key of this name: a name of several letters in any case, or one character.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<KeyName> {
+        let mut letters = name.chars();
+        if let (Some(one), None) = (letters.next(), letters.next()) {
+            return (!one.is_control()).then_some(KeyName::Char(one));
+        }
+        let lower = name.to_ascii_lowercase();
+        let named = NAMES
+            .iter()
+            .find(|(_, known, others)| known.eq_ignore_ascii_case(name) || others.contains(&lower.as_str()));
+        if let Some((key, ..)) = named {
+            return Some(*key);
+        }
+        let number = lower.strip_prefix('f').filter(|number| !number.starts_with(['0', '+']))?;
+        number.parse().ok().filter(|number| *number <= LAST_FUNCTION_KEY).map(KeyName::F)
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyName::Char(c) => write!(f, "{c}"),
+            KeyName::F(number) => write!(f, "F{number}"),
+            named => {
+                let name = NAMES.iter().find(|(key, ..)| key == named).map_or("", |(_, name, _)| name);
+                f.write_str(name)
+            }
+        }
+    }
+}
+
+/// The keys that are held while another one is pressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct KeyModifiers {
+    /// Shift.
+    pub shift: bool,
+    /// Alt, also called option or meta.
+    pub alt: bool,
+    /// Control.
+    pub ctrl: bool,
+    /// Super, also called command or windows. Only programs with the kitty keyboard protocol are told.
+    pub super_key: bool,
+}
+
+impl KeyModifiers {
+    /// The modifier of this name, in any case.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<KeyModifiers> {
+        let mut modifiers = KeyModifiers::default();
+        match name.to_ascii_lowercase().as_str() {
+            "shift" => modifiers.shift = true,
+            "alt" => modifiers.alt = true,
+            "ctrl" => modifiers.ctrl = true,
+            "super" => modifiers.super_key = true,
+            _ => return None,
+        }
+        Some(modifiers)
+    }
+
+    /// These and `other`.
+    #[must_use]
+    pub fn and(self, other: KeyModifiers) -> KeyModifiers {
+        KeyModifiers {
+            shift: self.shift || other.shift,
+            alt: self.alt || other.alt,
+            ctrl: self.ctrl || other.ctrl,
+            super_key: self.super_key || other.super_key,
+        }
+    }
+
+    /// Whether no modifier is held.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self == KeyModifiers::default()
+    }
+}
+
+impl fmt::Display for KeyModifiers {
+    /// `Ctrl+Alt+`: each with a plus sign behind it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names =
+            [("Ctrl", self.ctrl), ("Alt", self.alt), ("Shift", self.shift), ("Super", self.super_key)];
+        names.iter().filter(|(_, held)| *held).try_for_each(|(name, _)| write!(f, "{name}+"))
+    }
+}
+
+/// A key and the modifiers that are held with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyChord {
+    /// The key.
+    pub key: KeyName,
+    /// What is held.
+    pub modifiers: KeyModifiers,
+}
+
+impl KeyChord {
+    /// The key alone.
+    #[must_use]
+    pub fn plain(key: KeyName) -> KeyChord {
+        KeyChord { key, modifiers: KeyModifiers::default() }
+    }
+}
+
+/// A chord that no keyboard has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// The part that is neither a key nor a modifier.
+    pub part: String,
+    /// The name that is spelled most like it.
+    pub nearest: Option<String>,
+}
+
+impl FromStr for KeyChord {
+    type Err = UnknownKey;
+
+    /// Reads `ctrl-shift-tab` and `Ctrl+Shift+Tab`. The last part is the key, so `ctrl--` and `Ctrl++` are
+    /// the minus and the plus.
+    fn from_str(text: &str) -> Result<KeyChord, UnknownKey> {
+        let mut modifiers = KeyModifiers::default();
+        let mut rest = text;
+        loop {
+            if let Some(key) = KeyName::parse(rest) {
+                return Ok(KeyChord { key, modifiers });
+            }
+            let Some((name, behind)) = rest.split_once(['-', '+']).filter(|(_, behind)| !behind.is_empty())
+            else {
+                return Err(UnknownKey::of(rest));
+            };
+            modifiers = modifiers.and(KeyModifiers::parse(name).ok_or_else(|| UnknownKey::of(name))?);
+            rest = behind;
+        }
+    }
+}
+
+impl UnknownKey {
+    fn of(part: &str) -> UnknownKey {
+        let modifiers = ["Ctrl", "Alt", "Shift", "Super"];
+        let known = NAMES.iter().map(|(_, name, _)| *name).chain(modifiers).chain(["F1", "F10", "F12"]);
+        UnknownKey { part: part.to_owned(), nearest: nearest(part, known).map(str::to_owned) }
+    }
+}
+
+impl fmt::Display for KeyChord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.modifiers, self.key)
+    }
+}

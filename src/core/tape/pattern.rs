@@ -1,0 +1,24 @@
+//! What a tape looks for: a text, or a regular expression.
+
+use std::fmt;
+
+use super::regex::TapeRegex;
+use super::text::TapeText;
+
+/// What a tape looks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TapePattern {
+    /// This text, anywhere.
+    Text(TapeText),
+    /// What this regular expression matches.
+    Regex(TapeRegex),
+}
+
+impl fmt::Display for TapePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TapePattern::Text(text) => text.fmt(f),
+            TapePattern::Regex(regex) => regex.fmt(f),
+        }
+    }
+}
