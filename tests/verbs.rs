@@ -1,5 +1,5 @@
-//! Every verb of the design is reserved: none ever reaches Claude as a prompt, and README says which are not
-//! there yet.
+//! No verb ever reaches Claude as a prompt, nor does a word that was meant as one; README says which verbs are
+//! reserved and not there yet.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -13,15 +13,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// All verbs.
-const VERBS: [&str; 35] = [
+const VERBS: &[&str] = &[
     "attach",
-    "backup",
     "channel",
     "check",
     "completions",
     "config",
     "context",
-    "conversations",
     "dash",
     "demo",
     "detach",
@@ -36,17 +34,15 @@ const VERBS: [&str; 35] = [
     "replay",
     "restart",
     "back",
-    "restore",
     "run",
     "screen",
     "screen-dump",
     "send",
-    "setup",
     "status",
     "statusline",
     "stop",
     "test",
-    "unsetup",
+    "version",
     "wait",
     "why",
 ];
@@ -107,7 +103,7 @@ impl Home {
 fn no_verb_reaches_claude() {
     let home = Home::new();
     let later = later();
-    for verb in VERBS {
+    for &verb in VERBS {
         if later.contains(verb) {
             for args in [&[verb][..], &[verb, "--help"], &[verb, "more", "words"]] {
                 let done = home.hopty(args);
@@ -137,7 +133,7 @@ fn no_verb_reaches_claude() {
             std::fs::read_to_string(home.trace()).unwrap()
         );
     }
-    let known: BTreeSet<String> = VERBS.map(str::to_owned).into();
+    let known: BTreeSet<String> = VERBS.iter().map(|verb| (*verb).to_owned()).collect();
     assert!(later.is_subset(&known), "README names a verb that is none: {later:?}");
 }
 
@@ -162,9 +158,9 @@ fn hopty_s_own_help_offers_nothing_that_is_claude_s() {
     let offered = said.split("Verbs:").nth(1).unwrap().lines().skip(1).take_while(|line| !line.is_empty());
     let offered: Vec<&str> = offered.filter_map(|line| line.split_whitespace().next()).collect();
     let later = later();
-    for verb in VERBS.iter().filter(|verb| !later.contains(**verb) && !["hook", "statusline"].contains(verb))
+    for &verb in VERBS.iter().filter(|verb| !later.contains(**verb) && !["hook", "statusline"].contains(verb))
     {
-        assert!(offered.contains(verb), "{verb} is missing in {said}");
+        assert!(offered.contains(&verb), "{verb} is missing in {said}");
     }
     assert!(home.hopty(&["run", "--help"]).stdout.starts_with(b"Supervise any program"));
 }
@@ -300,7 +296,8 @@ fn completions_and_manual_pages_have_every_verb() {
     let home = Home::new();
     let later = later();
     let now: Vec<&str> = VERBS
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|verb| !later.contains(*verb) && !["hook", "statusline"].contains(verb))
         .collect();
     let shown = |args: &[&str]| {
@@ -348,26 +345,98 @@ fn completions_and_manual_pages_have_every_verb() {
     assert_eq!(home.hopty(&["man", "nosuch"]).status.code(), Some(2));
 }
 
-/// Where Claude is missing, a word near a verb is told to be none as well: it may be all that is wrong.
+/// With Claude or without it, such a word costs nothing.
 #[test]
-fn a_word_near_a_verb_is_told_where_claude_is_missing() {
+fn a_word_that_was_meant_as_a_verb_never_reaches_claude() {
     let home = Home::new();
-    std::fs::remove_file(home.0.path().join("claude")).unwrap();
-    let said = |word: &str| {
-        let done = home.hopty(&[word]);
-        assert_eq!(done.status.code(), Some(127), "{word}");
-        String::from_utf8(done.stderr).unwrap()
-    };
-    let near = said("lss");
-    let mut lines = near.lines();
-    assert!(lines.next().is_some_and(|line| line.starts_with("hopty: start: claude: ") && line.contains("does not exist")), "{near}");
-    let hint = lines.next().unwrap_or_default();
-    let begin = "hint: `lss` is not a verb (did you mean `hopty ls`?), and Claude was not found: ";
-    assert!(hint.starts_with(begin) && hint.contains("program.claude"), "{near}");
-    // Neither a prompt that is no verb, nor what Claude does not take as a prompt.
-    for word in ["explain", "--help", "-h", "--version", "logs", "agents", "--last"] {
-        assert!(said(word).lines().all(|line| !line.contains("not a verb")), "{word}");
+    for claude in [true, false] {
+        if !claude {
+            std::fs::remove_file(home.0.path().join("claude")).unwrap();
+        }
+        for (word, instead) in [
+            ("lss", "hopty ls"),
+            ("statsu", "hopty status"),
+            ("list", "hopty ls"),
+            ("new", "hopty"),
+            ("kill", "hopty stop"),
+            ("conversations", "hopty ls --all"),
+            ("archive", "hopty handoff list"),
+            ("usage", "hopty context"),
+        ] {
+            let done = home.hopty(&[word, "--json"]);
+            let said = String::from_utf8(done.stderr).unwrap();
+            let lines: Vec<&str> = said.lines().collect();
+            assert_eq!(done.status.code(), Some(2), "{word}: {said}");
+            assert_eq!(lines[0], format!("hopty: `{word}` is not a verb; did you mean `{instead}`?"));
+            assert!(
+                lines[1].starts_with(&format!("hint: `hopty -- {word}` gives the word to Claude")),
+                "{said}"
+            );
+            let error: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+            assert_eq!(error["error"]["code"], "bad_request", "{word}");
+        }
+        assert!(!home.trace().exists(), "Claude was started");
     }
+}
+
+/// Neither a prompt that is no verb, nor what Claude does not take as a prompt, is refused.
+#[test]
+fn a_word_that_is_claude_s_reaches_claude() {
+    let home = Home::new();
+    for words in [&["explain"][..], &["logs", "1"], &["agents"], &["--last"], &["--", "list"]] {
+        assert_eq!(home.hopty(words).status.code(), Some(0), "{words:?}");
+    }
+    assert_eq!(std::fs::read_to_string(home.trace()).unwrap(), "explain\nlogs 1\nagents\n--last\nlist\n");
+}
+
+#[test]
+fn both_versions_are_told_where_both_are() {
+    let home = Home::new();
+    let hopty = concat!("hopty ", env!("CARGO_PKG_VERSION"));
+    let stdout = |args: &[&str]| {
+        let done = home.hopty(args);
+        assert_eq!(done.status.code(), Some(0), "{args:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let claude = home.0.path().join("claude");
+    std::fs::write(&claude, "#!/bin/sh\necho '2.1.400 (Claude Code)'\n").unwrap();
+    assert_eq!(stdout(&["version"]), format!("{hopty}\nClaude Code 2.1.400 ({})\n", claude.display()));
+    let object: serde_json::Value = serde_json::from_str(&stdout(&["version", "--json"])).unwrap();
+    assert_eq!((&object["hopty"], &object["claude"]), (&env!("CARGO_PKG_VERSION").into(), &"2.1.400".into()));
+    assert_eq!(stdout(&["--version"]), "2.1.400 (Claude Code)\n", "a script gets Claude's answer alone");
+    std::fs::remove_file(&claude).unwrap();
+    for args in [&["version"][..], &["--version"], &["-v"]] {
+        let said = stdout(args);
+        let mut lines = said.lines();
+        assert_eq!(lines.next(), Some(hopty), "{args:?}");
+        assert!(lines.next().is_some_and(|line| line.starts_with("Claude Code: ")), "{args:?}: {said}");
+    }
+    for args in [&["--help"][..], &["-h"], &["help"]] {
+        assert!(stdout(args).contains("\nVerbs:\n"), "{args:?}");
+    }
+    let object: serde_json::Value = serde_json::from_str(&stdout(&["version", "--json"])).unwrap();
+    assert_eq!(object["claude"], serde_json::Value::Null);
+}
+
+/// A person sees whose version and whose help it is.
+#[test]
+fn in_a_terminal_hopty_introduces_claude_s_answer() {
+    let Some(_) = skip::needs("script") else { return };
+    let home = Home::new();
+    std::fs::write(home.0.path().join("claude"), "#!/bin/sh\necho \"claude says $*\"\n").unwrap();
+    let said = |args: &str| {
+        let line = format!("'{}' {args}", env!("CARGO_BIN_EXE_hopty"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env_clear().env("HOME", home.0.path());
+        script.env("PATH", "/usr/bin:/bin").env("HOPTY_PROGRAM_CLAUDE", home.0.path().join("claude"));
+        script.current_dir(home.0.path()).stdin(Stdio::null());
+        String::from_utf8_lossy(&script.output().unwrap().stdout).into_owned()
+    };
+    let version = said("--version");
+    assert!(version.starts_with("hopty ") && version.contains("\nclaude says --version"), "{version}");
+    let help = said("--help");
+    assert!(help.contains("`hopty help` shows hopty's") && help.contains("claude says --help"), "{help}");
+    assert!(!said("mcp list").contains("hopty"), "any other answer is Claude's alone");
 }
 
 /// With a terminal as without one: an option is an option, and Claude's subcommands are no prompts.

@@ -44,8 +44,8 @@ impl Cli {
 
 /// The text below the list of verbs; clap wraps it.
 pub(super) const NOTES: &str = "\
-`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are Claude's. \
-`hopty -- ARGS...` passes ARGS to Claude even if the first word is a verb. `hopty VERB --help` describes a verb.
+`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are Claude's where Claude is installed. \
+`hopty -- ARGS...` passes ARGS to Claude even if the first word is a verb or looks like one. `hopty VERB --help` describes a verb.
 
 In a session: press ctrl-\\ and then d to detach, ctrl-\\ and then ? for the other keys.
 
@@ -376,6 +376,12 @@ pub(super) enum Verb {
         /// The verb, such as `send` or `handoff show`
         verb: Vec<String>,
     },
+    /// Print the versions of hopty and of the Claude that it would run
+    Version {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl Verb {
@@ -394,6 +400,7 @@ impl Verb {
             | Verb::Log { json, .. }
             | Verb::Why { json, .. }
             | Verb::Check { json }
+            | Verb::Version { json }
             | Verb::Replay { json, .. } => *json,
             Verb::Context { json, .. } => *json,
             Verb::Channel {

@@ -1,11 +1,12 @@
 //! The command line: who is meant, hopty or Claude, and one file for each verb.
 //!
-//! A first word that is one of hopty's verbs is hopty's; everything else is Claude's. Every verb of the
-//! design is reserved, so that none ever becomes a prompt by mistake.
+//! A first word that is one of hopty's verbs is hopty's; a word that is nearly one, or that other tools use as
+//! a verb, is refused, so that it does not become a prompt that costs money. Everything else is Claude's.
 //!
 //! | file | what |
 //! |---|---|
 //! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
+//! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `send`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
@@ -44,7 +45,9 @@ mod session;
 mod settings;
 mod statusline;
 mod table;
+mod unknown_verb;
 mod usage;
+mod version;
 mod wait;
 
 use std::ffi::OsString;
@@ -56,7 +59,7 @@ use config::ConfigVerb;
 use error::Failed;
 
 /// Reserved verbs: none of them may reach Claude as a prompt.
-const LATER: &[&str] = &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup"];
+const LATER: &[&str] = &["test", "record", "play"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -87,6 +90,7 @@ const NOW: &[&str] = &[
     "config",
     "completions",
     "man",
+    "version",
 ];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
@@ -129,7 +133,12 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
         Some(word) if NOW.contains(&word) => {}
         Some("--") => return start(args.into_iter().skip(1).collect()),
-        _ => return start(args),
+        _ => {
+            if let Some(refused) = unknown_verb::refusal(&args) {
+                return refused.print("", asks_json(&args));
+            }
+            return start(args);
+        }
     }
     let json = asks_json(&args);
     let host = if first == Some("run") {
@@ -196,6 +205,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Check { json } => check::check(json),
         Verb::Completions { shell } => completions::completions(shell),
         Verb::Man { verb } => man::man(&verb),
+        Verb::Version { json } => version::version(json),
     }
 }
 

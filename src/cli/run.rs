@@ -9,7 +9,7 @@ use std::process::Command;
 use super::args::RunOptions;
 use super::control::{named, paths};
 use super::error::{Failed, note, say, visible};
-use super::{held, notice, session, settings, usage};
+use super::{held, notice, session, settings, version};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
@@ -63,23 +63,11 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     for line in ignored.iter().filter(|_| host.is_some()) {
         let _ = writeln!(std::io::stderr(), "hopty: {line}");
     }
-    let near = mistyped_verb(&args);
-    let program = find_claude(Some(&paths.home), &config).map_err(|failed| match near {
-        Some((word, verb)) => {
-            let hint = format!(
-                "`{word}` is not a verb (did you mean `hopty {verb}`?), and Claude was not found: {}",
-                failed.help()
-            );
-            failed.hint(hint)
-        }
-        None => failed,
-    })?;
-    if let Some((word, verb)) = near {
-        let _ = writeln!(
-            std::io::stderr(),
-            "hopty: `{word}` is not a verb, so Claude gets it as a prompt (did you mean `hopty {verb}`?)"
-        );
-    }
+    let program = match find_claude(Some(&paths.home), &config) {
+        Ok(program) => program,
+        Err(failed) => return version::instead_of_claude(&args, &failed).unwrap_or(Err(failed)),
+    };
+    version::introduce_claude(&args);
     claude(&paths, config, wish, (program, args), host, unplaced)
 }
 
@@ -93,17 +81,8 @@ fn is_session(wish: &StartOptions, args: &[OsString]) -> bool {
     })
 }
 
-/// The first word and the verb that it may have been meant for, if Claude would take it as a prompt.
-fn mistyped_verb(args: &[OsString]) -> Option<(&str, &'static str)> {
-    let word = args.first()?.to_str()?;
-    let verb = usage::mistyped(word)?;
-    // Claude's own subcommands and options are no mistakes, whatever they look like.
-    let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == Invocation::Interactive;
-    is_prompt.then_some((word, verb))
-}
-
 /// The arguments as text; `None` where one is no UTF-8.
-fn words(args: &[OsString]) -> Option<Vec<String>> {
+pub(super) fn words(args: &[OsString]) -> Option<Vec<String>> {
     args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect()
 }
 

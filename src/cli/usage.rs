@@ -3,7 +3,6 @@
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
-use strsim::levenshtein;
 
 use super::args::Cli;
 use super::error::Failed;
@@ -46,22 +45,6 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         .hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).or(elsewhere).unwrap_or(help))
 }
 
-/// The verb that a word which is none may have been meant for: a letter or two away, by its length.
-pub(super) fn mistyped(word: &str) -> Option<&'static str> {
-    let letters = word.len();
-    if letters > 16 || word.starts_with('-') || !word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
-        return None;
-    }
-    // Nobody types `hook`: Claude calls it.
-    let near = super::NOW
-        .iter()
-        .filter(|verb| **verb != "hook")
-        .map(|verb| (levenshtein(verb, word), *verb))
-        .min()?;
-    let most = if letters < 6 { 1 } else { 2 };
-    (near.0 > 0 && near.0 <= most).then_some(near.1)
-}
-
 /// Which other verbs take an option, in a sentence; `None` when none does.
 fn takers(option: &str, asked: &str) -> Option<String> {
     let name = option.strip_prefix("--")?.split('=').next()?;
@@ -90,41 +73,4 @@ fn tree() -> Command {
     let mut tree = Cli::command();
     tree.build();
     tree
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_near_a_verb_may_have_been_meant_for_it_and_a_prompt_is_a_prompt() {
-        for (word, verb) in [
-            ("atach", "attach"),
-            ("lss", "ls"),
-            ("statsu", "status"),
-            ("snd", "send"),
-            ("screendump", "screen-dump"),
-        ] {
-            assert_eq!(mistyped(word), Some(verb), "{word}");
-        }
-        for word in [
-            "",
-            "ls",
-            "fix",
-            "hello",
-            "list",
-            "fix the build",
-            "Lss",
-            "l\u{e9}",
-            "-h",
-            "--help",
-            "--ls",
-            "-stop",
-            "hooks",
-            "explain",
-            &"s".repeat(4000),
-        ] {
-            assert_eq!(mistyped(word), None, "{word}");
-        }
-    }
 }

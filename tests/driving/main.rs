@@ -35,7 +35,6 @@ both! {
     an_interrupted_turn_is_over,
     commands_make_it_busy_and_idle_again,
     a_stopped_claude_is_stopped_until_somebody_attaches,
-    a_mistyped_verb_is_a_prompt_and_is_told,
 }
 
 /// Cases that the stand-in agent cannot play; each says why.

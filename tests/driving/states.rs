@@ -222,16 +222,3 @@ pub fn a_shell_command_of_the_persons_is_work() {
     wait_idle(&world, busy);
     end(&world);
 }
-
-/// A verb with a letter wrong is a prompt like any other, and the person is told.
-pub fn a_mistyped_verb_is_a_prompt_and_is_told(kind: Kind) {
-    let Some(world) = World::new(kind, quick()) else { return };
-    let words: Vec<&str> = ["atach"].into_iter().chain(world.args.iter().map(String::as_str)).collect();
-    let mut term = world.terminal(&words);
-    term.wait_text("`atach` is not a verb");
-    term.wait_text("hopty attach");
-    wait_for("the prompt", || (!world.api.main_requests().is_empty()).then_some(()));
-    assert_eq!(super::steps::times_asked(&world, "atach"), 1);
-    end(&world);
-    term.wait_exit();
-}

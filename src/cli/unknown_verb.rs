@@ -1,0 +1,159 @@
+//! First words that are no verbs of hopty but were meant as one. They are refused: as a prompt each would
+//! start a session and cost tokens.
+
+use std::ffi::OsString;
+
+use strsim::osa_distance;
+
+use super::error::Failed;
+use super::run::words;
+use crate::core::claude::args::{Invocation, Stream, classify};
+
+/// What other tools call something that hopty has under another name, and what to type instead.
+const FOREIGN: &[(&str, &str)] = &[
+    ("list", "ls"),
+    ("sessions", "ls"),
+    ("list-sessions", "ls"),
+    ("ls-sessions", "ls"),
+    ("ps", "ls"),
+    ("jobs", "ls"),
+    (KILL, "stop"),
+    ("quit", "stop"),
+    ("exit", "stop"),
+    ("kill-session", "stop"),
+    ("attach-session", "attach"),
+    ("join", "attach"),
+    ("open", "attach"),
+    ("detach-client", "detach"),
+    ("send-keys", "send"),
+    ("type", "send"),
+    ("capture-pane", "screen"),
+    ("show", "status"),
+    ("info", "status"),
+    ("top", "dash"),
+    ("dashboard", "dash"),
+    ("undo", "back"),
+    ("settings", "config"),
+    ("completion", "completions"),
+    ("manual", "man"),
+    ("health", "check"),
+    ("usage", "context"),
+    ("conversations", "ls --all"),
+    ("archive", "handoff list"),
+    ("backup", "handoff create"),
+    ("export", "handoff show"),
+    ("import", "handoff load"),
+];
+/// The same where a person wants to begin or to go on with a conversation.
+const STARTS: &[(&str, &str)] = &[
+    ("new", "hopty"),
+    ("new-session", "hopty"),
+    ("start", "hopty"),
+    ("create", "hopty"),
+    ("resume", "hopty --resume"),
+    ("continue", "hopty --continue"),
+];
+/// Ends one of Claude's own background sessions, as `stop` does, which is hopty's too.
+const KILL: &str = "kill";
+/// The longest word that is compared, in bytes.
+const LONGEST: usize = 16;
+
+/// Why `args` are not given to Claude, if their first word was meant as a verb.
+pub(super) fn refusal(args: &[OsString]) -> Option<Failed> {
+    let word = args.first()?.to_str()?;
+    let instead = meant(word)?;
+    // Claude's own subcommands and options are no mistakes, whatever they look like.
+    let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == Invocation::Interactive;
+    (is_prompt || word == KILL).then(|| {
+        Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
+            .hint(format!("`hopty -- {word}` gives the word to Claude; `hopty help` lists all verbs"))
+    })
+}
+
+/// The command that a word which is no verb was meant for.
+fn meant(word: &str) -> Option<String> {
+    let named = |table: &[(&str, &str)]| {
+        table.iter().find(|(foreign, _)| *foreign == word).map(|(_, instead)| (*instead).to_owned())
+    };
+    named(STARTS).or_else(|| {
+        named(FOREIGN).or_else(|| nearest(word).map(str::to_owned)).map(|verb| format!("hopty {verb}"))
+    })
+}
+
+/// The verb that is at most two letters away; one letter for a word of three letters or less, where two make
+/// any word.
+fn nearest(word: &str) -> Option<&'static str> {
+    if word.len() > LONGEST
+        || word.starts_with('-')
+        || !word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+    {
+        return None;
+    }
+    // Nobody types `hook`: Claude calls it.
+    let verbs = super::NOW.iter().filter(|verb| **verb != "hook");
+    let near = verbs.map(|verb| (osa_distance(verb, word), *verb)).min()?;
+    let most = if word.len() < 4 { 1 } else { 2 };
+    (near.0 > 0 && near.0 <= most).then_some(near.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_near_a_verb_or_of_another_tool_is_refused_and_a_prompt_is_a_prompt() {
+        for (word, instead) in [
+            ("atach", "hopty attach"),
+            ("lss", "hopty ls"),
+            ("sl", "hopty ls"),
+            ("statsu", "hopty status"),
+            ("statttus", "hopty status"),
+            ("snd", "hopty send"),
+            ("screendump", "hopty screen-dump"),
+            ("versoin", "hopty version"),
+            ("list", "hopty ls"),
+            ("new", "hopty"),
+            ("resume", "hopty --resume"),
+            ("backup", "hopty handoff create"),
+        ] {
+            assert_eq!(meant(word).as_deref(), Some(instead), "{word}");
+        }
+        for word in [
+            "",
+            "ls",
+            "fix",
+            "fix the build",
+            "list all files",
+            "Lss",
+            "l\u{e9}",
+            "-h",
+            "--help",
+            "--ls",
+            "-stop",
+            "explain",
+        ] {
+            assert_eq!(meant(word), None, "{word}");
+        }
+        assert_eq!(meant(&"s".repeat(4000)), None);
+    }
+
+    #[test]
+    fn what_is_a_verb_is_no_word_of_another_tool() {
+        for (word, _) in FOREIGN.iter().chain(STARTS) {
+            assert!(!super::super::NOW.contains(word), "{word}");
+        }
+        for (word, instead) in FOREIGN {
+            let verb = instead.split(' ').next().unwrap();
+            assert!(super::super::NOW.contains(&verb), "{word}: {instead}");
+        }
+    }
+
+    #[test]
+    fn claude_s_own_commands_are_claude_s() {
+        for line in ["logs 1", "rm 1", "doctor", "install", "update"] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(refusal(&args).is_none(), "{line}");
+        }
+        assert!(refusal(&["list".into(), "--model".into(), "opus".into()]).is_some());
+    }
+}

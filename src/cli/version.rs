@@ -1,0 +1,125 @@
+//! `hopty version`, and `--version` and `--help` where no Claude answers them.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use clap::CommandFactory;
+use serde_json::json;
+
+use super::args::Cli;
+use super::error::{Failed, note, say, stdout};
+use super::{run, settings};
+use crate::claude::find;
+use crate::core::claude::args::{Invocation, Reason, Stream, classify};
+
+/// hopty's own version.
+const HOPTY: &str = env!("CARGO_PKG_VERSION");
+/// How long Claude may take to tell its version, where no file tells it.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// What an option asks for that Claude answers, and hopty where there is no Claude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    Help,
+    Version,
+}
+
+impl Question {
+    fn of(args: &[OsString]) -> Option<Question> {
+        match classify(&run::words(args)?, Stream::Terminal, Stream::Terminal) {
+            Invocation::ExecThrough(Reason::Option(name)) => match name.as_str() {
+                "--help" => Some(Question::Help),
+                "--version" => Some(Question::Version),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// `hopty version`.
+pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
+    let paths = run::any_paths();
+    let config = settings::resolved(Some(&paths), &[]).config;
+    let claude = run::find_claude(Some(&paths.home), &config);
+    let version =
+        claude.as_ref().ok().map(|program| find::version(program, LIMIT).map_err(|e| e.to_string()));
+    if as_json {
+        let number = version.and_then(Result::ok);
+        let path = claude.ok().map(|path| path.display().to_string());
+        say(format_args!("{}", json!({"hopty": HOPTY, "claude": number, "claude_path": path})))?;
+        return Ok(0);
+    }
+    say(format_args!("hopty {HOPTY}"))?;
+    match (claude, version) {
+        (Ok(path), Some(Ok(number))) => say(format_args!("Claude Code {number} ({})", path.display()))?,
+        (Ok(_), Some(Err(why))) => say(format_args!("Claude Code, version unknown: {why}"))?,
+        (Err(failed), _) => no_claude(&failed)?,
+        (Ok(_), None) => {}
+    }
+    Ok(0)
+}
+
+fn no_claude(failed: &Failed) -> std::io::Result<()> {
+    say(format_args!("Claude Code: {}", failed.cause()))?;
+    note(format_args!("hint: {}", failed.help()));
+    Ok(())
+}
+
+/// Answers `--version` and `--help` where Claude is missing; `None` for other arguments.
+pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<Result<u8, Failed>> {
+    let answer = || -> Result<u8, Failed> {
+        match Question::of(args) {
+            Some(Question::Version) => {
+                say(format_args!("hopty {HOPTY}"))?;
+                no_claude(missing)?;
+            }
+            _ => {
+                write!(stdout()?, "{}", Cli::command().render_help())?;
+                note(format_args!("hopty: this is hopty's own help: {}", missing.cause()));
+                note(format_args!("hint: {}", missing.help()));
+            }
+        }
+        Ok(0)
+    };
+    Question::of(args).map(|_| answer())
+}
+
+/// Tells a person that Claude's answer to `--version` or `--help`, which follows, is not hopty's. Scripts get
+/// Claude's answer alone.
+pub(super) fn introduce_claude(args: &[OsString]) {
+    if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
+        return;
+    }
+    match Question::of(args) {
+        Some(Question::Version) => note(format_args!("hopty {HOPTY}")),
+        Some(Question::Help) => {
+            note(format_args!("hopty: Claude's help follows; `hopty help` shows hopty's\n"))
+        }
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_options_ask_for_a_version_or_help() {
+        for (line, question) in [
+            ("--version", Some(Question::Version)),
+            ("-v", Some(Question::Version)),
+            ("--model x --help", Some(Question::Help)),
+            ("-h", Some(Question::Help)),
+            ("", None),
+            ("-p --version", None),
+            ("--append-system-prompt --version", None),
+            ("fix the help", None),
+            ("mcp --help", None),
+        ] {
+            let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(Question::of(&args), question, "{line}");
+        }
+    }
+}
