@@ -14,6 +14,8 @@ use std::process::{Command, Output, Stdio};
 
 /// All verbs.
 const VERBS: &[&str] = &[
+    "answer",
+    "ask",
     "attach",
     "channel",
     "check",

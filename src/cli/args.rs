@@ -207,6 +207,34 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Submit a prompt, wait for the end of the turn, and print Claude's whole answer
+    ///
+    /// Exit codes: 0 answered, 1 no answer in time, or the turn ended with an API error or was interrupted,
+    /// 3 no such session, 4 refused: Claude shows a dialog, or a draft stands in its prompt box.
+    #[command(override_usage = "hopty ask NAME TEXT [OPTIONS]\n       hopty ask [NAME] --stdin [OPTIONS]")]
+    Ask {
+        /// The session and the prompt; only the session with --stdin
+        #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
+        words: Vec<String>,
+        /// Read the prompt from standard input
+        #[arg(long)]
+        stdin: bool,
+        /// How long to wait for the answer, such as 30s, 10m or 2h
+        #[arg(long, default_value = "30m", value_name = "TIME")]
+        timeout: Span,
+        /// Print JSON: the answer, the tool calls, tokens and cost of the turn
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print Claude's last answer, whole
+    Answer {
+        /// A session, a transcript, a conversation id or a directory; this session or directory by default
+        #[arg(value_name = "PATH|NAME")]
+        which: Option<String>,
+        /// Print JSON: the answer, the tool calls and tokens of its turn
+        #[arg(long)]
+        json: bool,
+    },
     /// Wait until a session is idle, busy or blocked, has ended, or shows a text
     ///
     /// Conditions: idle, busy, blocked, exit, and text=REGEX. The pattern is matched against the rows of the
@@ -395,6 +423,8 @@ impl Verb {
             | Verb::Stop { json, .. }
             | Verb::Send { json, .. }
             | Verb::Wait { json, .. }
+            | Verb::Ask { json, .. }
+            | Verb::Answer { json, .. }
             | Verb::Status { json, .. }
             | Verb::Events { json, .. }
             | Verb::Log { json, .. }

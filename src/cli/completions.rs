@@ -11,11 +11,11 @@ use super::args::Cli;
 use super::error::{Failed, stdout};
 
 /// The verbs that take a live session's name as their first word.
-const LIVE: [&str; 8] = ["attach", "detach", "restart", "back", "stop", "send", "wait", "screen"];
+const LIVE: [&str; 9] = ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen"];
 /// Those that still tell of one that has ended.
 const TELLING: [&str; 4] = ["status", "events", "log", "why"];
 /// Those that take a file as well.
-const OR_FILE: [&str; 1] = ["context"];
+const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
 const WITH_VALUE: [&str; 4] = ["--client", "--keys", "--timeout", "--since"];
 /// What `wait` can wait for.
@@ -103,7 +103,7 @@ const ZSH: &str = r#"_hopty_sessions() {
     local verb=${${curcontext##*-command-}%%:*} expl ret=1
     local -a all names
     [[ $verb == ({telling|}) ]] && all=(--all)
-    if [[ $verb != (send|wait) ]] || (( CURRENT == 1 )); then
+    if [[ $verb != (send|ask|wait) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
     fi

@@ -9,7 +9,7 @@
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
-//! | `send`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
+//! | `send`, `ask`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
 //! | `completions`, `man` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
@@ -17,6 +17,7 @@
 #![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
 
 mod args;
+mod ask;
 mod back;
 mod channel;
 mod check;
@@ -91,6 +92,8 @@ const NOW: &[&str] = &[
     "completions",
     "man",
     "version",
+    "ask",
+    "answer",
 ];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
@@ -180,6 +183,10 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Send { words, keys, stdin, submit, json } => {
             send::send(&send::SendOptions { words, keys, stdin, submit, as_json: json })
         }
+        Verb::Ask { words, stdin, timeout, json } => {
+            ask::ask(ask::AskOptions { words, stdin, timeout, as_json: json })
+        }
+        Verb::Answer { which, json } => ask::answer(which.as_deref(), json),
         Verb::Wait { words, timeout, since, json } => {
             wait::wait(&wait::WaitOptions { words: &words, timeout, since, as_json: json })
         }

@@ -13,7 +13,7 @@ use crate::core::input::names::{self, CursorKeys};
 use crate::ipc::message::{Code, Failure, SEND_MAX};
 
 /// How long the host may take to answer: a submission has 30 s.
-const SUBMIT: Duration = Duration::from_secs(40);
+pub(super) const SUBMIT: Duration = Duration::from_secs(40);
 /// How long other keys may wait behind a hand-over, or behind a program that does not read.
 const TYPE: Duration = Duration::from_secs(300);
 
@@ -32,7 +32,8 @@ pub(super) struct SendOptions {
     pub as_json: bool,
 }
 
-pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
+/// The session that is named, and the request to it. `verb` is what the person typed.
+pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>, Value), Failed> {
     let elsewhere = wish.stdin || !wish.keys.is_empty();
     let (given, text) = match (wish.words.as_slice(), elsewhere) {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
@@ -42,15 +43,24 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
             return Err(Failed::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin"));
         }
         _ => {
-            return Err(Failed::new(2, "give a session and a text")
-                .hint("`hopty send NAME TEXT`, `hopty send NAME --keys enter`"));
+            return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
     let mut request = what(wish, text)?;
     request["do"] = json!("send");
     request["submit"] = json!(wish.submit);
+    Ok((given.map(str::to_owned), request))
+}
+
+fn usage(verb: &str) -> String {
+    let keys = if verb == "send" { ", `hopty send NAME --keys enter`" } else { "" };
+    format!("`hopty {verb} NAME TEXT`, `hopty {verb} NAME --stdin`{keys}")
+}
+
+pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
+    let (given, request) = request(wish, "send")?;
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Careful)?;
+    let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
     control.limit(if wish.submit { SUBMIT } else { TYPE });
     let done = control.ask(request).inspect_err(|failed| {

@@ -67,6 +67,8 @@ pub struct SessionStatus {
     pub channel: String,
     /// How full the context is.
     pub context: ContextStatus,
+    /// What the conversation is about.
+    pub work: WorkStatus,
     /// Claude's usage limits.
     pub limits: LimitsStatus,
     /// The last handoff.
@@ -110,6 +112,26 @@ pub struct ContextStatus {
     pub bytes: u64,
     /// When the figure was made.
     pub at: Option<Rfc3339>,
+}
+
+/// What the conversation is about, how far it is and what it has cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkStatus {
+    /// The conversation's name, where Claude or the person gave it one.
+    pub title: Option<String>,
+    /// The person's last prompt in one line, at most 200 characters, secrets hidden.
+    pub prompt: Option<String>,
+    /// How many tasks are on Claude's list.
+    pub tasks: u32,
+    /// How many of them are done.
+    pub tasks_done: u32,
+    /// The task that Claude is at.
+    pub task: Option<String>,
+    /// The model, as Claude names it.
+    pub model: Option<String>,
+    /// What the running Claude has cost so far, in US dollars, by its own count.
+    pub cost_usd: Option<f64>,
 }
 
 /// Usage limits, as far as Claude tells them.

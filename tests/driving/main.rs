@@ -5,10 +5,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod asking;
 mod sending;
 mod states;
 mod steps;
 
+use asking::*;
 use sending::*;
 use states::*;
 
@@ -35,6 +37,8 @@ both! {
     an_interrupted_turn_is_over,
     commands_make_it_busy_and_idle_again,
     a_stopped_claude_is_stopped_until_somebody_attaches,
+    a_question_is_answered_whole,
+    an_answer_that_does_not_come_is_told,
 }
 
 /// Cases that the stand-in agent cannot play; each says why.

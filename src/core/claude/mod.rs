@@ -3,6 +3,7 @@
 //! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
 
 pub mod agent;
+pub mod answer;
 pub mod args;
 pub mod carried;
 pub mod checks;

@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 
+use crate::core::handoff::text::cut_chars;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::limits::LimitKind;
 
+/// The longest name of a conversation, in characters.
+const MAX_TITLE: usize = 100;
 /// The longest name of a model, in bytes.
 const MAX_MODEL: usize = 200;
 
@@ -20,6 +23,10 @@ pub struct StatusLine {
     pub window: Option<u64>,
     /// The model, without `[1m]`.
     pub model: Option<String>,
+    /// The conversation's name, once Claude or the person gave it one.
+    pub title: Option<String>,
+    /// What the process has cost so far, in millionths of a US dollar.
+    pub cost_micro_usd: Option<u64>,
     /// The usage limits of a subscription, as far as they are told.
     pub limits: Vec<Used>,
 }
@@ -54,6 +61,14 @@ impl StatusLine {
                 .as_str()
                 .filter(|id| !id.is_empty() && id.len() <= MAX_MODEL)
                 .map(str::to_owned),
+            title: payload["session_name"]
+                .as_str()
+                .filter(|name| !name.is_empty())
+                .map(|name| cut_chars(name, MAX_TITLE)),
+            cost_micro_usd: payload["cost"]["total_cost_usd"]
+                .as_f64()
+                .filter(|usd| (0.0..1e6).contains(usd))
+                .map(|usd| (usd * 1e6).round() as u64),
             limits: limits(&payload["rate_limits"]),
         })
     }

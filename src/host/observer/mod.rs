@@ -15,6 +15,7 @@
 //! | `turns` | when a turn begins and ends, where no hook tells |
 //! | `status_line` | Claude's status line: the window that it reports |
 //! | `context_usage`, `usage_limits` | how full the window is; which limit is reached |
+//! | `work` | what the conversation is about |
 
 mod context_usage;
 mod reader;
@@ -24,6 +25,7 @@ pub(super) mod status_line;
 mod transcript;
 mod turns;
 mod usage_limits;
+mod work;
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;

@@ -50,6 +50,7 @@ impl Host {
                 .map(|path| path.to_string_lossy().into_owned()),
             channel: self.channel.to_string(),
             context: self.context(),
+            work: self.observer.work(),
             limits: self.limits(),
             handoff: active.or_else(consumed),
             next_handover: self.next_handover(),

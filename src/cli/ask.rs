@@ -1,0 +1,202 @@
+//! `hopty ask` and `hopty answer`: Claude's last answer, whole, from its transcript.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::control::{Control, Rule, live, paths};
+use super::conversation::{self, Meant};
+use super::error::{Failed, note, say, visible};
+use super::send::{self, SUBMIT, SendOptions};
+use super::session::ANSWER;
+use crate::core::claude::answer::LastAnswer;
+use crate::core::config::Span;
+use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
+use crate::core::supervisor::state::SessionState;
+use crate::fs::transcript;
+use crate::ipc::message::{Code, Failure, WaitFor};
+
+/// How long one request to the host waits before the session is looked at again.
+const SLICE: Duration = Duration::from_secs(2);
+/// How long the transcript may lag behind the end of a turn.
+const LAG: Duration = Duration::from_secs(5);
+/// How long Claude's status line may lag behind it: it tells the cost.
+const COST_LAG: Duration = Duration::from_millis(1500);
+/// How often either is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What `ask` was given.
+#[derive(Debug)]
+pub(super) struct AskOptions {
+    /// NAME and TEXT, or NAME alone.
+    pub words: Vec<String>,
+    /// The prompt is on standard input.
+    pub stdin: bool,
+    /// How long to wait for the answer.
+    pub timeout: Span,
+    /// The answer as JSON.
+    pub as_json: bool,
+}
+
+/// Submits a prompt, waits for the end of the turn and prints the answer.
+pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
+    let began = Instant::now();
+    let limit = Duration::from_millis(wish.timeout.ms());
+    let prompt =
+        SendOptions { words: wish.words, keys: Vec::new(), stdin: wish.stdin, submit: true, as_json: true };
+    let (given, request) = send::request(&prompt, "ask")?;
+    let paths = paths()?;
+    let name = live(&paths, given.as_deref(), Rule::Careful)?;
+    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let before = control.status()?;
+    control.limit(SUBMIT);
+    let sent = control.ask(request)?;
+    let taken = matches!(sent["result"].as_str(), Some("submitted" | "queued"));
+    let Some(seq) = sent["seq"].as_u64().filter(|_| taken) else {
+        let hint = format!("`hopty screen {name}` shows what Claude shows");
+        return Err(Failed::new(1, "hopty cannot tell whether Claude took the prompt")
+            .about(&name)
+            .hint(hint));
+    };
+    let session = until_idle(&mut control, &name, seq, began.checked_add(limit), wish.timeout)?;
+    let answer = finished_answer(&name, &session)?;
+    let cost = cost_of_turn(&mut control, &before, &session);
+    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if wish.as_json {
+        let mut object = object(Some(&name), session.conversation.as_ref().map(ToString::to_string), &answer);
+        object["cost_usd"] = json!(cost);
+        object["took_ms"] = json!(took);
+        say(format_args!("{object}"))?;
+    } else {
+        print(&answer)?;
+    }
+    Ok(u8::from(answer.error.is_some() || answer.interrupted))
+}
+
+/// Waits for the end of the turn that began after line `seq` of the journal, and tells once what it waits for.
+fn until_idle(
+    control: &mut Control,
+    name: &SessionName,
+    seq: u64,
+    until: Option<Instant>,
+    limit: Span,
+) -> Result<SessionStatus, Failed> {
+    let mut blocked = None;
+    loop {
+        let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
+        control.limit(left.saturating_add(ANSWER));
+        let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        let answer =
+            control.ask(json!({"do": "wait", "for": WaitFor::Idle, "since": seq, "timeout_ms": ms}))?;
+        let session = SessionStatus::from_json(answer["session"].clone()).unwrap_or_default();
+        if answer["met"] == true {
+            return Ok(session);
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            let message = format!("no answer after {limit}, the session is {}", session.state);
+            let hint = format!(
+                "`hopty wait {name} idle && hopty answer {name}` prints it later; `--timeout` waits longer"
+            );
+            return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(name));
+        }
+        let on = session.waiting_for.filter(|_| session.state.is(SessionState::Blocked));
+        if on.is_some() && on != blocked {
+            let what = on.as_deref().map(visible).unwrap_or_default();
+            note(format_args!("hopty: {name} is blocked on {what}: answer it with `hopty attach {name}`"));
+        }
+        blocked = on;
+    }
+}
+
+/// The answer that ends the turn. Claude tells the end of a turn before the last lines are in its transcript.
+fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, Failed> {
+    let Some(path) = session.transcript.as_deref().map(Path::new) else {
+        return Err(Failed::new(1, "hopty does not know Claude's transcript, where the answer is")
+            .about(name)
+            .hint(format!("`hopty screen {name}` shows Claude's screen")));
+    };
+    let until = Instant::now() + LAG;
+    loop {
+        let answer = read(path)?;
+        if answer.finished || Instant::now() >= until {
+            return Ok(answer);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn read(path: &Path) -> Result<LastAnswer, Failed> {
+    let mut answer = LastAnswer::default();
+    transcript::lines(path, |line| answer.feed(line)).map_err(|e| {
+        Failed::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
+    })?;
+    Ok(answer)
+}
+
+/// What the turn cost in US dollars, by Claude's own count. `None` where Claude tells no cost, or another
+/// conversation began meanwhile.
+fn cost_of_turn(control: &mut Control, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
+    let from = if before.run == after.run { before.work.cost_usd? } else { return None };
+    let until = Instant::now() + COST_LAG;
+    loop {
+        control.limit(ANSWER);
+        let now = control.status().ok()?.work.cost_usd?;
+        if now > from || Instant::now() >= until {
+            // Sums of fractions of a cent.
+            return Some(((now - from) * 1e6).round() / 1e6);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Prints the last answer of a session or a transcript.
+pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let (name, path) = match conversation::meant(&paths, which, Rule::Any)? {
+        Meant::Session(name, status) => {
+            let transcript = status.transcript.ok_or_else(|| {
+                let hint = format!("`hopty ask {name} TEXT` submits a prompt and waits for the answer");
+                Failed::new(1, "Claude has no transcript yet").about(&name).hint(hint)
+            })?;
+            (Some(name), transcript.into())
+        }
+        Meant::Transcript(found) => (None, found.path),
+    };
+    let answer = read(&path)?;
+    if as_json {
+        let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
+        return Ok(u8::from(!answer.has_text()));
+    }
+    let whose = name.as_ref().map_or_else(|| path.display().to_string(), ToString::to_string);
+    if !answer.has_text() {
+        return Err(Failed::new(1, "Claude has not answered the last prompt yet")
+            .about(whose)
+            .hint("`hopty wait NAME idle` waits for the end of the turn"));
+    }
+    print(&answer)?;
+    if !answer.finished {
+        note(format_args!("hopty: {whose}: Claude is still working on this answer"));
+    }
+    Ok(0)
+}
+
+/// Of an answer for people, its text alone: nothing is cut, and nothing in it acts on a terminal.
+fn print(answer: &LastAnswer) -> std::io::Result<()> {
+    say(format_args!("{}", answer.text.replace('\u{1b}', "\\u{1b}")))?;
+    if let Some(error) = &answer.error {
+        note(format_args!("hopty: the turn ended with an API error: {}", visible(error)));
+    }
+    Ok(())
+}
+
+fn object(session: Option<&SessionName>, conversation: Option<String>, answer: &LastAnswer) -> Value {
+    let mut object = json!(answer);
+    let text = object.as_object_mut().and_then(|fields| fields.remove("text")).unwrap_or_default();
+    object["answer"] = text;
+    object["session"] = json!(session.map(SessionName::as_str));
+    object["conversation"] = json!(conversation);
+    object
+}

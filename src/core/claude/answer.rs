@@ -1,0 +1,217 @@
+//! Claude's last answer: its whole text, and what the turn that led to it took.
+//!
+//! [`LastAnswer`] is fed with a transcript from its beginning. A prompt of the person's begins a new turn; a
+//! sub-agent that reports in the middle does not.
+
+use serde::Serialize;
+
+use super::transcript::{Assistant, Line, TEXT_CAP, Usage, UserKind};
+use crate::core::handoff::continuation::unwrap_pasted;
+
+/// How many tool calls of a turn are listed.
+const TOOL_CAP: usize = 1000;
+
+/// The last answer, and the turn that it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LastAnswer {
+    /// The prompt that began the turn, whole.
+    pub prompt: String,
+    /// The text of Claude's last message that has one, whole up to 1 MiB.
+    pub text: String,
+    /// The tool calls of the turn, oldest first, at most 1,000.
+    pub tools: Vec<ToolCall>,
+    /// Tokens of all requests of the turn.
+    pub tokens: TurnTokens,
+    /// The model of the last message.
+    pub model: Option<String>,
+    /// When the last message was written, RFC 3339.
+    pub at: Option<String>,
+    /// Whether Claude has ended its turn.
+    pub finished: bool,
+    /// The person stopped Claude.
+    pub interrupted: bool,
+    /// The API error at which the turn ended, as Claude names it (`rate_limit`, `server_error`).
+    pub error: Option<String>,
+    #[serde(skip)]
+    text_of: String,
+    #[serde(skip)]
+    counted: (String, Usage),
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// What it was called for: a path, a command; empty where it is not known.
+    pub about: String,
+}
+
+/// Token counts of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TurnTokens {
+    /// Sent, and in no cache.
+    pub input: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Written to the cache.
+    pub cache_creation: u64,
+    /// Of the answers.
+    pub output: u64,
+}
+
+impl LastAnswer {
+    /// Takes one raw line of the transcript.
+    pub fn feed(&mut self, line: &[u8]) {
+        Line::parse_each(line, |line| self.line(line));
+    }
+
+    /// Whether Claude has said anything since the last prompt.
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    fn line(&mut self, line: Line) {
+        match line {
+            Line::Assistant(line) if !line.sidechain => self.assistant(*line),
+            Line::User(line) if !line.sidechain => match line.kind {
+                UserKind::Prompt(prompt) => {
+                    let prompt = unwrap_pasted(&prompt).into_owned();
+                    // 2.1.197 writes a quick first answer before its prompt; their times tell the true order.
+                    if self.prompt.is_empty() && self.has_text() && self.at > line.timestamp {
+                        self.prompt = prompt;
+                    } else {
+                        *self = LastAnswer { prompt, ..LastAnswer::default() };
+                    }
+                }
+                UserKind::Interrupted => (self.finished, self.interrupted) = (true, true),
+                UserKind::Notification(_) | UserKind::ToolResults { .. } => self.finished = false,
+                UserKind::Meta => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, line: Assistant) {
+        self.finished = line.synthetic
+            || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
+        self.error = line.failure.map(|failure| failure.error);
+        self.at = line.timestamp.or(self.at.take());
+        if !line.synthetic && !line.model.is_empty() {
+            self.model = Some(line.model);
+        }
+        if let Some(usage) = line.usage.filter(|_| !line.synthetic) {
+            self.count(&line.message_id, usage);
+        }
+        if !line.text.is_empty() {
+            if line.message_id != self.text_of || line.message_id.is_empty() {
+                self.text_of.clone_from(&line.message_id);
+                self.text.clear();
+            } else if !self.text.is_empty() {
+                self.text.push('\n');
+            }
+            if self.text.len() + line.text.len() <= TEXT_CAP + 1 {
+                self.text.push_str(&line.text);
+            }
+        }
+        for tool in line.tool_uses.into_iter().take(TOOL_CAP - self.tools.len().min(TOOL_CAP)) {
+            let about = tool.input.path.or(tool.input.command).or(tool.input.about).unwrap_or_default();
+            self.tools.push(ToolCall { name: tool.name, about });
+        }
+    }
+
+    /// Every line of a message repeats its usage.
+    fn count(&mut self, message: &str, usage: Usage) {
+        let before = if message == self.counted.0 { self.counted.1 } else { Usage::default() };
+        let more = |total: &mut u64, now: u64, before: u64| *total += now.saturating_sub(before);
+        more(&mut self.tokens.input, usage.input, before.input);
+        more(&mut self.tokens.cache_read, usage.cache_read, before.cache_read);
+        more(&mut self.tokens.cache_creation, usage.cache_creation, before.cache_creation);
+        more(&mut self.tokens.output, usage.output, before.output);
+        self.counted = (message.to_owned(), usage);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(lines: &[Value]) -> LastAnswer {
+        let mut answer = LastAnswer::default();
+        lines.iter().for_each(|line| answer.feed(line.to_string().as_bytes()));
+        answer
+    }
+
+    fn prompt(text: &str) -> Value {
+        json!({"type": "user", "message": {"role": "user", "content": text}})
+    }
+
+    fn said(id: &str, stop: &str, content: &Value) -> Value {
+        json!({"type": "assistant", "message": {"id": id, "model": "opus", "stop_reason": stop, "content": content,
+            "usage": {"input_tokens": 10, "cache_read_input_tokens": 100, "output_tokens": 5}}})
+    }
+
+    fn text(text: &str) -> Value {
+        json!([{"type": "text", "text": text}])
+    }
+
+    fn bash(command: &str) -> Value {
+        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command, "description": "Run it"}}])
+    }
+
+    #[test]
+    fn the_last_message_is_the_answer_and_the_whole_turn_is_counted() {
+        let result = json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}});
+        let answer = read(&[
+            prompt("Earlier."),
+            said("m0", "end_turn", &text("Old.")),
+            prompt("Test it."),
+            said("m1", "tool_use", &text("I run the tests.")),
+            said("m1", "tool_use", &bash("cargo test")),
+            result,
+            said("m2", "end_turn", &text("All pass.")),
+            said("m2", "end_turn", &text("Nothing is left.")),
+        ]);
+        assert_eq!(
+            (answer.prompt.as_str(), answer.text.as_str()),
+            ("Test it.", "All pass.\nNothing is left.")
+        );
+        assert_eq!(answer.tools, [ToolCall { name: "Bash".to_owned(), about: "cargo test".to_owned() }]);
+        assert_eq!(answer.tokens, TurnTokens { input: 20, cache_read: 200, cache_creation: 0, output: 10 });
+        assert!(answer.finished && answer.error.is_none() && answer.model.as_deref() == Some("opus"));
+    }
+
+    #[test]
+    fn a_turn_that_goes_on_is_not_finished() {
+        let mut lines = vec![prompt("Test it."), said("m1", "tool_use", &bash("sleep 1"))];
+        assert!(!read(&lines).finished && !read(&lines).has_text());
+        lines.push(json!({"type": "user", "message": {"content": "[Request interrupted by user]"}}));
+        assert!(read(&lines).finished && read(&lines).interrupted);
+        lines.push(prompt("Go on."));
+        assert_eq!(read(&lines), LastAnswer { prompt: "Go on.".to_owned(), ..LastAnswer::default() });
+    }
+
+    #[test]
+    fn an_error_is_named_and_sub_agents_are_not_read() {
+        let failed = json!({"type": "assistant", "error": "rate_limit", "isApiErrorMessage": true,
+            "message": {"id": "e", "model": "<synthetic>", "content": [{"type": "text", "text": "You've hit your limit"}]}});
+        let aside =
+            json!({"type": "assistant", "isSidechain": true, "message": {"id": "s", "content": "aside"}});
+        let answer = read(&[prompt("Go."), failed, aside]);
+        assert_eq!(
+            (answer.error.as_deref(), answer.text.as_str()),
+            (Some("rate_limit"), "You've hit your limit")
+        );
+        assert_eq!(answer.tokens, TurnTokens::default());
+    }
+
+    #[test]
+    fn a_long_answer_is_whole() {
+        let long = "word ".repeat(40_000);
+        let answer = read(&[prompt("Go."), said("m1", "end_turn", &text(&long))]);
+        assert_eq!(answer.text, long);
+    }
+}

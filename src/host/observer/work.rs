@@ -1,0 +1,38 @@
+//! What a conversation is about, for listings and notifications.
+
+use super::Observer;
+use crate::core::claude::tasks::TaskStatus;
+use crate::core::handoff::redact::redact;
+use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::status::WorkStatus;
+
+/// How much of a prompt or a task is told, in characters.
+const LINE: usize = 200;
+
+impl Observer {
+    /// Title, last prompt, tasks, model and cost of the followed conversation.
+    pub fn work(&self) -> WorkStatus {
+        let facts = self.transcript().map(|transcript| &transcript.facts);
+        let line = |text: &str| cut_chars(&safe_line(&redact(text)), LINE);
+        let reported = self.status_line.as_ref().map(|(line, _)| line).filter(|line| {
+            self.transcript().is_some_and(|transcript| transcript.conversation == line.conversation)
+        });
+        let tasks = facts.map(|facts| facts.tasks().all()).unwrap_or_default();
+        let count = |tasks: usize| u32::try_from(tasks).unwrap_or(u32::MAX);
+        let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+        let at = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
+        WorkStatus {
+            title: reported.and_then(|line| line.title.as_deref()).map(line),
+            prompt: facts.and_then(|facts| facts.prompts().iter().last()).map(|prompt| line(&prompt.text)),
+            tasks: count(tasks.len()),
+            tasks_done: count(done),
+            task: at.map(|task| line(&task.subject)),
+            model: reported
+                .and_then(|line| line.model.as_deref())
+                .or(facts.and_then(|facts| facts.model()))
+                .or(self.started_model())
+                .map(str::to_owned),
+            cost_usd: reported.and_then(|line| line.cost_micro_usd).map(|micro| micro as f64 / 1e6),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `ask` and `answer`: one command from a prompt to the whole answer.
+
+use hopty::standin::request::Request;
+use hopty::standin::script::{Reply, Script};
+use serde_json::{Value, json};
+
+use super::steps::{end, start, with_stdin};
+use super::support::claude::Kind;
+use super::support::world::World;
+
+/// The text of the person's that the request ends with.
+fn last_prompt(request: &Request) -> String {
+    let mut texts = request.texts().into_iter().filter(|(role, _)| *role == "user");
+    texts.next_back().map(|(_, text)| text).unwrap_or_default()
+}
+
+pub fn a_question_is_answered_whole(kind: Kind) {
+    // Longer than what a listing or a hook keeps of it.
+    let long: String = (0..400).map(|n| format!("Line {n} of a long answer.\n")).collect();
+    let whole = long.trim_end().to_owned();
+    let script = Script::each(move |request, _| match last_prompt(request).as_str() {
+        text if text.contains("Be long.") => Reply::text(long.trim_end()).filling(1000),
+        text if text.contains("Run it.") && request.tool_results().is_empty() => {
+            Reply::bash("echo ran").filling(1000)
+        }
+        _ => Reply::text("Short.").filling(1000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    let none = world.hopty(&["answer", "proj"]);
+    assert_eq!(none.status.code(), Some(1), "{}", String::from_utf8_lossy(&none.stdout));
+
+    assert_eq!(
+        world.ask(&["ask", "proj", "Be long.", "--timeout", "60s"]),
+        format!("{whole}\n"),
+        "{}",
+        world.story()
+    );
+    assert_eq!(world.ask(&["answer"]), format!("{whole}\n"), "the session of this directory");
+
+    let asked: Value = serde_json::from_str(&world.ask(&["ask", "proj", "Run it.", "--json"])).unwrap();
+    assert_eq!(
+        (&asked["answer"], &asked["session"], &asked["prompt"]),
+        (&json!("Short."), &json!("proj"), &json!("Run it."))
+    );
+    assert_eq!(
+        (&asked["tools"][0]["name"], &asked["tools"][0]["about"]),
+        (&json!("Bash"), &json!("echo ran"))
+    );
+    assert_eq!((&asked["finished"], &asked["error"]), (&json!(true), &Value::Null), "{asked}");
+    assert!(asked["tokens"]["output"].as_u64().is_some_and(|n| n > 0), "{asked}");
+    if kind == Kind::Real {
+        assert!(asked["cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "{asked}");
+    }
+    let work = world.status()["work"].clone();
+    assert_eq!(work["prompt"], "Run it.", "{work}");
+
+    let again: Value = serde_json::from_str(&world.ask(&["answer", "proj", "--json"])).unwrap();
+    for key in ["answer", "tools", "tokens", "conversation"] {
+        assert_eq!(again[key], asked[key], "{key}");
+    }
+    let piped = with_stdin(&world, &["ask", "proj", "--stdin"], "What now?");
+    assert_eq!(String::from_utf8_lossy(&piped.stdout), "Short.\n");
+    let conversation = asked["conversation"].as_str().unwrap().to_owned();
+    end(&world);
+    assert_eq!(world.ask(&["answer", "proj"]), "Short.\n", "the session has ended");
+    assert_eq!(world.ask(&["answer", &conversation]), "Short.\n");
+}
+
+pub fn an_answer_that_does_not_come_is_told(kind: Kind) {
+    let script = Script::each(|_, _| Reply::bash("touch made").filling(1000));
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.args.retain(|arg| arg != "--dangerously-skip-permissions");
+    start(&world, &[]);
+    let blocked = world.hopty(&["ask", "proj", "Make it.", "--timeout", "5s"]);
+    let said = String::from_utf8_lossy(&blocked.stderr).into_owned();
+    assert_eq!(blocked.status.code(), Some(1), "{said}");
+    assert!(said.contains("proj is blocked on permission: answer it with `hopty attach proj`"), "{said}");
+    assert!(said.contains("hopty: ask: proj: no answer after 5s, the session is blocked\nhint: "), "{said}");
+    let refused = world.hopty(&["ask", "proj", "And this?"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(said.starts_with("hopty: ask: proj: Claude shows a dialog"), "{said}");
+    end(&world);
+}
