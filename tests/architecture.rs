@@ -94,6 +94,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/host/event_loop.rs", "tests only"),
     ("src/pty/spawn.rs", "a program that was just found to be one"),
     ("src/sys/process.rs", "/proc"),
+    ("src/sys/process_activity.rs", "/proc"),
 ];
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];

@@ -24,13 +24,14 @@ mod window;
 
 pub use changes::{FrameChanges, ScreenPlace};
 pub use cursor::{Cursor, CursorShape};
-pub use grid::{Attr, Color, Hyperlink, Style, StyledRun, Underline};
+pub use grid::{Attr, Color, Hyperlink, RowText, Style, StyledRun, Underline};
 pub use model::Screen;
 pub use modes::{ModeSpace, TerminalMode};
 pub use parser::Unfinished;
 pub use picture::PictureLines;
 pub use reply::{DynamicColor, ModeState, Query, StringEnd, TerminalIdentity, TerminalSetting, reply};
 pub use restore::{Dump, TerminalBefore, UNDO_STEPS, UndoStep};
+pub use window::{ScreenReport, ShellMark};
 
 /// The most columns and rows of a screen; larger sizes are cut.
 pub const SIDE_MAX: u16 = 1000;

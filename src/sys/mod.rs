@@ -9,6 +9,7 @@ pub mod outbuf;
 pub mod poll;
 pub mod private_dir;
 pub mod process;
+pub mod process_activity;
 pub mod safe_file;
 pub mod signals;
 pub mod worker;

@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
+use nix::sys::time::TimeSpec;
 
 /// The pause after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
@@ -69,7 +70,21 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
         let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {
             PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX)
         });
-        match poll(&mut self.fds, timeout) {
+        let polled = poll(&mut self.fds, timeout);
+        self.ready(polled)
+    }
+
+    /// The same with a time finer than a millisecond.
+    ///
+    /// # Errors
+    /// As [`PollSet::wait`].
+    pub fn wait_within(&mut self, timeout: Option<Duration>) -> io::Result<Vec<(T, FdReadiness)>> {
+        let polled = ppoll(&mut self.fds, timeout.map(TimeSpec::from_duration), None);
+        self.ready(polled)
+    }
+
+    fn ready(&self, polled: nix::Result<i32>) -> io::Result<Vec<(T, FdReadiness)>> {
+        match polled {
             Ok(_) => {}
             Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
             Err(e) => {

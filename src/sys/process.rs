@@ -23,12 +23,16 @@ pub struct Stat {
     pub parent: i32,
     /// Its process group.
     pub group: i32,
+    /// Its session: the id of the process that leads it.
+    pub session: i32,
     /// The device number of its controlling terminal; 0: none.
     pub tty: i32,
     /// The foreground process group of that terminal; -1: none.
     pub foreground: i32,
     /// The state letter: `R S D T t Z X`.
     pub state: u8,
+    /// How many threads it has.
+    pub threads: u32,
     /// When it began, in clock ticks since boot: together with the pid, an identity that is never reused.
     pub start: u64,
 }
@@ -52,9 +56,11 @@ impl Stat {
             state: *fields.next()?.as_bytes().first()?,
             parent: fields.next()?.parse().ok()?,
             group: fields.next()?.parse().ok()?,
-            tty: fields.nth(1)?.parse().ok()?,
+            session: fields.next()?.parse().ok()?,
+            tty: fields.next()?.parse().ok()?,
             foreground: fields.next()?.parse().ok()?,
-            start: fields.nth(13)?.parse().ok()?,
+            threads: fields.nth(11)?.parse().ok()?,
+            start: fields.nth(1)?.parse().ok()?,
         })
     }
 
@@ -334,8 +340,17 @@ mod tests {
     #[test]
     fn a_name_full_of_parentheses_does_not_confuse() {
         let text = "42 (a) R 1 (b)) S 7 41 40 34819 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 8123456 1 1";
-        let stat =
-            Stat { pid: 42, parent: 7, group: 41, tty: 34819, foreground: -1, state: b'S', start: 8_123_456 };
+        let stat = Stat {
+            pid: 42,
+            parent: 7,
+            group: 41,
+            session: 40,
+            tty: 34819,
+            foreground: -1,
+            state: b'S',
+            threads: 1,
+            start: 8_123_456,
+        };
         assert_eq!(Stat::parse(text), Some(stat));
         assert_eq!(Stat::parse("junk"), None);
     }
@@ -343,7 +358,17 @@ mod tests {
     #[test]
     fn a_terminal_is_used_only_from_the_foreground() {
         let pts3 = libc::makedev(136, 3);
-        let stat = Stat { pid: 42, parent: 7, group: 42, tty: 34819, foreground: 42, state: b'S', start: 1 };
+        let stat = Stat {
+            pid: 42,
+            parent: 7,
+            group: 42,
+            session: 42,
+            tty: 34819,
+            foreground: 42,
+            state: b'S',
+            threads: 1,
+            start: 1,
+        };
         assert!(stat.may_use(pts3));
         assert!(!Stat { foreground: 7, ..stat }.may_use(pts3), "the shell has it");
         assert!(!Stat { state: b'T', ..stat }.may_use(pts3), "it is stopped");

@@ -30,6 +30,19 @@ pub struct DisplayState {
     pub last_printed: Option<char>,
     /// Something visible changed since this was cleared.
     pub changed: bool,
+    /// How often the bell rang.
+    pub bells: BellCount,
+}
+
+/// How often the bell rang.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BellCount(pub u64);
+
+/// Always equal: nothing that later bytes could show depends on it.
+impl PartialEq for BellCount {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl DisplayState {
@@ -50,6 +63,7 @@ impl DisplayState {
             rectangular_changes: false,
             last_printed: None,
             changed: false,
+            bells: BellCount::default(),
         }
     }
 

@@ -77,6 +77,7 @@ impl DisplayState {
             self.last_printed = None;
         }
         match byte {
+            0x07 => self.bells.0 += 1,
             0x08 => self.go_back(1),
             b'\t' => self.position.tab_forward(1),
             b'\n' | 0x0b | 0x0c => {

@@ -1,5 +1,5 @@
 //! Operating system commands: titles, colours, links, the working directory, and whether a progress is left
-//! open. The clipboard and the rest are not kept.
+//! open. The clipboard and marks of shells are kept where somebody reads them. The rest is not kept.
 
 use super::reader::STRING_MAX;
 use crate::screen::grid::{PARTS_MAX, printable};
@@ -23,6 +23,7 @@ impl TerminalState {
             return;
         };
         self.window.notifications.osc(params);
+        self.window.reports.osc(params);
         for color in self.window.colors.osc(params, self.before.colors()) {
             self.before.ask(QuestionTopic::Color(color), !self.window.colors.is_touched(color));
         }

@@ -3,6 +3,7 @@
 use super::colors::TerminalColors;
 use super::notifications::Notifications;
 use super::progress::Progress;
+use super::reports::ProgramReports;
 use super::titles::Titles;
 
 /// The window's state.
@@ -18,6 +19,8 @@ pub struct WindowState {
     pub progress: Progress,
     /// The child's pending notifications.
     pub notifications: Notifications,
+    /// What the program reports and the picture does not show, where somebody reads it.
+    pub reports: ProgramReports,
 }
 
 impl WindowState {

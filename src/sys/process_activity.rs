@@ -1,0 +1,137 @@
+//! What processes do at this moment and how much they ran (Linux): the state of every thread, the time on a
+//! CPU, and the time for which they could have run but no CPU was free.
+
+use std::fs;
+use std::time::Duration;
+
+use super::process::Stat;
+
+/// What a process does, summed over its threads. Threads that have ended do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessActivity {
+    /// The kernel's data on it.
+    pub stat: Stat,
+    /// A thread runs, could run, or waits for a disk (`R` or `D`).
+    pub is_working: bool,
+    /// How long it ran on a CPU.
+    pub ran: Duration,
+    /// How long it was runnable and waited for a CPU.
+    pub waited: Duration,
+    /// How often it was given a CPU.
+    pub turns: u64,
+}
+
+impl ProcessActivity {
+    /// Looks at a process; `None` if it has ended, zombies included.
+    #[must_use]
+    pub fn of(pid: i32) -> Option<Self> {
+        let stat = Stat::of(pid)?;
+        if matches!(stat.state, b'Z' | b'X' | b'x') && stat.threads <= 1 {
+            return None;
+        }
+        let mut activity = ProcessActivity {
+            stat,
+            is_working: is_work(stat.state),
+            ran: Duration::ZERO,
+            waited: Duration::ZERO,
+            turns: 0,
+        };
+        if stat.threads <= 1 {
+            activity.add(&format!("/proc/{pid}"));
+            return Some(activity);
+        }
+        for thread in numbers_in(&format!("/proc/{pid}/task")) {
+            let dir = format!("/proc/{pid}/task/{thread}");
+            let state = fs::read_to_string(format!("{dir}/stat")).ok().and_then(|text| Stat::parse(&text));
+            activity.is_working |= state.is_some_and(|thread| is_work(thread.state));
+            activity.add(&dir);
+        }
+        Some(activity)
+    }
+
+    /// Adds the times of a thread.
+    fn add(&mut self, dir: &str) {
+        let text = fs::read_to_string(format!("{dir}/schedstat")).unwrap_or_default();
+        let mut numbers = text.split_whitespace().map(|number| number.parse().unwrap_or(0));
+        self.ran += Duration::from_nanos(numbers.next().unwrap_or(0));
+        self.waited += Duration::from_nanos(numbers.next().unwrap_or(0));
+        self.turns += numbers.next().unwrap_or(0);
+    }
+}
+
+fn is_work(state: u8) -> bool {
+    matches!(state, b'R' | b'D')
+}
+
+/// The children of a process and of all its threads.
+#[must_use]
+pub fn children(pid: i32) -> Vec<i32> {
+    let mut children = Vec::new();
+    for thread in numbers_in(&format!("/proc/{pid}/task")) {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).unwrap_or_default();
+        children.extend(text.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
+    }
+    children
+}
+
+/// The number of the system call that a process's first thread sleeps in; `None` if it runs, or if this user
+/// may not see it.
+#[must_use]
+pub fn system_call(pid: i32) -> Option<i64> {
+    fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// How a process was called, its arguments separated by blanks; its name in brackets where that is unknown.
+#[must_use]
+pub fn command_line(pid: i32) -> Option<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let line = String::from_utf8_lossy(&words).trim_end_matches('\0').replace('\0', " ");
+    if !line.is_empty() {
+        return Some(line);
+    }
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(format!("[{}]", name.trim()))
+}
+
+/// The entries of a directory that are numbers.
+fn numbers_in(dir: &str) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn work_is_told_from_sleep() {
+        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
+        let wait = |pid: i32, until: &dyn Fn(ProcessActivity) -> bool| {
+            let began = std::time::Instant::now();
+            while !ProcessActivity::of(pid).is_some_and(until) {
+                assert!(began.elapsed() < Duration::from_secs(20), "{:?}", ProcessActivity::of(pid));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait(pid(&sleeper), &|sleeper| !sleeper.is_working && sleeper.turns > 0);
+        wait(pid(&busy), &|busy| busy.is_working && busy.ran > Duration::from_millis(20));
+        assert!(children(i32::try_from(std::process::id()).unwrap()).contains(&pid(&sleeper)));
+        assert_eq!(command_line(pid(&sleeper)).unwrap(), "sleep 60");
+        for child in [&mut sleeper, &mut busy] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(ProcessActivity::of(pid(child)), None);
+        }
+    }
+
+    /// The first thread of a test program only waits for the others.
+    #[test]
+    fn a_thread_that_works_counts() {
+        let activity = ProcessActivity::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+        assert!(activity.is_working && activity.stat.threads > 1, "{activity:?}");
+    }
+}

@@ -1,0 +1,304 @@
+//! The processes of a program under test: itself, its descendants, and those that they left behind. What they
+//! do, for how long they waited for a CPU, and how all of them are ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+use crate::core::process::{ProcessEnd, Signal};
+use crate::pty::child;
+use crate::sys::process::{self, Process};
+use crate::sys::process_activity::{self, ProcessActivity, children};
+
+/// How often the processes are looked at while they end.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// All processes of one program under test.
+#[derive(Debug)]
+pub struct TestProcesses {
+    root: i32,
+    root_start: u64,
+    /// `NAME=value` in the environment of the program that no other test's has: it tells its orphans.
+    own_variable: Option<Vec<u8>>,
+    /// All that were seen and may still live, with their last activity.
+    known: BTreeMap<i32, ProcessActivity>,
+    /// Orphans of others, by pid and start.
+    foreign: BTreeSet<(i32, u64)>,
+    ran: Duration,
+    waited: Duration,
+}
+
+/// What the processes do at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessLook {
+    /// Each of them that lives.
+    pub all: Vec<ProcessActivity>,
+    /// How long they had run, all together, processes that have ended included as far as they were seen.
+    pub ran: Duration,
+    /// How long they had been runnable without a CPU, in the same way.
+    pub waited: Duration,
+}
+
+impl ProcessLook {
+    /// Whether one of them runs, could run, or waits for a disk.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.all.iter().any(|process| process.is_working)
+    }
+
+    /// Whether nothing has happened between `before` and this look: none began, ended or ran.
+    #[must_use]
+    pub fn is_same_as(&self, before: &ProcessLook) -> bool {
+        let turns = |look: &ProcessLook| -> Vec<(i32, u64, u64)> {
+            look.all.iter().map(|process| (process.stat.pid, process.stat.start, process.turns)).collect()
+        };
+        turns(self) == turns(before)
+    }
+}
+
+/// A process that is left after the end of its program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftProcess {
+    /// Its id.
+    pub pid: i32,
+    /// How it was called, its arguments separated by blanks.
+    pub command: String,
+}
+
+impl TestProcesses {
+    /// The processes of the program `root`, which leads a session. `own_variable` is a variable of its
+    /// environment whose value no other program has that this process started: it tells orphans of the
+    /// program that have begun a session of their own.
+    #[must_use]
+    pub fn new(root: i32, own_variable: Option<(OsString, OsString)>) -> Self {
+        let own_variable =
+            own_variable.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+        TestProcesses {
+            root,
+            root_start: process::Stat::of(root).map_or(0, |stat| stat.start),
+            own_variable,
+            known: BTreeMap::new(),
+            foreign: BTreeSet::new(),
+            ran: Duration::ZERO,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Looks at all of them. Costs some 20 µs a process.
+    pub fn look(&mut self) -> ProcessLook {
+        let mut seen = BTreeMap::new();
+        let mut next = vec![self.root];
+        next.extend(self.known.keys());
+        next.extend(self.orphans());
+        while let Some(pid) = next.pop() {
+            if seen.contains_key(&pid) {
+                continue;
+            }
+            let Some(activity) = ProcessActivity::of(pid) else {
+                // Its children may not have been left to another yet.
+                if pid == self.root {
+                    next.extend(children(pid));
+                }
+                continue;
+            };
+            let is_another = |start: u64| start != activity.stat.start;
+            if pid == self.root && is_another(self.root_start)
+                || self.known.get(&pid).is_some_and(|known| is_another(known.stat.start))
+            {
+                continue;
+            }
+            seen.insert(pid, activity);
+            next.extend(children(pid));
+        }
+        for (pid, activity) in &seen {
+            let before = self.known.get(pid);
+            let (ran, waited) = before.map_or_else(Default::default, |before| (before.ran, before.waited));
+            self.ran += activity.ran.saturating_sub(ran);
+            self.waited += activity.waited.saturating_sub(waited);
+        }
+        self.known = seen;
+        ProcessLook { all: self.known.values().copied().collect(), ran: self.ran, waited: self.waited }
+    }
+
+    /// Processes that were left to this one, which adopts them ([`process::become_subreaper`]).
+    fn orphans(&mut self) -> Vec<i32> {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let mut found = Vec::new();
+        for pid in children(own) {
+            if pid == self.root || self.known.contains_key(&pid) {
+                continue;
+            }
+            let Some(stat) = process::Stat::of(pid) else { continue };
+            if self.foreign.contains(&(pid, stat.start)) {
+                continue;
+            }
+            if stat.session == self.root || self.has_own_variable(pid) {
+                found.push(pid);
+            } else if stat.session != own && stat.session == pid {
+                // The program of another test, which will not become one of ours.
+                self.foreign.insert((pid, stat.start));
+            }
+        }
+        found
+    }
+
+    fn has_own_variable(&self, pid: i32) -> bool {
+        let Some(own) = &self.own_variable else { return false };
+        process::environment(pid).split(|byte| *byte == 0).any(|variable| variable == own.as_slice())
+    }
+
+    /// The id of the program itself.
+    #[must_use]
+    pub fn root(&self) -> i32 {
+        self.root
+    }
+
+    /// Sends a signal to each of them that was seen last and still lives, the program itself included.
+    pub fn signal(&self, signal: Signal) {
+        for (pid, activity) in &self.known {
+            // Opened first and compared then: the signal reaches this process or none.
+            let Ok(process) = Process::open(*pid) else { continue };
+            if process::Stat::of(*pid).is_some_and(|stat| stat.start == activity.stat.start) {
+                let _ = process.signal(signal);
+            }
+        }
+    }
+
+    /// Waits until none lives, at most so long, and collects those that this process adopted.
+    pub fn wait_for_none(&mut self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        loop {
+            let pids: Vec<i32> = self.known.keys().copied().collect();
+            let none = self.look().all.is_empty();
+            for pid in pids.into_iter().filter(|pid| *pid != self.root) {
+                // None of this process's children, unless it was adopted.
+                let _ = child::collect(pid);
+            }
+            if none || Instant::now() >= until {
+                return none;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Those that live, with what they are.
+    pub fn left(&mut self) -> Vec<LeftProcess> {
+        let look = self.look();
+        let named = look.all.iter().filter_map(|process| {
+            let pid = process.stat.pid;
+            Some(LeftProcess { pid, command: process_activity::command_line(pid)? })
+        });
+        named.collect()
+    }
+}
+
+/// The end of a program, in words: `exit 1`, `SIGKILL`.
+#[must_use]
+pub fn end_words(end: ProcessEnd) -> String {
+    match end {
+        ProcessEnd::Exited(code) => format!("exit {code}"),
+        ProcessEnd::Signaled(signal) | ProcessEnd::Stopped(signal) => signal.name(),
+        ProcessEnd::Continued => "continued".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// A program and its processes, none of which outlives the test.
+    struct Program {
+        child: Child,
+        processes: TestProcesses,
+    }
+
+    impl Drop for Program {
+        fn drop(&mut self) {
+            self.processes.look();
+            self.processes.signal(Signal::KILL);
+            let _ = self.child.wait();
+            let none = self.processes.wait_for_none(Duration::from_secs(10));
+            assert!(none || std::thread::panicking(), "{:?}", self.processes.left());
+        }
+    }
+
+    fn program(script: &str, mark: &str) -> Program {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).env("TEST_MARK", mark).stdin(Stdio::null()).stdout(Stdio::null());
+        // SAFETY: setsid is async-signal-safe and touches only the child.
+        unsafe {
+            command.pre_exec(|| {
+                nix::libc::setsid();
+                Ok(())
+            })
+        };
+        let child = command.spawn().unwrap();
+        let root = i32::try_from(child.id()).unwrap();
+        Program { child, processes: TestProcesses::new(root, Some(("TEST_MARK".into(), mark.into()))) }
+    }
+
+    fn wait_for(processes: &mut TestProcesses, mut until: impl FnMut(&ProcessLook) -> bool) -> ProcessLook {
+        let began = Instant::now();
+        loop {
+            let look = processes.look();
+            if until(&look) {
+                return look;
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "{look:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn commands(processes: &mut TestProcesses) -> Vec<String> {
+        let mut commands: Vec<String> = processes.left().into_iter().map(|left| left.command).collect();
+        commands.sort();
+        commands
+    }
+
+    #[test]
+    fn a_process_is_seen_with_its_descendants() {
+        let mut program = program("sleep 60 & (while :; do :; done) & wait", "tree");
+        let working = |look: &ProcessLook| look.all.iter().filter(|process| process.is_working).count();
+        let look = wait_for(&mut program.processes, |look| look.all.len() == 3 && working(look) == 1);
+        let later = wait_for(&mut program.processes, |later| later.ran > look.ran);
+        assert!(!later.is_same_as(&look));
+        wait_for(&mut program.processes, |look| {
+            let pid = look.all.iter().map(|process| process.stat.pid);
+            pid.filter_map(process_activity::command_line).any(|command| command == "sleep 60")
+        });
+    }
+
+    #[test]
+    fn a_program_that_sleeps_does_nothing_between_two_looks() {
+        let mut program = program("exec sleep 60", "asleep");
+        let mut before = program.processes.look();
+        wait_for(&mut program.processes, |later| {
+            let before = std::mem::replace(&mut before, later.clone());
+            !later.is_working() && later.all.len() == 1 && later.is_same_as(&before)
+        });
+    }
+
+    #[test]
+    fn orphans_are_found_even_in_a_session_of_their_own() {
+        process::become_subreaper();
+        let mut program = program("setsid sleep 61 & sleep 62 &", "orphans");
+        program.child.wait().unwrap();
+        let began = Instant::now();
+        while commands(&mut program.processes) != ["sleep 61", "sleep 62"] {
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", commands(&mut program.processes));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        program.processes.signal(Signal::TERM);
+        assert!(program.processes.wait_for_none(Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn ends_have_words() {
+        assert_eq!(end_words(ProcessEnd::Exited(1)), "exit 1");
+        assert_eq!(end_words(ProcessEnd::Signaled(Signal::TERM)), "SIGTERM");
+    }
+}

@@ -1,0 +1,480 @@
+//! The screen of a program under test with what has become new on it since which mark. Pure: it is fed with
+//! bytes and told when a frame ends.
+//!
+//! A **mark** is taken before an input. What changed after it is new, and only what is new answers an input. A
+//! **frame** ends where the program has been read empty and holds no picture back; nothing is looked at in the
+//! middle of one.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::echo::EchoFilter;
+use super::look::{FoundPlace, Look, LookSubject, NearestRow};
+use crate::core::terminal::Modes;
+use crate::screen::{FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark};
+
+/// The most marks that are remembered for messages.
+const MARKS_MAX: usize = 10_000;
+
+/// A moment before an input: what changed later is new.
+#[derive(Clone, Debug)]
+pub struct TestMark {
+    frame: u64,
+    /// The line of the tape, from 1.
+    line: u32,
+    titles: u64,
+    clipboards: u64,
+    bells: u64,
+    commands: u64,
+    /// How many lines had left the screen.
+    above: u64,
+    /// Its rows, as hashes: they may leave it later and are old then.
+    rows: Arc<[u64]>,
+}
+
+impl TestMark {
+    /// The line of the tape that it was taken for, from 1.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+}
+
+/// What a look found.
+#[derive(Clone, Debug, Default)]
+pub struct LookFindings {
+    /// Everything that matches, from the top.
+    pub all: Vec<FoundPlace>,
+    /// What of it is new.
+    pub new: Vec<FoundPlace>,
+}
+
+/// The end of a frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameEnd {
+    /// The cells that changed in it.
+    pub places: Vec<ScreenPlace>,
+    /// The cursor, the title or cells changed.
+    pub is_visible: bool,
+}
+
+/// When something that stands on the screen came there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextAge {
+    /// Before the mark of this line.
+    Before(u32),
+    /// After the last mark, which was that of this line.
+    After(u32),
+}
+
+/// A screen and what is new on it.
+#[derive(Debug)]
+pub struct ScreenWatch {
+    screen: Screen,
+    changes: FrameChanges,
+    echo: EchoFilter,
+    title: String,
+    titles: u64,
+    clipboard: Option<String>,
+    clipboards: u64,
+    shell: Option<ShellMark>,
+    /// Commands of the shell that have ended, and the status of the last one.
+    commands: u64,
+    status: Option<i32>,
+    /// Frame and line of each mark.
+    marks: Vec<(u64, u32)>,
+    /// Bytes came since the last frame.
+    is_inside_frame: bool,
+    /// Bytes came since then that are no echo.
+    has_news: bool,
+}
+
+impl ScreenWatch {
+    /// A blank screen of this many columns and rows that keeps so many lines of history.
+    #[must_use]
+    pub fn new((cols, rows): (u16, u16), history: usize) -> Self {
+        let mut screen = Screen::with_history(cols, rows, history);
+        screen.keep_reports();
+        let changes = FrameChanges::new(&mut screen);
+        ScreenWatch {
+            screen,
+            changes,
+            echo: EchoFilter::default(),
+            title: String::new(),
+            titles: 0,
+            clipboard: None,
+            clipboards: 0,
+            shell: None,
+            commands: 0,
+            status: None,
+            marks: Vec::new(),
+            is_inside_frame: false,
+            has_news: false,
+        }
+    }
+
+    /// The screen.
+    #[must_use]
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// The screen, to be asked for queries or told what the terminal is.
+    pub fn screen_mut(&mut self) -> &mut Screen {
+        &mut self.screen
+    }
+
+    /// Takes output of the program. It may be cut anywhere.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let (from, to) = self.echo.take(bytes);
+        let (before, rest) = bytes.split_at(from);
+        let (echo, after) = rest.split_at(to - from);
+        self.feed_news(before);
+        if !echo.is_empty() {
+            if std::mem::take(&mut self.has_news) {
+                // What came before the echo is news, which the echo must not take along.
+                self.changes.frame(&mut self.screen);
+            }
+            self.screen.feed(echo);
+            self.changes.absorb(&mut self.screen);
+            self.is_inside_frame = true;
+        }
+        self.feed_news(after);
+    }
+
+    fn feed_news(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.screen.feed(bytes);
+        (self.is_inside_frame, self.has_news) = (true, true);
+        for report in self.screen.take_reports() {
+            match report {
+                ScreenReport::Clipboard(text) => {
+                    self.clipboards += 1;
+                    self.clipboard = Some(text);
+                }
+                ScreenReport::Shell(mark) => {
+                    self.shell = Some(mark);
+                    if let ShellMark::Done(status) = mark {
+                        self.commands += 1;
+                        self.status = status;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the program is in the middle of a picture, as far as its bytes tell.
+    #[must_use]
+    pub fn is_drawing(&self) -> bool {
+        self.screen.is_drawing()
+    }
+
+    /// Whether something came since the last frame.
+    #[must_use]
+    pub fn is_inside_frame(&self) -> bool {
+        self.is_inside_frame
+    }
+
+    /// A frame is whole: what differs from the last one is new.
+    pub fn end_frame(&mut self) -> FrameEnd {
+        (self.is_inside_frame, self.has_news) = (false, false);
+        let before = self.changes.now();
+        let mut is_visible = self.changes.frame(&mut self.screen);
+        if self.screen.title() != self.title {
+            self.title = self.screen.title().to_owned();
+            self.titles += 1;
+            is_visible = true;
+        }
+        let places = if self.changes.now() > before { self.changes.new_places(before) } else { Vec::new() };
+        FrameEnd { places, is_visible }
+    }
+
+    /// A moment for the line `line` of a tape: ends the frame, so that all that is there now is old.
+    pub fn take_mark(&mut self, line: u32) -> TestMark {
+        self.end_frame();
+        let frame = self.changes.now();
+        if self.marks.len() == MARKS_MAX {
+            self.marks.remove(0);
+        }
+        self.marks.push((frame, line));
+        TestMark {
+            frame,
+            line,
+            titles: self.titles,
+            clipboards: self.clipboards,
+            bells: self.screen.bells(),
+            commands: self.commands,
+            above: self.screen.history_total(),
+            rows: (0..self.screen.size().1).map(|row| hash_of(self.screen.row_text(row).text())).collect(),
+        }
+    }
+
+    /// `bytes` are about to be typed into the terminal, which has these modes.
+    pub fn expect_echo(&mut self, bytes: &[u8], modes: &Modes) {
+        self.echo.expect(bytes, modes);
+    }
+
+    /// Whether the terminal's own echo of what was typed has yet to come.
+    #[must_use]
+    pub fn awaits_echo(&self) -> bool {
+        self.echo.is_pending()
+    }
+
+    /// The echo will not come any more.
+    pub fn give_up_echo(&mut self) {
+        self.echo.give_up();
+    }
+
+    /// Changes the size. Everything on the screen is new afterwards, because rows are cut and joined.
+    pub fn resize(&mut self, cols: u16, rows: u16) {
+        self.end_frame();
+        self.screen.resize(cols, rows);
+        (self.is_inside_frame, self.has_news) = (true, true);
+    }
+
+    /// What can be looked at.
+    #[must_use]
+    pub fn subject(&self) -> LookSubject<'_> {
+        LookSubject { screen: &self.screen, clipboard: self.clipboard.as_deref() }
+    }
+
+    /// What `look` finds, and what of it is new since the mark.
+    #[must_use]
+    pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
+        let all = self.subject().find(look);
+        let new = all.iter().filter(|place| self.is_new(place, since)).cloned().collect();
+        LookFindings { all, new }
+    }
+
+    /// Whether one of the cells of a place, or what else it is, became what it is after the mark.
+    #[must_use]
+    pub fn is_new(&self, place: &FoundPlace, since: &TestMark) -> bool {
+        match place {
+            FoundPlace::Cells(places) => places.iter().any(|place| self.changes.since(place) > since.frame),
+            FoundPlace::HistoryLine(number) => self.is_new_line(*number, since),
+            FoundPlace::Title => self.titles > since.titles,
+            FoundPlace::Clipboard => self.clipboards > since.clipboards,
+        }
+    }
+
+    /// A line that left the screen after the mark is old when it stood on the screen then.
+    fn is_new_line(&self, number: u64, since: &TestMark) -> bool {
+        let Some(left) = number.checked_sub(since.above) else { return false };
+        let Some(then) = usize::try_from(left).ok().and_then(|row| since.rows.get(row)) else { return true };
+        let first = self.screen.history_total().saturating_sub(self.screen.history_len() as u64);
+        let line = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
+        let text: String = self.screen.history_row_runs(line).iter().map(|run| run.text.as_str()).collect();
+        hash_of(text.trim_end_matches(' ')) != *then
+    }
+
+    /// When the youngest cell of a place came, in lines of the tape; `None` where that is not known.
+    #[must_use]
+    pub fn age(&self, place: &FoundPlace) -> Option<TextAge> {
+        let FoundPlace::Cells(places) = place else { return None };
+        let frame = places.iter().map(|place| self.changes.since(place)).max()?;
+        self.age_of_frame(frame)
+    }
+
+    fn age_of_frame(&self, frame: u64) -> Option<TextAge> {
+        match self.marks.iter().find(|(mark, _)| *mark >= frame) {
+            Some((_, line)) => Some(TextAge::Before(*line)),
+            None => self.marks.last().map(|(_, line)| TextAge::After(*line)),
+        }
+    }
+
+    /// The row that is most like what was looked for, with its age.
+    #[must_use]
+    pub fn nearest(&self, look: &Look) -> Option<(NearestRow, Option<TextAge>)> {
+        let nearest = self.subject().nearest_row(look)?;
+        let age = self.age_of_frame(self.changes.since(&nearest.place));
+        Some((nearest, age))
+    }
+
+    /// Whether any cell of the visible screen changed after the mark.
+    #[must_use]
+    pub fn has_news(&self, since: &TestMark) -> bool {
+        self.changes.now() > since.frame
+    }
+
+    /// The cells of the visible screen that changed after the mark.
+    #[must_use]
+    pub fn new_places(&self, since: &TestMark) -> Vec<ScreenPlace> {
+        self.changes.new_places(since.frame)
+    }
+
+    /// Whether a cell changed after the mark.
+    #[must_use]
+    pub fn is_new_cell(&self, since: &TestMark, row: u16, col: u16) -> bool {
+        self.changes.is_new(since.frame, row, col)
+    }
+
+    /// How often the bell rang since the mark.
+    #[must_use]
+    pub fn bells_since(&self, mark: &TestMark) -> u64 {
+        self.screen.bells() - mark.bells
+    }
+
+    /// The text that the program has last put into the clipboard.
+    #[must_use]
+    pub fn clipboard(&self) -> Option<&str> {
+        self.clipboard.as_deref()
+    }
+
+    /// What a shell with integration has last announced.
+    #[must_use]
+    pub fn shell_mark(&self) -> Option<ShellMark> {
+        self.shell
+    }
+
+    /// The status of the shell's last command, where it ended after the mark and the shell said it.
+    #[must_use]
+    pub fn status_since(&self, mark: &TestMark) -> Option<i32> {
+        self.status.filter(|_| self.commands > mark.commands)
+    }
+
+    /// Whether a text stands directly before the cursor, the last of it new since the mark. It may have run
+    /// over the right edge.
+    #[must_use]
+    pub fn stands_at_cursor(&self, text: &str, since: &TestMark) -> bool {
+        let cursor = self.screen.cursor();
+        let mut before = self.screen.row_text(cursor.row).part(0..cursor.col).text().to_owned();
+        // A blank that was typed is not told from an empty cell.
+        let wanted = text.trim_end_matches(' ');
+        let blanks = text.len() - wanted.len();
+        let mut row = cursor.row;
+        while before.len() < wanted.len() && row > 0 && self.screen.row_wrapped(row - 1) {
+            row -= 1;
+            let above = self.screen.row_text(row);
+            before.insert_str(0, &" ".repeat(above.blanks()));
+            before.insert_str(0, above.text());
+        }
+        let last = match usize::from(cursor.col).checked_sub(blanks + 1) {
+            Some(col) => (cursor.row, col as u16),
+            None => (cursor.row.saturating_sub(1), self.screen.size().0 - 1),
+        };
+        before.ends_with(wanted) && (wanted.is_empty() || self.is_new_cell(since, last.0, last.1))
+    }
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::echo::tests::cooked;
+    use super::super::look::{ScreenArea, TextPattern};
+    use super::*;
+
+    fn text(text: &str) -> Look {
+        Look::on_screen(TextPattern::Text(text.to_owned()))
+    }
+
+    fn watch(bytes: &str) -> ScreenWatch {
+        let mut watch = ScreenWatch::new((20, 4), 100);
+        watch.feed(bytes.as_bytes());
+        watch
+    }
+
+    fn frame(watch: &mut ScreenWatch, bytes: &str) -> FrameEnd {
+        watch.feed(bytes.as_bytes());
+        watch.end_frame()
+    }
+
+    #[test]
+    fn only_what_comes_after_the_mark_is_new() {
+        let mut watch = watch("Done\r\n");
+        let mark = watch.take_mark(3);
+        frame(&mut watch, "working");
+        let found = watch.find(&text("Done"), &mark);
+        assert_eq!((found.all.len(), found.new.len()), (1, 0));
+        assert_eq!(watch.age(&found.all[0]), Some(TextAge::Before(3)));
+        frame(&mut watch, "\r\nDone");
+        let found = watch.find(&text("Done"), &mark);
+        assert_eq!((found.all.len(), found.new.len()), (2, 1));
+        assert_eq!(watch.age(&found.new[0]), Some(TextAge::After(3)));
+        let later = watch.take_mark(9);
+        assert!(watch.find(&text("Done"), &later).new.is_empty());
+        assert_eq!(watch.age(&found.new[0]), Some(TextAge::Before(9)));
+    }
+
+    #[test]
+    fn the_terminal_s_echo_is_no_news() {
+        let mut watch = watch("$ ");
+        let mark = watch.take_mark(1);
+        watch.expect_echo(b"echo hi\r", &cooked());
+        frame(&mut watch, "echo hi\r\nhi\r\n$ ");
+        assert_eq!(watch.find(&text("hi"), &mark).new.len(), 1);
+        assert!(watch.find(&text("echo hi"), &mark).new.is_empty());
+    }
+
+    #[test]
+    fn news_before_an_echo_stay_news() {
+        let mut watch = watch("");
+        let mark = watch.take_mark(1);
+        watch.expect_echo(b"hello", &cooked());
+        frame(&mut watch, "tick\r\nhello");
+        assert_eq!(watch.find(&text("tick"), &mark).new.len(), 1);
+        assert!(watch.find(&text("hello"), &mark).new.is_empty());
+    }
+
+    #[test]
+    fn a_line_that_has_left_the_screen_is_as_old_as_it_was_there() {
+        let mut watch = watch("old 1\r\nold 2\r\n");
+        let mark = watch.take_mark(1);
+        frame(&mut watch, "new 1\r\nnew 2\r\nnew 3\r\nnew 4\r\nnew 5\r\n");
+        let find = |what: &str| watch.find(&text(what).within(ScreenArea::History), &mark);
+        assert_eq!((find("old").all.len(), find("old").new.len()), (2, 0));
+        assert_eq!((find("new").all.len(), find("new").new.len()), (5, 5));
+    }
+
+    #[test]
+    fn titles_and_clipboards_are_new_once() {
+        let mut watch = watch("\x1b]0;one\x07\x1b]52;c;aGk=\x07");
+        let mark = watch.take_mark(1);
+        let new =
+            |watch: &ScreenWatch, area, what: &str| watch.find(&text(what).within(area), &mark).new.len();
+        assert!(!frame(&mut watch, "\x1b]0;one\x07").is_visible);
+        assert_eq!(new(&watch, ScreenArea::Title, "one"), 0, "the same title");
+        assert!(frame(&mut watch, "\x1b]0;two\x07").is_visible);
+        assert_eq!(new(&watch, ScreenArea::Title, "two"), 1);
+        assert_eq!(new(&watch, ScreenArea::Clipboard, "hi"), 0);
+        frame(&mut watch, "\x1b]52;c;aGk=\x07");
+        assert_eq!(new(&watch, ScreenArea::Clipboard, "hi"), 1, "copied again");
+    }
+
+    #[test]
+    fn a_shell_s_status_belongs_to_a_command_after_the_mark() {
+        let mut watch = watch("\x1b]133;D;1\x07\x1b]133;A\x07$ ");
+        let mark = watch.take_mark(1);
+        assert_eq!((watch.status_since(&mark), watch.shell_mark()), (None, Some(ShellMark::Prompt)));
+        frame(&mut watch, "\x1b]133;C\x07\x07out\x1b]133;D;3\x07");
+        assert_eq!((watch.status_since(&mark), watch.bells_since(&mark)), (Some(3), 1));
+    }
+
+    #[test]
+    fn text_at_the_cursor() {
+        let mut watch = watch("$ ls");
+        let mark = watch.take_mark(1);
+        assert!(!watch.stands_at_cursor("ls", &mark), "it stood there before");
+        frame(&mut watch, "\x1b[H$ git log");
+        assert!(watch.stands_at_cursor("git log", &mark) && !watch.stands_at_cursor("ls", &mark));
+        frame(&mut watch, " --oneline --all");
+        assert!(watch.stands_at_cursor("--oneline --all", &mark), "over the edge");
+        frame(&mut watch, "\x1b[H漢 ");
+        assert!(watch.stands_at_cursor("漢 ", &mark));
+    }
+
+    #[test]
+    fn everything_is_new_after_a_resize() {
+        let mut watch = watch("Done");
+        let mark = watch.take_mark(1);
+        watch.resize(10, 4);
+        watch.end_frame();
+        assert_eq!(watch.find(&text("Done"), &mark).new.len(), 1);
+    }
+}
