@@ -11,7 +11,6 @@ use crate::core::supervisor::phase::EndCause;
 use crate::core::time::Stamp;
 use crate::sys::memory;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
-use crate::sys::worker::Worker;
 
 /// How long the host stays after the session is over to send the last bytes, in ms.
 const FAREWELL_MS: u64 = 2000;
@@ -45,8 +44,7 @@ impl Host {
         let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
         // Remaining processes of a run get their time between SIGTERM and SIGKILL.
         let reaped = self.child.run.as_ref().is_none_or(|run| !run.has_leftovers());
-        (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy))
-            || (now >= until && !owed)
+        (quiet && fetched && reaped && !self.jobs.are_busy()) || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
@@ -63,9 +61,7 @@ impl Host {
             let mut set = PollSet::default();
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
             if !flows {
-                for fd in self.workers().into_iter().filter_map(Worker::fd) {
-                    set.add(Token::Worker, fd, Interest::Read);
-                }
+                self.jobs.register(&mut set);
                 if let Some(fd) = self.observer.fd() {
                     set.add(Token::Watcher, fd, Interest::Read);
                 }
@@ -134,7 +130,7 @@ impl Host {
             ("supervisor", self.recorder.supervisor.next_deadline()),
             ("held keys", self.keyboard.held.deadline()),
             ("observer", self.observer_deadline()),
-            ("answers", self.workers().into_iter().any(Worker::has_done_here).then_some(now)),
+            ("answers", self.jobs.have_answers().then_some(now)),
             ("resting reader", self.reader_rests_at()),
             ("record", self.control.hooks.record_deadline()),
             ("turn", self.turn_deadline(now)),
@@ -147,8 +143,8 @@ impl Host {
             ("goodbye", self.goodbye.filter(|at| *at > now)),
             ("asks", self.goodbye.and_then(|_| self.control.farewell_deadline(now))),
             ("socket", self.control.rebind_deadline()),
-            ("session file", self.session_file_at),
-            ("journal", self.journal_deadline(now)),
+            ("session file", self.jobs.session_file.deadline()),
+            ("journal", self.jobs.journal.deadline(now)),
             ("accept", self.control.accept_deadline(now)),
             ("next run", self.launch_deadline(now)),
             ("check", self.check_deadline()),
@@ -190,7 +186,7 @@ impl Host {
         match token {
             Token::Listener => self.accept(),
             Token::Signals => self.take_signals(),
-            Token::Worker => self.take_done(),
+            Token::Worker => self.take_jobs(),
             Token::Watcher => self.observer.scan_all(),
             Token::Master => self.master_ready(ready),
             Token::Connection(id) => self.connection_ready(id, ready),
@@ -215,8 +211,8 @@ impl Host {
 
     /// Handles the deadlines that have passed.
     fn housekeeping(&mut self) {
-        if self.workers().into_iter().any(Worker::has_done_here) {
-            self.take_done();
+        if self.jobs.have_answers() {
+            self.take_jobs();
         }
         self.scan_when_due();
         self.tell_limit_anew();

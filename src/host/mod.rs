@@ -57,12 +57,12 @@ use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::NameLock};
-use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
+use crate::sys::{clock::Clock, signals::Signals, worker::within};
 use child::Child;
 use control::Control;
 use exit::Exit;
 use jobs::log::log;
-use jobs::{AcceptedCode, Brief, CodeCheck, Done, Journal, Lineage, MemoryCopies, NoteState, RunLog};
+use jobs::{AcceptedCode, Brief, CodeCheck, Jobs, Lineage, MemoryCopies, NoteState, RunLog};
 use keyboard::Keyboard;
 use observer::{FileReader, Observer};
 use start::place::{Private, SessionPlace};
@@ -88,16 +88,8 @@ pub struct Host {
     private: Option<Private>,
     channel: Channel,
     signals: Signals,
-    /// Jobs that a hand-over waits for, and small files.
-    worker: Worker<Done>,
-    /// Jobs that may take any time, on a thread of their own so that nothing else waits behind them.
-    copier: Worker<Done>,
-    /// Reads Claude's and the project's files.
-    reader: Worker<Done>,
-    /// Writes the files that a launch needs.
-    launch_writer: Worker<Done>,
     recorder: Recorder,
-    journal: Journal,
+    jobs: Jobs,
     events: VecDeque<Event>,
     /// The rules for reading Claude's screens, loaded on first use.
     rules: OnceCell<Option<Rules>>,
@@ -125,10 +117,6 @@ pub struct Host {
     wish: String,
     wished_by: Option<RestartBy>,
     exit: Option<Exit>,
-    /// When to write the session's file.
-    session_file_at: Option<Stamp>,
-    /// The journal line at which the state in that file began.
-    session_file_of: u64,
     goodbye: Option<Stamp>,
     /// Something other than bytes was handled since the stack was last returned to the system.
     used_stack: bool,
@@ -189,6 +177,7 @@ impl Host {
             launch.config.control.clone(),
             (listener, socket),
         );
+        let jobs = Jobs::new(launch.config.journal.clone(), &claim.dir);
         let terminals = Terminals::new(&launch.config.terminal);
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
@@ -204,12 +193,8 @@ impl Host {
             private,
             channel,
             signals,
-            worker: Worker::new("hopty-worker"),
-            copier: Worker::new(jobs::COPIER),
-            reader: Worker::new(jobs::READER),
-            launch_writer: Worker::new(jobs::LAUNCH_WRITER),
             recorder: Recorder::new(policy),
-            journal: Journal::default(),
+            jobs,
             events: VecDeque::new(),
             rules: OnceCell::new(),
             terminals,
@@ -230,8 +215,6 @@ impl Host {
             wish: String::new(),
             wished_by: None,
             exit: None,
-            session_file_at: None,
-            session_file_of: 0,
             goodbye: None,
             used_stack: false,
             last_housekeeping: Stamp(0),
@@ -321,7 +304,7 @@ impl Host {
     /// Removes everything but the journal and the session's last state, which was written when it ended. A
     /// client that waits for its connection to close then finds the name and the socket gone.
     fn tidy(&mut self) {
-        self.journal.flush(LAST_WRITES);
+        self.jobs.journal.flush(LAST_WRITES);
         if let Some(run) = self.child.run.take() {
             run.abandon();
         }

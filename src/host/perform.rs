@@ -171,7 +171,7 @@ impl Host {
         let message = self.last_word();
         // A client that learns of the end may read the file at once.
         self.write_session_file();
-        self.journal.flush(LAST_WRITES);
+        self.jobs.journal.flush(LAST_WRITES);
         let attached = self.terminals.clients().next().is_some();
         self.keep_last_screen(attached);
         self.on_terminals(|terminals, scene| terminals.disconnect_all(message.as_deref(), scene));

@@ -4,16 +4,26 @@
 //! |---|---|
 //! | [`echo`] | the terminal's own echo, which is no news |
 //! | [`look`] | text, patterns and where they are looked for |
+//! | [`discovery`] | which tapes are meant, and under which names |
+//! | [`isolation`] | a test's own directories and environment |
+//! | [`shells`] | the shells that a tape may type into |
+//! | [`stress`] | what a loaded machine does, from a seed |
+//! | [`hook_probe`] | what Claude's hooks did in a test |
 //! | [`outcome`] | what came of a tape: verdict, failure, screens, and the exit code of all |
 //! | [`processes`] | the processes of a program: what they do, what is left |
 //! | [`screen_watch`] | a program's screen, and what has become new on it since a mark |
 //! | [`terminal`] | a program in a pseudo-terminal of its own |
 //! | [`wait`] | waiting for text, quiet, a prompt, the end |
 
+pub mod discovery;
 pub mod echo;
+pub mod hook_probe;
+pub mod isolation;
 pub mod look;
 pub mod outcome;
 pub mod processes;
 pub mod screen_watch;
+pub mod shells;
+pub mod stress;
 pub mod terminal;
 pub mod wait;

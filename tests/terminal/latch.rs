@@ -283,24 +283,26 @@ fn a_terminal_that_was_asked_is_found_again_as_it_was() {
 }
 
 #[test]
-fn a_panic_over_a_request_costs_nobody_else_anything() {
-    let mut world = world();
-    let file = world.home.join("panic");
-    world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
-    let mut term = run(&world, "echo ready; read x; echo got $x; exit 4");
-    term.wait_text("ready");
-    child(&world);
-    std::fs::write(&file, "request").unwrap();
-    let failed = world.hopty(&["status"]);
-    assert!(String::from_utf8_lossy(&failed.stdout).contains("unresponsive"), "{failed:?}");
-    assert!(!file.exists(), "it has happened");
-    assert!(world.ask(&["status"]).contains("running"));
-    term.send("it\r");
-    assert_eq!(term.wait_exit(), 4);
-    term.wait_text("got it");
-    term.assert_whole();
-    assert!(world.journal().contains("\"part\":\"request\""));
-    world.assert_nothing_left();
+fn a_panic_over_a_request_or_its_peer_costs_nobody_else_anything() {
+    for place in ["request", "refusal"] {
+        let mut world = world();
+        let file = world.home.join("panic");
+        world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
+        let mut term = run(&world, "echo ready; read x; echo got $x; exit 4");
+        term.wait_text("ready");
+        child(&world);
+        std::fs::write(&file, place).unwrap();
+        let failed = world.hopty(&["status"]);
+        assert!(String::from_utf8_lossy(&failed.stdout).contains("unresponsive"), "{place}: {failed:?}");
+        assert!(!file.exists(), "{place}: it has happened");
+        assert!(world.ask(&["status"]).contains("running"), "{place}");
+        term.send("it\r");
+        assert_eq!(term.wait_exit(), 4);
+        term.wait_text("got it");
+        term.assert_whole();
+        assert!(world.journal().contains("\"part\":\"request\""), "{place}");
+        world.assert_nothing_left();
+    }
 }
 
 #[test]

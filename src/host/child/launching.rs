@@ -17,7 +17,7 @@ use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::host::jobs::log::log;
 use crate::host::jobs::start_code::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::observer::status_line;
@@ -158,7 +158,7 @@ impl Host {
                     return self.written(number, given);
                 }
                 self.reach(Step::Reads { until: now.after(READ_MS) });
-                self.read_files(move || Done::Site(number, Box::new(read())));
+                self.jobs.read(move || JobEvent::Site(number, Box::new(read())));
             }
             Step::Reads { until } if *until <= now => self.hold_start(vec![UNREADABLE.to_owned()]),
             Step::Writes { until } if *until <= now => {
@@ -205,10 +205,10 @@ impl Host {
         }
         let (restore, mut order) = (self.restore(), self.order(site.settings));
         self.reach(Step::Writes { until: self.clock.now().after(WRITE_MS) });
-        self.launch_writer.submit(move || {
+        self.jobs.write_launch(move || {
             let restored = restore.run();
             order.dir.clone_from(&restored.dir);
-            Done::Written(number, Box::new(restored), order.write())
+            JobEvent::Written(number, Box::new(restored), order.write())
         });
     }
 

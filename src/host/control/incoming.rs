@@ -1,6 +1,8 @@
 //! What arrives on a connection: lines, and frames once it is a client's. One connection gets a bounded turn,
 //! and its input waits while its answers are not read, or the program does not read what its client types.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::connection::{CLOSING_MS, Connection};
 use super::{ConnectionUse, Control, ControlEvent};
 use crate::core::time::Stamp;
@@ -121,13 +123,22 @@ impl Control {
             (connection.asks, connection.active) = (None, now);
         }
         match parse_request(line) {
-            Ok((request, wanted)) => match self.refusal(id, &wanted) {
-                None => Some(event(id, request, wanted)),
-                Some(failure) => {
-                    self.send(id, &error_line(request, &failure), now);
-                    None
+            Ok((request, wanted)) => {
+                // Looking at the peer costs its own request if it fails, not the session.
+                let refusal = catch_unwind(AssertUnwindSafe(|| {
+                    #[cfg(debug_assertions)]
+                    crate::host::event_loop::panic_when_asked("refusal");
+                    self.refusal(id, &wanted)
+                }));
+                match refusal {
+                    Ok(None) => Some(event(id, request, wanted)),
+                    Ok(Some(failure)) => {
+                        self.send(id, &error_line(request, &failure), now);
+                        None
+                    }
+                    Err(_) => Some(ControlEvent::Failed { connection: id, request }),
                 }
-            },
+            }
             Err((request, failure)) => {
                 self.send(id, &error_line(request, &failure), now);
                 None

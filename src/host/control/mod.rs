@@ -56,6 +56,8 @@ pub(super) enum ControlEvent {
     Request { connection: u64, request: u64, wanted: Request },
     /// Claude calls a hook. `run` is the run that it belongs to; 0 or `None`: it does not say.
     Hook { connection: u64, request: u64, run: Option<u32>, event: String, payload: Value },
+    /// Whether its peer may make a request could not be found out: looking failed inside the host.
+    Failed { connection: u64, request: u64 },
     /// A client's frame.
     Frame { connection: u64, frame: Frame },
     /// The connection broke, and is forgotten.

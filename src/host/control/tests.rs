@@ -94,6 +94,7 @@ fn names(events: &[ControlEvent]) -> Vec<&'static str> {
     let name = |event: &ControlEvent| match event {
         ControlEvent::Request { .. } => "request",
         ControlEvent::Hook { .. } => "hook",
+        ControlEvent::Failed { .. } => "failed",
         ControlEvent::Frame { .. } => "frame",
         ControlEvent::Closed { .. } => "closed",
     };

@@ -16,6 +16,16 @@ const MOST: usize = 1 << 20;
 /// How long the idle thread waits before it ends: a session at rest has none.
 const REST: Duration = Duration::from_secs(1);
 
+/// Where a journal is, and how long it gets.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct JournalPlace {
+    pub path: PathBuf,
+    /// The size above which it is rotated, in bytes.
+    pub max_bytes: u64,
+    /// How many files are kept.
+    pub files: u32,
+}
+
 /// A write.
 #[derive(Debug)]
 pub(in crate::host) enum WriteJob {
@@ -25,8 +35,8 @@ pub(in crate::host) enum WriteJob {
     Rotate(String),
     /// A new journal at this path, which begins with this line: the old file is gone.
     Anew(PathBuf, String),
-    /// Resumes the journal after a failure, from this line on.
-    Resume(String),
+    /// Continues the journal after a failure, from this line on; opens it if it is not open.
+    Open(JournalPlace, String),
     /// A file's new content.
     File(PathBuf, Vec<u8>),
     /// Deletes a file.
@@ -41,7 +51,7 @@ impl WriteJob {
             WriteJob::Lines(text)
             | WriteJob::Rotate(text)
             | WriteJob::Anew(_, text)
-            | WriteJob::Resume(text)
+            | WriteJob::Open(_, text)
             | WriteJob::Log(text) => text.len(),
             WriteJob::File(_, bytes) => bytes.len(),
             WriteJob::Remove(_) => 0,
@@ -52,21 +62,23 @@ impl WriteJob {
     fn lines(&self) -> u64 {
         match self {
             WriteJob::Lines(text) | WriteJob::Rotate(text) | WriteJob::Anew(_, text) => count(text),
-            WriteJob::Resume(_) | WriteJob::File(..) | WriteJob::Remove(_) | WriteJob::Log(_) => 0,
+            WriteJob::Open(..) | WriteJob::File(..) | WriteJob::Remove(_) | WriteJob::Log(_) => 0,
         }
     }
 
-    fn run(&self, journal: Option<&mut Journal>) -> io::Result<()> {
-        let journal = || journal.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+    fn run(&self, open: &mut Option<Journal>) -> io::Result<()> {
         match self {
-            WriteJob::Lines(text) => journal()?.write(text),
+            WriteJob::Lines(text) => journal(open)?.write(text),
             WriteJob::Rotate(text) => {
-                let journal = journal()?;
+                let journal = journal(open)?;
                 journal.rotate()?;
                 journal.write(text)
             }
-            WriteJob::Anew(path, text) => journal()?.begin_anew(path, text),
-            WriteJob::Resume(text) => journal()?.resume(text),
+            WriteJob::Anew(path, text) => journal(open)?.begin_anew(path, text),
+            WriteJob::Open(place, text) => match open {
+                Some(journal) => journal.resume(text),
+                None => open.insert(Journal::begin(&place.path, place.max_bytes, place.files)?).write(text),
+            },
             WriteJob::File(path, bytes) => {
                 if let Err(error) = atomic::swap(path, bytes) {
                     log::write(&format!("hopty: {error}\n"));
@@ -83,6 +95,10 @@ impl WriteJob {
             }
         }
     }
+}
+
+fn journal(open: &mut Option<Journal>) -> io::Result<&mut Journal> {
+    open.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Lines of a text.
@@ -123,7 +139,7 @@ impl State {
     /// Whether to skip this job because the journal has failed.
     fn drops(&mut self, job: &WriteJob) -> bool {
         match job {
-            WriteJob::Resume(_) => self.is_off = false,
+            WriteJob::Open(..) => self.is_off = false,
             WriteJob::Lines(_) | WriteJob::Rotate(_) | WriteJob::Anew(..) if self.is_off => {
                 self.lost += job.lines();
                 self.bytes -= job.bytes();
@@ -167,7 +183,7 @@ impl Shared {
             state.busy = true;
             let mut journal = state.journal.take();
             drop(state);
-            let done = job.run(journal.as_mut());
+            let done = job.run(&mut journal);
             state = self.lock();
             state.done(&job, journal, done);
             self.changed.notify_all();
@@ -220,7 +236,7 @@ impl DiskWriter {
         while let Some(job) = state.jobs.pop_front() {
             if !state.drops(&job) {
                 let mut journal = state.journal.take();
-                let done = job.run(journal.as_mut());
+                let done = job.run(&mut journal);
                 state.done(&job, journal, done);
             }
         }
@@ -335,9 +351,16 @@ mod tests {
         assert!(writer.flush(LONG));
         assert_eq!((writer.take_lost(), writer.take_lost()), (4, 0));
         writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
-        writer.put(WriteJob::Resume("open\n".to_owned()));
+        let place = JournalPlace { path: path.clone(), max_bytes: 1 << 20, files: 3 };
+        writer.put(WriteJob::Open(place.clone(), "open\n".to_owned()));
         writer.put(WriteJob::Lines("e\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_none());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "open\ne\n");
+        // Without a journal it is opened, and the old one is kept.
+        let mut writer = DiskWriter::default();
+        writer.put(WriteJob::Open(place, "again\n".to_owned()));
+        assert!(writer.flush(LONG) && writer.take_failure().is_none());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "again\n");
+        assert_eq!(std::fs::read_to_string(dir.path().join("j.1")).unwrap(), "open\ne\n");
     }
 }

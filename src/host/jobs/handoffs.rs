@@ -1,12 +1,9 @@
 //! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop waits for none
 //! of them, and a hand-over never for the copy of an earlier one's transcript.
 
-use std::io;
-use std::os::unix::net::UnixListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use crate::core::claude::code::CodeDigest;
 use crate::core::compat::layouts::Material;
 use crate::core::compat::signals::current_session;
 use crate::core::handoff::brief::Budget;
@@ -15,30 +12,17 @@ use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
-use crate::core::supervisor::action::{DecisionKind, RestartBy};
+use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
-use crate::core::time::{Stamp, WallTime};
+use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
+use crate::fs::registry;
 use crate::fs::store::{Keeping, Store};
-use crate::fs::{atomic, registry};
 use crate::git::state::Limits;
 use crate::host::Host;
-use crate::host::child::{LaunchFiles, Site};
-use crate::host::jobs::NoteState;
-use crate::host::jobs::log::log;
-use crate::host::jobs::start_code::CodeFound;
-use crate::host::observer::{FileReader, ScanResult};
-use crate::host::wiring::own_files::Restored;
+use crate::host::jobs::{JobEvent, NoteState};
 use crate::sys::clock::Clock;
 use crate::sys::process::start_ticks;
-use crate::sys::worker::Worker;
-
-/// The name of the thread that copies transcripts.
-pub(in crate::host) const COPIER: &str = "hopty-copier";
-/// The name of the thread that reads for the loop.
-pub(in crate::host) const READER: &str = "hopty-observer";
-/// The name of the thread that writes the launch files.
-pub(in crate::host) const LAUNCH_WRITER: &str = "hopty-launch";
 
 /// A handoff that is being delivered.
 #[derive(Clone, Debug)]
@@ -74,92 +58,7 @@ impl Brief {
     }
 }
 
-/// A finished job.
-#[derive(Debug)]
-pub(in crate::host) enum Done {
-    /// A handoff is saved and claimed, with the store's notices for the person.
-    Saved(Box<Brief>, Vec<String>),
-    /// Saving it failed.
-    NotSaved(String),
-    /// The record for this PreCompact call is saved, or why it is not.
-    Recorded(u64, Result<HandoffId, String>, Option<CodeFound>),
-    /// A job in the background failed.
-    Failed(String),
-    /// The failed parts of a job that affect nothing else, in sentences.
-    Limited(Vec<String>),
-    /// The due copy of layout `memory` was made, if there was something to copy, or the error in a sentence.
-    Copied(PathBuf, Result<Option<PathBuf>, String>),
-    /// The settings that run code in the directories that Claude trusted when the session began.
-    Known(Vec<(PathBuf, CodeDigest)>),
-    /// The settings that a person accepted at that time.
-    Accepted(Stamp, Vec<CodeFound>),
-    /// The settings for a check.
-    Checked(u64, CodeFound),
-    /// Where this run starts, and its settings.
-    Site(u32, Box<Site>),
-    /// The launch files of this run were written.
-    Written(u32, Box<Restored>, io::Result<LaunchFiles>),
-    /// The session's directory and its socket are back.
-    Restored(Box<Restored>, Option<UnixListener>),
-    /// A scan of Claude's files.
-    Scanned(Box<FileReader>, Box<ScanResult>),
-    /// The answer that an earlier host got in this conversation.
-    Recalled(ConversationId, Option<Vec<u8>>),
-    /// A job in the background is done.
-    Quiet,
-}
-
 impl Host {
-    pub(in crate::host) fn take_done(&mut self) {
-        for done in self.workers_mut().into_iter().flat_map(Worker::take).collect::<Vec<_>>() {
-            match done {
-                Done::Accepted(at, found) => self.accepted(at, found),
-                Done::Checked(number, found) => self.checked(number, &found),
-                Done::Scanned(reader, result) => self.scanned(reader, *result),
-                Done::Recalled(conversation, bytes) => self.recalled(&conversation, bytes.as_deref()),
-                Done::Site(run, site) => self.site_read(run, *site),
-                Done::Written(run, restored, given) => self.restored_and_written(run, *restored, given),
-                Done::Restored(restored, listener) => self.rebound(*restored, listener),
-                Done::Saved(mut frame, notices) => {
-                    for text in std::mem::take(&mut frame.found) {
-                        self.notice(DecisionKind::HandoffSaved, &text);
-                    }
-                    self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
-                    self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
-                    self.channel.clone_from(&frame.made_in.1);
-                    self.brief = Some(*frame);
-                    self.write_layouts();
-                }
-                Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
-                Done::Recorded(hook, saved, found) => self.record_settled(hook, saved, found.as_ref()),
-                Done::Failed(error) => log(error),
-                Done::Limited(failed) => {
-                    self.events.extend(failed.into_iter().map(|what| Event::Limited { what }))
-                }
-                Done::Copied(due, copied) => self.backed_up(&due, copied),
-                Done::Known(dirs) => self.accepted.know(dirs),
-                Done::Quiet => {}
-            }
-        }
-        // Used once per hand-over: no thread waits for the next one.
-        for worker in [&mut self.copier, &mut self.launch_writer] {
-            worker.rest();
-        }
-    }
-
-    pub(in crate::host) fn workers(&self) -> [&Worker<Done>; 4] {
-        [&self.worker, &self.copier, &self.reader, &self.launch_writer]
-    }
-
-    pub(in crate::host) fn workers_mut(&mut self) -> [&mut Worker<Done>; 4] {
-        [&mut self.worker, &mut self.copier, &mut self.reader, &mut self.launch_writer]
-    }
-
-    /// Has something read. A hanging disk never answers, so every caller has a deadline.
-    pub(in crate::host) fn read_files(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
-        self.reader.submit(job);
-    }
-
     fn keeping(&self) -> Keeping {
         Keeping::of(&self.launch.config.handoff)
     }
@@ -231,9 +130,9 @@ impl Host {
         let failed = |_| Err("the worker failed".to_owned());
         let job = move || {
             let saved = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed);
-            Done::Recorded(hook, saved, catch_unwind(AssertUnwindSafe(read)).ok())
+            JobEvent::Recorded(hook, saved, catch_unwind(AssertUnwindSafe(read)).ok())
         };
-        self.worker.submit(job);
+        self.jobs.work(job);
     }
 
     /// Collects the data and has the worker save it.
@@ -292,19 +191,14 @@ impl Host {
                         made_in: (dir, channel),
                         found,
                     };
-                    Done::Saved(Box::new(frame), notices)
+                    JobEvent::Saved(Box::new(frame), notices)
                 }
-                Err(error) => Done::NotSaved(error.to_string()),
+                Err(error) => JobEvent::NotSaved(error.to_string()),
             }
         };
         // A hand-over waits for this answer, and so does every later one.
-        let failed = |_| Done::NotSaved("the worker failed".to_owned());
-        self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
-    }
-
-    /// Queues a background job.
-    pub(in crate::host) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
-        self.worker.submit(job);
+        let failed = |_| JobEvent::NotSaved("the worker failed".to_owned());
+        self.jobs.work(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
     }
 
     /// The raw copy is made after the next run has its prompt: earlier, it would compete with the new Claude
@@ -318,12 +212,12 @@ impl Host {
             crate::sys::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
             done.map_or_else(
-                |e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")),
-                |_| Done::Quiet,
+                |e| JobEvent::Failed(format!("the transcript of {id} could not be copied: {e}")),
+                |_| JobEvent::Quiet,
             )
         };
         // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
-        self.copier.submit(job);
+        self.jobs.copy(job);
     }
 
     pub(in crate::host) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
@@ -331,7 +225,7 @@ impl Host {
         self.lineage.went_on(handoff);
         let claim = self.claim_for(conversation);
         self.layouts_consumed(&id);
-        self.do_quietly(move || {
+        self.jobs.work(move || {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());
                 consume().or_else(|_| {
@@ -346,8 +240,8 @@ impl Host {
                 })
             });
             done.map_or_else(
-                |e| Done::Failed(format!("{id} could not be marked consumed: {e}")),
-                |()| Done::Quiet,
+                |e| JobEvent::Failed(format!("{id} could not be marked consumed: {e}")),
+                |()| JobEvent::Quiet,
             )
         });
     }
@@ -360,7 +254,7 @@ impl Host {
         let Some(transcript) = self.observer.transcript() else { return };
         let Some(path) = transcript.path() else { return };
         let text = current_session(&transcript.conversation, &path.display().to_string());
-        self.write_small(self.paths.current_session(), text);
+        self.jobs.write_small(self.paths.current_session(), text);
     }
 
     /// `.context-status`, for scripts that read it, whenever its text would be another.
@@ -376,28 +270,21 @@ impl Host {
             + "\n";
         if self.context_status_file != text {
             self.context_status_file.clone_from(&text);
-            self.write_small(self.paths.context_status(), text);
+            self.jobs.write_small(self.paths.context_status(), text);
         }
     }
 
     /// Pending handoffs must not expire while nobody can load them.
     pub(in crate::host) fn keep_handoffs(&mut self, until: u64) {
         let (store, channel) = (self.paths.claude.clone(), self.channel.clone());
-        self.do_quietly(move || {
+        self.jobs.work(move || {
             let until = WallTime::of_seconds(until);
             let done =
                 Store::open(&store).and_then(|store| store.postpone_expiry(&channel, Clock::wall(), until));
             done.map_or_else(
-                |e| Done::Failed(format!("handoffs may expire during a usage limit: {e}")),
-                |_| Done::Quiet,
+                |e| JobEvent::Failed(format!("handoffs may expire during a usage limit: {e}")),
+                |_| JobEvent::Quiet,
             )
-        });
-    }
-
-    pub(in crate::host) fn write_small(&mut self, path: PathBuf, text: String) {
-        self.do_quietly(move || {
-            let done = atomic::swap(&path, text.as_bytes());
-            done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
         });
     }
 }

@@ -1,17 +1,17 @@
 //! The journal from the loop's point of view: lines go to the writer; lines that cannot be written are
 //! counted, and the journal resumes as soon as possible with a line that says how many are missing.
 
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::core::config;
 use crate::core::journal::JournalGap;
-use crate::core::supervisor::action::DecisionKind;
-use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::journal::Journal as JournalFile;
-use crate::host::Host;
-use crate::host::jobs::disk_writer::{DiskWriter, WriteJob, count};
+use crate::host::jobs::disk_writer::{DiskWriter, JournalPlace, WriteJob, count};
 use crate::host::jobs::log;
-use crate::sys::clock::Clock;
 
 /// How long after a failure to retry the journal, in ms; the pause doubles each time.
 const AGAIN_MS: u64 = 1000;
@@ -19,6 +19,17 @@ const AGAIN_MS: u64 = 1000;
 const AGAIN_MOST_MS: u64 = 60_000;
 /// How often to check whether the writer has failed, while it is busy, in ms.
 const LOOK_MS: u64 = 1000;
+/// The file in the session's directory.
+const FILE: &str = "journal.jsonl";
+
+/// What became of the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::host) enum JournalEvent {
+    /// Lines are missing from here on, for the first time in this session.
+    Failed,
+    /// It is written again; so many lines of it are missing.
+    Resumed { missing: u64 },
+}
 
 /// The state of the journal.
 #[derive(Debug, Default)]
@@ -29,29 +40,159 @@ enum JournalState {
     /// Lines are written. After a failure that is not certain yet: how many were missing then.
     On { resumed: Option<JournalGap> },
     /// Lines have been missing since it failed.
-    Broken { missing: JournalGap, again: Stamp, pause: u64 },
+    Broken { missing: JournalGap, again: Stamp },
 }
 
-/// The journal, the writer, and whether their failure was reported.
-#[derive(Debug, Default)]
+/// The journal, the thread that writes it, and what became of it.
+#[derive(Debug)]
 pub(in crate::host) struct Journal {
+    config: config::Journal,
     writer: DiskWriter,
-    standing: JournalState,
+    /// The session's directory.
+    dir: PathBuf,
+    state: JournalState,
     /// Bytes in the journal's file, including queued ones.
     bytes: u64,
     /// Its failure was reported.
-    told: bool,
+    reported: bool,
+    /// How long to wait before the next attempt, in ms.
     pause: u64,
+    events: VecDeque<JournalEvent>,
 }
 
 impl Journal {
+    /// No journal yet; one would be in `dir`.
+    pub fn new(config: config::Journal, dir: &Path) -> Self {
+        Journal {
+            config,
+            writer: DiskWriter::default(),
+            dir: dir.to_owned(),
+            state: JournalState::Off,
+            bytes: 0,
+            reported: false,
+            pause: 0,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// What became of it since the last call.
+    pub fn next_event(&mut self) -> Option<JournalEvent> {
+        self.events.pop_front()
+    }
+
+    /// Opens the journal before the loop runs; one of an earlier session with the same name is rotated away.
+    ///
+    /// # Errors
+    /// When it cannot be opened. It is tried again later.
+    pub fn open(&mut self, now: Stamp) -> io::Result<()> {
+        match JournalFile::begin(&self.path(), self.config.max_bytes, self.config.files) {
+            Ok(file) => {
+                self.writer.begin(file);
+                self.state = JournalState::On { resumed: None };
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(now, 0, true);
+                self.reported = true;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes lines. `open` makes the first line of another file.
+    pub fn write(&mut self, lines: &str, now: Stamp, open: impl FnOnce() -> String) {
+        match &mut self.state {
+            JournalState::Off => return,
+            JournalState::Broken { missing, .. } => {
+                missing.lines += count(lines);
+                return;
+            }
+            JournalState::On { .. } => {}
+        }
+        if !self.writer.has_room(lines.len()) {
+            self.fail(now, count(lines), false);
+            return self.report_failure(&"its disk takes nothing");
+        }
+        self.bytes += lines.len() as u64;
+        self.writer.put(WriteJob::Lines(lines.to_owned()));
+        if self.bytes >= self.config.max_bytes {
+            let open = open();
+            self.bytes = open.len() as u64;
+            self.writer.put(WriteJob::Rotate(open));
+        }
+    }
+
+    /// The session's directory is another one.
+    pub fn moved(&mut self, dir: &Path) {
+        dir.clone_into(&mut self.dir);
+    }
+
+    /// Starts a new file with this line after the old one was deleted or moved away; the old content is gone
+    /// with it. The writer does it after the queued lines, which belong to the old one.
+    pub fn renew(&mut self, open: String) {
+        self.bytes = open.len() as u64;
+        self.writer.put(WriteJob::Anew(self.path(), open));
+    }
+
+    /// Checks the results of the queued writes, and retries a journal that failed. `resume` makes the line
+    /// with which it continues.
+    pub fn tend(&mut self, now: Stamp, resume: impl FnOnce(JournalGap) -> String) {
+        if let Some(error) = self.writer.take_failure() {
+            self.fail(now, 0, false);
+            self.report_failure(&error);
+        }
+        match self.state {
+            JournalState::On { resumed: Some(missing) } if self.writer.is_idle() => {
+                self.state = JournalState::On { resumed: None };
+                self.pause = 0;
+                self.events.push_back(JournalEvent::Resumed { missing: missing.lines });
+            }
+            JournalState::Broken { missing, again } if again <= now => self.resume(missing, now, resume),
+            _ => {}
+        }
+        // Last: a journal resumes only when the writer has nothing else to do.
+        self.put_log();
+    }
+
+    /// Has the writer continue it, which may have to open the file first.
+    fn resume(&mut self, missing: JournalGap, now: Stamp, line: impl FnOnce(JournalGap) -> String) {
+        let missing = JournalGap { lines: missing.lines + self.writer.take_lost(), ..missing };
+        if !self.writer.is_idle() {
+            // The disk still hangs on the last write.
+            self.state = JournalState::Broken { missing, again: now.after(self.pause) };
+            return;
+        }
+        let open = line(missing);
+        self.bytes = self.writer.journal_bytes().unwrap_or(0) + open.len() as u64;
+        let place =
+            JournalPlace { path: self.path(), max_bytes: self.config.max_bytes, files: self.config.files };
+        self.writer.put(WriteJob::Open(place, open));
+        self.state = JournalState::On { resumed: Some(missing) };
+    }
+
+    /// The next deadline of [`Journal::tend`].
+    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        match &self.state {
+            JournalState::Broken { again, .. } => Some(*again),
+            JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
+            JournalState::On { resumed: None } | JournalState::Off => {
+                (!self.writer.is_idle()).then(|| now.after(LOOK_MS))
+            }
+        }
+    }
+
+    /// The path of its file.
+    pub fn path(&self) -> PathBuf {
+        self.dir.join(FILE)
+    }
+
     /// Queues a file's new content.
-    pub fn put_file(&mut self, path: std::path::PathBuf, bytes: Vec<u8>) {
+    pub fn put_file(&mut self, path: PathBuf, bytes: Vec<u8>) {
         self.writer.put(WriteJob::File(path, bytes));
     }
 
     /// Deletes a file, if it exists.
-    pub fn remove_file(&mut self, path: std::path::PathBuf) {
+    pub fn remove_file(&mut self, path: PathBuf) {
         self.writer.put(WriteJob::Remove(path));
     }
 
@@ -63,13 +204,13 @@ impl Journal {
 
     /// Device and inode of the journal's file; `None` while it is written, and if it must not be checked.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
-        let settled = matches!(self.standing, JournalState::On { .. }) && self.writer.is_idle();
+        let settled = matches!(self.state, JournalState::On { .. }) && self.writer.is_idle();
         self.writer.journal_id().filter(|_| settled)
     }
 
     /// Whether lines still go to this file.
     pub fn writes_to(&self, id: (u64, u64)) -> bool {
-        matches!(self.standing, JournalState::On { .. }) && self.writer.journal_id() == Some(id)
+        matches!(self.state, JournalState::On { .. }) && self.writer.journal_id() == Some(id)
     }
 
     fn put_log(&mut self) {
@@ -80,136 +221,98 @@ impl Journal {
     }
 
     fn fail(&mut self, now: Stamp, lines: u64, start: bool) {
-        let before = match &self.standing {
+        let before = match &self.state {
             JournalState::On { resumed: Some(missing) } => *missing,
             _ => JournalGap { lines: 0, start },
         };
         self.pause = if self.pause == 0 { AGAIN_MS } else { (self.pause * 2).min(AGAIN_MOST_MS) };
         let missing = JournalGap { lines: before.lines + lines, start: before.start };
-        self.standing = JournalState::Broken { missing, again: now.after(self.pause), pause: self.pause };
+        self.state = JournalState::Broken { missing, again: now.after(self.pause) };
+    }
+
+    fn report_failure(&mut self, why: &dyn std::fmt::Display) {
+        log::log(format_args!("the journal misses lines from here on: {why}"));
+        if !std::mem::replace(&mut self.reported, true) {
+            self.events.push_back(JournalEvent::Failed);
+        }
     }
 }
 
-impl Host {
-    /// Opens the journal; one of an earlier session with the same name is rotated away.
-    pub(in crate::host) fn begin_journal(&mut self) -> std::io::Result<()> {
-        match self.open_journal() {
-            Ok(()) => {
-                self.journal.standing = JournalState::On { resumed: None };
-                let open = self.recorder.open_line(Stamp(0), self.began, env!("CARGO_PKG_VERSION"));
-                self.write_journal(&open);
-                Ok(())
-            }
-            Err(error) => {
-                self.journal.fail(self.clock.now(), 0, true);
-                self.journal.told = true;
-                Err(error)
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn journal(dir: &Path) -> Journal {
+        Journal::new(config::Config::default().journal, dir)
     }
 
-    fn open_journal(&mut self) -> std::io::Result<()> {
-        let limits = &self.launch.config.journal;
-        let journal =
-            JournalFile::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?;
-        self.journal.writer.begin(journal);
-        Ok(())
+    fn gap(missing: JournalGap) -> String {
+        format!("resumed after {} lines, start {}\n", missing.lines, missing.start)
     }
 
-    /// Starts a new file after the old one was deleted or moved away; the old content is gone with it. The
-    /// writer does it after the queued lines, which belong to the old one.
-    pub(in crate::host) fn renew_journal(&mut self) {
-        let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
-        self.journal.bytes = open.len() as u64;
-        self.journal.writer.put(WriteJob::Anew(self.claim.dir.join("journal.jsonl"), open));
-        let what = "The journal was deleted or moved away: a new one continues from here".to_owned();
-        self.events.push_back(Event::Limited { what });
+    fn never() -> String {
+        unreachable!("no other file begins")
     }
 
-    pub(in crate::host) fn write_journal(&mut self, lines: &str) {
-        let now = self.clock.now();
-        let record = &mut self.journal;
-        match &mut record.standing {
-            JournalState::Off => return,
-            JournalState::Broken { missing, .. } => {
-                missing.lines += count(lines);
-                return;
-            }
-            JournalState::On { .. } => {}
-        }
-        if !record.writer.has_room(lines.len()) {
-            record.fail(now, count(lines), false);
-            return self.tell_journal_failed(&"its disk takes nothing");
-        }
-        record.bytes += lines.len() as u64;
-        record.writer.put(WriteJob::Lines(lines.to_owned()));
-        if record.bytes >= self.launch.config.journal.max_bytes {
-            let open = self.recorder.open_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"));
-            self.journal.bytes = open.len() as u64;
-            self.journal.writer.put(WriteJob::Rotate(open));
-        }
+    fn text(dir: &Path) -> String {
+        std::fs::read_to_string(dir.join(FILE)).unwrap()
     }
 
-    fn tell_journal_failed(&mut self, why: &dyn std::fmt::Display) {
-        log::log(format_args!("the journal misses lines from here on: {why}"));
-        if !std::mem::replace(&mut self.journal.told, true) {
-            self.events.push_back(Event::Degraded { part: "journal".to_owned() });
-        }
+    #[test]
+    fn a_journal_that_cannot_be_opened_is_opened_by_the_writer_as_soon_as_possible() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("session");
+        let mut journal = journal(&dir);
+        assert!(journal.open(Stamp(0)).is_err());
+        journal.write("a\nb\n", Stamp(0), never);
+        // The directory is still missing: the writer fails, and what was queued behind it is missing, too.
+        assert_eq!(journal.deadline(Stamp(0)), Some(Stamp(AGAIN_MS)));
+        journal.tend(Stamp(AGAIN_MS), gap);
+        journal.write("c\n", Stamp(AGAIN_MS), never);
+        journal.flush(LONG);
+        journal.tend(Stamp(AGAIN_MS), gap);
+        assert_eq!(journal.deadline(Stamp(AGAIN_MS)), Some(Stamp(3 * AGAIN_MS)), "the pause doubles");
+        journal.write("d\n", Stamp(AGAIN_MS), never);
+        std::fs::create_dir(&dir).unwrap();
+        journal.flush(LONG);
+        journal.tend(Stamp(3 * AGAIN_MS), gap);
+        journal.write("e\n", Stamp(3 * AGAIN_MS), never);
+        journal.flush(LONG);
+        journal.tend(Stamp(3 * AGAIN_MS), gap);
+        assert_eq!(text(&dir), "resumed after 4 lines, start true\ne\n");
+        let events: Vec<_> = std::iter::from_fn(|| journal.next_event()).collect();
+        assert_eq!(events, [JournalEvent::Resumed { missing: 4 }], "the caller reported the failed start");
+        journal.flush(LONG);
+        assert_eq!(journal.deadline(Stamp(9000)), None);
     }
 
-    /// Checks the results of the queued writes, and retries a journal that failed.
-    pub(in crate::host) fn tend_journal(&mut self) {
-        let now = self.clock.now();
-        self.journal.put_log();
-        if let Some(error) = self.journal.writer.take_failure() {
-            self.journal.fail(now, 0, false);
-            self.tell_journal_failed(&error);
+    #[test]
+    fn a_failure_is_reported_once_and_a_full_file_makes_room_for_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        let mut journal = journal(root.path());
+        journal.config.max_bytes = 4;
+        journal.open(Stamp(0)).unwrap();
+        journal.write("one\n", Stamp(0), || "open\n".to_owned());
+        journal.write("x", Stamp(0), || "open\n".to_owned());
+        journal.flush(LONG);
+        assert_eq!(text(root.path()), "open\n", "the next file begins with its own line");
+        for _ in 0..2 {
+            journal.report_failure(&"no space left");
         }
-        let record = &mut self.journal;
-        match record.standing {
-            JournalState::On { resumed: Some(missing) } if record.writer.is_idle() => {
-                record.standing = JournalState::On { resumed: None };
-                record.pause = 0;
-                let lines = missing.lines;
-                self.notice(
-                    DecisionKind::Degraded,
-                    &format!("The journal is written again; {lines} lines of it are missing."),
-                );
-            }
-            JournalState::Broken { again, .. } if again <= now => self.resume_journal(now),
-            _ => {}
-        }
+        let events: Vec<_> = std::iter::from_fn(|| journal.next_event()).collect();
+        assert_eq!(events, [JournalEvent::Failed]);
     }
 
-    fn resume_journal(&mut self, now: Stamp) {
-        let JournalState::Broken { mut missing, again, pause } = std::mem::take(&mut self.journal.standing)
-        else {
-            return;
-        };
-        let lost = self.journal.writer.take_lost();
-        missing.lines += lost;
-        let opened = self.journal.writer.is_idle()
-            && (self.journal.writer.journal_bytes().is_some() || self.open_journal().is_ok());
-        if !opened {
-            // The disk still hangs on the last write, or there is no file yet.
-            let again = if again <= now { now.after(pause) } else { again };
-            self.journal.standing = JournalState::Broken { missing, again, pause };
-            return;
-        }
-        let open = self.recorder.resume_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"), missing);
-        self.journal.bytes = self.journal.writer.journal_bytes().unwrap_or(0) + open.len() as u64;
-        self.journal.writer.put(WriteJob::Resume(open));
-        self.journal.standing = JournalState::On { resumed: Some(missing) };
-    }
-
-    /// The journal's next deadline.
-    pub(in crate::host) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
-        match &self.journal.standing {
-            JournalState::Broken { again, .. } => Some(*again),
-            JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
-            JournalState::On { resumed: None } | JournalState::Off => {
-                (!self.journal.writer.is_idle()).then(|| now.after(LOOK_MS))
-            }
-        }
+    #[test]
+    fn a_journal_that_was_never_opened_takes_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let mut journal = journal(root.path());
+        journal.write("a\n", Stamp(0), never);
+        journal.tend(Stamp(0), gap);
+        journal.flush(LONG);
+        assert!(!root.path().join(FILE).exists());
+        assert_eq!((journal.deadline(Stamp(0)), journal.journal_id()), (None, None));
     }
 }

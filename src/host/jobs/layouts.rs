@@ -13,7 +13,7 @@ use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::phase::{Phase, StopFor};
 use crate::fs::layouts::{self, Place};
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::sys::clock::Clock;
 
 /// Copies of layout `memory`.
@@ -59,7 +59,7 @@ impl Host {
             pid: self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok()).unwrap_or(host),
             transcript: self.transcript(),
         };
-        self.do_quietly(move || Done::Limited(layouts::write(&chosen, &place, &of, Clock::wall())));
+        self.jobs.work(move || JobEvent::Limited(layouts::write(&chosen, &place, &of, Clock::wall())));
     }
 
     /// The handoff was consumed: removes the files that only waited for that.
@@ -73,9 +73,9 @@ impl Host {
             let (dir, channel) =
                 frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
             let (claude, id) = (self.paths.claude.clone(), id.clone());
-            self.do_quietly(move || {
+            self.jobs.work(move || {
                 layouts::consumed(&dir, &claude, &channel, &id);
-                Done::Quiet
+                JobEvent::Quiet
             });
         }
     }
@@ -128,12 +128,12 @@ impl Host {
         if matches!(reason, Reason::Ended(_)) {
             self.backups.ended = conversation.cloned();
         }
-        self.do_quietly(move || {
+        self.jobs.work(move || {
             let copy = layouts::copy_for(&dir, &transcript, &reason, now);
             let made = copy
                 .map(|copy| layouts::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy))
                 .transpose();
-            Done::Copied(
+            JobEvent::Copied(
                 due,
                 made.map_err(|e| format!("The transcript could not be copied for layout memory: {e}")),
             )

@@ -16,7 +16,7 @@ use crate::fs::project::project_of;
 use crate::fs::store::{Loaded, Scope, Store, StoreError};
 use crate::host::Host;
 use crate::host::jobs::drift;
-use crate::host::jobs::handoffs::{Brief, Done};
+use crate::host::jobs::{Brief, JobEvent};
 use crate::host::start::Ready;
 use crate::sys::clock::Clock;
 
@@ -78,11 +78,11 @@ impl Host {
     /// another conversation already continues from it.
     pub(in crate::host) fn clear(&mut self, handoff: HandoffId) {
         let store = self.paths.claude.clone();
-        self.do_quietly(move || {
+        self.jobs.work(move || {
             let cleared = Store::open(&store).and_then(|store| store.clear(&handoff));
             match cleared {
-                Ok(()) | Err(StoreError::NotMoved(_)) => Done::Quiet,
-                Err(error) => Done::Failed(format!("could not discard {handoff}: {error}")),
+                Ok(()) | Err(StoreError::NotMoved(_)) => JobEvent::Quiet,
+                Err(error) => JobEvent::Failed(format!("could not discard {handoff}: {error}")),
             }
         });
     }

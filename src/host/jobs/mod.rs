@@ -1,6 +1,9 @@
 //! Jobs: what the host writes, and what it has read, git asked or compressed, on threads. The loop waits for
 //! none of them.
 //!
+//! [`Jobs`] owns the threads, the journal and the time at which the session's file is written. What a job has
+//! brought comes out as a [`JobEvent`], which `wiring/jobs` handles.
+//!
 //! | file | holds |
 //! |---|---|
 //! | `handoffs` | handoffs: saved, claimed, consumed; the brief of the one on its way; transcripts compressed; answers of the threads |
@@ -10,6 +13,7 @@
 //! | `layouts` | handoffs in other tools' formats, and what is printed between two runs |
 //! | `start_code` | what runs code when Claude starts, and whether a person accepted it |
 //! | `journal`, `disk_writer` | the journal; the thread that writes it, the session's file and `host.log` |
+//! | `session_file` | when `session.json` is written |
 //! | `log`, `session_log` | `host.log`; `auto-session.log` |
 
 mod disk_writer;
@@ -20,13 +24,213 @@ mod layouts;
 mod lineage;
 pub(super) mod log;
 mod note;
+mod session_file;
 mod session_log;
 pub(super) mod start_code;
 
-pub(super) use handoffs::{Brief, COPIER, Done, LAUNCH_WRITER, READER};
-pub(super) use journal::Journal;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use crate::core::claude::code::CodeDigest;
+use crate::core::config;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::time::Stamp;
+use crate::fs::atomic;
+use crate::host::child::{LaunchFiles, Site};
+use crate::host::event_loop::Token;
+use crate::host::observer::{FileReader, ScanResult};
+use crate::host::wiring::own_files::Restored;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::worker::Worker;
+use journal::Journal;
+use session_file::SessionFile;
+use start_code::CodeFound;
+
+pub(super) use handoffs::Brief;
+pub(super) use journal::JournalEvent;
 pub(super) use layouts::MemoryCopies;
 pub(super) use lineage::Lineage;
 pub(super) use note::NoteState;
 pub(super) use session_log::RunLog;
 pub(super) use start_code::{AcceptedCode, CodeCheck};
+
+/// What a job has brought.
+#[derive(Debug)]
+pub(super) enum JobEvent {
+    /// A handoff is saved and claimed, with the store's notices for the person.
+    Saved(Box<Brief>, Vec<String>),
+    /// Saving it failed.
+    NotSaved(String),
+    /// The record for this PreCompact call is saved, or why it is not.
+    Recorded(u64, Result<HandoffId, String>, Option<CodeFound>),
+    /// A job in the background failed.
+    Failed(String),
+    /// The failed parts of a job that affect nothing else, in sentences.
+    Limited(Vec<String>),
+    /// The due copy of layout `memory` was made, if there was something to copy, or the error in a sentence.
+    Copied(PathBuf, Result<Option<PathBuf>, String>),
+    /// The settings that run code in the directories that Claude trusted when the session began.
+    Known(Vec<(PathBuf, CodeDigest)>),
+    /// The settings that a person accepted at that time.
+    Accepted(Stamp, Vec<CodeFound>),
+    /// The settings for a check.
+    Checked(u64, CodeFound),
+    /// Where this run starts, and its settings.
+    Site(u32, Box<Site>),
+    /// The launch files of this run were written.
+    Written(u32, Box<Restored>, io::Result<LaunchFiles>),
+    /// The session's directory and its socket are back.
+    Restored(Box<Restored>, Option<UnixListener>),
+    /// A scan of Claude's files.
+    Scanned(Box<FileReader>, Box<ScanResult>),
+    /// The answer that an earlier host got in this conversation.
+    Recalled(ConversationId, Option<Vec<u8>>),
+    /// A job in the background is done.
+    Quiet,
+}
+
+/// The threads, and what they write.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    /// Jobs that a hand-over waits for, and small files.
+    worker: Worker<JobEvent>,
+    /// Jobs that may take any time, on a thread of their own so that nothing else waits behind them.
+    copier: Worker<JobEvent>,
+    /// Reads Claude's and the project's files.
+    reader: Worker<JobEvent>,
+    /// Writes the files that a launch needs.
+    launch_writer: Worker<JobEvent>,
+    pub journal: Journal,
+    pub session_file: SessionFile,
+}
+
+impl Jobs {
+    /// No thread runs yet. The journal would be in `dir`.
+    pub fn new(journal: config::Journal, dir: &Path) -> Self {
+        Jobs {
+            worker: Worker::new("hopty-worker"),
+            copier: Worker::new("hopty-copier"),
+            reader: Worker::new("hopty-observer"),
+            launch_writer: Worker::new("hopty-launch"),
+            journal: Journal::new(journal, dir),
+            session_file: SessionFile::default(),
+        }
+    }
+
+    fn threads(&self) -> [&Worker<JobEvent>; 4] {
+        [&self.worker, &self.copier, &self.reader, &self.launch_writer]
+    }
+
+    fn threads_mut(&mut self) -> [&mut Worker<JobEvent>; 4] {
+        [&mut self.worker, &mut self.copier, &mut self.reader, &mut self.launch_writer]
+    }
+
+    /// Watches the threads for answers.
+    pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, Token>) {
+        for fd in self.threads().into_iter().filter_map(Worker::fd) {
+            set.add(Token::Worker, fd, Interest::Read);
+        }
+    }
+
+    /// Whether a job is still to be done.
+    pub fn are_busy(&self) -> bool {
+        self.threads().into_iter().any(Worker::is_busy)
+    }
+
+    /// Whether there are answers that no descriptor reports.
+    pub fn have_answers(&self) -> bool {
+        self.threads().into_iter().any(Worker::has_done_here)
+    }
+
+    /// What the jobs have brought since the last call.
+    pub fn take(&mut self) -> Vec<JobEvent> {
+        self.threads_mut().into_iter().flat_map(Worker::take).collect()
+    }
+
+    /// Ends the threads that are used once per hand-over: none waits for the next one.
+    pub fn rest(&mut self) {
+        for worker in [&mut self.copier, &mut self.launch_writer] {
+            worker.rest();
+        }
+    }
+
+    /// Whether the reader's thread runs and has nothing to do.
+    pub fn reader_idles(&self) -> bool {
+        self.reader.fd().is_some() && !self.reader.is_busy()
+    }
+
+    /// Ends the reader's thread when it is idle.
+    pub fn rest_reader(&mut self) {
+        self.reader.rest();
+    }
+
+    /// Does a job that a hand-over may wait for.
+    pub fn work(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
+        self.worker.submit(job);
+    }
+
+    /// Does a job that may take long.
+    pub fn copy(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
+        self.copier.submit(job);
+    }
+
+    /// Has something read. A hanging disk never answers, so every caller has a deadline.
+    pub fn read(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
+        self.reader.submit(job);
+    }
+
+    /// Writes what a launch needs.
+    pub fn write_launch(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
+        self.launch_writer.submit(job);
+    }
+
+    /// Replaces a small file.
+    pub fn write_small(&mut self, path: PathBuf, text: String) {
+        self.work(move || {
+            let done = atomic::swap(&path, text.as_bytes());
+            done.map_or_else(|e| JobEvent::Failed(e.to_string()), |()| JobEvent::Quiet)
+        });
+    }
+}
+
+/// For the laws: jobs are done when the test says so.
+#[cfg(test)]
+impl Jobs {
+    pub fn work_by_hand(&mut self) {
+        self.threads_mut().into_iter().for_each(Worker::work_by_hand);
+    }
+
+    /// The disk with the session's own files does a job of each thread.
+    pub fn do_next(&mut self) -> bool {
+        self.worker.do_next() | self.copier.do_next()
+    }
+
+    /// The reader does a job.
+    pub fn do_next_read(&mut self) -> bool {
+        self.reader.do_next()
+    }
+
+    /// The launch writer does a job.
+    pub fn do_next_launch(&mut self) -> bool {
+        self.launch_writer.do_next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_file_is_written_and_its_failure_comes_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut jobs = Jobs::new(config::Journal::default(), dir.path());
+        jobs.work_by_hand();
+        jobs.write_small(dir.path().join("file"), "text\n".to_owned());
+        jobs.write_small(dir.path().join("missing/file"), String::new());
+        assert!(jobs.are_busy() && jobs.do_next() && jobs.do_next() && !jobs.do_next());
+        assert!(matches!(&jobs.take()[..], [JobEvent::Quiet, JobEvent::Failed(_)]));
+        assert!(!jobs.are_busy());
+        assert_eq!(std::fs::read_to_string(dir.path().join("file")).unwrap(), "text\n");
+    }
+}

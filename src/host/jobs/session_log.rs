@@ -9,7 +9,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::fs::layouts::append;
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::sys::clock::{Clock, local};
 
 /// The runs, as far as the log needs them.
@@ -51,10 +51,10 @@ impl Host {
             return;
         }
         let path = self.paths.session_log();
-        self.do_quietly(move || {
+        self.jobs.work(move || {
             let at = local(at);
             let text: String = lines.iter().map(|line| format!("[{at}] {line}\n")).collect();
-            append(&path, &text).map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
+            append(&path, &text).map_or_else(|e| JobEvent::Failed(e.to_string()), |()| JobEvent::Quiet)
         });
     }
 }

@@ -13,7 +13,7 @@ use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::fs::trust;
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::host::terminals::repaint;
 
 /// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing
@@ -118,8 +118,8 @@ impl Host {
         let (places, now) = (self.places(), self.clock.now());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         let dirs: BTreeSet<PathBuf> = [Some(self.dir.clone()), asked, next].into_iter().flatten().collect();
-        self.read_files(move || {
-            Done::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect())
+        self.jobs.read(move || {
+            JobEvent::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect())
         });
     }
 
@@ -155,7 +155,7 @@ impl Host {
         let read = self.next_found(self.recorder.supervisor.next_dir());
         let number = self.check.map_or(0, |check| check.number) + 1;
         self.check = Some(CodeCheck { number, until: Some(self.clock.now().after(READ_MS)) });
-        self.read_files(move || Done::Checked(number, read()));
+        self.jobs.read(move || JobEvent::Checked(number, read()));
     }
 
     /// The settings for a check were read.
@@ -188,9 +188,11 @@ impl Host {
         let (places, dir) = (self.places(), self.dir.clone());
         let job = move || {
             let dirs = StartCode::trusted(&places, &dir);
-            Done::Known(dirs.into_iter().map(|dir| (real(&dir), StartCode::here(&places, &dir))).collect())
+            JobEvent::Known(
+                dirs.into_iter().map(|dir| (real(&dir), StartCode::here(&places, &dir))).collect(),
+            )
         };
-        self.copier.submit(job);
+        self.jobs.copy(job);
     }
 
     /// While the next run is held nothing draws: the terminal shows the reason, and what to do.

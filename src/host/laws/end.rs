@@ -96,7 +96,7 @@ impl World {
             if self.over {
                 break;
             }
-            while self.host.workers().iter().any(|worker| worker.is_busy()) {
+            while self.host.jobs.are_busy() {
                 self.work();
             }
             self.rest();
@@ -123,7 +123,7 @@ impl World {
                 if self.plain || self.stage.last(|child| child.dying) == Some(true) {
                     self.end(crate::core::process::ProcessEnd::Exited(143));
                 }
-                while self.host.workers().iter().any(|worker| worker.is_busy()) {
+                while self.host.jobs.are_busy() {
                     self.work();
                 }
                 self.rest();

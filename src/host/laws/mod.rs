@@ -120,7 +120,7 @@ impl World {
         host.clock = Clock::manual(now);
         host.child.processes = Box::new(stage.clone());
         host.dir.clone_from(&project);
-        host.workers_mut().into_iter().for_each(crate::sys::worker::Worker::work_by_hand);
+        host.jobs.work_by_hand();
         let host = host.first_step().unwrap();
         let pid = stage.last(|child| child.pid).unwrap();
         World {

@@ -263,11 +263,9 @@ impl World {
     /// The worker does a job.
     pub(super) fn work(&mut self) {
         let hangs = self.disk_hangs();
-        let jobs = [&mut self.host.worker, &mut self.host.copier]
-            .into_iter()
-            .fold(false, |any, worker| any | worker.do_next());
-        if jobs | (!hangs && self.host.reader.do_next()) | self.host.launch_writer.do_next() {
-            self.host.take_done();
+        let jobs = &mut self.host.jobs;
+        if jobs.do_next() | (!hangs && jobs.do_next_read()) | jobs.do_next_launch() {
+            self.host.take_jobs();
             if matches!(self.host.phase(), Phase::Saving { .. }) {
                 self.note("saved");
             }

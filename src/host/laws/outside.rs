@@ -74,9 +74,10 @@ impl World {
     /// The disks do what they are asked, those that answer at once. Whether that was anything.
     pub(super) fn read_disks(&mut self) -> bool {
         let hangs = self.disk_hangs();
-        let read = (!hangs && self.host.reader.do_next()) | self.host.launch_writer.do_next();
+        let jobs = &mut self.host.jobs;
+        let read = (!hangs && jobs.do_next_read()) | jobs.do_next_launch();
         if read {
-            self.host.take_done();
+            self.host.take_jobs();
         }
         read
     }

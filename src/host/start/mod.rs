@@ -269,7 +269,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
         Ok(mut host) => {
             if detached {
                 // The caller may look the session up by its directory at once.
-                host.journal.flush(FIRST_WRITES);
+                host.jobs.journal.flush(FIRST_WRITES);
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
             tell(

@@ -12,7 +12,7 @@ use crate::core::supervisor::question::AskAnswer;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::ipc::message::{Code, Failure, error_line, ok_line};
 use crate::sys::clock::Clock;
 
@@ -34,7 +34,7 @@ impl Host {
     pub(in crate::host) fn keep_ask(&mut self, conversation: ConversationId, answer: AskAnswer, left: u64) {
         let until = if left == 0 { 0 } else { u64::try_from(Clock::wall().0).unwrap_or(0) + left };
         let text = serde_json::to_string(&Kept { conversation, answer, until }).unwrap_or_default() + "\n";
-        self.write_small(self.claim.dir.join(FILE), text);
+        self.jobs.write_small(self.claim.dir.join(FILE), text);
     }
 
     /// A person may have answered an earlier host in this conversation.
@@ -43,7 +43,7 @@ impl Host {
             return;
         }
         let (file, conversation) = (self.claim.dir.join(FILE), conversation.clone());
-        self.read_files(move || Done::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
+        self.jobs.read(move || JobEvent::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
     }
 
     pub(in crate::host) fn recalled(&mut self, conversation: &ConversationId, bytes: Option<&[u8]>) {

@@ -84,6 +84,7 @@ impl Host {
                 | ControlEvent::Hook { connection, request, .. } => {
                     self.take_request(connection, request, event)
                 }
+                ControlEvent::Failed { connection, request } => self.request_failed(connection, request),
                 ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
                 ControlEvent::Closed { connection } => self.connection_gone(connection),
             }

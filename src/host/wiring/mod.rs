@@ -4,6 +4,7 @@
 mod ask;
 mod connections;
 mod hook_calls;
+mod jobs;
 mod observer;
 pub(super) mod own_files;
 mod prefix_key;

@@ -13,7 +13,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::{Stamp, WallTime};
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::host::observer::{
     AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left,
 };
@@ -38,7 +38,7 @@ impl Host {
         self.observer.due(now, self.screen_changed(), &mut self.events);
         self.go_on_without_scan(now);
         if self.reader_rests_at().is_some_and(|at| at <= now) {
-            self.reader.rest();
+            self.jobs.rest_reader();
         }
         let Some((mut reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) else { return };
         let session = SessionFiles {
@@ -47,10 +47,10 @@ impl Host {
             session_dir: self.claim.dir.clone(),
             socket: self.control.socket().to_owned(),
         };
-        self.read_files(move || {
+        self.jobs.read(move || {
             // A failed scan costs only its own findings.
             let result = catch_unwind(AssertUnwindSafe(|| reader.scan(order, &session))).unwrap_or_default();
-            Done::Scanned(reader, Box::new(result))
+            JobEvent::Scanned(reader, Box::new(result))
         });
     }
 
@@ -72,8 +72,7 @@ impl Host {
 
     /// When the reader's thread ends because nobody has needed it for a while.
     pub(in crate::host) fn reader_rests_at(&self) -> Option<Stamp> {
-        (self.reader.fd().is_some() && !self.reader.is_busy())
-            .then(|| self.observer.scan_began().after(REST_MS))
+        self.jobs.reader_idles().then(|| self.observer.scan_began().after(REST_MS))
     }
 
     /// A scan is over.

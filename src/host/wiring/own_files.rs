@@ -8,7 +8,7 @@ use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Keeper, NameLock};
 use crate::host::Host;
-use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::JobEvent;
 use crate::host::jobs::log::log;
 use crate::host::observer::{FileId, OwnFiles, file_id};
 use crate::ipc::address;
@@ -54,7 +54,7 @@ impl Restore {
 impl Host {
     /// Notices that its directory or its socket was deleted or moved away. They are restored a moment later.
     pub(in crate::host) fn look_at_own_files(&mut self, found: OwnFiles) {
-        let journal = self.journal.journal_id();
+        let journal = self.jobs.journal.journal_id();
         let gone = !found.socket
             || found.lock.is_none()
             || found.lock != self.claim.lock_id()
@@ -67,7 +67,11 @@ impl Host {
     /// Restores the session's directory if it is gone, so that every command finds the session: the lock, the
     /// session's file, the log, and a journal that continues from here. For a thread.
     pub(in crate::host) fn restore(&self) -> Restore {
-        Restore { paths: self.paths.clone(), keeper: self.claim.keeper(), journal: self.journal.journal_id() }
+        Restore {
+            paths: self.paths.clone(),
+            keeper: self.claim.keeper(),
+            journal: self.jobs.journal.journal_id(),
+        }
     }
 
     /// The directory was restored, or nothing was missing.
@@ -77,13 +81,14 @@ impl Host {
             return log(format_args!("cannot recreate the session's directory: {error}"));
         }
         // A journal that was begun meanwhile is not lost.
-        let lost = lost.is_some_and(|id| self.journal.writes_to(id));
+        let lost = lost.is_some_and(|id| self.jobs.journal.writes_to(id));
         if claim.is_none() && !lost {
             return;
         }
         if let Some(claim) = claim {
             self.claim = claim;
             self.control.renamed(&self.claim.name, self.paths.socket(&self.claim.name));
+            self.jobs.journal.moved(&self.claim.dir);
             log("the session's directory was gone and is recreated");
             self.write_session_file();
         }
@@ -102,12 +107,12 @@ impl Host {
     /// Has a thread check that the session can be reached, and restore what is missing for that.
     pub(in crate::host) fn rebind(&mut self) {
         let restore = self.restore();
-        self.launch_writer.submit(move || {
+        self.jobs.write_launch(move || {
             let unsafe_now = session::prepare(&restore.paths).is_err();
             let restored = restore.run();
             let socket = restore.paths.socket(&restored.name);
             let leave = unsafe_now || address::connect(&socket, OWN_SOCKET).is_ok();
-            Done::Restored(Box::new(restored), if leave { None } else { address::bind(&socket).ok() })
+            JobEvent::Restored(Box::new(restored), if leave { None } else { address::bind(&socket).ok() })
         });
     }
 

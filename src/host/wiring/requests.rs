@@ -21,18 +21,23 @@ impl Host {
                 ControlEvent::Hook { run, event, payload, .. } => {
                     self.hook_request((id, request), run, event, payload)
                 }
-                ControlEvent::Frame { .. } | ControlEvent::Closed { .. } => {}
+                ControlEvent::Failed { .. } | ControlEvent::Frame { .. } | ControlEvent::Closed { .. } => {}
             }
         }));
         if done.is_err() {
-            let failure = Failure::new(
-                Code::Internal,
-                "the request failed inside the host",
-                "the session's host.log has the error",
-            );
-            self.send(id, &error_line(request, &failure));
-            self.events.push_back(Event::Degraded { part: "request".to_owned() });
+            self.request_failed(id, request);
         }
+    }
+
+    /// A request failed inside the host: its peer is told, and so is the journal.
+    pub(super) fn request_failed(&mut self, id: u64, request: u64) {
+        let failure = Failure::new(
+            Code::Internal,
+            "the request failed inside the host",
+            "the session's host.log has the error",
+        );
+        self.send(id, &error_line(request, &failure));
+        self.events.push_back(Event::Degraded { part: "request".to_owned() });
     }
 
     /// Answers on a connection.

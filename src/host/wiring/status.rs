@@ -9,9 +9,6 @@ use crate::core::visible::escaped;
 use crate::host::Host;
 use crate::host::exit::Exit;
 
-/// How long after the start of the first run to write the session's file, in ms.
-const SOON_MS: u64 = 5;
-
 impl Host {
     /// The session object.
     pub(in crate::host) fn status(&self) -> SessionStatus {
@@ -78,22 +75,21 @@ impl Host {
 
     /// Writes the session's file a moment later: a terminal waits for the first bytes.
     pub(in crate::host) fn write_session_file_soon(&mut self) {
-        self.session_file_at = Some(self.clock.now().after(SOON_MS));
+        self.jobs.session_file.write_soon(self.clock.now());
     }
 
     /// At the end of a turn the context usage is saved, so that it can be read when the host is gone.
     pub(in crate::host) fn note_turn(&mut self) {
         let entered = self.recorder.supervisor.entered().1;
-        if entered != self.session_file_of {
-            self.session_file_of = entered;
-            if self.recorder.supervisor.state().state == SessionState::Idle {
-                self.write_session_file_soon();
-            }
+        if self.jobs.session_file.note_state(entered)
+            && self.recorder.supervisor.state().state == SessionState::Idle
+        {
+            self.write_session_file_soon();
         }
     }
 
     pub(in crate::host) fn write_session_file_when_due(&mut self) {
-        if self.session_file_at.is_some_and(|at| at <= self.clock.now()) {
+        if self.jobs.session_file.deadline().is_some_and(|at| at <= self.clock.now()) {
             self.write_session_file();
         }
     }
@@ -101,9 +97,9 @@ impl Host {
     /// Writes `session.json`, which outlives the host. The writer does it, so that the loop does not wait for
     /// a disk.
     pub(in crate::host) fn write_session_file(&mut self) {
-        self.session_file_at = None;
+        self.jobs.session_file.written();
         let mut text = format!("{:#}", self.status().json());
         text.push('\n');
-        self.journal.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
+        self.jobs.journal.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
     }
 }

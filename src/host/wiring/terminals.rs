@@ -147,11 +147,11 @@ impl Host {
     pub(in crate::host) fn keep_last_screen(&mut self, seen: bool) {
         let path = self.paths.last_screen(&self.claim.name);
         if seen {
-            self.journal.remove_file(path);
+            self.jobs.journal.remove_file(path);
         } else {
             let model = self.child.run.as_mut().map(|run| &mut run.model);
             let picture = picture::picture_of(model, 0).to_string().into_bytes();
-            self.journal.put_file(path, picture);
+            self.jobs.journal.put_file(path, picture);
         }
     }
 

@@ -1,0 +1,264 @@
+//! A world of its own for every test: directory, home, XDG directories, temporary directory and environment.
+//!
+//! A test that passes here passes on another machine: nothing of the person's configuration reaches it, and
+//! nothing that it writes is left behind. The directories of hopty's own state are inside it too, so that no
+//! test sees a real session.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// When git says that a test's commits were made, so that their hashes are the same everywhere.
+const COMMIT_DATE: &str = "2026-01-01T00:00:00Z";
+
+/// What `Set Home keep` takes from this process.
+const HOME_VARIABLES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];
+
+/// The directories of one test. They are removed when it is dropped, unless [`TestDirs::keep`] was called.
+#[derive(Debug)]
+pub struct TestDirs {
+    root: TempDir,
+    dir: PathBuf,
+}
+
+/// Which home a test has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TestHome {
+    /// An empty one.
+    #[default]
+    Fresh,
+    /// The person's own.
+    Keep,
+}
+
+/// What a tape and the command line say about the environment.
+#[derive(Clone, Debug, Default)]
+pub struct EnvironmentRules {
+    /// `TERM`.
+    pub term: String,
+    /// `TZ`.
+    pub timezone: String,
+    /// `LANG` and `LC_ALL`.
+    pub locale: String,
+    /// The home.
+    pub home: TestHome,
+    /// Variables of this process that are passed on (`--env`).
+    pub passed: Vec<String>,
+    /// Variables of the tape (`Env`), in order; they win over everything else.
+    pub set: Vec<(String, String)>,
+}
+
+impl TestDirs {
+    /// Makes the directories.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    pub fn create() -> io::Result<TestDirs> {
+        // Short, because the path of a socket below it must fit into 108 bytes.
+        let root = tempfile::Builder::new().prefix("hopty-").rand_bytes(6).tempdir()?;
+        let base = root.path().canonicalize()?;
+        for name in ["dir", "home", "bin", "tmp", "run", "home/.config", "home/.local", "home/.cache"] {
+            fs::create_dir(base.join(name))?;
+        }
+        for name in ["home/.local/share", "home/.local/state"] {
+            fs::create_dir(base.join(name))?;
+        }
+        fs::set_permissions(base.join("run"), fs::Permissions::from_mode(0o700))?;
+        Ok(TestDirs { root, dir: base.join("dir") })
+    }
+
+    /// The working directory of the test, `${DIR}`.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The directory of everything.
+    #[must_use]
+    pub fn base(&self) -> &Path {
+        self.dir.parent().unwrap_or(&self.dir)
+    }
+
+    /// The test's home, `${HOME}`.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.base().join("home")
+    }
+
+    /// A directory that comes first in the test's `PATH`.
+    #[must_use]
+    pub fn bin(&self) -> PathBuf {
+        self.base().join("bin")
+    }
+
+    /// Puts a program into the test's `PATH` under a name.
+    ///
+    /// # Errors
+    /// When the link cannot be made.
+    pub fn link_program(&self, name: &str, program: &Path) -> io::Result<()> {
+        match std::os::unix::fs::symlink(program, self.bin().join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves the directories where they are and returns their path.
+    #[must_use]
+    pub fn keep(self) -> PathBuf {
+        self.root.keep()
+    }
+
+    /// The whole environment of the test's programs. `outer` reads this process's own.
+    pub fn environment(
+        &self,
+        rules: &EnvironmentRules,
+        outer: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Vec<(OsString, OsString)> {
+        let mut env = TestEnvironment::default();
+        let home = self.home();
+        let mut path = OsString::from(self.bin());
+        path.push(":");
+        path.push(outer("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()));
+        env.set("PATH", path);
+        env.set("TERM", or_default(&rules.term, "xterm-256color"));
+        env.set("COLORTERM", "truecolor");
+        env.set("LANG", or_default(&rules.locale, "C.UTF-8"));
+        env.set("LC_ALL", or_default(&rules.locale, "C.UTF-8"));
+        env.set("TZ", or_default(&rules.timezone, "UTC"));
+        for (name, value) in [
+            ("USER", "tester"),
+            ("LOGNAME", "tester"),
+            ("SHELL", "/bin/sh"),
+            ("HISTFILE", "/dev/null"),
+            ("PAGER", "cat"),
+            ("EDITOR", "false"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "Tester"),
+            ("GIT_AUTHOR_EMAIL", "tester@example.com"),
+            ("GIT_AUTHOR_DATE", COMMIT_DATE),
+            ("GIT_COMMITTER_NAME", "Tester"),
+            ("GIT_COMMITTER_EMAIL", "tester@example.com"),
+            ("GIT_COMMITTER_DATE", COMMIT_DATE),
+        ] {
+            env.set(name, value);
+        }
+        env.set("HOME", &home);
+        env.set("XDG_CONFIG_HOME", home.join(".config"));
+        env.set("XDG_DATA_HOME", home.join(".local/share"));
+        env.set("XDG_CACHE_HOME", home.join(".cache"));
+        env.set("XDG_STATE_HOME", home.join(".local/state"));
+        env.set("XDG_RUNTIME_DIR", self.base().join("run"));
+        env.set("TMPDIR", self.base().join("tmp"));
+        if rules.home == TestHome::Keep {
+            for name in HOME_VARIABLES {
+                match outer(name) {
+                    Some(value) => env.set(name, value),
+                    None => env.remove(name),
+                }
+            }
+        }
+        for name in &rules.passed {
+            if let Some(value) = outer(name) {
+                env.set(name, value);
+            }
+        }
+        for (name, value) in &rules.set {
+            env.set(name, value);
+        }
+        env.variables
+    }
+}
+
+/// Variables in the order in which they were first set.
+#[derive(Debug, Default)]
+struct TestEnvironment {
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl TestEnvironment {
+    fn set(&mut self, name: &str, value: impl AsRef<OsStr>) {
+        let value = value.as_ref().to_owned();
+        match self.variables.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => *old = value,
+            None => self.variables.push((name.into(), value)),
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.variables.retain(|(known, _)| known != name);
+    }
+}
+
+fn or_default<'a>(value: &'a str, default: &'a str) -> &'a str {
+    if value.is_empty() { default } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(env: &[(OsString, OsString)], name: &str) -> Option<String> {
+        env.iter().find(|(known, _)| known == name).map(|(_, value)| value.to_string_lossy().into_owned())
+    }
+
+    fn outer(name: &str) -> Option<OsString> {
+        let value = match name {
+            "PATH" => "/outer/bin",
+            "HOME" => "/home/person",
+            "CI" | "NO_COLOR" => "1",
+            "TOKEN" => "secret",
+            _ => return None,
+        };
+        Some(value.into())
+    }
+
+    #[test]
+    fn nothing_of_the_outer_environment_reaches_a_test_but_its_path() {
+        let place = TestDirs::create().unwrap();
+        let env = place.environment(&EnvironmentRules::default(), &outer);
+        for (name, _) in &env {
+            let name = name.to_str().unwrap();
+            let own = value(&env, name).unwrap();
+            let inside = own.starts_with(place.base().to_str().unwrap());
+            let is_place = name.starts_with("XDG_") || ["HOME", "TMPDIR", "PATH"].contains(&name);
+            assert_eq!(inside, is_place, "{name}={own}");
+        }
+        assert!(value(&env, "PATH").unwrap().ends_with(":/outer/bin"));
+        assert_eq!(value(&env, "CI"), None);
+        assert_eq!(value(&env, "TZ").as_deref(), Some("UTC"));
+    }
+
+    #[test]
+    fn the_tape_wins_over_the_command_line_and_both_over_the_defaults() {
+        let place = TestDirs::create().unwrap();
+        let rules = EnvironmentRules {
+            term: "dumb".into(),
+            home: TestHome::Keep,
+            passed: vec!["TOKEN".into(), "CI".into(), "UNSET".into()],
+            set: vec![("CI".into(), "no".into()), ("EDITOR".into(), "vi".into())],
+            ..EnvironmentRules::default()
+        };
+        let env = place.environment(&rules, &outer);
+        let values = ["TERM", "HOME", "XDG_CONFIG_HOME", "TOKEN", "CI", "UNSET", "EDITOR"]
+            .map(|name| value(&env, name).unwrap_or_default());
+        assert_eq!(values, ["dumb", "/home/person", "", "secret", "no", "", "vi"]);
+        let state = value(&env, "XDG_STATE_HOME").unwrap();
+        assert!(state.starts_with(place.base().to_str().unwrap()), "no test sees a real session: {state}");
+    }
+
+    #[test]
+    fn the_directories_go_with_the_test_unless_they_are_kept() {
+        let place = TestDirs::create().unwrap();
+        let base = place.base().to_owned();
+        assert!(base.join("run").is_dir() && place.home().join(".local/state").is_dir());
+        drop(place);
+        assert!(!base.exists());
+        let kept = TestDirs::create().unwrap().keep();
+        assert!(kept.join("dir").is_dir());
+        fs::remove_dir_all(kept).unwrap();
+    }
+}

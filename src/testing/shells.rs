@@ -1,0 +1,107 @@
+//! The shells that a tape may type into (`Set Shell`), each without the person's configuration, without
+//! history, and with the prompt `> `.
+//!
+//! bash, zsh and fish also report the begin and the end of every command (OSC 133), which is how `Ready` and
+//! `Status` know them without a pattern. Programs see none of this: terminals ignore what they do not know.
+
+use std::ffi::OsString;
+
+/// How a shell is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellStart {
+    /// The program's name, looked up in the test's `PATH`, and its arguments.
+    pub argv: Vec<OsString>,
+    /// Variables that its prompt needs.
+    pub env: Vec<(String, String)>,
+    /// Whether it reports the ends of commands (OSC 133).
+    pub reports_commands: bool,
+}
+
+/// The names that `Set Shell` takes.
+pub const SHELL_NAMES: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
+
+/// `> ` in the colour #5B56E0.
+const PROMPT: &str = "\x1b[38;2;91;86;224m> \x1b[m";
+
+/// How the shell of this name is started; `None` for a name that VHS does not know.
+#[must_use]
+pub fn shell(name: &str) -> Option<ShellStart> {
+    let start = |argv: &[&str], env: &[(&str, &str)], reports_commands| {
+        let argv = argv.iter().map(OsString::from).collect();
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Some(ShellStart { argv, env, reports_commands })
+    };
+    match name {
+        // The marks are no part of PS1, so that they stay where a tape sets a prompt of its own.
+        "bash" => start(
+            &["bash", "--noprofile", "--norc", "--login", "+o", "history"],
+            &[
+                ("PS1", r"\[\e[38;2;91;86;224m\]> \[\e[m\]"),
+                ("PS0", r"\e]133;C\a"),
+                ("PROMPT_COMMAND", r#"printf '\e]133;D;%s\a\e]133;A\a' "$?""#),
+                ("BASH_SILENCE_DEPRECATION_WARNING", "1"),
+            ],
+            true,
+        ),
+        "zsh" => start(
+            &["zsh", "--histnostore", "--no-rcs"],
+            &[("PROMPT", "%{\x1b]133;D;%?\x07\x1b]133;A\x07%}%F{#5B56E0}> %f")],
+            true,
+        ),
+        "fish" => start(
+            &[
+                "fish",
+                "--login",
+                "--no-config",
+                "--private",
+                "-C",
+                "function fish_greeting; end",
+                "-C",
+                r"function fish_prompt; printf '\e]133;D;%s\a\e]133;A\a' $status; set_color 5B56E0; printf '> '; set_color normal; end",
+            ],
+            &[],
+            true,
+        ),
+        "nu" => {
+            let prompt = format!(
+                "$env.PROMPT_COMMAND = {{ \"{PROMPT}\" }}; $env.PROMPT_INDICATOR = \"\"; $env.PROMPT_COMMAND_RIGHT = {{ \"\" }}"
+            );
+            start(&["nu", "--no-config-file", "--no-history", "--execute", &prompt], &[], false)
+        }
+        "osh" => start(&["osh", "--norc"], &[("PS1", r"\[\e[38;2;91;86;224m\]> \[\e[m\]")], false),
+        "xonsh" => {
+            let prompt = format!("PROMPT={PROMPT}");
+            start(&["xonsh", "--no-rc", "-D", &prompt], &[], false)
+        }
+        "pwsh" | "powershell" => start(
+            &[
+                name,
+                "-Login",
+                "-NoLogo",
+                "-NoExit",
+                "-NoProfile",
+                "-Command",
+                "Set-PSReadLineOption -HistorySaveStyle SaveNothing; function prompt { Write-Host '>' -NoNewline -ForegroundColor Blue; ' ' }",
+            ],
+            &[],
+            false,
+        ),
+        "cmd" => start(&["cmd.exe", "/k", "prompt=$G$S"], &[], false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_starts_a_shell_and_no_other_does() {
+        for name in SHELL_NAMES {
+            let start = shell(name).unwrap();
+            assert!(start.argv[0].to_str().unwrap().starts_with(name));
+        }
+        assert_eq!(shell("sh"), None);
+        assert_eq!(shell("Bash"), None);
+    }
+}
