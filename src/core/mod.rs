@@ -17,6 +17,7 @@ pub mod input;
 pub mod journal;
 #[cfg(test)]
 mod journal_tests;
+pub mod notify;
 pub mod process;
 pub mod status;
 pub mod supervisor;

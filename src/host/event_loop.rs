@@ -24,6 +24,7 @@ pub(super) enum Token {
     Listener,
     Signals,
     Worker,
+    Notifier,
     Watcher,
     Master,
     Connection(u64),
@@ -44,7 +45,8 @@ impl Host {
         let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
         // Remaining processes of a run get their time between SIGTERM and SIGKILL.
         let reaped = self.child.run.as_ref().is_none_or(|run| !run.has_leftovers());
-        (quiet && fetched && reaped && !self.jobs.are_busy()) || (now >= until && !owed)
+        let told = !self.notifier.is_busy();
+        (quiet && fetched && reaped && told && !self.jobs.are_busy()) || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
@@ -62,6 +64,9 @@ impl Host {
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
             if !flows {
                 self.jobs.register(&mut set);
+                if let Some(fd) = self.notifier.fd() {
+                    set.add(Token::Notifier, fd, Interest::Read);
+                }
                 if let Some(fd) = self.observer.fd() {
                     set.add(Token::Watcher, fd, Interest::Read);
                 }
@@ -145,6 +150,7 @@ impl Host {
             ("socket", self.control.rebind_deadline()),
             ("session file", self.jobs.session_file.deadline()),
             ("journal", self.jobs.journal.deadline(now)),
+            ("notification", self.notification_deadline(now)),
             ("accept", self.control.accept_deadline(now)),
             ("next run", self.launch_deadline(now)),
             ("check", self.check_deadline()),
@@ -187,6 +193,7 @@ impl Host {
             Token::Listener => self.accept(),
             Token::Signals => self.take_signals(),
             Token::Worker => self.take_jobs(),
+            Token::Notifier => self.notifier.take_done(),
             Token::Watcher => self.observer.scan_all(),
             Token::Master => self.master_ready(ready),
             Token::Connection(id) => self.connection_ready(id, ready),
@@ -229,6 +236,7 @@ impl Host {
         self.type_sends();
         self.rebind_when_due();
         self.write_session_file_when_due();
+        self.tend_notifications();
         self.tend_journal();
         self.on_terminals(Terminals::answer_queries);
         self.tell_screen();

@@ -16,6 +16,7 @@
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |
+//! | `notifier` | what a person is told who is not at the keyboard: by command, desktop and terminal |
 //! | `wiring` | what joins the parts: requests and their answers, hook calls, the session's status |
 //! | `exit` | how a session ended |
 //! | `perform` | every action of the supervisor |
@@ -30,6 +31,7 @@ mod jobs;
 mod keyboard;
 #[cfg(test)]
 mod laws;
+mod notifier;
 mod observer;
 mod perform;
 mod shown;
@@ -64,6 +66,7 @@ use exit::Exit;
 use jobs::log::log;
 use jobs::{AcceptedCode, Brief, CodeCheck, Jobs, Lineage, MemoryCopies, NoteState, RunLog};
 use keyboard::Keyboard;
+use notifier::Notifier;
 use observer::{FileReader, Observer};
 use start::place::{Private, SessionPlace};
 use start::{Launch, Lent, Ready};
@@ -97,6 +100,9 @@ pub struct Host {
     keyboard: Keyboard,
     control: Control,
     observer: Observer,
+    notifier: Notifier,
+    /// When attached terminals may be between two sequences again, for a notification.
+    ring_at: Option<Stamp>,
     /// The last content of `.context-status`.
     context_status_file: String,
     backups: MemoryCopies,
@@ -179,6 +185,7 @@ impl Host {
         );
         let jobs = Jobs::new(launch.config.journal.clone(), &claim.dir);
         let terminals = Terminals::new(&launch.config.terminal);
+        let notifier = Notifier::new(&launch.config.notify);
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
             clock: Clock::start(),
@@ -204,6 +211,8 @@ impl Host {
             backups: MemoryCopies::default(),
             runs: RunLog::default(),
             observer,
+            notifier,
+            ring_at: None,
             brief: None,
             told: Vec::new(),
             resuming: None,
@@ -297,6 +306,7 @@ impl Host {
             for action in actions {
                 self.perform(action);
             }
+            self.watch_for_notifications(&event);
         }
         self.note_turn();
     }

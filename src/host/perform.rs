@@ -100,6 +100,7 @@ impl Host {
             self.save_lost_draft();
         }
         self.log_decision(decision);
+        self.notify_of(decision);
         match decision.kind {
             K::LevelCrossed if decision.level == Some(Level::Warn) && self.prints_boxes() => {
                 let percent = u64::from(self.recorder.supervisor.fill().percent());

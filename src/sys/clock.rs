@@ -65,6 +65,13 @@ impl Clock {
     }
 }
 
+/// Milliseconds since the last midnight in this process's time zone.
+#[must_use]
+pub fn day_ms() -> u64 {
+    use chrono::Timelike;
+    u64::from(chrono::Local::now().num_seconds_from_midnight()) * 1000
+}
+
 /// A moment in this process's time zone (`TZ`, else the system's), for people: `2026-11-20 15:30:00`.
 #[must_use]
 pub fn local(at: WallTime) -> String {

@@ -10,9 +10,10 @@ use toml::Value;
 
 use super::duration::Span;
 use super::schema::{
-    AfterError, AskDefault, GitPolicy, Layout, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode,
+    AfterError, AskDefault, GitPolicy, Layout, NotifyEvent, NotifyTerminal, OnHangup, Profile, Reap,
+    RestartMode, SizePolicy, SummaryMode,
 };
-use super::units::{CellSize, PrefixKey};
+use super::units::{CellSize, PrefixKey, QuietHours};
 
 /// The values a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +40,10 @@ pub enum Kind {
     Size,
     /// `ctrl-x`, or empty.
     Prefix,
+    /// A shell command, or empty; at most 4096 bytes and no control characters.
+    Command,
+    /// `22:00-07:30`, or empty.
+    Hours,
     /// `{ percent, tokens, kb }`.
     Level,
 }
@@ -187,6 +192,12 @@ pub const KEYS: &[Key] = &[
     own("journal", "files", Kind::Count(1, 100)),
     own("journal", "keep_ended_days", Kind::Count(0, 3_650)),
     own("control", "allow_from", Kind::Sessions),
+    own("notify", "command", Kind::Command),
+    own("notify", "terminal", Kind::Words(NotifyTerminal::WORDS)),
+    own("notify", "desktop", Kind::Switch),
+    own("notify", "after", Kind::Time(0, 24 * H)),
+    own("notify", "events", Kind::Words(NotifyEvent::WORDS)),
+    own("notify", "quiet_hours", Kind::Hours),
 ];
 
 impl Key {
@@ -228,7 +239,9 @@ impl Kind {
             (Kind::Words(words), Value::Array(list)) => {
                 list.iter().all(|v| v.as_str().is_some_and(|t| words.contains(&t)))
             }
-            (Kind::Path, Value::String(text)) => text.len() <= 4096 && !text.chars().any(char::is_control),
+            (Kind::Path | Kind::Command, Value::String(text)) => {
+                text.len() <= 4096 && !text.chars().any(char::is_control)
+            }
             (Kind::Variables, Value::Array(list)) => names(list, |b| b.is_ascii_alphanumeric() || b == b'_'),
             (Kind::Dialogs, Value::Array(list)) => {
                 names(list, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
@@ -246,6 +259,9 @@ impl Kind {
             }
             (Kind::Prefix, Value::String(text)) => {
                 return text.parse::<PrefixKey>().map(drop).map_err(|e| e.to_string());
+            }
+            (Kind::Hours, Value::String(text)) => {
+                return text.parse::<QuietHours>().map(drop).map_err(|e| e.to_string());
             }
             (Kind::Level, Value::Table(parts)) => parts.iter().all(|(name, value)| level_part(name, value)),
             _ => false,
@@ -266,9 +282,13 @@ impl Kind {
                 _ => return Err(self.allowed()),
             },
             Kind::Count(..) => Value::Integer(text.parse().map_err(|_| self.allowed())?),
-            Kind::Time(..) | Kind::Word(_) | Kind::Path | Kind::Size | Kind::Prefix => {
-                Value::String(text.to_owned())
-            }
+            Kind::Time(..)
+            | Kind::Word(_)
+            | Kind::Path
+            | Kind::Size
+            | Kind::Prefix
+            | Kind::Command
+            | Kind::Hours => Value::String(text.to_owned()),
             Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Sessions if !text.starts_with('[') => {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
                 Value::Array(words.map(|word| Value::String(word.to_owned())).collect())
@@ -296,6 +316,8 @@ impl Kind {
             Kind::Sessions => "must be a list of at most 64 names of sessions, in which `*` stands for any text".to_owned(),
             Kind::Size => "must be a size such as \"80x24\"".to_owned(),
             Kind::Prefix => "must be a key such as \"ctrl-a\", or \"\"".to_owned(),
+            Kind::Command => "must be a shell command of at most 4096 bytes without control characters, or \"\"".to_owned(),
+            Kind::Hours => "must be hours such as \"22:00-07:30\", or \"\"".to_owned(),
             Kind::Level => {
                 "must be a table of percent (above 0, at most 100), tokens and kb (whole numbers from 1), or {} for never".to_owned()
             }

@@ -25,7 +25,7 @@ pub use level::{Levels, Threshold};
 pub use problem::{Problem, ProblemKind, Retired, Source};
 pub use schema::{
     AfterError, AskDefault, Compat, Config, Context, Control, Delivery, GitPolicy, Handoff, Hooks, Journal,
-    Layout, OnHangup, Profile, Program, Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode,
-    Terminal,
+    Layout, Notify, NotifyEvent, NotifyTerminal, OnHangup, Profile, Program, Reap, Recovery, Restart,
+    RestartMode, SizePolicy, SummaryMode, Terminal,
 };
-pub use units::{BadUnit, CellSize, PrefixKey};
+pub use units::{BadUnit, CellSize, PrefixKey, QuietHours};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::duration::Span;
 use super::level::{Levels, Threshold};
-use super::units::{CellSize, PrefixKey};
+use super::units::{CellSize, PrefixKey, QuietHours};
 
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
@@ -147,6 +147,55 @@ choice! {
         /// The memory tree of source document S4.
         Memory = "memory",
     }
+}
+
+choice! {
+    /// Of what a person is told who is not at the keyboard.
+    NotifyEvent {
+        /// Claude waits for a person's answer.
+        Blocked = "blocked",
+        /// Claude has finished its work.
+        Idle = "idle",
+        /// Claude reached a usage limit.
+        LimitReached = "limit_reached",
+        /// The usage limit is over.
+        LimitOver = "limit_over",
+        /// A hand-over waits until a person agrees to changed settings.
+        HandoverHeld = "handover_held",
+        /// A hand-over failed or was cancelled.
+        HandoverFailed = "handover_failed",
+        /// Claude crashed, and hopty starts it again.
+        Crashed = "crashed",
+        /// The session ended, and nobody asked for it.
+        Ended = "ended",
+    }
+}
+choice! {
+    /// How attached terminals are told of it.
+    NotifyTerminal {
+        /// OSC 9: iTerm2, WezTerm, ghostty, Windows Terminal.
+        Osc9 = "osc9",
+        /// OSC 99: kitty.
+        Osc99 = "osc99",
+        /// OSC 777: urxvt, foot, ghostty.
+        Osc777 = "osc777",
+        /// The bell, which tmux and every terminal know.
+        Bell = "bell",
+    }
+}
+
+impl NotifyEvent {
+    /// All of them.
+    pub const ALL: [NotifyEvent; 8] = [
+        NotifyEvent::Blocked,
+        NotifyEvent::Idle,
+        NotifyEvent::LimitReached,
+        NotifyEvent::LimitOver,
+        NotifyEvent::HandoverHeld,
+        NotifyEvent::HandoverFailed,
+        NotifyEvent::Crashed,
+        NotifyEvent::Ended,
+    ];
 }
 
 macro_rules! section {
@@ -333,6 +382,23 @@ section! {
 }
 
 section! {
+    /// `[notify]`: who is told of what, while nobody is at the keyboard.
+    Notify {
+        /// A shell command that is run for each event; it gets JSON on standard input.
+        command: String = String::new(),
+        /// How attached terminals are told.
+        terminal: Vec<NotifyTerminal> = Vec::new(),
+        /// Whether the desktop shows it (`notify-send`).
+        desktop: bool = false,
+        /// How long after the event; a key in the meantime drops it.
+        after: Span = Span::from_secs(30),
+        /// Of what.
+        events: Vec<NotifyEvent> = NotifyEvent::ALL.to_vec(),
+        /// When nothing is told, in local time.
+        quiet_hours: QuietHours = QuietHours::default(),
+    }
+}
+section! {
     /// `[control]`: who may steer a session.
     Control {
         /// Names of sessions whose Claude may; `*` stands for any text.
@@ -367,6 +433,8 @@ pub struct Config {
     pub journal: Journal,
     /// `[control]`
     pub control: Control,
+    /// `[notify]`
+    pub notify: Notify,
 }
 
 impl Control {

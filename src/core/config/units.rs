@@ -87,6 +87,47 @@ impl fmt::Display for PrefixKey {
     }
 }
 
+/// Hours of the day in which nothing rings, written `22:00-07:30`; none when empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct QuietHours(Option<(u16, u16)>);
+
+impl QuietHours {
+    /// Begin and end, in minutes after midnight; the end may be on the next day.
+    #[must_use]
+    pub fn bounds(self) -> Option<(u16, u16)> {
+        self.0
+    }
+}
+
+impl FromStr for QuietHours {
+    type Err = BadUnit;
+    fn from_str(text: &str) -> Result<Self, BadUnit> {
+        const BAD: BadUnit = BadUnit("not hours: write begin-end, such as 22:00-07:30, or \"\" for none");
+        if text.is_empty() {
+            return Ok(QuietHours(None));
+        }
+        let time = |part: &str| -> Result<u16, BadUnit> {
+            let (hours, minutes) = part.trim().split_once(':').ok_or(BAD)?;
+            let number = |digits: &str, most: u16| {
+                let plain = (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+                digits.parse::<u16>().ok().filter(|n| plain && *n <= most).ok_or(BAD)
+            };
+            Ok(number(hours, 23)? * 60 + number(minutes, 59)?)
+        };
+        let (from, to) = text.split_once('-').ok_or(BAD)?;
+        let (from, to) = (time(from)?, time(to)?);
+        if from == to { Err(BAD) } else { Ok(QuietHours(Some((from, to)))) }
+    }
+}
+
+impl fmt::Display for QuietHours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((from, to)) = self.0 else { return Ok(()) };
+        write!(f, "{:02}:{:02}-{:02}:{:02}", from / 60, from % 60, to / 60, to % 60)
+    }
+}
+
 macro_rules! as_text {
     ($name:ty) => {
         impl TryFrom<String> for $name {
@@ -104,6 +145,7 @@ macro_rules! as_text {
 }
 as_text!(CellSize);
 as_text!(PrefixKey);
+as_text!(QuietHours);
 
 #[cfg(test)]
 mod tests {
@@ -117,6 +159,18 @@ mod tests {
             "99999x24",
         ] {
             assert!(text.parse::<CellSize>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn quiet_hours() {
+        for text in ["22:00-07:30", "", "00:00-23:59"] {
+            assert_eq!(text.parse::<QuietHours>().unwrap().to_string(), text);
+        }
+        assert_eq!("9:00-9:05".parse::<QuietHours>().unwrap().bounds(), Some((540, 545)));
+        for text in ["22", "22:00", "24:00-07:00", "22:60-07:00", "22:00-22:00", "-", "a:b-c:d", "+1:00-2:00"]
+        {
+            assert!(text.parse::<QuietHours>().is_err(), "{text:?}");
         }
     }
 

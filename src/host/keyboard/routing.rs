@@ -91,6 +91,9 @@ impl Host {
             self.keyboard.held.look(now, target.focus);
         }
         let pieces = &pieces[self.complete_sequence(id, pieces)..];
+        if pieces.iter().any(|piece| piece.class != Class::Report) {
+            self.notifier.queue.typed(self.clock.now());
+        }
         let Some(client) = self.client_mut(id) else { return };
         let orders =
             client.input.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);

@@ -19,6 +19,7 @@
 //! | `repair` | what makes a terminal whole whose host or client dies |
 //! | `capabilities` | what a terminal cannot do |
 //! | `scrollback` | how much of the history each terminal has been shown |
+//! | `ring` | sequences of hopty's own: notifications and bells |
 //! | `notices` | what people are told while a program has the screen |
 //! | `undelivered` | what was typed and the program did not read |
 
@@ -32,6 +33,7 @@ mod notices;
 mod output;
 pub(super) mod repaint;
 mod repair;
+mod ring;
 mod scene;
 mod scrollback;
 mod undelivered;

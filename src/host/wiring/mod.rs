@@ -5,6 +5,7 @@ mod ask;
 mod connections;
 mod hook_calls;
 mod jobs;
+mod notifications;
 mod observer;
 pub(super) mod own_files;
 mod prefix_key;

@@ -1,0 +1,333 @@
+//! When a person who is not at the keyboard is told what happened in a session.
+//!
+//! [`NotificationQueue`] is told states, decisions and keys with their times. What it holds is due after a
+//! delay, in which a key drops it: somebody is there. What is no longer true when it would be due is dropped,
+//! too. Each event is told once.
+
+use crate::core::config::{NotifyEvent, QuietHours, Span};
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::supervisor::phase::EndCause;
+use crate::core::supervisor::state::{KnownState, SessionState};
+use crate::core::time::{Stamp, ago};
+
+/// How many notifications wait at most; the oldest goes.
+const WAITING_CAP: usize = 20;
+
+/// One thing that a person is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// What happened.
+    pub event: NotifyEvent,
+    /// One sentence for people, without the session's name.
+    pub text: String,
+    /// On what a blocked session waits, such as `permission`.
+    pub reason: Option<String>,
+    /// When it happened.
+    pub at: Stamp,
+}
+
+/// What waits to be told.
+#[derive(Debug)]
+pub struct NotificationQueue {
+    after_ms: u64,
+    events: Vec<NotifyEvent>,
+    waiting: Vec<(Stamp, Notification)>,
+    state: (SessionState, Option<String>),
+    /// When Claude began the work that it has not been seen to end.
+    busy_since: Option<Stamp>,
+    typed: Option<Stamp>,
+}
+
+impl NotificationQueue {
+    /// An empty queue for these events, each due `after` it happened.
+    #[must_use]
+    pub fn new(after: Span, events: &[NotifyEvent]) -> Self {
+        NotificationQueue {
+            after_ms: after.ms(),
+            events: events.to_vec(),
+            waiting: Vec::new(),
+            state: (SessionState::Starting, None),
+            busy_since: None,
+            typed: None,
+        }
+    }
+
+    /// Somebody pressed a key: they see what there is to see.
+    pub fn typed(&mut self, now: Stamp) {
+        self.typed = Some(now);
+        self.waiting.clear();
+    }
+
+    /// The session's state now.
+    pub fn state(&mut self, now: Stamp, known: &KnownState) {
+        let state = (known.state, known.waiting_for.clone());
+        if state == self.state {
+            return;
+        }
+        self.state = state;
+        match known.state {
+            SessionState::Blocked => {
+                self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
+                let on = known.waiting_for.clone();
+                let text = format!("Claude waits for your answer ({})", on.as_deref().unwrap_or("a dialog"));
+                self.put(now, NotifyEvent::Blocked, text, on);
+            }
+            SessionState::Busy => {
+                self.busy_since.get_or_insert(now);
+                self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
+            }
+            SessionState::Idle => {
+                self.forget(&[NotifyEvent::Blocked]);
+                if let Some(since) = self.busy_since.take() {
+                    let text = format!("Claude has finished, after {}", time_of(now.since(since)));
+                    self.put(now, NotifyEvent::Idle, text, None);
+                }
+            }
+            _ => {
+                self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
+            }
+        }
+    }
+
+    /// The supervisor decided something. `cooling`: the run has ended and the session has not.
+    pub fn decided(&mut self, now: Stamp, decision: &Decision, cooling: bool) {
+        let mut tell = |event| self.put(now, event, decision.sentence.clone(), None);
+        match decision.kind {
+            DecisionKind::LimitReached => {
+                tell(NotifyEvent::LimitReached);
+                // Claude is idle because of the limit, and that is told.
+                self.busy_since = None;
+                self.forget(&[NotifyEvent::Idle]);
+            }
+            DecisionKind::LimitOver => {
+                let untold = self.forget(&[NotifyEvent::LimitReached]);
+                if !untold {
+                    self.put(now, NotifyEvent::LimitOver, decision.sentence.clone(), None);
+                }
+            }
+            DecisionKind::RunHeld => tell(NotifyEvent::HandoverHeld),
+            DecisionKind::RestartCancelled | DecisionKind::DeliveryFailed => {
+                tell(NotifyEvent::HandoverFailed)
+            }
+            DecisionKind::RunEnded if cooling => tell(NotifyEvent::Crashed),
+            DecisionKind::RunSpawned => {
+                self.forget(&[NotifyEvent::HandoverHeld]);
+            }
+            _ => {}
+        }
+    }
+
+    /// The session is over. Gives what is told at once, as there is no later: nothing where somebody ended it
+    /// or was there a moment ago.
+    pub fn ended(&mut self, now: Stamp, cause: EndCause, sentence: &str) -> Option<Notification> {
+        self.waiting.clear();
+        let there = self.typed.is_some_and(|at| now.since(at) < self.after_ms);
+        let asked = matches!(cause, EndCause::UserInterrupt | EndCause::Stopped);
+        let wanted = self.events.contains(&NotifyEvent::Ended) && !there && !asked;
+        let text = sentence.to_owned();
+        wanted.then_some(Notification { event: NotifyEvent::Ended, text, reason: None, at: now })
+    }
+
+    /// What is due, oldest first. In quiet hours, of which `quiet_ms` are left, it waits for their end.
+    pub fn due(&mut self, now: Stamp, quiet_ms: Option<u64>) -> Vec<Notification> {
+        if let Some(left) = quiet_ms {
+            self.waiting.iter_mut().for_each(|(due, _)| *due = (*due).max(now.after(left)));
+        }
+        let (due, rest) = std::mem::take(&mut self.waiting).into_iter().partition(|(due, _)| *due <= now);
+        self.waiting = rest;
+        let due: Vec<(Stamp, Notification)> = due;
+        due.into_iter().map(|(_, notification)| notification).collect()
+    }
+
+    /// When something is due.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.waiting.iter().map(|(due, _)| *due).min()
+    }
+
+    fn put(&mut self, now: Stamp, event: NotifyEvent, text: String, reason: Option<String>) {
+        if !self.events.contains(&event) {
+            return;
+        }
+        if self.waiting.len() >= WAITING_CAP {
+            self.waiting.remove(0);
+        }
+        self.waiting.push((now.after(self.after_ms), Notification { event, text, reason, at: now }));
+    }
+
+    /// Drops what waits of these events; whether there was any.
+    fn forget(&mut self, events: &[NotifyEvent]) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(|(_, waiting)| !events.contains(&waiting.event));
+        before != self.waiting.len()
+    }
+}
+
+/// A span in words.
+fn time_of(ms: u64) -> String {
+    ago(ms).trim_end_matches(" ago").to_owned()
+}
+
+impl QuietHours {
+    /// How many milliseconds of quiet hours are left at `ms` milliseconds after local midnight; `None` outside
+    /// of them.
+    #[must_use]
+    pub fn left(self, ms: u64) -> Option<u64> {
+        const DAY: u64 = 24 * 60 * 60 * 1000;
+        let (from, to) = self.bounds()?;
+        let (from, to) = (u64::from(from) * 60_000, u64::from(to) * 60_000);
+        let since = |at: u64| (ms + DAY - at) % DAY;
+        let length = (to + DAY - from) % DAY;
+        let passed = since(from);
+        (passed < length).then(|| length - passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::supervisor::state::StateSource;
+
+    const AFTER: u64 = 30_000;
+
+    fn queue() -> NotificationQueue {
+        NotificationQueue::new(Span::from_ms(AFTER), &NotifyEvent::ALL)
+    }
+
+    fn is(state: SessionState) -> KnownState {
+        KnownState { state, from: StateSource::Hook, waiting_for: None }
+    }
+
+    fn blocked(on: &str) -> KnownState {
+        KnownState { waiting_for: Some(on.to_owned()), ..is(SessionState::Blocked) }
+    }
+
+    fn decision(kind: DecisionKind) -> Decision {
+        Decision {
+            kind,
+            run: 1,
+            by: None,
+            level: None,
+            handoff: None,
+            conversation: None,
+            cause: None,
+            sentence: format!("sentence of {kind:?}"),
+            because: vec![],
+        }
+    }
+
+    fn events(queue: &mut NotificationQueue, at: u64) -> Vec<NotifyEvent> {
+        queue.due(Stamp(at), None).into_iter().map(|told| told.event).collect()
+    }
+
+    #[test]
+    fn a_blocked_session_is_told_once_and_after_the_delay() {
+        let mut queue = queue();
+        queue.state(Stamp(1000), &is(SessionState::Busy));
+        queue.state(Stamp(2000), &blocked("permission"));
+        queue.state(Stamp(2500), &blocked("permission"));
+        assert_eq!(queue.deadline(), Some(Stamp(2000 + AFTER)));
+        assert!(queue.due(Stamp(1999 + AFTER), None).is_empty());
+        let told = queue.due(Stamp(2000 + AFTER), None);
+        assert_eq!((told.len(), told[0].reason.as_deref()), (1, Some("permission")));
+        assert_eq!(told[0].text, "Claude waits for your answer (permission)");
+        assert!(queue.due(Stamp(10 * AFTER), None).is_empty() && queue.deadline().is_none(), "told once");
+        queue.state(Stamp(10 * AFTER), &blocked("question"));
+        assert_eq!(events(&mut queue, 11 * AFTER), [NotifyEvent::Blocked], "another dialog");
+    }
+
+    #[test]
+    fn a_key_or_an_answer_drops_it() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &blocked("permission"));
+        queue.typed(Stamp(5000));
+        assert!(events(&mut queue, 10 * AFTER).is_empty());
+        queue.state(Stamp(10 * AFTER), &blocked("trust"));
+        queue.state(Stamp(10 * AFTER + 10), &is(SessionState::Busy));
+        assert!(events(&mut queue, 20 * AFTER).is_empty());
+    }
+
+    #[test]
+    fn idle_is_told_only_after_work() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &is(SessionState::Idle));
+        assert!(events(&mut queue, AFTER).is_empty(), "it has just started");
+        queue.state(Stamp(AFTER), &is(SessionState::Busy));
+        queue.state(Stamp(AFTER + 1000), &blocked("permission"));
+        queue.state(Stamp(AFTER + 2000), &is(SessionState::Busy));
+        queue.state(Stamp(AFTER + 180_000), &is(SessionState::Idle));
+        let told = queue.due(Stamp(2 * AFTER + 180_000), None);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].text, "Claude has finished, after 3 min");
+        queue.state(Stamp(20 * AFTER), &is(SessionState::Unknown));
+        queue.state(Stamp(20 * AFTER), &is(SessionState::Idle));
+        assert!(events(&mut queue, 30 * AFTER).is_empty());
+    }
+
+    #[test]
+    fn a_limit_is_told_instead_of_idle_and_its_end_if_it_was_told() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &is(SessionState::Busy));
+        queue.decided(Stamp(10), &decision(DecisionKind::LimitReached), false);
+        queue.state(Stamp(20), &is(SessionState::Idle));
+        assert_eq!(events(&mut queue, AFTER + 20), [NotifyEvent::LimitReached]);
+        queue.decided(Stamp(2 * AFTER), &decision(DecisionKind::LimitOver), false);
+        assert_eq!(events(&mut queue, 3 * AFTER), [NotifyEvent::LimitOver]);
+        queue.decided(Stamp(4 * AFTER), &decision(DecisionKind::LimitReached), false);
+        queue.decided(Stamp(4 * AFTER + 1), &decision(DecisionKind::LimitOver), false);
+        assert!(events(&mut queue, 6 * AFTER).is_empty(), "it was over before anybody was told");
+    }
+
+    #[test]
+    fn a_hand_over_that_is_held_or_failed_and_a_crash_are_told() {
+        let mut queue = queue();
+        queue.decided(Stamp(0), &decision(DecisionKind::RunHeld), true);
+        queue.decided(Stamp(1), &decision(DecisionKind::DeliveryFailed), false);
+        queue.decided(Stamp(2), &decision(DecisionKind::RunEnded), true);
+        queue.decided(Stamp(3), &decision(DecisionKind::RunEnded), false);
+        let told = events(&mut queue, AFTER + 3);
+        assert_eq!(told, [NotifyEvent::HandoverHeld, NotifyEvent::HandoverFailed, NotifyEvent::Crashed]);
+        queue.decided(Stamp(0), &decision(DecisionKind::RunHeld), true);
+        queue.decided(Stamp(1), &decision(DecisionKind::RunSpawned), false);
+        assert!(events(&mut queue, 2 * AFTER).is_empty(), "somebody agreed");
+    }
+
+    #[test]
+    fn an_end_is_told_at_once_unless_somebody_is_there_or_asked_for_it() {
+        let mut queue = queue();
+        assert!(queue.ended(Stamp(0), EndCause::CrashLoop, "It crashed.").is_some());
+        assert!(queue.ended(Stamp(0), EndCause::Stopped, "Stopped.").is_none());
+        queue.typed(Stamp(100));
+        assert!(queue.ended(Stamp(200), EndCause::Finished, "Done.").is_none());
+        assert!(queue.ended(Stamp(100 + AFTER), EndCause::Finished, "Done.").is_some());
+    }
+
+    #[test]
+    fn quiet_hours_postpone_what_stays_true() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &blocked("permission"));
+        assert!(queue.due(Stamp(AFTER), Some(3_600_000)).is_empty());
+        assert_eq!(queue.deadline(), Some(Stamp(AFTER + 3_600_000)));
+        assert_eq!(events(&mut queue, AFTER + 3_600_000), [NotifyEvent::Blocked]);
+    }
+
+    #[test]
+    fn quiet_hours_may_pass_midnight() {
+        let at = |hours: u64, minutes: u64| (hours * 60 + minutes) * 60_000;
+        let night: QuietHours = "22:00-07:30".parse().unwrap();
+        assert_eq!(night.left(at(23, 0)), Some(at(8, 30)));
+        assert_eq!(night.left(at(7, 29)), Some(at(0, 1)));
+        assert_eq!((night.left(at(7, 30)), night.left(at(21, 59))), (None, None));
+        let noon: QuietHours = "12:00-13:00".parse().unwrap();
+        assert_eq!((noon.left(at(12, 0)), noon.left(at(13, 0))), (Some(at(1, 0)), None));
+        assert_eq!(QuietHours::default().left(at(3, 0)), None);
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_not_kept() {
+        let mut queue = NotificationQueue::new(Span::from_ms(0), &[NotifyEvent::Idle]);
+        queue.state(Stamp(0), &blocked("permission"));
+        queue.decided(Stamp(0), &decision(DecisionKind::LimitReached), false);
+        assert!(queue.deadline().is_none() && queue.ended(Stamp(0), EndCause::CrashLoop, "").is_none());
+    }
+}

@@ -1,0 +1,96 @@
+//! One command of a notification. It runs in a process group of its own, gets its input once, and is killed
+//! with its group when its time is up.
+
+use std::io::Write;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::sys::inherited;
+
+/// How long a command may take.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// What shows a notification on the desktop.
+const DESKTOP: &str = "notify-send";
+
+/// What came of a command: nothing, or a sentence.
+pub(super) type Outcome = Result<(), String>;
+
+/// A command, ready to run on a thread.
+#[derive(Debug)]
+pub(super) struct Job {
+    command: Command,
+    name: &'static str,
+    input: Vec<u8>,
+    limit: Duration,
+}
+
+impl Job {
+    /// The person's own command, run by the shell in the session's directory, or in `/` where that is gone.
+    pub fn shell(line: &str, input: Vec<u8>, variables: Vec<(&'static str, String)>, dir: PathBuf) -> Self {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).envs(variables);
+        command.current_dir(if dir.is_dir() { dir } else { PathBuf::from("/") });
+        Job { command, name: "notify.command", input, limit: LIMIT }
+    }
+
+    /// The desktop's notification service, by its common command.
+    pub fn desktop(title: &str, text: &str) -> Self {
+        let mut command = Command::new(DESKTOP);
+        // A relative directory of PATH must not be the session's.
+        command.args(["--app-name=hopty", "--", title, text]).current_dir("/");
+        Job { command, name: DESKTOP, input: Vec::new(), limit: LIMIT }
+    }
+
+    #[cfg(test)]
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it to its end.
+    pub fn run(mut self) -> Outcome {
+        let name = self.name;
+        inherited::pass_on(&mut self.command, None);
+        self.command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = self.command.spawn().map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => format!("{name} is not installed"),
+            _ => format!("cannot run {name}: {e}"),
+        })?;
+        if let Some(mut input) = child.stdin.take() {
+            // One that does not read it may still succeed; more than a pipe takes is never written.
+            let _ = input.write_all(&self.input);
+        }
+        end(&mut child, name, self.limit)
+    }
+}
+
+fn end(child: &mut Child, name: &str, limit: Duration) -> Outcome {
+    let until = Instant::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => {
+                let how = status.code().map_or_else(
+                    || format!("was ended by signal {}", status.signal().unwrap_or(0)),
+                    |code| format!("exited with {code}"),
+                );
+                return Err(format!("{name} {how}"));
+            }
+            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+            _ => break,
+        }
+    }
+    if let Ok(group) = i32::try_from(child.id()) {
+        // Not reaped yet, so the id is still its own.
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+    let _ = child.wait();
+    Err(format!("{name} took longer than {} s and was killed", limit.as_secs()))
+}

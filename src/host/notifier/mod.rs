@@ -1,0 +1,144 @@
+//! Notifications: a person who is not at the keyboard is told what happened, by a command, on the desktop and
+//! on attached terminals.
+//!
+//! [`Notifier`] decides nothing about when ([`NotificationQueue`] does) and runs nothing on the loop: a
+//! command that hangs or fails costs a line of `host.log`. What goes to terminals comes out of
+//! [`Notifier::terminal_bytes`], to be written between two sequences of the program (`wiring/notifications`).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `command` | one command: input, environment, time limit |
+//! | `payload` | the JSON and the variables that it gets |
+//! | `signals` | the sequences for terminals |
+
+mod command;
+mod payload;
+mod signals;
+
+use std::collections::BTreeSet;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+use crate::core::config;
+use crate::core::notify::{Notification, NotificationQueue};
+use crate::core::status::SessionStatus;
+use crate::core::time::{Stamp, WallTime};
+use crate::sys::worker::Worker;
+use command::{Job, Outcome};
+
+/// How many commands may wait behind one that hangs.
+const BACKLOG: usize = 16;
+/// How many failures are remembered, so that each is logged once.
+const FAILURES: usize = 50;
+
+/// The channels, and what goes through them.
+#[derive(Debug)]
+pub(super) struct Notifier {
+    config: config::Notify,
+    pub queue: NotificationQueue,
+    worker: Worker<Outcome>,
+    open: usize,
+    /// Bytes that attached terminals have yet to get.
+    terminal: Vec<u8>,
+    /// Failures that were logged already.
+    logged: BTreeSet<String>,
+}
+
+impl Notifier {
+    pub fn new(config: &config::Notify) -> Self {
+        let silent = config.command.is_empty() && config.terminal.is_empty() && !config.desktop;
+        let events = if silent { &[][..] } else { &config.events };
+        Notifier {
+            config: config.clone(),
+            queue: NotificationQueue::new(config.after, events),
+            worker: Worker::new("hopty-notify"),
+            open: 0,
+            terminal: Vec::new(),
+            logged: BTreeSet::new(),
+        }
+    }
+
+    /// Sends what is due. `day_ms`: the local time of day, in ms.
+    pub fn due(&mut self, now: Stamp, day_ms: u64) -> Vec<Notification> {
+        self.queue.due(now, self.config.quiet_hours.left(day_ms))
+    }
+
+    /// Whether nothing may ring at this time of day.
+    pub fn is_quiet(&self, day_ms: u64) -> bool {
+        self.config.quiet_hours.left(day_ms).is_some()
+    }
+
+    /// Sends a notification through every channel. `at`: the wall clock time of the event.
+    pub fn send(&mut self, told: &Notification, at: WallTime, session: &SessionStatus) {
+        let title = format!("hopty: {}", session.name);
+        self.terminal.extend(signals::bytes(&self.config.terminal, &title, &told.text));
+        let dir = PathBuf::from(&session.dir);
+        if !self.config.command.is_empty() {
+            let (input, variables) = payload::of(told, at, session);
+            self.submit(Job::shell(&self.config.command, input, variables, dir));
+        }
+        if self.config.desktop {
+            self.submit(Job::desktop(&title, &told.text));
+        }
+    }
+
+    fn submit(&mut self, job: Job) {
+        if self.open >= BACKLOG {
+            return self.log(format!("dropped, because {BACKLOG} commands wait behind one that hangs"));
+        }
+        self.open += 1;
+        self.worker.submit(move || job.run());
+    }
+
+    /// Takes what came of the commands.
+    pub fn take_done(&mut self) {
+        for outcome in self.worker.take() {
+            self.open = self.open.saturating_sub(1);
+            if let Err(failure) = outcome {
+                self.log(failure);
+            }
+        }
+        self.worker.rest();
+    }
+
+    /// Logs a failure, once.
+    fn log(&mut self, failure: String) {
+        if self.logged.len() < FAILURES && !self.logged.contains(&failure) {
+            super::log(format_args!("notification: {failure}"));
+            self.logged.insert(failure);
+        }
+    }
+
+    /// When a command has ended, and nothing else reports it.
+    pub fn has_done(&self) -> bool {
+        self.worker.has_done_here()
+    }
+
+    /// Whether a command runs.
+    pub fn is_busy(&self) -> bool {
+        self.worker.is_busy()
+    }
+
+    /// The descriptor that reports the end of a command.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.worker.fd()
+    }
+
+    /// What attached terminals have yet to get.
+    pub fn terminal_bytes(&self) -> &[u8] {
+        &self.terminal
+    }
+
+    /// They have it, or nobody is attached.
+    pub fn forget_terminal_bytes(&mut self) {
+        self.terminal.clear();
+    }
+
+    /// When something is due.
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.queue.deadline()
+    }
+}
+
+#[cfg(test)]
+mod tests;

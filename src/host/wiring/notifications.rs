@@ -1,0 +1,69 @@
+//! Notifications: what happens in the session comes to the notifier, and what it has for terminals goes there.
+
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::supervisor::event::{AttachKind, Event};
+use crate::core::supervisor::phase::Phase;
+use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::sys::clock;
+
+/// How long to wait for the end of the program's unfinished sequence, in ms.
+const LOOK_AGAIN_MS: u64 = 50;
+
+impl Host {
+    /// An event and everything that follows from it were handled.
+    pub(in crate::host) fn watch_for_notifications(&mut self, event: &Event) {
+        let now = self.clock.now();
+        // Who attaches looks.
+        if matches!(event, Event::Attached { how, .. } if *how != AttachKind::Watches) {
+            self.notifier.queue.typed(now);
+        }
+        self.notifier.queue.state(now, &self.recorder.supervisor.state());
+    }
+
+    /// A decision was made.
+    pub(in crate::host) fn notify_of(&mut self, decision: &Decision) {
+        let now = self.clock.now();
+        let cooling = matches!(self.phase(), Phase::Cooling { .. });
+        self.notifier.queue.decided(now, decision, cooling);
+        if decision.kind == DecisionKind::SessionEnded
+            && let Some(cause) = decision.cause
+            && let Some(told) = self.notifier.queue.ended(now, cause, &decision.sentence)
+            && !self.notifier.is_quiet(clock::day_ms())
+        {
+            let (at, status) = (self.wall(told.at), self.status());
+            self.notifier.send(&told, at, &status);
+        }
+    }
+
+    /// Sends what is due, and passes on what terminals have yet to get.
+    pub(in crate::host) fn tend_notifications(&mut self) {
+        self.notifier.take_done();
+        let now = self.clock.now();
+        if self.notifier.deadline().is_some_and(|at| at <= now) {
+            let due = self.notifier.due(now, clock::day_ms());
+            if !due.is_empty() {
+                let status = self.status();
+                for told in due {
+                    let at = self.wall(told.at);
+                    self.notifier.send(&told, at, &status);
+                }
+            }
+        }
+        if !self.notifier.terminal_bytes().is_empty() {
+            let bytes = self.notifier.terminal_bytes().to_vec();
+            if self.on_terminals(|terminals, scene| terminals.ring(&bytes, scene)) {
+                self.notifier.forget_terminal_bytes();
+                self.ring_at = None;
+            } else {
+                self.ring_at = Some(now.after(LOOK_AGAIN_MS));
+            }
+        }
+    }
+
+    /// The next deadline of that.
+    pub(in crate::host) fn notification_deadline(&self, now: Stamp) -> Option<Stamp> {
+        let done = self.notifier.has_done().then_some(now);
+        [self.notifier.deadline(), self.ring_at, done].into_iter().flatten().min()
+    }
+}
