@@ -52,6 +52,7 @@
 //! | [`host`] [`client`] [`cli`] | the two processes, the verbs |
 //! | [`dashboard`] | all sessions on one screen |
 //! | [`standin`] | a stand-in for Claude and for its API, for tests and for people without an account |
+//! | [`recording`] | recordings at any time of theirs: player, pictures, page |
 //! | [`testing`] | tapes played against programs, and reports of what came of it |
 //! | [`demo`] | the whole loop on the stand-ins, for people to look at |
 
@@ -66,6 +67,7 @@ pub mod git;
 pub mod host;
 pub mod ipc;
 pub mod pty;
+pub mod recording;
 pub mod screen;
 pub mod standin;
 pub mod sys;

@@ -23,6 +23,7 @@ const SHELL: &[(&str, &[&str])] = &[
     ("dashboard", &[]),
     ("standin", &[]),
     ("demo", &["standin"]),
+    ("recording", &[]),
     ("testing", &["recording", "standin"]),
     ("cli", &["host", "client", "dashboard", "standin", "demo", "testing", "recording"]),
     ("main", &["cli"]),

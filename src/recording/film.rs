@@ -1,0 +1,155 @@
+//! A recording as pictures for a page or an image: at most so many a second, made of rows of which each is
+//! drawn once.
+
+use std::collections::HashMap;
+
+use super::moment::Moment;
+use super::play_time::PlayTime;
+use super::timeline::Timeline;
+use crate::screen::{Cursor, Screen};
+
+/// How long a picture that the program holds back is waited for, in µs.
+const DRAWING_US: u64 = 1_000_000;
+
+/// What of a recording is filmed.
+#[derive(Clone, Copy, Debug)]
+pub struct FilmOptions<'a> {
+    /// Long pauses are cut.
+    pub time: &'a PlayTime,
+    /// From when, in µs of the recording.
+    pub from_us: u64,
+    /// To when.
+    pub to_us: u64,
+    /// The most frames a second.
+    pub fps: u32,
+    /// The most frames; what comes later is left out.
+    pub frames: usize,
+}
+
+/// Frames and the rows that they are made of.
+#[derive(Clone, Debug, Default)]
+pub struct Film {
+    /// The rows as `draw` made them, each once. The first is the empty one.
+    pub rows: Vec<String>,
+    /// The frames, at least one.
+    pub frames: Vec<FilmFrame>,
+    /// How long it plays, in µs.
+    pub duration_us: u64,
+    /// Columns and rows of the largest frame.
+    pub size: (u16, u16),
+    /// Whether there were more frames.
+    pub is_cut: bool,
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilmFrame {
+    /// When, in µs since the film began.
+    pub at_us: u64,
+    /// When, in µs of the recording.
+    pub recorded_us: u64,
+    /// The rows from the top, as numbers in [`Film::rows`].
+    pub rows: Vec<u32>,
+    /// The cursor.
+    pub cursor: Cursor,
+    /// Columns.
+    pub cols: u16,
+}
+
+impl Film {
+    /// Films a recording; `draw` makes a row, and nothing of an empty one.
+    pub fn shoot(
+        timeline: &Timeline,
+        options: FilmOptions<'_>,
+        mut draw: impl FnMut(&Screen, u16) -> String,
+    ) -> Film {
+        let mut film = Film { rows: vec![String::new()], size: (1, 1), ..Film::default() };
+        let mut numbers = HashMap::from([(String::new(), 0)]);
+        let time = options.time;
+        let start = time.playing(options.from_us);
+        let interval = 1_000_000 / u64::from(options.fps.max(1));
+        let mut moment = Moment::new(timeline);
+        moment.seek(options.from_us);
+        film.take(&moment, (0, options.from_us), &mut numbers, &mut draw);
+        let mut due = interval;
+        while let Some(next) = moment.next_us().filter(|next| *next <= options.to_us) {
+            if film.frames.len() >= options.frames {
+                film.is_cut = true;
+                break;
+            }
+            let mut at = time.playing(next) - start;
+            // All that comes up to the next frame's time is one frame, and so is what is drawn in one go.
+            let mut to = next.max(time.recorded(start + due.max(at)));
+            moment.seek(to.min(options.to_us));
+            let begun = moment.at_us();
+            while moment.screen().is_drawing()
+                && let Some(more) =
+                    moment.next_us().filter(|more| *more <= options.to_us.min(begun + DRAWING_US))
+            {
+                moment.seek(more);
+                to = more;
+            }
+            at = at.max(due).max(time.playing(to.min(options.to_us)) - start);
+            let recorded = moment.at_us();
+            film.take(&moment, (at, recorded), &mut numbers, &mut draw);
+            due = at + interval;
+        }
+        film.duration_us =
+            (time.playing(options.to_us) - start).max(film.frames.last().map_or(0, |last| last.at_us));
+        film
+    }
+
+    fn take(
+        &mut self,
+        moment: &Moment<'_>,
+        (at_us, recorded_us): (u64, u64),
+        numbers: &mut HashMap<String, u32>,
+        draw: &mut impl FnMut(&Screen, u16) -> String,
+    ) {
+        let screen = moment.screen();
+        let (cols, count) = screen.size();
+        let mut rows = Vec::with_capacity(usize::from(count));
+        for row in 0..count {
+            let drawn = draw(screen, row);
+            let next = self.rows.len() as u32;
+            let number = *numbers.entry(drawn).or_insert_with_key(|drawn| {
+                self.rows.push(drawn.clone());
+                next
+            });
+            rows.push(number);
+        }
+        self.size = (self.size.0.max(cols), self.size.1.max(count));
+        let frame = FilmFrame { at_us, recorded_us, rows, cursor: screen.cursor(), cols };
+        let same = |last: &FilmFrame| {
+            (&last.rows, last.cursor, last.cols) == (&frame.rows, frame.cursor, frame.cols)
+        };
+        if !self.frames.last().is_some_and(same) {
+            self.frames.push(frame);
+        }
+    }
+
+    /// Leaves frames out so that there are at most so many a second. Of those that fall together the last
+    /// stays.
+    pub fn thin(&mut self, fps: u32) {
+        let interval = 1_000_000 / u64::from(fps.max(1));
+        let mut kept: Vec<FilmFrame> = Vec::with_capacity(self.frames.len());
+        for frame in self.frames.drain(..) {
+            match kept.len().checked_sub(1).and_then(|last| Some((last, kept.get(last)?))) {
+                Some((last, before)) if last > 0 && frame.at_us < before.at_us + interval => {
+                    let at_us = before.at_us;
+                    kept[last] = FilmFrame { at_us, ..frame };
+                }
+                _ => kept.push(frame),
+            }
+        }
+        self.frames = kept;
+    }
+
+    /// The frame that stands for all: the last one on which much is to be seen.
+    #[must_use]
+    pub fn poster(&self) -> usize {
+        let written = |frame: &FilmFrame| frame.rows.iter().filter(|row| **row > 0).count();
+        let most = self.frames.iter().map(written).max().unwrap_or(0);
+        self.frames.iter().rposition(|frame| 2 * written(frame) >= most).unwrap_or(0)
+    }
+}

@@ -1,0 +1,21 @@
+//! Recordings of terminals as people see them: any time of one at once, a player, pictures, a page.
+//!
+//! A recording is an asciicast ([`crate::core::cast`]). A [`timeline::Timeline`] has all of it in memory, with
+//! copies of the screen on the way; a [`moment::Moment`] is the screen at one time of it.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`timeline`], [`moment`] | the recording in memory; the screen at a time, step forward and back |
+//! | [`timeline_search`] | where a text comes onto the screen |
+//! | [`play_time`], [`play_position`] | pauses cut to the idle limit; times, shares and markers as a person names them |
+//! | [`film`] | frames at most so many a second, made of rows that are drawn once |
+
+pub mod film;
+pub mod moment;
+pub mod play_position;
+pub mod play_time;
+pub mod theme;
+pub mod timeline;
+pub mod timeline_search;
+#[cfg(test)]
+mod timeline_tests;

@@ -1,0 +1,203 @@
+//! Search for text in the screens of a recording: where it comes onto the screen, not where it merely still
+//! stands.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::moment::Moment;
+use super::timeline::Timeline;
+use crate::screen::Screen;
+
+/// Events that are looked at in one turn.
+const TURN_EVENTS: usize = 512;
+
+/// Where to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchDirection {
+    /// Towards the end.
+    Forward,
+    /// Towards the start.
+    Backward,
+}
+
+/// A search that goes on in turns, so that whoever searches can stop it.
+#[derive(Debug)]
+pub struct TimelineSearch<'a> {
+    text: SearchText,
+    direction: SearchDirection,
+    walk: Moment<'a>,
+    /// Events that had happened where it began.
+    began: usize,
+}
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchTurn {
+    /// It is not done.
+    Working,
+    /// The text comes onto the screen here.
+    Found(SearchHit),
+    /// It does not come any more.
+    Nothing,
+}
+
+/// Where text comes onto the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchHit {
+    /// When, in µs since the start of the recording.
+    pub at_us: u64,
+    /// How many events have happened then.
+    pub(super) events: usize,
+    /// Row and columns, 0-based.
+    pub row: u16,
+    /// The first column.
+    pub col: u16,
+    /// How many columns.
+    pub cols: u16,
+}
+
+/// Text to be found. Without a capital letter in it, capitals count like small letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SearchText {
+    text: String,
+    exact: bool,
+}
+
+impl SearchText {
+    fn new(text: &str) -> Self {
+        let exact = text.chars().any(char::is_uppercase);
+        Self { text: text.to_owned(), exact }
+    }
+
+    /// The columns of each occurrence in a row.
+    fn find(&self, row: &str) -> Vec<(u16, u16)> {
+        if self.text.is_empty() {
+            return Vec::new();
+        }
+        if self.exact {
+            let found = row.match_indices(&self.text);
+            return found.map(|(at, text)| (width(&row[..at]), width(text))).collect();
+        }
+        // One character may become several: each keeps its column.
+        let (mut small, mut cols, mut col) = (String::new(), Vec::new(), 0);
+        for ch in row.chars() {
+            small.extend(ch.to_lowercase());
+            cols.resize(small.len(), col);
+            col += ch.width().unwrap_or(0) as u16;
+        }
+        cols.push(col);
+        let found = small.match_indices(&self.text);
+        found.map(|(at, text)| (cols[at], cols[at + text.len()].saturating_sub(cols[at]))).collect()
+    }
+}
+
+fn width(text: &str) -> u16 {
+    text.chars().map(|ch| ch.width().unwrap_or(0) as u16).sum()
+}
+
+impl<'a> TimelineSearch<'a> {
+    /// A search from where so much has happened as in `from`.
+    #[must_use]
+    pub fn new(from: &Moment<'a>, text: &str, direction: SearchDirection) -> Self {
+        let mut walk = Moment::new(from.timeline());
+        walk.go_to(from.events());
+        Self { text: SearchText::new(text), direction, walk, began: from.events() }
+    }
+
+    /// How far it has come, as a time in µs.
+    #[must_use]
+    pub fn at_us(&self) -> u64 {
+        self.walk.at_us()
+    }
+
+    /// Goes on a little: a few milliseconds.
+    pub fn turn(&mut self) -> SearchTurn {
+        match self.direction {
+            SearchDirection::Forward => self.turn_forward(),
+            SearchDirection::Backward => self.turn_back(),
+        }
+    }
+
+    /// Goes on to its end.
+    #[must_use]
+    pub fn run(mut self) -> Option<SearchHit> {
+        loop {
+            match self.turn() {
+                SearchTurn::Working => {}
+                SearchTurn::Found(hit) => return Some(hit),
+                SearchTurn::Nothing => return None,
+            }
+        }
+    }
+
+    fn turn_forward(&mut self) -> SearchTurn {
+        let to = self.walk.events() + TURN_EVENTS;
+        // The first screen is all new to who begins there.
+        if self.began == 0
+            && self.walk.events() == 0
+            && let Some(hit) = self.hit(|_, _| true, 0..u16::MAX)
+        {
+            return SearchTurn::Found(hit);
+        }
+        match self.first_hit(to) {
+            Some(hit) => SearchTurn::Found(hit),
+            None if self.walk.next_us().is_none() => SearchTurn::Nothing,
+            None => SearchTurn::Working,
+        }
+    }
+
+    fn first_hit(&mut self, to: usize) -> Option<SearchHit> {
+        let mut watch = self.walk.watch();
+        // A frame that is begun is gone through to its end, whatever turn it is.
+        while self.walk.events() < to || self.walk.screen().is_drawing() {
+            if self.walk.walk(&mut watch)?
+                && let Some(hit) = self.hit(|row, col| watch.is_new(row, col), watch.new_rows())
+            {
+                return Some(hit);
+            }
+        }
+        None
+    }
+
+    /// The stretch before the one that was looked at last.
+    fn turn_back(&mut self) -> SearchTurn {
+        let Some(last) = self.walk.events().min(self.began).checked_sub(1) else {
+            return SearchTurn::Nothing;
+        };
+        let timeline: &Timeline = self.walk.timeline();
+        let (from, to) = (timeline.stretch_start(timeline.stretch_of(last)), last + 1);
+        self.walk.go_to(from);
+        let mut found = None;
+        while let Some(hit) = self.first_hit(to) {
+            if hit.events >= self.began {
+                break;
+            }
+            found = Some(hit);
+        }
+        self.walk.go_to(from);
+        match found {
+            Some(hit) => SearchTurn::Found(hit),
+            None if from == 0 => SearchTurn::Nothing,
+            None => SearchTurn::Working,
+        }
+    }
+
+    /// The first occurrence on the screen in one of the rows of which a cell is new.
+    fn hit(
+        &self,
+        is_new: impl Fn(u16, u16) -> bool,
+        rows: impl IntoIterator<Item = u16>,
+    ) -> Option<SearchHit> {
+        let screen = self.walk.screen();
+        let lines = screen.size().1;
+        rows.into_iter().take_while(|row| *row < lines).find_map(|row| {
+            let places = self.text.find(&row_text(screen, row));
+            let (col, cols) =
+                places.into_iter().find(|(col, cols)| (*col..col + cols).any(|col| is_new(row, col)))?;
+            Some(SearchHit { at_us: self.walk.at_us(), events: self.walk.events(), row, col, cols })
+        })
+    }
+}
+
+fn row_text(screen: &Screen, row: u16) -> String {
+    screen.row_runs(row).into_iter().map(|run| run.text).collect()
+}
