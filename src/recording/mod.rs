@@ -8,12 +8,14 @@
 //! | [`timeline`], [`moment`] | the recording in memory; the screen at a time, step forward and back |
 //! | [`timeline_search`] | where a text comes onto the screen |
 //! | [`play_time`], [`play_position`] | pauses cut to the idle limit; times, shares and markers as a person names them |
+//! | [`svg`] | one screen, or a film, as SVG; [`theme`]: its colours |
 //! | [`film`] | frames at most so many a second, made of rows that are drawn once |
 
 pub mod film;
 pub mod moment;
 pub mod play_position;
 pub mod play_time;
+pub mod svg;
 pub mod theme;
 pub mod timeline;
 pub mod timeline_search;

@@ -1,5 +1,6 @@
 //! The colours of a picture: what a recording says of its terminal, or else what VHS draws with.
 
+use crate::core::cast::CastTheme;
 use crate::screen::{Attr, Color, Style};
 
 /// Red, green, blue.
@@ -44,6 +45,23 @@ impl Default for PictureTheme {
 }
 
 impl PictureTheme {
+    /// The colours that a recording names. What of them is no colour is as it is by default; of 8 colours the
+    /// bright ones are like the others.
+    #[must_use]
+    pub fn of_cast(cast: &CastTheme) -> Self {
+        let usual = Self::default();
+        let mut palette = usual.palette;
+        for (at, color) in palette.iter_mut().enumerate() {
+            let named = cast.palette.get(at).or_else(|| cast.palette.get(at % 8));
+            *color = named.and_then(|named| parse_rgb(named)).unwrap_or(*color);
+        }
+        Self {
+            fg: parse_rgb(&cast.fg).unwrap_or(usual.fg),
+            bg: parse_rgb(&cast.bg).unwrap_or(usual.bg),
+            palette,
+        }
+    }
+
     /// A colour; `None` for the terminal's own.
     #[must_use]
     pub fn rgb(&self, color: Color) -> Option<Rgb> {

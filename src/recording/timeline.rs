@@ -144,6 +144,7 @@ impl Timeline {
     }
 
     /// How many stretches there are between checkpoints.
+    #[cfg(test)]
     pub(super) fn stretches(&self) -> usize {
         self.checkpoints.len()
     }
