@@ -9,9 +9,13 @@
 //! | [`timeline_search`] | where a text comes onto the screen |
 //! | [`play_time`], [`play_position`] | pauses cut to the idle limit; times, shares and markers as a person names them |
 //! | [`svg`] | one screen, or a film, as SVG; [`theme`]: its colours |
+//! | [`html`] | the recording as a page, with the lines of a tape |
+//! | [`cut`] | a part as a recording of its own |
 //! | [`film`] | frames at most so many a second, made of rows that are drawn once |
 
+pub mod cut;
 pub mod film;
+pub mod html;
 pub mod moment;
 pub mod play_position;
 pub mod play_time;
