@@ -16,7 +16,8 @@ use hopty::core::claude::environment;
 use hopty::core::config::{Config, KEYS, ProjectMay};
 use hopty::core::journal::JournalLine;
 use hopty::core::status::{
-    ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, SessionStatus, WorkStatus,
+    ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, MachineStatus, SessionStatus,
+    WorkStatus,
 };
 use hopty::core::supervisor::action::{Action, Decision};
 use hopty::core::supervisor::event::Event;
@@ -228,6 +229,7 @@ fn the_session_object_is_as_it_is_described() {
     let context = keys(&serde_json::to_value(ContextStatus::default()).unwrap());
     assert_eq!(words(&row("context")[1]), context);
     let parts = [
+        ("machine", serde_json::to_value(MachineStatus::default()).unwrap()),
         ("work", serde_json::to_value(WorkStatus::default()).unwrap()),
         ("limits", serde_json::to_value(LimitsStatus::default()).unwrap()),
         ("next_handover", serde_json::to_value(HandoverStatus::default()).unwrap()),

@@ -104,7 +104,7 @@ fn every_form_that_is_no_session_goes_straight_through() {
         "plugins",
         "project",
         "remote-control",
-        "rm 1",
+        "-- rm 1",
         "setup-token",
         "ultrareview",
         "update",

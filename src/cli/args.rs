@@ -404,6 +404,56 @@ pub(super) enum Verb {
         /// The verb, such as `send` or `handoff show`
         verb: Vec<String>,
     },
+    /// Resume what died with the machine: each conversation in its own directory, detached
+    ///
+    /// Claude waits for your prompt in each. A session that was ended, or whose conversation runs elsewhere,
+    /// is left alone. With names, it resumes ended sessions whatever ended them.
+    Restore {
+        /// The sessions; all that died with the machine by default
+        names: Vec<String>,
+        /// Only list them
+        #[arg(long)]
+        dry_run: bool,
+        /// Start at most N
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        max: u32,
+        /// How long one may take to start before the next is started
+        #[arg(long, default_value = "30s", value_name = "TIME")]
+        timeout: Span,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove ended sessions with their journals; conversations and handoffs stay
+    ///
+    /// For Claude's own background sessions, use `hopty -- rm ID`.
+    Rm {
+        /// The sessions
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// Print errors as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove all ended sessions; what `hopty restore` would resume stays
+    Prune {
+        /// Only those that ended at least this long ago, such as 24h
+        #[arg(long, default_value = "0s", value_name = "TIME")]
+        older: Span,
+        /// Only list them
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Have sessions restored at login, by a systemd user unit
+    ///
+    /// It says what it will write and asks. `hopty unsetup` removes it.
+    Setup {
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Remove what `hopty setup` wrote
+    Unsetup,
     /// Print the versions of hopty and of the Claude that it would run
     Version {
         /// Print JSON
@@ -431,6 +481,8 @@ impl Verb {
             | Verb::Why { json, .. }
             | Verb::Check { json }
             | Verb::Version { json }
+            | Verb::Rm { json, .. }
+            | Verb::Restore { json, .. }
             | Verb::Replay { json, .. } => *json,
             Verb::Context { json, .. } => *json,
             Verb::Channel {
@@ -446,6 +498,9 @@ impl Verb {
             | Verb::Attach(_)
             | Verb::Dash
             | Verb::Demo { .. }
+            | Verb::Prune { .. }
+            | Verb::Setup { .. }
+            | Verb::Unsetup
             | Verb::Completions { .. }
             | Verb::Man { .. } => false,
         }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::control::{Control, none_runs, paths};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, note, say, visible};
 use super::handoff::age;
+use super::restore::died_with_machine;
 use super::session;
 use super::table::{self, TableStyle};
 use crate::core::process::Signal;
@@ -47,6 +48,7 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
         say(format_args!("{}", json!(sessions)))?;
         return Ok(0);
     }
+    let died = sessions.iter().filter(|session| died_with_machine(session)).count();
     if sessions.is_empty() {
         let _ = writeln!(std::io::stderr(), "no session is running; {}", none_runs(ended));
         return Ok(0);
@@ -63,6 +65,11 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at].state.known()?));
     let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
+    match died {
+        0 => {}
+        1 => note(format_args!("1 session died with the machine: `hopty restore` resumes it")),
+        n => note(format_args!("{n} sessions died with the machine: `hopty restore` resumes them")),
+    }
     Ok(0)
 }
 

@@ -9,6 +9,7 @@
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
+//! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
 //! | `completions`, `man` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
@@ -38,7 +39,9 @@ mod list;
 mod man;
 mod notice;
 mod prose;
+mod remove;
 mod replay;
+mod restore;
 mod run;
 mod screen;
 mod send;
@@ -46,6 +49,7 @@ mod session;
 mod settings;
 mod statusline;
 mod table;
+mod unit;
 mod unknown_verb;
 mod usage;
 mod version;
@@ -94,6 +98,11 @@ const NOW: &[&str] = &[
     "version",
     "ask",
     "answer",
+    "restore",
+    "rm",
+    "prune",
+    "setup",
+    "unsetup",
 ];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
@@ -212,6 +221,14 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Check { json } => check::check(json),
         Verb::Completions { shell } => completions::completions(shell),
         Verb::Man { verb } => man::man(&verb),
+        Verb::Restore { names, dry_run, max, timeout, json } => {
+            let limit = usize::try_from(max).unwrap_or(usize::MAX);
+            restore::restore(&restore::RestoreOptions { names, dry_run, limit, timeout, as_json: json })
+        }
+        Verb::Rm { names, .. } => remove::remove(&names),
+        Verb::Prune { older, dry_run } => remove::prune(older, dry_run),
+        Verb::Setup { yes } => unit::setup(yes),
+        Verb::Unsetup => unit::unsetup(),
         Verb::Version { json } => version::version(json),
     }
 }

@@ -36,6 +36,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("settings", "config"),
     ("completion", "completions"),
     ("manual", "man"),
+    ("delete", "rm"),
+    ("remove", "rm"),
+    ("clean", "prune"),
     ("health", "check"),
     ("usage", "context"),
     ("conversations", "ls --all"),
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn claude_s_own_commands_are_claude_s() {
-        for line in ["logs 1", "rm 1", "doctor", "install", "update"] {
+        for line in ["logs 1", "doctor", "install", "update"] {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert!(refusal(&args).is_none(), "{line}");
         }

@@ -53,6 +53,8 @@ pub struct SessionStatus {
     pub host_pid: u32,
     /// When the session began.
     pub started_at: Option<Rfc3339>,
+    /// The run of the machine that it lives in.
+    pub machine: MachineStatus,
     /// hopty's version.
     pub version: String,
     /// Claude's version, where a file tells it.
@@ -112,6 +114,16 @@ pub struct ContextStatus {
     pub bytes: u64,
     /// When the figure was made.
     pub at: Option<Rfc3339>,
+}
+
+/// The run of the machine that a session lives in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineStatus {
+    /// The system's id of it.
+    pub boot_id: Option<String>,
+    /// Whether the host was told to end (SIGTERM), as at a shutdown.
+    pub shutdown: bool,
 }
 
 /// What the conversation is about, how far it is and what it has cost.

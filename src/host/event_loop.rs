@@ -205,7 +205,10 @@ impl Host {
         for signal in self.signals.take() {
             match signal {
                 libc::SIGCHLD => self.child_changed(),
-                libc::SIGTERM => self.events.push_back(Event::Shutdown),
+                libc::SIGTERM => {
+                    self.machine.shutdown = true;
+                    self.events.push_back(Event::Shutdown);
+                }
                 libc::SIGUSR1 => {
                     #[cfg(debug_assertions)]
                     panic_when_asked("loop");

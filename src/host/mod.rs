@@ -52,6 +52,7 @@ pub use jobs::drift;
 use crate::core::claude::{args, offers::HookSet, view::Rules};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
+use crate::core::status::MachineStatus;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
@@ -59,7 +60,7 @@ use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::NameLock};
-use crate::sys::{clock::Clock, signals::Signals, worker::within};
+use crate::sys::{boot, clock::Clock, signals::Signals, worker::within};
 use child::Child;
 use control::Control;
 use exit::Exit;
@@ -123,6 +124,8 @@ pub struct Host {
     wish: String,
     wished_by: Option<RestartBy>,
     exit: Option<Exit>,
+    /// The run of the machine.
+    machine: MachineStatus,
     goodbye: Option<Stamp>,
     /// Something other than bytes was handled since the stack was last returned to the system.
     used_stack: bool,
@@ -224,6 +227,7 @@ impl Host {
             wish: String::new(),
             wished_by: None,
             exit: None,
+            machine: MachineStatus { boot_id: boot::id(), shutdown: false },
             goodbye: None,
             used_stack: false,
             last_housekeeping: Stamp(0),

@@ -1,6 +1,7 @@
 //! The operating system as every edge and every loop uses it: processes, safe files, descriptors and queues
 //! for them, `poll`, signals, clocks, the worker thread. One way to do each.
 
+pub mod boot;
 pub mod clock;
 pub mod fd;
 pub mod inherited;

@@ -392,18 +392,37 @@ pub fn sweep(paths: &Paths, days: u32) {
         if alive || !old {
             continue;
         }
-        // Nobody can take the name while it is removed.
-        if let Ok(lock) = lock_file(&dir)
-            && lock.try_lock().is_ok()
-        {
-            // Renamed first: whoever takes this name meanwhile creates a directory of its own, and nothing of
-            // that is removed.
-            let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));
-            if std::fs::rename(&dir, &aside).is_ok() {
-                let _ = std::fs::remove_dir_all(&aside);
-            }
-        }
+        let _ = remove(paths, &name);
     }
+}
+
+/// What came of a removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// The session is gone.
+    Removed,
+    /// A host holds its name.
+    InUse,
+}
+
+/// Removes the directory and the socket of an ended session.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn remove(paths: &Paths, name: &SessionName) -> io::Result<Removal> {
+    let dir = paths.session(name);
+    // Nobody can take the name while it is removed.
+    let lock = lock_file(&dir)?;
+    if lock.try_lock().is_err() {
+        return Ok(Removal::InUse);
+    }
+    let _ = std::fs::remove_file(paths.socket(name));
+    // Renamed first: whoever takes this name meanwhile creates a directory of its own, and nothing of that is
+    // removed.
+    let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));
+    std::fs::rename(&dir, &aside)?;
+    std::fs::remove_dir_all(&aside)?;
+    Ok(Removal::Removed)
 }
 
 /// Checks that the sessions can be listed, or that there are none yet.

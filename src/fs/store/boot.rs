@@ -8,6 +8,7 @@ use nix::libc;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
 use crate::fs::error::FsError;
+use crate::sys::boot;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The file in a record.
@@ -45,8 +46,7 @@ pub(super) fn elapsed(record: &Path, made: WallTime) -> Option<u64> {
 
 /// The boot id, and the time since boot, including sleep, in ms.
 fn this_run() -> Option<(String, u64)> {
-    let id = safe_file::read_text(Path::new("/proc/sys/kernel/random/boot_id"), FileRule::of_claude(CAP))
-        .ok()??;
+    let id = boot::id()?;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call fills in the struct that it is given.
     let done = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
@@ -54,7 +54,7 @@ fn this_run() -> Option<(String, u64)> {
         .ok()?
         .checked_mul(1000)?
         .checked_add(u64::try_from(time.tv_nsec).ok()? / 1_000_000)?;
-    (done == 0).then(|| (id.trim().to_owned(), ms))
+    (done == 0).then_some((id, ms))
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ impl Host {
             pid: supervisor.pid(),
             host_pid: std::process::id(),
             started_at: Some(Rfc3339(self.began)),
+            machine: self.machine.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             claude_version: self.launch.version.clone(),
             conversation: supervisor.conversation().cloned(),

@@ -1,0 +1,81 @@
+//! `hopty rm` and `hopty prune`: what is left of ended sessions goes.
+
+use std::time::{Duration, SystemTime};
+
+use super::control::{named, paths, readable};
+use super::error::{Failed, note, say};
+use super::restore::died_with_machine;
+use super::session::ended;
+use crate::core::config::Span;
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+use crate::fs::session::{self, Removal};
+
+/// Removes the named sessions, which must have ended.
+pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let names = names.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, Failed>>()?;
+    for name in &names {
+        if !paths.session(name).is_dir() {
+            return Err(Failed::new(3, "there is no such session")
+                .about(name)
+                .hint("`hopty ls --all` lists ended sessions"));
+        }
+        if session::is_alive(&paths.session(name)) {
+            return Err(Failed::new(4, "the session is running")
+                .about(name)
+                .hint(format!("`hopty stop {name}` ends it first")));
+        }
+    }
+    for name in &names {
+        remove_one(&paths, name)?;
+    }
+    Ok(0)
+}
+
+fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+    match session::remove(paths, name) {
+        Ok(Removal::Removed) => Ok(()),
+        Ok(Removal::InUse) => Err(Failed::new(4, "the session has just started again").about(name)),
+        Err(error) => Err(Failed::new(125, error.to_string())
+            .about(name)
+            .hint("check the permissions of its directory; `hopty check` names it")),
+    }
+}
+
+/// Removes every session that ended at least `older` ago, except those that `hopty restore` would resume.
+pub(super) fn prune(older: Span, dry_run: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    readable(&paths)?;
+    let (mut removed, mut kept) = (0, 0);
+    for (name, alive) in session::list(&paths) {
+        if alive || !is_old(&paths, &name, Duration::from_millis(older.ms())) {
+            continue;
+        }
+        if ended(&paths, &name).is_some_and(|status| died_with_machine(&status)) {
+            kept += 1;
+            continue;
+        }
+        if !dry_run {
+            remove_one(&paths, &name)?;
+        }
+        say(format_args!("{name}"))?;
+        removed += 1;
+    }
+    if removed == 0 {
+        note(format_args!("nothing to remove"));
+    }
+    if kept > 0 {
+        note(format_args!(
+            "{kept} died with the machine and stay: `hopty restore` resumes them, `hopty rm NAME` removes one"
+        ));
+    }
+    Ok(0)
+}
+
+fn is_old(paths: &Paths, name: &SessionName, older: Duration) -> bool {
+    let dir = paths.session(name);
+    let written = |file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok();
+    let at = ["session.json", "lock"].into_iter().find_map(written);
+    at.and_then(|at| SystemTime::now().duration_since(at).ok()).is_none_or(|age| age >= older)
+}

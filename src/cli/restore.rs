@@ -1,0 +1,222 @@
+//! `hopty restore`: what died with the machine is resumed, each conversation in its own directory, detached.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::control::{Control, named, paths, readable};
+use super::error::{Failed, note, say, visible};
+use super::session::{ended, resumable};
+use crate::core::claude::args::{NextRun, for_resume};
+use crate::core::config::Span;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::core::status::{ExitKind, SessionStatus};
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::state::SessionState;
+use crate::fs::paths::Paths;
+use crate::fs::session;
+use crate::sys::boot;
+
+/// How long a host may take to tell what it runs.
+const ANSWER: Duration = Duration::from_millis(900);
+/// How often a session that was started is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// What stands in the place of a secret in a recorded command line.
+const SECRET: &str = "[redacted";
+
+/// What the verb was given.
+#[derive(Debug)]
+pub(super) struct RestoreOptions {
+    /// The sessions; all that died with the machine where none is named.
+    pub names: Vec<String>,
+    /// Only list them.
+    pub dry_run: bool,
+    /// How many are started at most.
+    pub limit: usize,
+    /// How long one may take to start before the next is.
+    pub timeout: Span,
+    /// The result as JSON.
+    pub as_json: bool,
+}
+
+/// A session that can be resumed, or why it cannot.
+struct Candidate {
+    name: SessionName,
+    status: SessionStatus,
+    conversation: Option<ConversationId>,
+    problem: Option<String>,
+}
+
+pub(super) fn restore(wish: &RestoreOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    readable(&paths)?;
+    let wanted = wish.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
+    let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
+    if found.is_empty() && !wish.as_json {
+        note(format_args!("nothing to restore: no session died with the machine"));
+        return Ok(0);
+    }
+    let (mut results, mut started, mut failed) = (Vec::new(), 0, false);
+    for candidate in found {
+        let (result, why) = match &candidate.problem {
+            Some(problem) => ("skipped", problem.clone()),
+            None if started >= wish.limit => ("waits", format!("more than {} at once", wish.limit)),
+            None if wish.dry_run => ("restorable", String::new()),
+            None => match start(&paths, &candidate, wish.timeout) {
+                Ok(()) => ("restored", String::new()),
+                Err(why) => ("failed", why),
+            },
+        };
+        started += usize::from(matches!(result, "restored" | "restorable"));
+        failed |= result == "failed" || result == "skipped" && !wanted.is_empty();
+        if wish.as_json {
+            results.push(object(&candidate, result, &why));
+        } else {
+            tell(&candidate, result, &why)?;
+        }
+    }
+    if wish.as_json {
+        say(format_args!("{}", Value::from(results)))?;
+    } else if wish.dry_run && started > 0 {
+        note(format_args!(
+            "hint: `hopty restore` starts them, detached; Claude waits for your prompt in each"
+        ));
+    }
+    Ok(u8::from(failed))
+}
+
+fn tell(candidate: &Candidate, result: &str, why: &str) -> std::io::Result<()> {
+    let about = about(&candidate.status).map(|about| format!("  {about}")).unwrap_or_default();
+    let why = if why.is_empty() { String::new() } else { format!(": {}", visible(why)) };
+    say(format_args!("{result}  {}  {}{about}{why}", candidate.name, visible(&candidate.status.dir)))
+}
+
+fn object(candidate: &Candidate, result: &str, why: &str) -> Value {
+    let why = if why.is_empty() { None } else { Some(why) };
+    json!({"name": candidate.name.as_str(), "dir": candidate.status.dir, "conversation": candidate.conversation,
+        "result": result, "why": why})
+}
+
+/// What a session was about, in a few words.
+pub(super) fn about(status: &SessionStatus) -> Option<String> {
+    status.work.title.as_ref().or(status.work.prompt.as_ref()).map(|text| visible(text))
+}
+
+/// Whether a session ended because the machine did, before it was started again.
+pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
+    let now = boot::id();
+    let then = status.machine.boot_id.as_deref();
+    // A host of an older version noted no boot: a lost one may have died at any time.
+    let other_boot = then.is_some() && now.is_some() && then != now.as_deref();
+    let lost = status.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
+    other_boot && status.agent.is(Agent::Claude) && (lost || status.machine.shutdown)
+}
+
+/// The sessions that died with the machine, the one that was used last first.
+fn died(paths: &Paths) -> Vec<Candidate> {
+    let ended_ones = session::list(paths).into_iter().filter(|(_, alive)| !*alive);
+    let mut found: Vec<(SessionName, SessionStatus)> = ended_ones
+        .filter_map(|(name, _)| ended(paths, &name).map(|status| (name, status)))
+        .filter(|(_, status)| died_with_machine(status))
+        .collect();
+    found.sort_by_key(|(_, status)| std::cmp::Reverse(status.state_since));
+    judged(paths, found)
+}
+
+fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<Candidate>, Failed> {
+    let mut found = Vec::new();
+    for name in names {
+        if session::is_alive(&paths.session(name)) {
+            return Err(Failed::new(4, "the session is running")
+                .about(name)
+                .hint(format!("`hopty attach {name}` attaches to it")));
+        }
+        let status = ended(paths, name).ok_or_else(|| {
+            Failed::new(3, "there is no such session")
+                .about(name)
+                .hint("`hopty ls --all` lists ended sessions")
+        })?;
+        found.push((name.clone(), status));
+    }
+    Ok(judged(paths, found))
+}
+
+/// What keeps each of them from being resumed. A conversation is resumed once, whoever ran it.
+fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<Candidate> {
+    let mut taken = running(paths);
+    let judge = |(name, status): (SessionName, SessionStatus)| {
+        let conversation = resumable(&status).cloned();
+        let problem = match &conversation {
+            _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
+            None => Some("it has no conversation to resume: nothing was asked yet".to_owned()),
+            Some(_) if !Path::new(&status.dir).is_dir() => Some("its directory is gone".to_owned()),
+            Some(_) if status.command.iter().any(|word| word.contains(SECRET)) => {
+                Some("its command line had a secret, which hopty does not keep".to_owned())
+            }
+            Some(id) if taken.contains(id) => Some("another session has its conversation".to_owned()),
+            Some(id) => {
+                taken.push(id.clone());
+                None
+            }
+        };
+        Candidate { name, status, conversation, problem }
+    };
+    found.into_iter().map(judge).collect()
+}
+
+/// The conversations of live sessions.
+fn running(paths: &Paths) -> Vec<ConversationId> {
+    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
+    let of = |name: SessionName| {
+        let answer = Control::connect(paths, &name, Some(ANSWER)).and_then(|mut host| host.status());
+        answer.ok().or_else(|| super::session::unresponsive(paths, &name))?.conversation
+    };
+    alive.filter_map(of).collect()
+}
+
+/// Starts one and waits until Claude is there, so that not all of them start at once.
+fn start(paths: &Paths, candidate: &Candidate, limit: Span) -> Result<(), String> {
+    let (status, name) = (&candidate.status, &candidate.name);
+    let id = candidate.conversation.clone().ok_or("it has no conversation to resume")?;
+    let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
+    let next = NextRun {
+        session_id: id,
+        model: None,
+        switched: None,
+        permission_mode: None,
+        plugin_dir: None,
+        settings: None,
+    };
+    let hopty = std::env::current_exe().map_err(|e| format!("hopty cannot find itself: {e}"))?;
+    let done = Command::new(hopty)
+        .args(["run", "--detached", "--name", name.as_str(), "--", "claude"])
+        .args(for_resume(&own, &next))
+        .current_dir(&status.dir)
+        // Whoever restores is not in the session that died.
+        .env_remove("HOPTY_SESSION")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|e| e.to_string())?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let line = said.lines().next().unwrap_or("hopty could not start it");
+        return Err(line.strip_prefix("hopty: ").unwrap_or(line).to_owned());
+    }
+    let until = Instant::now() + Duration::from_millis(limit.ms());
+    while Instant::now() < until {
+        let now = Control::connect(paths, name, Some(ANSWER)).and_then(|mut host| host.status());
+        match now.ok().and_then(|status| status.state.known()) {
+            Some(SessionState::Starting) | None if session::is_alive(&paths.session(name)) => {
+                std::thread::sleep(LOOK);
+            }
+            Some(SessionState::Ended) | None => {
+                return Err(format!("it ended at once: `hopty why {name}` says how"));
+            }
+            Some(_) => return Ok(()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! `hopty setup` and `hopty unsetup`: a systemd user unit that restores sessions at login. The only verb that
+//! writes outside of hopty's own directories.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::control::paths;
+use super::error::{Failed, note, say};
+use crate::fs::atomic;
+use crate::sys::safe_file::{self, FileRule};
+
+/// The unit's name.
+const UNIT: &str = "hopty-restore.service";
+/// The longest unit that is read, in bytes.
+const UNIT_CAP: u64 = 1 << 16;
+/// What systemd starts at login.
+const TARGET: &str = "default.target.wants";
+
+/// Where the unit goes.
+struct UnitFiles {
+    /// systemd's own directory for a user's units.
+    dir: PathBuf,
+}
+
+impl UnitFiles {
+    fn of_user() -> Result<Self, Failed> {
+        let home = paths()?.home;
+        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        Ok(UnitFiles { dir: config.unwrap_or_else(|| home.join(".config")).join("systemd/user") })
+    }
+
+    fn unit(&self) -> PathBuf {
+        self.dir.join(UNIT)
+    }
+
+    fn link(&self) -> PathBuf {
+        self.dir.join(TARGET).join(UNIT)
+    }
+}
+
+/// The unit. `KillMode=process`: the sessions are its processes, and it must not end them.
+fn text(hopty: &Path) -> String {
+    let hopty = hopty.display().to_string().replace('%', "%%").replace('"', "\\\"");
+    format!(
+        "# Written by `hopty setup`; `hopty unsetup` removes it.\n\
+         [Unit]\n\
+         Description=Restore the hopty sessions that died with the machine\n\n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         KillMode=process\n\
+         ExecStart=\"{hopty}\" restore\n\n\
+         [Install]\n\
+         WantedBy=default.target\n"
+    )
+}
+
+/// Writes the unit, after a question.
+pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
+    let files = UnitFiles::of_user()?;
+    let hopty = std::env::current_exe()?;
+    let wanted = text(&hopty);
+    let is_there = safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP))
+        .is_ok_and(|found| found.as_ref() == Some(&wanted))
+        && std::fs::symlink_metadata(files.link()).is_ok();
+    if is_there {
+        note(format_args!("{} is in place already", files.unit().display()));
+        return Ok(0);
+    }
+    say(format_args!("This writes:\n\n  {}\n", files.unit().display()))?;
+    wanted.lines().try_for_each(|line| say(format_args!("    {line}")))?;
+    say(format_args!("\n  {} -> {}\n", files.link().display(), files.unit().display()))?;
+    say(format_args!("systemd then runs `hopty restore` when you log in. `hopty unsetup` removes both."))?;
+    if !yes && !agrees()? {
+        note(format_args!("nothing was written"));
+        return Ok(1);
+    }
+    let failed = |path: &Path, e: &std::io::Error| {
+        Failed::new(125, e.to_string()).about(path.display()).hint("check the permissions of its directory")
+    };
+    let wants = files.dir.join(TARGET);
+    std::fs::create_dir_all(&wants).map_err(|e| failed(&wants, &e))?;
+    atomic::write(&files.unit(), wanted.as_bytes())
+        .map_err(|e| Failed::new(125, e.to_string()).hint("check the permissions of its directory"))?;
+    let _ = std::fs::remove_file(files.link());
+    symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))?;
+    reload();
+    say(format_args!("Written. To restore sessions at boot without a login: `loginctl enable-linger`"))?;
+    Ok(0)
+}
+
+/// Asks the person. Without one, nothing is written.
+fn agrees() -> Result<bool, Failed> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failed::new(4, "nobody is there to ask").hint("`hopty setup --yes` does not ask"));
+    }
+    write!(std::io::stderr(), "Write them? [y/N] ")?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Removes the unit, and the directories that are empty without it.
+pub(super) fn unsetup() -> Result<u8, Failed> {
+    let files = UnitFiles::of_user()?;
+    let mut removed = false;
+    for file in [files.link(), files.unit()] {
+        match std::fs::remove_file(&file) {
+            Ok(()) => {
+                say(format_args!("removed {}", file.display()))?;
+                removed = true;
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Failed::new(125, e.to_string()).about(file.display())),
+        }
+    }
+    if !removed {
+        note(format_args!("nothing to remove"));
+        return Ok(0);
+    }
+    // One that has anything else in it stays.
+    let _ = std::fs::remove_dir(files.dir.join(TARGET));
+    let _ = std::fs::remove_dir(&files.dir);
+    let _ = files.dir.parent().map(std::fs::remove_dir);
+    reload();
+    Ok(0)
+}
+
+/// A running systemd reads its units again; without one there is nothing to tell.
+fn reload() {
+    let mut systemctl = Command::new("systemctl");
+    systemctl.args(["--user", "daemon-reload"]).current_dir("/");
+    let _ = systemctl.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_the_unit() {
+        let unit = text(Path::new("/home/a b/100%/hopty"));
+        assert!(unit.contains("\nExecStart=\"/home/a b/100%%/hopty\" restore\n"), "{unit}");
+    }
+}

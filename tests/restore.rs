@@ -1,0 +1,216 @@
+//! A machine that restarts: what died with it is resumed once, and nothing else.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::{Value, json};
+
+use support::claude::Kind;
+use support::world::World;
+use support::{kill, wait_for};
+
+fn world(kind: Kind) -> Option<World> {
+    World::new(kind, Script::each(|_, n| Reply::text(format!("Answer {n}.")).filling(1000)))
+}
+
+/// Starts a session of this name in the project and asks it something.
+fn start(world: &World, name: &str) {
+    let mut args = vec!["run", "--detached", "--name", name, "--", "claude"];
+    args.extend(world.args.iter().map(String::as_str));
+    world.ask(&args);
+    world.ask(&["wait", name, "idle", "--timeout", "60s"]);
+    world.ask(&["ask", name, &format!("Say {name}."), "--timeout", "60s"]);
+}
+
+fn status(world: &World, name: &str) -> Value {
+    serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap()
+}
+
+fn session_file(world: &World, name: &str) -> std::path::PathBuf {
+    world.state_dir().join("sessions").join(name).join("session.json")
+}
+
+/// Kills every process of a session at once, as a power cut does.
+fn cut(world: &World, name: &str) {
+    let found = status(world, name);
+    for pid in ["host_pid", "pid"] {
+        kill(i32::try_from(found[pid].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+    }
+    wait_for("the end of the host", || (status(world, name)["state"] == "ended").then_some(()));
+}
+
+/// The machine has been started again since.
+fn reboot(world: &World) {
+    for file in std::fs::read_dir(world.state_dir().join("run")).into_iter().flatten().flatten() {
+        std::fs::remove_file(file.path()).unwrap();
+    }
+    for session in std::fs::read_dir(world.state_dir().join("sessions")).unwrap().flatten() {
+        let file = session.path().join("session.json");
+        let Ok(text) = std::fs::read(&file) else { continue };
+        let mut object: Value = serde_json::from_slice(&text).unwrap();
+        object["machine"]["boot_id"] = json!("11111111-2222-3333-4444-555555555555");
+        std::fs::write(&file, object.to_string()).unwrap();
+    }
+}
+
+fn restore(world: &World, more: &[&str]) -> Vec<(String, String)> {
+    let args = [&["restore", "--json"][..], more].concat();
+    let output = world.hopty(&args);
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let word = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+    rows.as_array().unwrap().iter().map(|row| (word(row, "name"), word(row, "result"))).collect()
+}
+
+fn pairs(found: &[(&str, &str)]) -> Vec<(String, String)> {
+    found.iter().map(|(name, result)| ((*name).to_owned(), (*result).to_owned())).collect()
+}
+
+fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
+    let Some(world) = world(kind) else { return };
+    for name in ["one", "two", "over"] {
+        start(&world, name);
+    }
+    world.ask(&["stop", "over"]);
+    let before = [status(&world, "one"), status(&world, "two")];
+    cut(&world, "one");
+    // A shutdown tells the hosts to end, and they do.
+    kill(i32::try_from(before[1]["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGTERM);
+    wait_for("the end of two", || (status(&world, "two")["state"] == "ended").then_some(()));
+    assert_eq!(restore(&world, &[]), [], "the machine runs");
+    reboot(&world);
+    let listed = world.hopty(&["ls", "--all"]);
+    assert!(
+        String::from_utf8_lossy(&listed.stderr).contains("2 sessions died with the machine: `hopty restore`")
+    );
+
+    assert_eq!(restore(&world, &["--dry-run"]), pairs(&[("two", "restorable"), ("one", "restorable")]));
+    assert_eq!(
+        restore(&world, &["--dry-run", "--max", "1"]),
+        pairs(&[("two", "restorable"), ("one", "waits")])
+    );
+    assert!(world.processes().is_empty(), "nothing was started");
+    assert_eq!(restore(&world, &[]), pairs(&[("two", "restored"), ("one", "restored")]));
+    assert_eq!(restore(&world, &[]), [], "nothing is resumed twice");
+    for (name, before) in ["one", "two"].iter().zip(&before) {
+        world.ask(&["wait", name, "idle", "--timeout", "60s"]);
+        let now = status(&world, name);
+        for key in ["conversation", "dir"] {
+            assert_eq!(now[key], before[key], "{name}: {key}");
+        }
+        assert!(now["command"].to_string().contains("--dangerously-skip-permissions"), "{now}");
+        assert_eq!(now["clients"], json!([]));
+    }
+    let requests = world.api.main_requests().len();
+    assert_eq!(requests, 3, "Claude was asked nothing");
+    world.ask(&["ask", "one", "And on.", "--timeout", "60s"]);
+    assert!(world.api.main_requests().last().unwrap().contains("Say one."), "it is the same conversation");
+    for name in ["one", "two"] {
+        world.ask(&["stop", name]);
+    }
+    world.assert_nothing_left();
+}
+
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod stand_in {
+            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
+        }
+        mod real {
+            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
+        }
+    };
+}
+
+both! {
+    what_died_with_the_machine_is_resumed_once,
+}
+
+#[test]
+fn what_cannot_be_resumed_is_told_and_stops_nothing() {
+    let world = world(Kind::StandIn).unwrap();
+    for name in ["gone", "same", "good"] {
+        start(&world, name);
+    }
+    let conversation = status(&world, "good")["conversation"].clone();
+    for name in ["gone", "same", "good"] {
+        cut(&world, name);
+    }
+    reboot(&world);
+    let edit = |name: &str, key: &str, value: Value| {
+        let file = session_file(&world, name);
+        let mut object: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        object[key] = value;
+        std::fs::write(&file, object.to_string()).unwrap();
+    };
+    edit("gone", "dir", json!("/nowhere/at/all"));
+    edit("same", "conversation", conversation);
+    edit("same", "state_since", json!("2020-01-01T00:00:00.000Z"));
+    let damaged = world.state_dir().join("sessions/damaged");
+    std::fs::create_dir(&damaged).unwrap();
+    std::fs::write(damaged.join("session.json"), "{").unwrap();
+    let output = world.hopty(&["restore"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let line =
+        |name: &str| said.lines().find(|line| line.contains(&format!("  {name}  "))).unwrap_or_default();
+    assert!(line("good").starts_with("restored  ") && line("good").contains("Say good."), "{said}");
+    assert!(
+        line("gone").starts_with("skipped  ") && line("gone").ends_with(": its directory is gone"),
+        "{said}"
+    );
+    assert!(line("same").ends_with(": another session has its conversation"), "{said}");
+    assert_eq!(output.status.code(), Some(0));
+
+    // By name, whatever ended it; but not one that runs.
+    assert_eq!(world.hopty(&["restore", "good"]).status.code(), Some(4));
+    world.ask(&["stop", "good"]);
+    assert_eq!(restore(&world, &["good"]), pairs(&[("good", "restored")]));
+    assert_eq!(world.hopty(&["restore", "nosuch"]).status.code(), Some(3));
+    assert_eq!(world.hopty(&["rm", "good"]).status.code(), Some(4), "it runs");
+    world.ask(&["stop", "good"]);
+
+    let pruned = world.ask(&["prune", "--older", "24h"]);
+    assert_eq!(pruned, "", "none is that old");
+    assert_eq!(world.ask(&["prune", "--dry-run"]), "damaged\ngood\n");
+    assert_eq!(world.ask(&["prune"]), "damaged\ngood\n", "the others died with the machine");
+    assert_eq!(world.ask(&["ls", "--names", "--all"]), "gone\nsame\n");
+    world.ask(&["rm", "gone", "same"]);
+    assert_eq!(world.ask(&["ls", "--names", "--all"]), "");
+    assert_eq!(world.hopty(&["rm", "gone"]).status.code(), Some(3));
+    world.assert_nothing_left();
+}
+
+/// `setup` asks before it writes, and `unsetup` leaves nothing.
+#[test]
+fn the_unit_is_written_after_a_question_and_removed_without_a_trace() {
+    let world = world(Kind::StandIn).unwrap();
+    let unit = world.home.join(".config/systemd/user/hopty-restore.service");
+    let config = || std::fs::read_dir(world.home.join(".config")).map(|dir| dir.count()).unwrap_or(0);
+    let before = config();
+    let refused = world.hopty(&["setup"]);
+    assert_eq!(refused.status.code(), Some(4), "nobody is there to ask");
+    assert!(!unit.exists());
+    let mut term = world.terminal(&["setup"]);
+    term.wait_text("Write them? [y/N]");
+    term.send("\r");
+    assert_eq!(term.wait_exit(), 1);
+    assert!(!unit.exists());
+    let mut term = world.terminal(&["setup"]);
+    term.wait_text("Write them? [y/N]");
+    term.send("y\r");
+    assert_eq!(term.wait_exit(), 0);
+    let text = std::fs::read_to_string(&unit).unwrap();
+    assert!(
+        text.contains(&format!("ExecStart=\"{}\" restore", support::claude::hopty().display())),
+        "{text}"
+    );
+    let link = unit.with_file_name("default.target.wants").join("hopty-restore.service");
+    assert_eq!(std::fs::read_link(&link).unwrap(), unit);
+    let again = world.hopty(&["setup"]);
+    assert_eq!((again.status.code(), again.stdout.len()), (Some(0), 0), "it is in place already");
+    world.ask(&["unsetup"]);
+    assert!(!unit.exists() && !world.home.join(".config/systemd").exists());
+    assert!(config() <= before.max(1));
+    world.ask(&["unsetup"]);
+}
