@@ -10,6 +10,8 @@
 //! | [`stress`] | what a loaded machine does, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
 //! | [`outcome`] | what came of a tape: verdict, failure, screens, and the exit code of all |
+//! | [`redaction`] | what reports and snapshots must not show |
+//! | [`report`] | for people, TAP, JUnit, GitHub, Markdown, JSON |
 //! | [`processes`] | the processes of a program: what they do, what is left |
 //! | [`screen_watch`] | a program's screen, and what has become new on it since a mark |
 //! | [`terminal`] | a program in a pseudo-terminal of its own |
@@ -22,6 +24,8 @@ pub mod isolation;
 pub mod look;
 pub mod outcome;
 pub mod processes;
+pub mod redaction;
+pub mod report;
 pub mod screen_watch;
 pub mod shells;
 pub mod stress;

@@ -186,8 +186,8 @@ pub struct TapeFailure {
     pub row_notes: Vec<(u16, String)>,
     /// What was expected beside what is there: for snapshots.
     pub comparison: Option<ScreenComparison>,
-    /// The keys sent since the start, as a person names them: `G o f o u r Escape`.
-    pub keys: String,
+    /// The names of the keys sent since the start, characters as themselves: `G`, `o`, `Space`, `Escape`.
+    pub keys: Vec<String>,
     /// What the program's processes were doing, or how it ended, a line each.
     pub program: Vec<String>,
     /// Files that were kept.
@@ -216,7 +216,7 @@ impl TapeFailure {
             screen: None,
             row_notes: Vec::new(),
             comparison: None,
-            keys: String::new(),
+            keys: Vec::new(),
             program: Vec::new(),
             evidence: Vec::new(),
             again: None,

@@ -32,6 +32,7 @@ mod tests;
 mod trial;
 
 use std::fmt;
+use std::ops::Range;
 
 pub use argv::redact_words;
 
@@ -185,6 +186,31 @@ pub fn found(text: &str) -> Vec<Redaction> {
     found
 }
 
+/// Where the secrets of `text` are, in bytes, in order and apart from each other: for text that must keep its
+/// shape, such as a screen. The text must have no escape sequences.
+#[must_use]
+pub fn secret_ranges(text: &str) -> Vec<(Range<usize>, Kind)> {
+    let mut found: Vec<Span> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut cuts: Vec<Range<usize>> = marks(text).map(|(at, end, _)| at..end).collect();
+        cuts.extend(found.iter().map(|span| span.from..span.to));
+        cuts.sort_by_key(|cut| cut.start);
+        let more = spans_between(text, cuts);
+        if more.is_empty() {
+            break;
+        }
+        found.extend(more);
+        found.sort_by_key(|span| span.from);
+    }
+    found.into_iter().map(|span| (span.from..span.to, span.kind)).collect()
+}
+
+/// What is written in place of a secret.
+#[must_use]
+pub fn mark(kind: Kind) -> String {
+    format!("{MARK}{}]", kind.word())
+}
+
 /// The marks in `text`: where each begins and ends, and its kind.
 fn marks(text: &str) -> impl Iterator<Item = (usize, usize, Kind)> + '_ {
     text.match_indices(MARK).filter_map(|(at, _)| {
@@ -198,9 +224,14 @@ fn marks(text: &str) -> impl Iterator<Item = (usize, usize, Kind)> + '_ {
 
 /// What is a secret in `text`, in order and apart from each other. A mark ends every word and every line.
 fn spans(text: &str) -> Vec<Span> {
+    spans_between(text, marks(text).map(|(at, end, _)| at..end))
+}
+
+/// The same, with these ranges for marks.
+fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Vec<Span> {
     let mut all: Vec<Span> = Vec::new();
     let mut from = 0;
-    for (at, end, _) in marks(text).chain([(text.len(), text.len(), Kind::Secret)]) {
+    for Range { start: at, end } in cuts.into_iter().chain(std::iter::once(text.len()..text.len())) {
         let mut spans = Vec::new();
         let part = &text[from..at];
         for find in [blocks::find, keys::find, shapes::find, urls::find, places::find, assigned::find] {
@@ -224,9 +255,7 @@ fn replace(text: &str, spans: &[Span]) -> String {
     let mut from = 0;
     for span in spans {
         out.push_str(&text[from..span.from]);
-        out.push_str(MARK);
-        out.push_str(span.kind.word());
-        out.push(']');
+        out.push_str(&mark(span.kind));
         from = span.to;
     }
     out.push_str(&text[from..]);

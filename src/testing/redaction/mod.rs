@@ -1,0 +1,403 @@
+//! Redaction of what tests show and store: secrets, paths of this machine, and values that are others in each
+//! run.
+//!
+//! Reports show a failure as it was, so they lose only secrets, what the tape itself redacts, and the test's
+//! directories ([`TapeRedactions::outcome`]). A snapshot must also be the same tomorrow, so times, dates,
+//! ports, process ids, UUIDs and versions become placeholders as well ([`TapeRedactions::snapshot_screen`]).
+//! Reports take a [`RedactedOutcome`] and nothing else.
+
+mod screen_cells;
+mod volatile;
+
+use std::ops::{Deref, Range};
+
+use regex_lite::Regex;
+
+use crate::core::handoff::redact::{Kind, mark, redact, secret_ranges};
+use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeOutcome, TapeVerdict};
+use screen_cells::ScreenCells;
+
+/// A part of a text and what stands for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Replacement {
+    /// The part, in bytes.
+    range: Range<usize>,
+    /// The placeholder.
+    with: String,
+}
+
+/// What is redacted in one tape's outcome and snapshots.
+#[derive(Clone, Debug, Default)]
+pub struct TapeRedactions {
+    /// Texts with their placeholders, the longest first.
+    literals: Vec<(String, String)>,
+    /// `Set Redact` of the tape.
+    rules: Vec<(Regex, String)>,
+    pids: Vec<u32>,
+    keeps_volatile: bool,
+}
+
+/// How much is redacted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Secrets, rules and directories.
+    Report,
+    /// And what differs from run to run.
+    Snapshot,
+}
+
+impl TapeRedactions {
+    /// Redacts secrets and values that differ from run to run, and nothing that is particular to a tape.
+    #[must_use]
+    pub fn new() -> TapeRedactions {
+        TapeRedactions::default()
+    }
+
+    /// Replaces this text wherever it stands: a directory by `[DIR]`, the program's version by `[VERSION]`.
+    /// A text of fewer than two characters is ignored.
+    #[must_use]
+    pub fn literal(mut self, text: &str, placeholder: &str) -> TapeRedactions {
+        if text.chars().count() > 1 {
+            self.literals.push((text.to_owned(), placeholder.to_owned()));
+            self.literals.sort_by_key(|(text, _)| usize::MAX - text.len());
+        }
+        self
+    }
+
+    /// The test's own directory, shown as `[DIR]`.
+    #[must_use]
+    pub fn dir(self, path: &str) -> TapeRedactions {
+        self.literal(path.trim_end_matches('/'), "[DIR]")
+    }
+
+    /// The test's home directory, shown as `[HOME]`.
+    #[must_use]
+    pub fn home(self, path: &str) -> TapeRedactions {
+        self.literal(path.trim_end_matches('/'), "[HOME]")
+    }
+
+    /// A rule of the tape: `Set Redact /id=\d+/ "id=[ID]"`. Rows of a screen are looked at one by one, so that
+    /// `^` and `$` are their edges.
+    #[must_use]
+    pub fn rule(mut self, pattern: Regex, placeholder: &str) -> TapeRedactions {
+        self.rules.push((pattern, placeholder.to_owned()));
+        self
+    }
+
+    /// Process ids of the test, shown as `[PID]` in snapshots where they stand alone. Those below 100 are
+    /// ignored: they are likely to be something else.
+    pub fn add_pids(&mut self, pids: impl IntoIterator<Item = u32>) {
+        self.pids.extend(pids.into_iter().filter(|pid| *pid >= 100));
+    }
+
+    /// From here on snapshots keep times, dates, ports, process ids, UUIDs and versions.
+    #[must_use]
+    pub fn keep_volatile(mut self) -> TapeRedactions {
+        self.keeps_volatile = true;
+        self
+    }
+
+    /// A text for a report, of one or more lines.
+    #[must_use]
+    pub fn text(&self, text: &str) -> String {
+        let text = redact(text);
+        let lines: Vec<String> = text
+            .split('\n')
+            .map(|line| {
+                let found = self.replacements(line, Vec::new(), Depth::Report);
+                replaced(line, &found)
+            })
+            .collect();
+        lines.join("\n")
+    }
+
+    /// A screen for a report.
+    #[must_use]
+    pub fn screen(&self, screen: &ScreenCopy) -> ScreenCopy {
+        self.redact_screen(screen, Depth::Report)
+    }
+
+    /// A screen for a snapshot. A placeholder that is narrower or wider than what it stands for takes the
+    /// difference from the blanks behind it, so that columns and borders stay where they are.
+    #[must_use]
+    pub fn snapshot_screen(&self, screen: &ScreenCopy) -> ScreenCopy {
+        self.redact_screen(screen, Depth::Snapshot)
+    }
+
+    /// Keys by their names. Characters are looked at as the text that they were typed as.
+    #[must_use]
+    pub fn keys(&self, keys: &[String]) -> Vec<String> {
+        let mut out = Vec::with_capacity(keys.len());
+        for group in keys.chunk_by(|a, b| is_character(a) && is_character(b)) {
+            let typed: String = group.iter().map(|key| if key == "Space" { " " } else { key }).collect();
+            let shown = self.text(&typed);
+            if shown == typed { out.extend_from_slice(group) } else { out.push(shown) }
+        }
+        out
+    }
+
+    /// An outcome that may be reported.
+    #[must_use]
+    pub fn outcome(&self, mut outcome: TapeOutcome) -> RedactedOutcome {
+        match &mut outcome.verdict {
+            TapeVerdict::Failed(failure) => self.redact_failure(failure),
+            TapeVerdict::Skipped(text) | TapeVerdict::Unreadable(text) => *text = self.text(text),
+            TapeVerdict::Passed | TapeVerdict::Smoke | TapeVerdict::Flaky => {}
+        }
+        outcome.other_failures.iter_mut().for_each(|failure| self.redact_failure(failure));
+        for warning in &mut outcome.warnings {
+            warning.message = self.text(&warning.message);
+        }
+        outcome.last_screen = outcome.last_screen.map(|screen| self.screen(&screen));
+        RedactedOutcome(outcome)
+    }
+
+    fn redact_failure(&self, failure: &mut TapeFailure) {
+        let redact = |text: &mut String| *text = self.text(text);
+        redact(&mut failure.command);
+        redact(&mut failure.message);
+        failure.nearest.iter_mut().for_each(redact);
+        failure.hint.iter_mut().for_each(redact);
+        failure.again.iter_mut().for_each(redact);
+        failure.program.iter_mut().for_each(redact);
+        failure.row_notes.iter_mut().for_each(|(_, text)| redact(text));
+        failure.keys = self.keys(&failure.keys);
+        failure.screen = failure.screen.as_ref().map(|screen| self.screen(screen));
+        let Some(comparison) = &mut failure.comparison else { return };
+        comparison.others.iter_mut().for_each(redact);
+        for row in &mut comparison.rows {
+            for (text, cells) in
+                [(&mut row.expected, &mut row.expected_cells), (&mut row.actual, &mut row.actual_cells)]
+            {
+                let Some(text) = text else { continue };
+                let shown = self.text(text);
+                if shown != *text {
+                    *text = shown;
+                    // They count cells of the text that is gone.
+                    cells.clear();
+                }
+            }
+        }
+    }
+
+    fn redact_screen(&self, screen: &ScreenCopy, depth: Depth) -> ScreenCopy {
+        let mut cells = ScreenCells::of(screen);
+        let rows = cells.texts();
+        let long = self.across_rows(&rows, screen.cols);
+        for (row, (text, found)) in rows.iter().zip(long).enumerate() {
+            let found = self.replacements(text, found, depth);
+            cells.replace(row, &found);
+        }
+        let title = self.replacements(&screen.title, secrets(&screen.title), depth);
+        cells.into_copy(replaced(&screen.title, &title), screen)
+    }
+
+    /// Secrets and literals that go on in the next row, or stand in one: by row.
+    fn across_rows(&self, rows: &[String], cols: u16) -> Vec<Vec<Replacement>> {
+        let mut text = String::new();
+        let mut starts = Vec::with_capacity(rows.len());
+        for row in rows {
+            starts.push(text.len());
+            text.push_str(row);
+            // What fills its row may go on in the next.
+            if unicode_width::UnicodeWidthStr::width(row.as_str()) < usize::from(cols) {
+                text.push('\n');
+            }
+        }
+        let mut found = secrets(&text);
+        self.find_literals(&text, &mut found);
+        let mut by_row = vec![Vec::new(); rows.len()];
+        for Replacement { range, with } in found {
+            let first = starts.partition_point(|start| *start <= range.start).saturating_sub(1);
+            for (row, start) in starts.iter().enumerate().skip(first) {
+                let (from, to) = (range.start.max(*start), range.end.min(start + rows[row].len()));
+                if range.end <= *start {
+                    break;
+                }
+                if from < to {
+                    let with = if row == first { with.clone() } else { " ".repeat(to - from) };
+                    by_row[row].push(Replacement { range: from - start..to - start, with });
+                }
+            }
+        }
+        by_row
+    }
+
+    fn find_literals(&self, text: &str, found: &mut Vec<Replacement>) {
+        for (literal, with) in &self.literals {
+            for (at, _) in text.match_indices(literal.as_str()) {
+                let end = at + literal.len();
+                // Not a neighbour's: /home/u is not the beginning of /home/uwe.
+                let goes_on = text[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+                if !goes_on {
+                    add(found, at..end, with);
+                }
+            }
+        }
+    }
+
+    /// All that is replaced in a line, in order, besides what was found already.
+    fn replacements(&self, line: &str, mut found: Vec<Replacement>, depth: Depth) -> Vec<Replacement> {
+        for (rule, with) in &self.rules {
+            for part in rule.find_iter(line).filter(|part| !part.is_empty()) {
+                add(&mut found, part.range(), with);
+            }
+        }
+        self.find_literals(line, &mut found);
+        if depth == Depth::Snapshot && !self.keeps_volatile {
+            volatile::find(line, &self.pids, |range, with| add(&mut found, range, with));
+        }
+        found.sort_by_key(|part| part.range.start);
+        found
+    }
+}
+
+/// An outcome without secrets and without paths of this machine: what reports may show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedactedOutcome(TapeOutcome);
+
+impl Deref for RedactedOutcome {
+    type Target = TapeOutcome;
+
+    fn deref(&self) -> &TapeOutcome {
+        &self.0
+    }
+}
+
+fn secrets(text: &str) -> Vec<Replacement> {
+    let kind = |(range, kind): (Range<usize>, Kind)| Replacement { range, with: mark(kind) };
+    secret_ranges(text).into_iter().map(kind).collect()
+}
+
+/// Adds a replacement, unless another was found there before.
+fn add(found: &mut Vec<Replacement>, range: Range<usize>, with: &str) {
+    if found.iter().all(|other| other.range.end <= range.start || range.end <= other.range.start) {
+        found.push(Replacement { range, with: with.to_owned() });
+    }
+}
+
+fn replaced(text: &str, found: &[Replacement]) -> String {
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for part in found {
+        out.push_str(&text[from..part.range.start]);
+        out.push_str(&part.with);
+        from = part.range.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+fn is_character(key: &str) -> bool {
+    key == "Space" || key.chars().count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::{Color, Screen};
+    use crate::testing::outcome::{FailureKind, TestPlace};
+
+    fn copy(cols: u16, bytes: &str) -> ScreenCopy {
+        let mut screen = Screen::new(cols, 6);
+        screen.feed(bytes.as_bytes());
+        ScreenCopy::of(&screen)
+    }
+
+    fn rows(redactions: &TapeRedactions, bytes: &str) -> Vec<String> {
+        let mut rows = redactions.snapshot_screen(&copy(40, bytes)).text_rows();
+        rows.truncate(1 + rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0));
+        rows
+    }
+
+    #[test]
+    fn the_columns_behind_a_placeholder_stay() {
+        let redactions = TapeRedactions::new().rule(Regex::new(r"id=\d+").unwrap(), "id=[ID]");
+        for (one, other) in [
+            ("id=1        name   │", "id=12345    name   │"),
+            ("│ id=1, done        │", "│ id=12345, done    │"),
+            ("│ id=1 done         │", "│ id=12345678 done  │"),
+            ("  id=1 name", "id=123 name"),
+            ("id=1 end", "id=123456789 end"),
+            ("id=1", "id=123456789"),
+        ] {
+            assert_eq!(rows(&redactions, one), rows(&redactions, other));
+        }
+        assert_eq!(rows(&redactions, "│ id=1, done        │"), ["│ id=[ID], done     │"]);
+        assert_eq!(rows(&redactions, "│id=1      │id=2      │"), ["│id=[ID]   │id=[ID]   │"]);
+    }
+
+    #[test]
+    fn styles_and_the_cursor_move_with_their_cells() {
+        let redactions = TapeRedactions::new().rule(Regex::new(r"\d+").unwrap(), "[N]");
+        let screen = redactions.snapshot_screen(&copy(40, "\x1b[31m1234567\x1b[m 漢\x1b[32mok\x1b[m $ "));
+        let runs: Vec<_> = screen.lines[0].iter().map(|run| (run.text.as_str(), run.style.fg)).collect();
+        let [red, green] = [1, 2].map(Color::Indexed);
+        assert_eq!(runs, [("[N]", red), (" 漢", Color::Default), ("ok", green), (" $", Color::Default)]);
+        assert_eq!(screen.cursor, Some((1, 12)));
+    }
+
+    #[test]
+    fn a_secret_is_found_also_when_it_goes_on_in_the_next_row() {
+        let token = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5");
+        let wrapped = copy(20, &format!("token: {token} end"));
+        let shown = TapeRedactions::new().screen(&wrapped).text_rows();
+        let all = shown.join("");
+        assert!(shown[0].contains("[redacted: GitHub token]") && all.ends_with("end"), "{shown:?}");
+        assert!(!token.as_bytes().windows(6).any(|part| all.contains(std::str::from_utf8(part).unwrap())));
+        let key =
+            "-----BEGIN RSA PRIVATE KEY-----\r\nMIIEow\r\nqqqq\r\n-----END RSA PRIVATE KEY-----\r\nafter";
+        let shown = TapeRedactions::new().screen(&copy(40, key)).text_rows();
+        assert_eq!(shown, ["[redacted: private key]", "", "", "", "after", ""]);
+    }
+
+    #[test]
+    fn directories_are_named_and_their_neighbours_are_not() {
+        let redactions = TapeRedactions::new().dir("/tmp/t1/").home("/tmp/t1/home");
+        let shown = redactions.text("/tmp/t1/a /tmp/t1/home/b /tmp/t12 /tmp/t1");
+        assert_eq!(shown, "[DIR]/a [HOME]/b /tmp/t12 [DIR]");
+        assert_eq!(TapeRedactions::new().home("/").text("/a/b"), "/a/b");
+        let wrapped = redactions.screen(&copy(10, "in /tmp/t1/x"));
+        assert_eq!(wrapped.text_rows()[..2], ["in [DIR]", "/x"]);
+    }
+
+    #[test]
+    fn a_report_keeps_times_and_a_snapshot_does_not() {
+        let redactions = TapeRedactions::new();
+        let screen = copy(40, "at 12:00:01");
+        assert_eq!(redactions.screen(&screen).text_rows()[0], "at 12:00:01");
+        assert_eq!(redactions.snapshot_screen(&screen).text_rows()[0], "at [TIME]");
+        assert_eq!(redactions.keep_volatile().snapshot_screen(&screen).text_rows()[0], "at 12:00:01");
+    }
+
+    #[test]
+    fn everything_of_an_outcome_that_is_shown_is_redacted() {
+        let secret = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
+        let place = TestPlace { file: "a.tape".to_owned(), line: 1, column: 1 };
+        let mut failure = TapeFailure::new(FailureKind::Check, place.clone(), secret, secret);
+        failure.nearest = Some(secret.to_owned());
+        failure.hint = Some(secret.to_owned());
+        failure.again = Some(secret.to_owned());
+        failure.program = vec![secret.to_owned()];
+        failure.row_notes = vec![(1, secret.to_owned())];
+        failure.keys = secret.chars().map(String::from).chain(["Enter".to_owned()]).collect();
+        failure.screen = Some(copy(80, &format!("\x1b]2;{secret}\x07{secret}")));
+        failure.comparison = Some(crate::testing::outcome::ScreenComparison {
+            others: vec![secret.to_owned()],
+            rows: vec![crate::testing::outcome::RowComparison {
+                row: 1,
+                expected: Some(secret.to_owned()),
+                actual: Some(secret.to_owned()),
+                expected_cells: vec![0..1, 2..3],
+                actual_cells: vec![0..1, 2..3],
+            }],
+        });
+        let mut outcome = TapeOutcome::new("a.tape", TapeVerdict::Failed(Box::new(failure.clone())));
+        outcome.last_screen = failure.screen.clone();
+        outcome.other_failures = vec![failure];
+        outcome.warnings = vec![crate::testing::outcome::TapeWarning { place, message: secret.to_owned() }];
+        let shown = TapeRedactions::new().outcome(outcome);
+        let all = format!("{:?}", &*shown);
+        assert!(!all.contains("ghp_") && all.contains("\"Enter\""), "{all}");
+        assert_eq!(shown.failure().unwrap().keys, ["[redacted: GitHub token]", "Enter"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Lines of a report with colours, and the one place where text is made harmless for a terminal or a log.
+
+use std::borrow::Cow;
+
+use crate::core::visible::visible;
+
+/// How a piece of a line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// As everything.
+    Plain,
+    /// What is to be read first.
+    Bold,
+    /// What is less important.
+    Dim,
+    /// Good, or what is there.
+    Green,
+    /// Bad, or what was expected.
+    Red,
+    /// Worth a look.
+    Yellow,
+    /// Cells of an expected row that differ.
+    RedCells,
+    /// Cells of an actual row that differ.
+    GreenCells,
+}
+
+impl Ink {
+    fn sgr(self) -> &'static str {
+        match self {
+            Ink::Plain => "",
+            Ink::Bold => "1",
+            Ink::Dim => "2",
+            Ink::Green => "32",
+            Ink::Red => "31",
+            Ink::Yellow => "33",
+            Ink::RedCells => "31;7",
+            Ink::GreenCells => "32;7",
+        }
+    }
+}
+
+/// A line in pieces. Hidden characters are written out where a piece is added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InkLine(Vec<(Ink, String)>);
+
+impl InkLine {
+    /// A line of one piece.
+    pub fn new(ink: Ink, text: &str) -> InkLine {
+        InkLine::default().with(ink, text)
+    }
+
+    /// The line with another piece.
+    pub fn with(mut self, ink: Ink, text: &str) -> InkLine {
+        self.0.push((ink, safe(text)));
+        self
+    }
+
+    /// The text alone, without blanks at its end.
+    pub fn plain(&self) -> String {
+        let text: String = self.0.iter().map(|(_, text)| text.as_str()).collect();
+        text.trim_end().to_owned()
+    }
+
+    /// The line with SGR sequences.
+    pub fn colored(&self) -> String {
+        let mut out = String::new();
+        for (ink, text) in &self.0 {
+            match ink.sgr() {
+                "" => out.push_str(text),
+                sgr => out.push_str(&format!("\x1b[{sgr}m{text}\x1b[m")),
+            }
+        }
+        out
+    }
+}
+
+/// A text of one line without hidden characters.
+pub fn safe(text: &str) -> String {
+    visible(text)
+}
+
+/// A line for a log that acts on `::error` at its beginning and on `##[` anywhere.
+pub fn without_commands(line: &str) -> Cow<'_, str> {
+    let begins = line.trim_start();
+    let begins = begins.trim_start_matches(|c: char| c.is_whitespace());
+    if !begins.starts_with("::") && !line.contains("##[") {
+        return Cow::Borrowed(line);
+    }
+    let blanks = &line[..line.len() - begins.len()];
+    let begins = begins.strip_prefix("::").map_or(Cow::Borrowed(begins), |rest| format!(": :{rest}").into());
+    Cow::Owned(format!("{blanks}{}", begins.replace("##[", "# #[")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_harmless_with_and_without_colours() {
+        let line = InkLine::new(Ink::Red, "a\x1b[2Jb").with(Ink::Plain, "\u{202e}c\n");
+        assert_eq!(line.plain(), "a\\u{1b}[2Jb\\u{202e}c\\u{a}");
+        assert_eq!(line.colored(), "\x1b[31ma\\u{1b}[2Jb\x1b[m\\u{202e}c\\u{a}");
+    }
+
+    #[test]
+    fn a_log_is_given_no_commands() {
+        for (line, want) in [
+            ("  ::set-env name=x::y", "  : :set-env name=x::y"),
+            ("a ##[error]b", "a # #[error]b"),
+            ("a::b", "a::b"),
+        ] {
+            assert_eq!(without_commands(line), want);
+        }
+    }
+}
