@@ -115,11 +115,23 @@ impl AttachOptions {
 pub(super) enum Verb {
     /// Supervise any program: hopty run -- vim notes.txt
     Run(RunOptions),
-    /// List sessions
+    /// List sessions, those that wait for you first
+    ///
+    /// Fields of a format: name, state, reason, for, context, tasks, model, about, title, prompt, task, cost,
+    /// dir, command, clients, run, restarts, conversation, why.
     Ls {
+        /// Only these sessions
+        sessions: Vec<String>,
         /// Print JSON
-        #[arg(long)]
+        #[arg(long, conflicts_with = "format")]
         json: bool,
+        /// Print a line for tmux's status line (`tmux`), or one for each session after a template such as
+        /// '{name} {state}'
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// Show the list again every two seconds
+        #[arg(long, short, conflicts_with_all = ["json", "names"])]
+        watch: bool,
         /// Include ended sessions
         #[arg(long)]
         all: bool,
@@ -133,6 +145,9 @@ pub(super) enum Verb {
     Detach {
         /// The session
         name: Option<String>,
+        /// Of every session
+        #[arg(long, conflicts_with_all = ["name", "client"])]
+        all: bool,
         /// Detach only this client (its id in `hopty status --json`)
         #[arg(long)]
         client: Option<u32>,
@@ -175,6 +190,9 @@ pub(super) enum Verb {
     Stop {
         /// The session
         name: Option<String>,
+        /// End every session
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
         /// Kill it at once with SIGKILL
         #[arg(long)]
         kill: bool,

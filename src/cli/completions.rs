@@ -13,11 +13,11 @@ use super::error::{Failed, stdout};
 /// The verbs that take a live session's name as their first word.
 const LIVE: [&str; 9] = ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen"];
 /// Those that still tell of one that has ended.
-const TELLING: [&str; 6] = ["status", "events", "log", "why", "restore", "rm"];
+const TELLING: [&str; 7] = ["ls", "status", "events", "log", "why", "restore", "rm"];
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
-const WITH_VALUE: [&str; 6] = ["--client", "--keys", "--timeout", "--since", "--max", "--older"];
+const WITH_VALUE: [&str; 7] = ["--client", "--keys", "--timeout", "--since", "--max", "--older", "--format"];
 /// What `wait` can wait for.
 const CONDITIONS: &str = "idle busy blocked exit text=";
 

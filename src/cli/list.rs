@@ -1,17 +1,20 @@
 //! `hopty ls`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use strsim::levenshtein;
 
-use super::control::{Control, none_runs, paths};
+use super::control::{Control, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::handoff::age;
-use super::restore::died_with_machine;
+use super::restore::{about, died_with_machine};
 use super::session;
-use super::table::{self, TableStyle};
+use super::table::{self, LastColumn, TableStyle};
+use crate::core::handoff::text::cut_chars;
+use crate::core::ids::SessionName;
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
@@ -19,16 +22,64 @@ use crate::sys::clock::Clock;
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
+/// How often `--watch` looks.
+const WATCH: Duration = Duration::from_secs(2);
+/// How much of what a session is about is shown, in characters.
+const ABOUT: usize = 60;
+/// Columns from which on there is room for what a session is about and for its directory.
+const WIDE: usize = 120;
 
-pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
+/// What the verb was given.
+#[derive(Debug)]
+pub(super) struct ListOptions {
+    /// Only these sessions; all where none is named.
+    pub sessions: Vec<String>,
+    /// JSON.
+    pub json: bool,
+    /// Ended ones too.
+    pub all: bool,
+    /// Again and again.
+    pub watch: bool,
+    /// `tmux`, or a template.
+    pub format: Option<String>,
+}
+
+pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
+    let template = wish.format.as_deref().filter(|format| *format != TMUX).map(Template::read).transpose()?;
+    if !wish.watch {
+        return list(wish, template.as_ref());
+    }
+    if !std::io::stdout().is_terminal() {
+        return Err(Failed::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts"));
+    }
+    loop {
+        // The sessions first, so that the old list stays until the new one is there.
+        let sessions = ask(wish)?;
+        write!(std::io::stdout(), "\x1b[H\x1b[2J")?;
+        print(wish, template.as_ref(), sessions)?;
+        std::io::stdout().flush()?;
+        thread::sleep(WATCH);
+    }
+}
+
+fn list(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+    let sessions = ask(wish)?;
+    print(wish, template, sessions)
+}
+
+/// The sessions by name. All hosts are asked at once, so that a slow one costs its own time only.
+fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
     let paths = paths()?;
     super::control::readable(&paths)?;
-    // All hosts are asked at once, so that a slow one costs its own time only.
-    let known = crate::fs::session::list(&paths);
-    let ended = !all && !known.is_empty();
+    let wanted = wish.sessions.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, _>>()?;
+    let mut known = crate::fs::session::list(&paths);
+    if let Some(missing) = wanted.iter().find(|name| !known.iter().any(|(known, _)| known == *name)) {
+        // The words of every verb that takes a name.
+        super::control::any(&paths, Some(missing.as_str()))?;
+    }
+    known.retain(|(name, alive)| if wanted.is_empty() { *alive || wish.all } else { wanted.contains(name) });
     let asked: Vec<_> = known
         .into_iter()
-        .filter(|(_, alive)| *alive || all)
         .map(|(name, alive)| {
             let paths = paths.clone();
             thread::spawn(move || {
@@ -42,35 +93,133 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
             })
         })
         .collect();
-    let sessions: Vec<SessionStatus> =
-        asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
-    if as_json {
+    Ok(asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect())
+}
+
+fn print(
+    wish: &ListOptions,
+    template: Option<&Template>,
+    mut sessions: Vec<SessionStatus>,
+) -> Result<u8, Failed> {
+    if wish.json {
         say(format_args!("{}", json!(sessions)))?;
         return Ok(0);
     }
-    let died = sessions.iter().filter(|session| died_with_machine(session)).count();
+    // What needs a person comes first; within that, by name.
+    sessions.sort_by_key(|session| !needs_person(session));
+    if let Some(template) = template {
+        sessions.iter().try_for_each(|session| say(format_args!("{}", template.line(session))))?;
+        return Ok(0);
+    }
+    if wish.format.is_some() {
+        let words: Vec<String> = sessions.iter().map(for_tmux).collect();
+        say(format_args!("{}", words.join("   ")))?;
+        return Ok(0);
+    }
     if sessions.is_empty() {
+        let ended = !wish.all && !crate::fs::session::list(&paths()?).is_empty();
         let _ = writeln!(std::io::stderr(), "no session is running; {}", none_runs(ended));
         return Ok(0);
     }
-    // How it ended is asked of all only by who asks for ended ones.
-    let ends: &[(&str, Cell)] = if all { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
-    let columns: Vec<_> = FIRST.iter().chain(ends).chain(REST).collect();
-    let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
-    rows.extend(sessions.iter().map(|session| columns.iter().map(|(_, cell)| cell(session)).collect()));
+    let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
     let look = TableStyle::of_output();
-    if let Some(cols) = look.cols {
-        table::narrow(&mut rows, cols, &["RESTARTS", "RUN", "CLIENTS", "CONTEXT"]);
-    }
+    let rows = fitted(&sessions, wish.all || any_ended, look.cols);
     let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at].state.known()?));
     let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
-    match died {
+    match sessions.iter().filter(|session| died_with_machine(session)).count() {
         0 => {}
         1 => note(format_args!("1 session died with the machine: `hopty restore` resumes it")),
         n => note(format_args!("{n} sessions died with the machine: `hopty restore` resumes them")),
     }
     Ok(0)
+}
+
+/// The table, for a terminal of so many columns or for a program.
+fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
+    // How it ended is shown only to who asks for ended ones.
+    let ends: &[(&str, Cell)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
+    let known = sessions.iter().any(|session| about(session).is_some());
+    let skipped = match cols {
+        None => None,
+        Some(cols) if known && cols < WIDE => Some("DIRECTORY"),
+        Some(_) if known => None,
+        Some(_) => Some("ABOUT"),
+    };
+    let columns: Vec<_> =
+        FIRST.iter().chain(ends).chain(REST).filter(|(head, _)| Some(*head) != skipped).collect();
+    let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
+    rows.extend(sessions.iter().map(|session| columns.iter().map(|(_, cell)| cell(session)).collect()));
+    if let Some(cols) = cols {
+        let keep = if skipped == Some("DIRECTORY") { LastColumn::KeepsBegin } else { LastColumn::KeepsEnd };
+        table::narrow(&mut rows, cols, &SPARE, keep);
+    }
+    rows
+}
+
+/// Whether it waits for a person, or nobody can tell.
+fn needs_person(session: &SessionStatus) -> bool {
+    matches!(session.state.known(), Some(SessionState::Blocked | SessionState::Unresponsive))
+}
+
+/// The word of `--format` for tmux's status line.
+const TMUX: &str = "tmux";
+
+/// A session in tmux's status line.
+fn for_tmux(session: &SessionStatus) -> String {
+    let clean = |text: &str| visible(text).replace('#', "##");
+    let name = clean(&session.name);
+    match (session.state.known(), &session.waiting_for) {
+        (Some(SessionState::Blocked), on) => {
+            format!("#[fg=magenta,bold]{name} {}#[default]", clean(on.as_deref().unwrap_or("blocked")))
+        }
+        (Some(SessionState::Unresponsive), _) => format!("#[fg=red]{name} unresponsive#[default]"),
+        _ => {
+            let context = session.context.known_percent().map(|n| format!(" {n}%")).unwrap_or_default();
+            format!("{name} {}{context}", clean(&session.state.to_string()))
+        }
+    }
+}
+
+/// `--format`: text with `{FIELD}` in it.
+struct Template(Vec<(String, Option<Cell>)>);
+
+impl Template {
+    fn read(text: &str) -> Result<Template, Failed> {
+        let text = text.replace("\\t", "\t").replace("\\n", "\n");
+        let mut parts = Vec::new();
+        let mut rest = text.as_str();
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (field, behind) = behind.split_once('}').ok_or_else(|| {
+                Failed::new(2, "a field without its `}`").about(&text).hint("write fields as {name}")
+            })?;
+            let cell = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, cell)| *cell);
+            parts.push((before.to_owned(), Some(cell.ok_or_else(|| unknown_field(field))?)));
+            rest = behind;
+        }
+        if parts.is_empty() {
+            return Err(unknown_field(&text));
+        }
+        parts.push((rest.to_owned(), None));
+        Ok(Template(parts))
+    }
+
+    fn line(&self, session: &SessionStatus) -> String {
+        let part = |(before, cell): &(String, Option<Cell>)| {
+            before.clone() + &cell.map(|cell| cell(session)).unwrap_or_default()
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+fn unknown_field(field: &str) -> Failed {
+    let near = FIELDS.iter().map(|(name, _)| (levenshtein(name, field), *name)).min();
+    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+    let hint = match near.filter(|(edits, _)| *edits <= 2) {
+        Some((_, near)) => format!("did you mean {{{near}}}?"),
+        None => format!("a format is `tmux`, or a text with fields in braces: {}", names.join(", ")),
+    };
+    Failed::new(2, "unknown field in the format").about(field).hint(hint)
 }
 
 /// The SGR number of a state, as on the dashboard: what needs a person stands out.
@@ -103,12 +252,62 @@ const STATE: usize = 1;
 /// The columns before and behind those of how a session ended.
 const FIRST: &[(&str, Cell)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
 const REST: &[(&str, Cell)] = &[
+    ("FOR", since),
     ("RUN", |session| session.run.to_string()),
     ("CONTEXT", context),
+    ("TASKS", tasks),
+    ("MODEL", model),
     ("RESTARTS", |session| session.restarts.to_string()),
     ("CLIENTS", |session| session.clients.len().to_string()),
+    ("ABOUT", |session| about(session).map_or_else(|| "-".to_owned(), |about| cut_chars(&about, ABOUT))),
     ("DIRECTORY", |session| text(&session.dir)),
 ];
+/// Columns that go where there is no room, the first named first.
+const SPARE: [&str; 8] = ["RESTARTS", "RUN", "CLIENTS", "MODEL", "TASKS", "FOR", "CONTEXT", "ENDED"];
+
+/// The fields of a template.
+const FIELDS: &[(&str, Cell)] = &[
+    ("name", |session| visible(&session.name)),
+    ("state", |session| visible(&session.state.to_string())),
+    ("reason", |session| visible(session.waiting_for.as_deref().unwrap_or_default())),
+    ("for", since),
+    ("context", context),
+    ("tasks", tasks),
+    ("model", model),
+    ("about", |session| about(session).unwrap_or_default()),
+    ("title", |session| visible(session.work.title.as_deref().unwrap_or_default())),
+    ("prompt", |session| visible(session.work.prompt.as_deref().unwrap_or_default())),
+    ("task", |session| visible(session.work.task.as_deref().unwrap_or_default())),
+    ("cost", |session| session.work.cost_usd.map_or_else(|| "-".to_owned(), |usd| format!("{usd:.2}"))),
+    ("dir", |session| visible(&session.dir)),
+    ("command", |session| visible(&session.command.join(" "))),
+    ("clients", |session| session.clients.len().to_string()),
+    ("run", |session| session.run.to_string()),
+    ("restarts", |session| session.restarts.to_string()),
+    ("conversation", |session| session.conversation.as_ref().map(ToString::to_string).unwrap_or_default()),
+    ("why", |session| visible(&session.why)),
+];
+
+/// How long it has been in its state.
+fn since(session: &SessionStatus) -> String {
+    let at = session.state_since.filter(|_| !session.is(SessionState::Ended));
+    at.map_or_else(|| "-".to_owned(), |at| age(Clock::wall().0.saturating_sub(at.0.0)))
+}
+
+/// How many of Claude's tasks are done.
+fn tasks(session: &SessionStatus) -> String {
+    let work = &session.work;
+    if work.tasks == 0 { "-".to_owned() } else { format!("{}/{}", work.tasks_done, work.tasks) }
+}
+
+/// The model without what all of Claude's have in their names.
+fn model(session: &SessionStatus) -> String {
+    session
+        .work
+        .model
+        .as_deref()
+        .map_or_else(|| "-".to_owned(), |model| text(model.trim_start_matches("claude-")))
+}
 
 fn text(text: &str) -> String {
     if text.is_empty() { "-".to_owned() } else { visible(text) }
@@ -136,4 +335,64 @@ fn exit(session: &SessionStatus) -> String {
 fn ended_ago(session: &SessionStatus) -> String {
     let ago = |at: Rfc3339| format!("{} ago", age(Clock::wall().0.saturating_sub(at.0.0)));
     session.ended_at.map_or_else(|| "-".to_owned(), ago)
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    fn session(name: &str, state: SessionState, on: Option<&str>, prompt: Option<&str>) -> SessionStatus {
+        SessionStatus {
+            name: name.to_owned(),
+            state: state.into(),
+            waiting_for: on.map(str::to_owned),
+            dir: format!("/home/user/work/projects/{name}"),
+            work: crate::core::status::WorkStatus {
+                prompt: prompt.map(str::to_owned),
+                tasks: 6,
+                tasks_done: 4,
+                model: Some("claude-sonnet-4-5".to_owned()),
+                ..Default::default()
+            },
+            ..SessionStatus::default()
+        }
+    }
+
+    #[test]
+    fn the_table_fits_and_keeps_what_matters() {
+        let long = "Make the rocket pass all six stages, and write down what was wrong with each of them.";
+        let sessions = [
+            session("a-session-name", SessionState::Blocked, Some("permission"), Some(long)),
+            session("other", SessionState::Busy, None, None),
+        ];
+        for cols in [40, 60, 80, 100, 120, 200] {
+            let rows = fitted(&sessions, false, Some(cols));
+            let lines = table::lines(&rows, |_, _| None);
+            assert!(lines.iter().all(|line| line.width() <= cols.max(54)), "{cols}: {lines:#?}");
+            assert!(lines[1].starts_with("a-session-name  blocked (permission)"), "{cols}: {lines:#?}");
+        }
+        let at = |cols| table::lines(&fitted(&sessions, false, Some(cols)), |_, _| None).join("\n");
+        assert!(at(80).contains("Make the rocket") && !at(80).contains("/home"), "{}", at(80));
+        assert!(at(200).contains("4/6") && at(200).contains("sonnet-4-5") && at(200).contains("/home/user"));
+        assert!(fitted(&sessions, false, None)[0].ends_with(&["DIRECTORY".to_owned()]));
+    }
+
+    #[test]
+    fn a_template_has_fields_and_tmux_gets_its_own_signs() {
+        let blocked = session("a#b", SessionState::Blocked, Some("permission"), Some("Go."));
+        assert_eq!(for_tmux(&blocked), "#[fg=magenta,bold]a##b permission#[default]");
+        let template = Template::read("{name}: {state}\\t{about} {tasks}.").unwrap();
+        assert_eq!(template.line(&blocked), "a#b: blocked\tGo. 4/6.");
+        for (text, near) in [
+            ("{nam}", "did you mean {name}?"),
+            ("{xyzzy}", "a format is"),
+            ("json", "a format is"),
+            ("{name", "write fields"),
+        ] {
+            let failed = Template::read(text).map(|_| ()).unwrap_err();
+            assert!(failed.help().contains(near), "{text}: {}", failed.help());
+        }
+    }
 }

@@ -16,7 +16,9 @@ use crate::client::{self, AttachEnd, ClientOptions, Hold, Stay};
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::process::Signal;
-use crate::core::status::{ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus};
+use crate::core::status::{
+    ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus, WorkStatus,
+};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{SessionState, StateSource};
@@ -39,13 +41,45 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
             "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
         ));
     }
-    let name = live(&paths, given, Rule::Any)?;
+    let name = match given {
+        None => picked(&paths)?,
+        Some(_) => live(&paths, given, Rule::Any)?,
+    };
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failed::new(2, "standard input and output must be a terminal")
             .hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
     join(&paths, &name, socket, Greeting::Due, ClientOptions { read_only, env: lent(&paths) }, None)
+}
+
+/// The session that is meant; where several may be, a person is asked.
+fn picked(paths: &Paths) -> Result<SessionName, Failed> {
+    let failed = match live(paths, None, Rule::Any) {
+        Ok(name) => return Ok(name),
+        Err(failed) => failed,
+    };
+    let names = live_names(paths)?;
+    let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if names.len() < 2 || !person {
+        return Err(failed);
+    }
+    for (n, name) in (1..).zip(&names) {
+        let status = status_of(paths, name).unwrap_or_default();
+        let on = status.waiting_for.as_ref().map_or_else(String::new, |what| format!(" ({})", visible(what)));
+        let about = super::restore::about(&status).unwrap_or_else(|| visible(&status.dir));
+        let about = crate::core::handoff::text::cut_chars(&about, 50);
+        note(format_args!("{n:>3}  {name}  {}{on}  {about}", visible(&status.state.to_string())));
+    }
+    write!(std::io::stderr(), "Attach to which? [1-{}] ", names.len())?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    let answer = answer.trim();
+    let by_number = answer.parse::<usize>().ok().and_then(|n| names.get(n.checked_sub(1)?));
+    let chosen = by_number.or_else(|| names.iter().find(|name| name.as_str() == answer));
+    chosen
+        .cloned()
+        .ok_or_else(|| Failed::new(1, "no session chosen").hint("`hopty attach NAME` attaches to one"))
 }
 
 /// The variables of this terminal that the session's next run takes over.
@@ -69,6 +103,70 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
         return Err(Failed::new(1, missing).about(&name).hint("`hopty status --json` lists clients"));
     }
     Ok(u8::from(done["detached"] == json!(0)))
+}
+
+/// Sends the clients of every session away.
+pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let mut detached = 0;
+    for name in live_names(&paths)? {
+        let done = Control::connect(&paths, &name, Some(ANSWER))
+            .and_then(|mut control| control.ask(json!({"do": "detach", "client": null})));
+        match done {
+            Ok(done) => detached += done["detached"].as_u64().unwrap_or(0),
+            Err(failed) => drop(failed.print("detach", false)),
+        }
+    }
+    if as_json {
+        say(format_args!("{}", json!({"detached": detached})))?;
+    } else if detached == 0 {
+        return Err(
+            Failed::new(1, "no terminal is attached to any session").hint("`hopty ls` lists sessions")
+        );
+    }
+    Ok(u8::from(detached == 0))
+}
+
+/// Ends every session, after a question where a person is there.
+pub(super) fn stop_all(kill: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let names = live_names(&paths)?;
+    if names.is_empty() {
+        return Err(Failed::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions"));
+    }
+    if std::io::stdin().is_terminal() {
+        let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
+        if !asks(&format!("End {}? [y/N] ", listed.join(", ")))? {
+            note(format_args!("cancelled"));
+            return Ok(1);
+        }
+    }
+    let mut code = 0;
+    for name in names {
+        match stop_one(&paths, &name, kill) {
+            Ok(()) => say(format_args!("stopped {name}"))?,
+            Err(failed) => code = failed.print("stop", false),
+        }
+    }
+    Ok(code)
+}
+
+/// The names of the sessions that run.
+fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
+    super::control::readable(paths)?;
+    let all = crate::fs::session::list(paths).into_iter();
+    Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
+}
+
+/// Asks a person a question; only `y` is a yes.
+///
+/// # Errors
+/// When standard input or standard error cannot be used.
+pub(super) fn asks(question: &str) -> Result<bool, Failed> {
+    write!(std::io::stderr(), "{question}")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the
@@ -218,12 +316,17 @@ fn held_up(session: &SessionStatus) -> Option<String> {
 pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Careful)?;
-    let mut control = Control::connect(&paths, &name, None)?;
+    stop_one(&paths, &name, kill)?;
+    Ok(0)
+}
+
+fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), Failed> {
+    let mut control = Control::connect(paths, name, None)?;
     control.ask(json!({"do": "stop", "kill": kill}))?;
     control.wait_for_end();
     // A host of an older version gives its name back a moment later.
-    super::wait::is_gone(&paths, &name);
-    Ok(0)
+    super::wait::is_gone(paths, name);
+    Ok(())
 }
 
 pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
@@ -260,6 +363,7 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     if let Some(how) = &session.exit {
         line("exit", &exit(how))?;
     }
+    work(&session.work, &line)?;
     if let Some(conversation) = &session.conversation {
         line("conversation", conversation.as_str())?;
         if let Some(id) = resumable(session).filter(|_| session.is(SessionState::Ended)) {
@@ -286,6 +390,25 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     }
     line("phase", &visible(&session.phase))?;
     line("why", &visible(&session.why))
+}
+
+/// What the conversation is about.
+fn work(work: &WorkStatus, line: &dyn Fn(&str, &str) -> std::io::Result<()>) -> std::io::Result<()> {
+    let texts = [("title", &work.title), ("prompt", &work.prompt)];
+    for (label, text) in texts {
+        if let Some(text) = text {
+            line(label, &visible(text))?;
+        }
+    }
+    if work.tasks > 0 {
+        let at = work.task.as_ref().map_or_else(String::new, |task| format!("; now: {}", visible(task)));
+        line("tasks", &format!("{} of {} done{at}", work.tasks_done, work.tasks))?;
+    }
+    if let Some(model) = &work.model {
+        let cost = work.cost_usd.map_or_else(String::new, |usd| format!(", $ {usd:.2} so far"));
+        line("model", &format!("{}{cost}", visible(model)))?;
+    }
+    Ok(())
 }
 
 /// How it ended.

@@ -71,26 +71,52 @@ fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
     (0..columns).map(width).collect()
 }
 
-/// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and the last
-/// column keeps the end of what stands in it.
-pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
+/// What is left of a last column that is too wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastColumn {
+    /// Its end, as of a path.
+    KeepsEnd,
+    /// Its begin, as of a sentence.
+    KeepsBegin,
+}
+
+/// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and of the last
+/// column a part is left.
+pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str], last_column: LastColumn) {
     let mut spare = spare.iter();
     loop {
         let widths = widths(rows);
         let Some((last, others)) = widths.split_last() else { return };
         let before: usize = others.iter().map(|width| width + 2).sum();
         if before + (*last).min(LEAST) <= cols {
-            return shorten(rows, cols - before);
+            return shorten(rows, cols - before, last_column);
         }
-        let Some(heading) = spare.next() else { return shorten(rows, LEAST) };
+        let Some(heading) = spare.next() else { return shorten(rows, LEAST, last_column) };
         if let Some(column) = rows.first().and_then(|row| row.iter().position(|cell| cell == heading)) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
         }
     }
 }
 
-fn shorten(rows: &mut [Vec<String>], room: usize) {
-    rows.iter_mut().filter_map(|row| row.last_mut()).for_each(|cell| *cell = end_of(cell, room));
+fn shorten(rows: &mut [Vec<String>], room: usize, last_column: LastColumn) {
+    let part = |cell: &str| match last_column {
+        LastColumn::KeepsEnd => end_of(cell, room),
+        LastColumn::KeepsBegin => begin_of(cell, room),
+    };
+    rows.iter_mut().filter_map(|row| row.last_mut()).for_each(|cell| *cell = part(cell));
+}
+
+/// The begin of a text, an ellipsis behind it where something was cut.
+fn begin_of(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        left.checked_sub(width).map(|rest| left = rest).is_some()
+    };
+    text.chars().take_while(fits).chain(std::iter::once('…')).collect()
 }
 
 /// The end of a text, an ellipsis before it where something was cut.
@@ -133,7 +159,7 @@ mod tests {
         ]);
         let fitted = |cols| {
             let mut table = wide.clone();
-            narrow(&mut table, cols, &["RUN", "CLIENTS"]);
+            narrow(&mut table, cols, &["RUN", "CLIENTS"], LastColumn::KeepsEnd);
             lines(&table, |_, _| None).join("\n")
         };
         assert_eq!(fitted(80), lines(&wide, |_, _| None).join("\n"));
@@ -151,7 +177,7 @@ mod tests {
         ) {
             let mut table = rows(&[&["NAME", "RUN", "DIRECTORY"]]);
             table.extend(cells.into_iter().map(|dir| vec!["a-name-of-this-width".to_owned(), "1".to_owned(), dir]));
-            narrow(&mut table, cols, &["RUN"]);
+            narrow(&mut table, cols, &["RUN"], LastColumn::KeepsEnd);
             assert!(lines(&table, |_, _| None).iter().all(|line| line.width() <= cols));
         }
     }

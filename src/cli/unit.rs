@@ -1,13 +1,14 @@
 //! `hopty setup` and `hopty unsetup`: a systemd user unit that restores sessions at login. The only verb that
 //! writes outside of hopty's own directories.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::control::paths;
 use super::error::{Failed, note, say};
+use super::session::asks;
 use crate::fs::atomic;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -96,10 +97,7 @@ fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
         return Err(Failed::new(4, "nobody is there to ask").hint("`hopty setup --yes` does not ask"));
     }
-    write!(std::io::stderr(), "Write them? [y/N] ")?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    asks("Write them? [y/N] ")
 }
 
 /// Removes the unit, and the directories that are empty without it.

@@ -46,6 +46,8 @@ pub enum DashQuestion {
     Stop(SessionName),
     /// A line for the agent.
     Send(SessionName, String),
+    /// The key of an option, for the dialog of this name.
+    Answer(SessionName, char, String),
 }
 
 /// What came back.
@@ -170,6 +172,24 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             })
         }
         DashQuestion::Send(name, text) => DashReply::Done(verb::send(name, text)),
+        DashQuestion::Answer(name, option, dialog) => DashReply::Done(answer(paths, name, *option, dialog)),
+    }
+}
+
+/// Presses the key of an option, if the session still waits in that dialog.
+fn answer(paths: &Paths, name: &SessionName, option: char, dialog: &str) -> String {
+    let done = ask(paths, name, json!({"do": "status"}), PATIENCE).and_then(|object| {
+        let now = SessionStatus::from_json(object).unwrap_or_default();
+        let same = now.is(SessionState::Blocked)
+            && super::row::clean(&now.waiting_for.unwrap_or_default()) == dialog;
+        if !same {
+            return Err("it does not wait for this answer any more".to_owned());
+        }
+        ask(paths, name, json!({"do": "send", "keys": [option.to_string()]}), PATIENCE_OF_A_PERSON)
+    });
+    match done {
+        Ok(_) => format!("{name}: answered with {option}"),
+        Err(why) => format!("answer: {name}: {why}"),
     }
 }
 

@@ -295,6 +295,9 @@ impl Dashboard<'_> {
             Some(DashAction::Attach(name)) => return self.attach(&name),
             Some(DashAction::Restart(name)) => self.wish(DashQuestion::Restart(name), "asking for a restart"),
             Some(DashAction::Stop(name)) => self.wish(DashQuestion::Stop(name), "stopping it"),
+            Some(DashAction::Answer(name, option, dialog)) => {
+                self.wish(DashQuestion::Answer(name, option, dialog), "answering");
+            }
             Some(DashAction::Send(name, text)) => self.wish(DashQuestion::Send(name, text), "sending it"),
         }
         Ok(None)

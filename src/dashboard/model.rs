@@ -45,6 +45,8 @@ pub enum DashAction {
     Stop(SessionName),
     /// Give its agent a line.
     Send(SessionName, String),
+    /// Press the key of an option in the dialog that it waits in; the dialog's name.
+    Answer(SessionName, char, String),
     /// Draw everything again.
     Redraw,
     /// Stop this process, as the shell's Ctrl+Z does.
@@ -85,10 +87,12 @@ impl Default for DashState {
 }
 
 impl DashState {
-    /// The rows that the filter lets through, by name.
+    /// The rows that the filter lets through: those that wait for a person first, and then by name.
     #[must_use]
     pub fn shown(&self) -> Vec<&SessionRow> {
-        self.rows.iter().filter(|row| row.matches(&self.filter)).collect()
+        let mut shown: Vec<&SessionRow> = self.rows.iter().filter(|row| row.matches(&self.filter)).collect();
+        shown.sort_by_key(|row| row.state != BLOCKED);
+        shown
     }
 
     /// How many sessions there are, filter or not.
@@ -138,6 +142,12 @@ impl DashState {
             self.rows[at] = row;
             self.choose_again(None);
         }
+    }
+
+    /// Whether an agent runs in it.
+    #[must_use]
+    pub fn is_agent(&self, name: &SessionName) -> bool {
+        self.rows.iter().any(|row| row.name == *name && row.agent == Some(true))
     }
 
     fn place(&self, name: &SessionName) -> Result<usize, usize> {
@@ -230,6 +240,8 @@ impl DashState {
     }
 
     fn key_in_list(&mut self, key: &DashKey) -> Option<DashAction> {
+        let blocked = self.chosen().map(|(_, row)| row).filter(|row| row.state == BLOCKED);
+        let waits_for = blocked.map(|row| row.waits_for.clone());
         let chosen = self.chosen().map(|(_, row)| (row.name.clone(), row.agent));
         match key {
             DashKey::Char('q') | DashKey::Cancel => return Some(DashAction::Quit),
@@ -251,9 +263,11 @@ impl DashState {
         let (name, agent) = chosen?;
         match (key, agent) {
             (DashKey::Enter, _) => return Some(DashAction::Attach(name)),
-            // An agent loses nothing by it; any other program may.
-            (DashKey::Char('r'), Some(true)) => return Some(DashAction::Restart(name)),
             (DashKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
+            (DashKey::Char(option @ '1'..='9'), _) => match waits_for {
+                Some(waits_for) => return Some(DashAction::Answer(name, *option, waits_for)),
+                None => self.say(&format!("{name} does not wait for an answer")),
+            },
             (DashKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
             (DashKey::Char(':' | 'i'), Some(false)) => {
                 self.mode = InputMode::Refused(format!("{name} takes no prompts: attach to type into it"));

@@ -58,7 +58,7 @@ fn the_choice_moves_and_stays_within_the_list() {
         assert_eq!((model.key(key.clone()), chosen(&model)), (None, at), "{key:?}");
     }
     assert_eq!(model.key(DashKey::Enter), Some(DashAction::Attach(name("a"))));
-    assert_eq!(model.key(DashKey::Char('r')), Some(DashAction::Restart(name("a"))));
+    assert_eq!(type_in(&mut model, "ry"), Some(DashAction::Restart(name("a"))));
     assert_eq!(model.key(DashKey::Char('q')), Some(DashAction::Quit));
 }
 
@@ -73,6 +73,7 @@ fn tab_goes_round_those_that_wait_for_a_person() {
         model.told(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
     }
     assert_eq!(model.blocked(), 2);
+    assert_eq!(model.shown().iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["b", "d", "a", "c"]);
     for at in ["b", "d", "b"] {
         assert_eq!((model.key(DashKey::Tab), chosen(&model)), (None, at));
     }
@@ -139,9 +140,19 @@ fn before_its_host_has_said_what_it_runs_a_line_can_be_written() {
 }
 
 #[test]
-fn only_an_agent_is_restarted_without_a_question() {
+fn a_restart_is_asked_about_and_a_dialog_is_answered() {
     let mut model = model(&["a", "bv"]);
-    assert_eq!(model.key(DashKey::Char('r')), Some(DashAction::Restart(name("a"))));
+    assert_eq!(type_in(&mut model, "r"), None);
+    assert_eq!(type_in(&mut model, "n"), None);
+    assert_eq!(type_in(&mut model, "ry"), Some(DashAction::Restart(name("a"))));
+    assert_eq!(type_in(&mut model, "1"), None, "it does not wait");
+    assert_eq!(model.notice, "a does not wait for an answer");
+    model.told(row(
+        &name("a"),
+        json!({"state": "blocked", "waiting_for": "permission", "agent": "claude"}),
+        "",
+    ));
+    assert_eq!(type_in(&mut model, "1"), Some(DashAction::Answer(name("a"), '1', "permission".to_owned())));
     model.key(DashKey::Down);
     assert_eq!(type_in(&mut model, "r"), None);
     assert_eq!(type_in(&mut model, "y"), Some(DashAction::Restart(name("bv"))));

@@ -32,6 +32,8 @@ pub struct SessionRow {
     pub agent: Option<bool>,
     /// The program and its arguments.
     pub command: String,
+    /// What the conversation is about; empty while that is not known.
+    pub about: String,
     /// The last decision, in words.
     pub last: String,
 }
@@ -52,6 +54,9 @@ impl SessionRow {
             dir: below_home(&clean(&status.dir), home),
             agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
             command: clean(&words.join(" ")),
+            about: clean(
+                status.work.title.as_ref().or(status.work.prompt.as_ref()).map_or("", String::as_str),
+            ),
             last: clean(&status.why),
         }
     }
@@ -60,7 +65,7 @@ impl SessionRow {
     #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
-        [self.name.as_str(), &self.state, &self.dir, &self.command]
+        [self.name.as_str(), &self.state, &self.dir, &self.command, &self.about]
             .iter()
             .any(|text| text.to_lowercase().contains(&filter))
     }

@@ -21,9 +21,9 @@ const LEAST: u16 = 12;
 const KEYS: [(&str, &str, &str); 11] = [
     ("up, down, j, k", "select a session", "select a session"),
     ("PgUp, PgDn, g, G", "ten up, ten down; first, last session", "ten; first, last"),
-    ("Tab", "next session that waits for you", "next blocked"),
+    ("Tab, 1 to 9", "next that waits for you; answer its dialog", "next blocked; answer it"),
     ("Enter", "attach this terminal to it", "attach"),
-    ("r", "restart: hand over to a fresh one", "restart: hand over"),
+    ("r", "hand over to a fresh one (asks first)", "hand over (asks)"),
     ("s", "stop it for good (asks first)", "stop (asks first)"),
     ("i or :", "send a prompt to its agent", "send a prompt"),
     ("/", "filter; Escape shows all", "filter"),
@@ -196,6 +196,7 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         Preview::Shown { screen, .. } if !screen.title().is_empty() => {
             format!(" {}: {} ", row.name, super::row::clean(screen.title()))
         }
+        _ if !row.about.is_empty() => format!(" {}: {} ", row.name, row.about),
         _ => format!(" {}: {} ", row.name, row.command),
     };
     let borders = if area.height < LOW { Borders::TOP } else { Borders::ALL };
@@ -247,6 +248,9 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         InputMode::Sure(action) => {
             let what = match action {
                 DashAction::Stop(name) => format!("Stop {name} for good?"),
+                DashAction::Restart(name) if model.is_agent(name) => {
+                    format!("Hand {name} over to a fresh conversation?")
+                }
                 DashAction::Restart(name) => format!("Restart {name}? It is not an agent."),
                 _ => "Sure?".to_owned(),
             };
@@ -267,6 +271,9 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
                 vec!["q quit", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
             if model.blocked() > 0 {
                 words.insert(1, "Tab next blocked");
+                if model.chosen().is_some_and(|(_, row)| row.state == "blocked") {
+                    words.insert(1, "1-3 answer");
+                }
             }
             let mut text = String::new();
             for word in words {

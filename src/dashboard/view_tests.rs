@@ -42,8 +42,8 @@ fn two() -> DashState {
 fn a_usual_terminal_shows_the_list_and_the_picture() {
     let want = " hopty  2 sessions, 1 blocked
  SESSION  STATE    CONTEXT          RESTARTS  CLIENTS  DIRECTORY
- notes-v  idle     ████░░░░░░ 40%   2         1        ~/notes-v
 ›proj     blocked  █████████░ 82%   3         2        ~/proj
+ notes-v  idle     ████░░░░░░ 40%   2         1        ~/notes-v
 ┌ proj: My title ──────────────────────────────────────────────────────────────┐
 │waits for a person. Context is at 82 % of 200000 tokens; a hand-over was requ…│
 │● Working.                                                                    │
@@ -51,21 +51,21 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
 │❯ a draft                                                                     │";
     let rows = rows(&two(), 80, 24);
     assert_eq!(rows[..9].join("\n"), want);
-    assert_eq!(rows[23], "q quit   Tab next blocked   ? keys   Enter attach   / filter   r restart");
+    assert_eq!(rows[23], "q quit   1-3 answer   Tab next blocked   ? keys   Enter attach   / filter");
 }
 
 #[test]
 fn a_small_terminal_shows_what_matters_most() {
     let want = " hopty  2 sessions, 1 blocked
  SESSION  STATE    FULL   DIRECTORY
- notes-v  idle      40%   ~/notes-v
 ›proj     blocked   82%   ~/proj
+ notes-v  idle      40%   ~/notes-v
  proj: My title ────────────────────────
 waits for a person. Context is at 82 % …
 ● Working.
 
 ❯ a draft
-q quit   Tab next blocked   ? keys";
+q quit   1-3 answer   Tab next blocked";
     assert_eq!(shown(&two(), 40, 10), want);
 }
 
@@ -74,7 +74,7 @@ fn a_large_terminal_shows_everything() {
     let rows = rows(&two(), 200, 60);
     for (row, words) in [
         (1, &["SESSION", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY", "LAST"][..]),
-        (3, &["›proj", "blocked", "█████████░ 82%", "~/proj", "a hand-over was requested."]),
+        (2, &["›proj", "blocked", "█████████░ 82%", "~/proj", "a hand-over was requested."]),
         (4, &["┌ proj: My title"]),
         (58, &["┘"]),
     ] {

@@ -139,6 +139,8 @@ fn an_agent_is_restarted_from_here() {
     wait_chosen(&term, "proj");
     term.wait_text("45%");
     term.send("r");
+    term.wait_text("Hand proj over to a fresh conversation? y / n");
+    term.send("y");
     term.wait_text("restart of proj requested");
     world.wait_decision("handoff.consumed", 1);
     term.wait_for("a row with one restart", |screen| {
@@ -149,6 +151,35 @@ fn an_agent_is_restarted_from_here() {
     });
     leave(term);
     world.wait_state("idle");
+    world.leave(claude);
+}
+
+#[test]
+fn a_permission_is_given_from_here() {
+    let script = Script::each(|request, _| {
+        if request.tool_results().is_empty() {
+            Reply::bash("touch made").filling(1000)
+        } else {
+            Reply::text("Made it.").filling(1000)
+        }
+    });
+    let mut world = World::new(Kind::StandIn, script).unwrap();
+    world.args.retain(|arg| arg != "--dangerously-skip-permissions");
+    let claude = world.start(&[]);
+    claude.wait_box();
+    claude.submit("Make it.");
+    world.wait_state("blocked");
+    let term = dash(&world);
+    wait_chosen(&term, "proj");
+    term.wait_text("1-3 answer");
+    term.wait_text("waits for permission");
+    term.send("1");
+    claude.wait_text("Made it.");
+    assert!(world.project.join("made").exists());
+    term.wait_for("the idle session", |screen| screen.lines().iter().any(|line| line.contains("idle")));
+    term.send("1");
+    term.wait_text("proj does not wait for an answer");
+    leave(term);
     world.leave(claude);
 }
 

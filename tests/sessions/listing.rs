@@ -157,6 +157,54 @@ fn for_people_there_is_a_table() {
 }
 
 #[test]
+fn a_list_is_narrowed_down_and_formatted() {
+    let world = world();
+    for name in ["one", "two"] {
+        detached(&world, name, &["sleep", "100"]);
+    }
+    assert_eq!(world.ask(&["ls", "--format", "{name} is {state}"]), "one is unknown\ntwo is unknown\n");
+    assert_eq!(world.ask(&["ls", "two", "--format", "{name}"]), "two\n");
+    assert_eq!(world.ask(&["ls", "--format", "tmux"]), "one unknown   two unknown\n");
+    assert_fails(&world.hopty(&["ls", "--format", "{nmae}"]), 2, "unknown field in the format");
+    assert_fails(&world.hopty(&["ls", "twoo"]), 3, "there is no such session");
+    assert_fails(&world.hopty(&["ls", "--watch"]), 2, "--watch needs a terminal");
+    let mut watch = world.terminal(&["ls", "--watch"]);
+    watch.wait_text("two ");
+    detached(&world, "three", &["sleep", "100"]);
+    watch.wait_text("three ");
+    watch.send("\x03");
+    watch.wait_exit();
+    end_all(&world);
+}
+
+#[test]
+fn attach_asks_which_and_all_sessions_end_after_a_question() {
+    let world = world();
+    for name in ["one", "two"] {
+        detached(&world, name, &["sh", "-c", "echo this is $HOPTY_SESSION; exec sleep 100"]);
+    }
+    assert_fails(&world.hopty(&["attach"]), 3, "which session?");
+    let mut term = world.terminal(&["attach"]);
+    term.wait_text("Attach to which? [1-2]");
+    term.send("2\r");
+    term.wait_text("this is two");
+    world.ask(&["detach", "--all"]);
+    assert_eq!(term.wait_exit(), 0);
+    assert_fails(&world.hopty(&["detach", "--all"]), 1, "no terminal is attached");
+    let mut term = world.terminal(&["attach"]);
+    term.wait_text("Attach to which?");
+    term.send("\r");
+    assert_eq!(term.wait_exit(), 1);
+    let mut term = world.terminal(&["stop", "--all"]);
+    term.wait_text("End one, two? [y/N]");
+    term.send("n\r");
+    assert_eq!(term.wait_exit(), 1);
+    assert_eq!(list(&world).len(), 2);
+    assert_eq!(world.ask(&["stop", "--all"]), "stopped one\nstopped two\n");
+    world.assert_nothing_left();
+}
+
+#[test]
 fn names_are_listed_in_the_order_in_which_people_count() {
     let world = world();
     for name in ["s10", "s2", "s1"] {
@@ -224,15 +272,12 @@ fn a_conversation_in_the_list_and_after_its_end() {
         env.push(("NO_COLOR".into(), no_color.into()));
         let mut term = Term::start(&hopty(), &["ls"], &env, &world.project, (40, 10));
         assert_eq!(term.wait_exit(), 0);
-        term.wait_for("the row", |screen| screen.lines()[1].ends_with("/proj"));
+        term.wait_for("the row", |screen| screen.lines()[1].starts_with("proj"));
         (String::from_utf8(term.bytes()).unwrap(), term.lines())
     };
     let (bytes, lines) = listed("");
     assert!(bytes.contains("\u{1b}[32midle\u{1b}[m") && bytes.matches('\u{1b}').count() == 2, "{bytes:?}");
-    assert!(
-        lines[1].starts_with("proj  idle") && lines[1].ends_with("/proj") && lines[1].contains('…'),
-        "{lines:?}"
-    );
+    assert!(lines[1].starts_with("proj  idle") && lines[1].ends_with("Say hello."), "{lines:?}");
     assert_eq!(lines.iter().filter(|line| !line.is_empty()).count(), 2, "{lines:?}");
     assert!(!listed("1").0.contains('\u{1b}'));
     assert!(
