@@ -3,11 +3,14 @@
 //! [`parse`] gives the steps of a tape and everything that is wrong with it. A tape that VHS takes means here
 //! what it means there; hopty's own commands stand where VHS has no valid meaning. `docs/TAPES.md` lists both.
 
-#![allow(dead_code, reason = "the parser is not in yet")]
-
+mod args;
 mod command;
+mod display;
+mod extension;
 mod key;
+mod lexer;
 mod nearest;
+mod parser;
 mod pattern;
 mod problem;
 mod regex;
@@ -19,7 +22,7 @@ pub use command::*;
 pub use key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
 pub use pattern::TapePattern;
 pub use problem::{TapeProblem, TapeSpan};
-pub use regex::TapeRegex;
+pub use regex::{TapeRegex, TapeRegexError};
 pub use settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
 pub use text::TapeText;
 pub use time::TapeTime;
@@ -104,7 +107,14 @@ impl Tape {
 /// Reads a tape. `name` is how the file is called in reports; `files` gives what `Source` names.
 #[must_use]
 pub fn parse(name: &str, bytes: &[u8], options: ParseOptions, files: &dyn TapeFiles) -> Tape {
-    let _ = (bytes, options, files);
-    let span = TapeSpan { file: name.to_owned(), line: 1, column: 1 };
-    Tape { errors: vec![TapeProblem::new(span, "tapes cannot be read yet")], ..Tape::default() }
+    let mut reading = parser::TapeReading::new(options, files);
+    reading.read(name, bytes);
+    let mut tape = reading.tape;
+    if tape.steps.is_empty() && tape.errors.is_empty() {
+        tape.errors.push(TapeProblem::of_file(name, "this tape has no commands"));
+    }
+    tape
 }
+
+#[cfg(test)]
+mod tests;

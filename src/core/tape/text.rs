@@ -80,6 +80,15 @@ impl TapeText {
         self.variables.extend(other.variables.iter().map(|(begin, end)| (begin + shift, end + shift)));
     }
 
+    /// What stands before the first equals sign, and the text behind it.
+    pub(super) fn split_at_equals(&self) -> Option<(&str, TapeText)> {
+        let (name, value) = self.text.split_once('=')?;
+        let from = name.len() + 1;
+        let shifted = self.variables.iter().filter(|(begin, _)| *begin >= from);
+        let variables = shifted.map(|(begin, end)| (begin - from, end - from)).collect();
+        Some((name, TapeText { text: value.to_owned(), variables }))
+    }
+
     /// Adds a plain character.
     pub(super) fn push(&mut self, c: char) {
         self.text.push(c);

@@ -1,0 +1,164 @@
+//! What is said of mistakes.
+
+use super::*;
+
+#[test]
+fn the_nearest_word_is_named() {
+    for (source, message) in [
+        ("Tpye 'a'", "1:1: there is no command `Tpye` (did you mean `Type`?)"),
+        ("Show\nExpekt 'a'", "2:1: there is no command `Expekt` (did you mean `Expect`?)"),
+        ("FontSize 5", "1:1: there is no command `FontSize` (write `Set FontSize`)"),
+        ("fontsize 5", "1:1: there is no command `fontsize` (did you mean `Set FontSize`?)"),
+        ("Set Fontsize 5", "1:5: there is no setting `Fontsize` (did you mean `FontSize`?)"),
+        ("Set Deadlin 5", "1:5: there is no setting `Deadlin` (did you mean `Deadline`?)"),
+        ("'text'", "1:1: a command was expected, not `'text'` (write `Type` before a text to type it)"),
+        ("Type s", "1:6: `Type` needs a text (quote it: \"s\")"),
+        ("Env PORT 8080", "1:10: the value of `Env PORT` must be a text (quote it: \"8080\")"),
+        ("Expect+Lin 'a'", "1:8: `Expect` has no `+Lin` (did you mean `+Line`?)"),
+        ("Key ctrl-entre", "1:5: there is no key `entre` (did you mean `Enter`?)"),
+        ("Signal TREM", "1:8: there is no signal `TREM` (did you mean `TERM`?)"),
+        ("Style 'a' bolt", "1:11: `Style` has no option `bolt` (did you mean `bold`?)"),
+        ("Style 'a' fg=rot", "1:11: there is no colour `rot` (default, red, bright-red, 208 or #ff8700)"),
+        ("Expect+State sleepy", "1:14: `sleepy` is no state (busy, idle, blocked)"),
+    ] {
+        assert_eq!(error(source), message, "{source}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (source, message) in [
+        ("Expect", "1:1: `Expect` needs a \"text\" or a /regex/ (for example \"text\")"),
+        ("Expect # nothing", "1:1: `Expect` needs a \"text\" or a /regex/ (for example \"text\")"),
+        (
+            "Expect three words",
+            "1:8: a \"text\" or a /regex/ was expected, not `three` (quote it: \"three words\")",
+        ),
+        ("Start", "1:1: `Start` needs a program"),
+        (
+            "Start a | b",
+            "1:9: `Start` runs no shell, to which `|` belongs (write Start+Shell \"…\", or quote it)",
+        ),
+        ("Expect 'open", "1:8: this text has no closing quote"),
+        ("Expect /open", "1:8: this regex has no closing slash (a slash in a regex is written \\/)"),
+        ("Expect /x/i", "1:11: a regex has no flags behind it (write (?i) at its beginning)"),
+        ("Expect ''", "1:8: an empty text is everywhere"),
+        ("Expect 'a'b", "1:11: a blank is missing before `b`"),
+        ("Expect@x 'a'", "1:7: `x` is no time (for example @500ms, @2s, @1m30s)"),
+        (
+            "File a <<END\nx\n END\n",
+            "1:8: no line `END` ends this text (the line holds nothing else, not even blanks)",
+        ),
+        (
+            "Type $\"a\\q\"",
+            "1:9: there is no escape `\\q` (the escapes are \\n \\r \\t \\e \\a \\b \\0 \\\\ \\\" \\$ \\xNN \\u{NNNN})",
+        ),
+        ("Type $\"${}\"", "1:8: `` is no name of a variable (write `\\$` for a dollar sign in `$\"…\"`)"),
+        ("Expect /\\p{Greek}/", "1:9: hopty has no tables for \\p{…}; name the characters, as in [a-zäöü]"),
+        ("Exit", "1:1: `Exit` needs an exit status or the name of a signal"),
+        ("Exit 256", "1:6: an exit status is a number from 0 to 255, not `256`"),
+        ("Resize 0x40", "1:8: `0x40` is no size (columns and rows up to 1000: 120x40)"),
+        (
+            "Snapshot ../x",
+            "1:10: `../x` is no name (letters, digits, `-`, `_` and `.`, beginning with a letter or digit)",
+        ),
+        (
+            "Model",
+            "1:1: `Model` needs text \"…\", Bash \"…\", tool NAME {…} or error STATUS TYPE \"…\" (for example Model text \"done\")",
+        ),
+        ("Model tool Edit {x}", "1:17: this is no JSON: key must be a string at line 1 column 2"),
+        ("Mode ?1049", "1:1: `Mode` needs state of a mode"),
+        ("Show\nSet Deadline 5", "2:5: `Set Deadline` comes too late (settings come before all commands)"),
+    ] {
+        assert_eq!(error(source), message, "{source}");
+    }
+}
+
+#[test]
+fn a_report_shows_the_line_and_the_place() {
+    let tape = parse(
+        "dir/a\u{1b}.tape",
+        "Show\n\tType 'ü' Sleep fast\n".as_bytes(),
+        ParseOptions::default(),
+        &Shelf::default(),
+    );
+    assert_eq!(
+        tape.report(),
+        "dir/a\\u{1b}.tape:2:11: error: a time is missing behind `Sleep`\n 2 |  Type 'ü' Sleep fast\n   |           ^^^^^\n   \
+         = hint: for example 500ms, 2s\n"
+    );
+}
+
+#[test]
+fn one_mistake_is_told_once_and_the_next_line_as_well() {
+    is_wrong("$ a | b > c\nShow\nFoo bar 'x' 5\nEnter ~ 'x'", &[(1, 1), (3, 1), (4, 7)]);
+    // A command in between begins anew.
+    is_wrong("~ Show ~", &[(1, 1), (1, 8)]);
+}
+
+#[test]
+fn control_characters_are_shown_safely() {
+    let long = "\u{1b}]0;x\u{7}\u{202e}".repeat(2000);
+    for source in [
+        format!("{long} Show"),
+        format!("Type 'a' {long}"),
+        format!("Expect+{long}"),
+        format!("Start {long} |"),
+    ] {
+        let report = read(&source).report();
+        assert!(!report.is_empty() && report.len() < 4000, "{}", report.len());
+        assert!(report.chars().all(|c| c == '\n' || !crate::core::visible::is_hidden(c)), "{report:?}");
+    }
+}
+
+#[test]
+fn a_hostile_tape_is_read_in_bounded_time_and_space() {
+    let many = "Foo\n".repeat(200_000);
+    let tape = read(&many);
+    assert_eq!(tape.errors.len(), 101);
+    assert!(tape.report().contains("too many errors"));
+    assert!(read(&" ".repeat(5 << 20)).report().contains("larger than 4 MiB"));
+    assert!(read(&"Enter ".repeat(60_000)).report().contains("more than 50000 commands"));
+    for source in [
+        "\"",
+        "a ",
+        "Type ",
+        "Expect '",
+        "#> ",
+        "Ctrl+",
+        "Start ",
+        "Type a\nHome ",
+        "/\\",
+        "{",
+        "$\"",
+        "File a <<X\n",
+        "Model tool A [[",
+    ] {
+        let long = source.repeat((1 << 20) / source.len());
+        let tape = read(&long);
+        assert!(tape.errors.len() <= 101 && tape.warnings.len() <= 100, "{source}");
+    }
+}
+
+#[test]
+fn files_that_name_one_another_are_bounded() {
+    struct Endless;
+    impl TapeFiles for Endless {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            let n: u32 = path.trim_end_matches(".tape").parse().map_err(|_| "no number".to_owned())?;
+            Ok(format!("Source {}.tape\nSource {}.tape\nEnter", 2 * n, 2 * n + 1).into_bytes())
+        }
+    }
+    // A file begins with a letter or a dot, so the first name is quoted.
+    let tape = parse("a.tape", b"Source '1.tape'", ParseOptions::default(), &Endless);
+    assert!(!tape.is_valid() && tape.errors.len() <= 101);
+    struct Deep;
+    impl TapeFiles for Deep {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            Ok(format!("Source x{path} Source y{path}").into_bytes())
+        }
+    }
+    let tape = parse("a.tape", b"Source b.tape", ParseOptions::default(), &Deep);
+    assert!(tape.report().contains("deeper than 16 files"), "{}", tape.report());
+    assert!(tape.errors.len() <= 101);
+}
