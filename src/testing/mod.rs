@@ -12,6 +12,7 @@
 //! | [`outcome`] | what came of a tape: verdict, failure, screens, and the exit code of all |
 //! | [`redaction`] | what reports and snapshots must not show |
 //! | [`report`] | for people, TAP, JUnit, GitHub, Markdown, JSON |
+//! | [`snapshot`] | screens as text files beside the tapes |
 //! | [`processes`] | the processes of a program: what they do, what is left |
 //! | [`screen_watch`] | a program's screen, and what has become new on it since a mark |
 //! | [`terminal`] | a program in a pseudo-terminal of its own |
@@ -28,6 +29,7 @@ pub mod redaction;
 pub mod report;
 pub mod screen_watch;
 pub mod shells;
+pub mod snapshot;
 pub mod stress;
 pub mod terminal;
 pub mod wait;

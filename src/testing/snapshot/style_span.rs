@@ -1,0 +1,187 @@
+//! How cells look, as text: `3:7-12 bold fg=red "ERROR"`, the row and the columns from 1. The sixteen named
+//! colours have their names, others their number or `#rrggbb`.
+
+use std::fmt::Write as _;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::core::visible::visible;
+use crate::screen::{Attr, Color, Style, StyledRun, Underline};
+
+const NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+const UNDERLINES: [(Underline, &str); 5] = [
+    (Underline::Single, "underline"),
+    (Underline::Double, "underline=double"),
+    (Underline::Curly, "underline=curly"),
+    (Underline::Dotted, "underline=dotted"),
+    (Underline::Dashed, "underline=dashed"),
+];
+
+/// Neighbouring cells of one style that is not the default one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StyleSpan {
+    /// The row, from 1.
+    pub row: u16,
+    /// The first column, from 1.
+    pub from: u16,
+    /// The last column, from 1.
+    pub to: u16,
+    /// The style in words, without blanks in a word: `bold`, `fg=red`.
+    pub words: Vec<String>,
+    /// The text, for who reads it. It is not compared: the rows are.
+    pub text: String,
+}
+
+impl StyleSpan {
+    /// The spans of a row.
+    pub fn of_row(row: u16, runs: &[StyledRun]) -> Vec<StyleSpan> {
+        let (mut spans, mut col) = (Vec::new(), 1usize);
+        for run in runs {
+            let width: usize = run.text.chars().map(|ch| ch.width().unwrap_or(0)).sum();
+            let mut words = style_words(&run.style);
+            words.extend(run.link.as_ref().map(|link| format!("link={}", link.uri().replace(' ', "%20"))));
+            if !words.is_empty() && width > 0 {
+                let (from, to) = (clamped(col), clamped(col + width - 1));
+                spans.push(StyleSpan { row, from, to, words, text: visible(&run.text) });
+            }
+            col += width;
+        }
+        spans
+    }
+
+    /// Reads a line of the form of [`StyleSpan::encode`].
+    pub fn parse(line: &str) -> Option<StyleSpan> {
+        let (place, rest) = line.split_once(' ')?;
+        let (row, cols) = place.split_once(':')?;
+        let (from, to) = cols.split_once('-').unwrap_or((cols, cols));
+        let (words, text) = rest.split_once('"')?;
+        let text: String = serde_json::from_str(&format!("\"{text}")).ok()?;
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let span =
+            StyleSpan { row: row.parse().ok()?, from: from.parse().ok()?, to: to.parse().ok()?, words, text };
+        (span.row > 0 && span.from > 0 && span.to >= span.from && !span.words.is_empty()).then_some(span)
+    }
+
+    /// The line in a snapshot.
+    pub fn encode(&self) -> String {
+        let mut line = format!("{}:{}", self.row, self.from);
+        if self.to > self.from {
+            let _ = write!(line, "-{}", self.to);
+        }
+        for word in &self.words {
+            let _ = write!(line, " {word}");
+        }
+        let _ = write!(line, " {}", serde_json::Value::from(self.text.as_str()));
+        line
+    }
+
+    /// The cells, as a person reads them: `7-12`.
+    pub fn cols(&self) -> String {
+        if self.to > self.from { format!("{}-{}", self.from, self.to) } else { self.from.to_string() }
+    }
+}
+
+fn clamped(col: usize) -> u16 {
+    u16::try_from(col).unwrap_or(u16::MAX)
+}
+
+/// A style in words; none for the default one.
+pub fn style_words(style: &Style) -> Vec<String> {
+    let mut words: Vec<String> =
+        Attr::ALL.into_iter().filter(|attr| style.has(*attr)).map(|attr| attr.name().to_owned()).collect();
+    words.extend(
+        UNDERLINES.iter().find(|(kind, _)| *kind == style.underline).map(|(_, word)| (*word).to_owned()),
+    );
+    for (key, color) in [("fg", style.fg), ("bg", style.bg), ("underline-color", style.underline_color)] {
+        words.extend(color_word(color).map(|word| format!("{key}={word}")));
+    }
+    words
+}
+
+/// A colour in a word; `None` for the default.
+pub fn color_word(color: Color) -> Option<String> {
+    match color {
+        Color::Indexed(index @ 0..8) => Some(NAMES[usize::from(index)].to_owned()),
+        Color::Indexed(index @ 8..16) => Some(format!("bright-{}", NAMES[usize::from(index) - 8])),
+        other => other.name(),
+    }
+}
+
+/// How two sets of style words differ: `fg red, was green`.
+pub fn difference(expected: &[String], actual: &[String]) -> String {
+    let value = |word: &str| word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let mut parts = Vec::new();
+    for word in actual.iter().filter(|word| !expected.contains(word)) {
+        let Some((key, now)) = value(word) else {
+            parts.push(format!("{word}, was not"));
+            continue;
+        };
+        let before = expected.iter().filter_map(|word| value(word)).find(|(name, _)| *name == key);
+        let before = before.map_or("default".to_owned(), |(_, before)| before);
+        parts.push(format!("{key} {now}, was {before}"));
+    }
+    for word in expected.iter().filter(|word| !actual.contains(word)) {
+        match value(word) {
+            None => parts.push(format!("not {word}, was {word}")),
+            Some((key, before)) => {
+                if !actual.iter().filter_map(|word| value(word)).any(|(name, _)| name == key) {
+                    parts.push(format!("{key} default, was {before}"));
+                }
+            }
+        }
+    }
+    parts.join("; ")
+}
+
+/// The columns of a text.
+pub fn width(text: &str) -> u16 {
+    clamped(text.width())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Screen;
+
+    fn spans(bytes: &str) -> Vec<StyleSpan> {
+        let mut screen = Screen::new(40, 2);
+        screen.feed(bytes.as_bytes());
+        StyleSpan::of_row(3, &screen.row_runs(0))
+    }
+
+    #[test]
+    fn a_span_is_a_line_and_comes_back() {
+        let found = spans(
+            "plain \x1b[1;31mE漢\"\x1b[m \x1b[4:3;58:5:200;48;5;100mx\x1b[m\x1b[94;48;2;1;2;3m \x1b]8;;http://a/\x07l",
+        );
+        let lines: Vec<String> = found.iter().map(StyleSpan::encode).collect();
+        assert_eq!(
+            lines,
+            [
+                "3:7-10 bold fg=red \"E漢\\\"\"",
+                "3:12 underline=curly bg=100 underline-color=200 \"x\"",
+                "3:13 fg=bright-blue bg=#010203 \" \"",
+                "3:14 fg=bright-blue bg=#010203 link=http://a/ \"l\"",
+            ]
+        );
+        let read: Vec<StyleSpan> = lines.iter().map(|line| StyleSpan::parse(line).unwrap()).collect();
+        assert_eq!(read, found);
+        for bad in
+            ["", "3:7", "0:1 bold \"x\"", "3:9-2 bold \"x\"", "3:1 \"x\"", "3:1 bold \"x", "a:b bold \"x\""]
+        {
+            assert_eq!(StyleSpan::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn styles_differ_in_words() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        for (expected, actual, want) in [
+            ("fg=green", "fg=red", "fg red, was green"),
+            ("", "bold fg=red", "bold, was not; fg red, was default"),
+            ("dim bg=1", "", "not dim, was dim; bg default, was 1"),
+        ] {
+            assert_eq!(difference(&words(expected), &words(actual)), want);
+        }
+    }
+}
