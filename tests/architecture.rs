@@ -90,6 +90,7 @@ const HOMES: &[(&str, &[&str])] = &[
 const OPENERS: &[(&str, &str)] = &[
     ("src/cli/handoff/create.rs", "a summary that a person names may come through a pipe"),
     ("src/cli/handoff/load.rs", "/proc"),
+    ("src/cli/play.rs", "a recording that a person names may come through a pipe"),
     ("src/cli/replay.rs", "a journal that a person names may come through a pipe"),
     ("src/fs/atomic.rs", "a directory that is synced"),
     ("src/host/event_loop.rs", "tests only"),

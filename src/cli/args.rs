@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use super::channel::ChannelVerb;
 use super::config::ConfigVerb;
 use super::handoff::args::HandoffVerb;
+use super::play::PlayOptions;
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
 
@@ -385,6 +386,13 @@ pub(super) enum Verb {
         #[arg(long)]
         keep: bool,
     },
+    /// Play a recording, show one screen of it, or convert it
+    ///
+    /// Keys: space plays and pauses, . and , step by frames, the arrows go 5 s (30 s with Shift), ] and [ go to
+    /// the next and previous marker, 0 to 9 go to tenths, / and ? search, n and N search again, < and > change
+    /// the speed, i cuts pauses, r writes the output straight to the terminal, s saves the screen as .svg and
+    /// .txt, h lists the keys, q quits.
+    Play(PlayOptions),
     /// Show the configuration in force here and the source of each value
     #[command(
         args_conflicts_with_subcommands = true,
@@ -516,6 +524,7 @@ impl Verb {
             | Verb::Attach(_)
             | Verb::Dash
             | Verb::Demo { .. }
+            | Verb::Play(_)
             | Verb::Prune { .. }
             | Verb::Setup { .. }
             | Verb::Unsetup

@@ -10,7 +10,7 @@
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
-//! | `send`, `ask`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
+//! | `send`, `ask`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo`, `play` | verbs |
 //! | `completions`, `man` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
@@ -38,6 +38,7 @@ mod hook;
 mod list;
 mod man;
 mod notice;
+mod play;
 mod prose;
 mod remove;
 mod replay;
@@ -64,7 +65,7 @@ use config::ConfigVerb;
 use error::Failed;
 
 /// Reserved verbs: none of them may reach Claude as a prompt.
-const LATER: &[&str] = &["test", "record", "play"];
+const LATER: &[&str] = &["test", "record"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -84,6 +85,7 @@ const NOW: &[&str] = &[
     "replay",
     "hook",
     "demo",
+    "play",
     "context",
     "handoff",
     "channel",
@@ -220,6 +222,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Dash => dash::dash(),
         Verb::Replay { journal, json } => replay::replay(&journal, json),
         Verb::Demo { keep } => demo::demo(keep),
+        Verb::Play(options) => play::play(&options),
         Verb::Config { verb: Some(verb), .. } => config::verb(&verb),
         Verb::Config { verb: None, json } => config::verb(&ConfigVerb::Show { json }),
         Verb::Check { json } => check::check(json),

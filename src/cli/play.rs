@@ -1,0 +1,309 @@
+//! `hopty play`: a recording in the terminal, one screen of it as text, or all of it in another form.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::error::{Failed, note, say, stdout, visible};
+use crate::recording::cut::cut_cast;
+use crate::recording::html::{TracePage, cast_of_page, page};
+use crate::recording::moment::Moment;
+use crate::recording::play_position::{ClockTime, PlayPosition, micros};
+use crate::recording::play_time::PlayTime;
+use crate::recording::player::{self, PlayerEnd, PlayerOptions};
+use crate::recording::svg::{AnimationRange, FILM_BYTES_MAX, animated_svg, still_svg, theme_of};
+use crate::recording::timeline::{Timeline, TimelineLoader};
+use crate::screen::PictureLines;
+
+/// Bytes of a file that are read at a time.
+const PIECE: usize = 1 << 20;
+/// The longest page that is read, in bytes.
+const PAGE_MAX: u64 = 2 << 30;
+/// The idle limit of pictures where nobody named one, in µs.
+const PICTURE_IDLE_US: u64 = 2_000_000;
+/// The forms that `-o` writes.
+const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi or .cast";
+
+/// Options of `play`.
+#[derive(Debug, Args)]
+pub(super) struct PlayOptions {
+    /// The recording: an asciicast, or a page that hopty made of one; `-` reads standard input
+    pub file: PathBuf,
+    /// How fast to play, such as 0.5 or 4
+    #[arg(long, default_value_t = 1.0, value_parser = speed, value_name = "N")]
+    pub speed: f64,
+    /// Cut pauses to this, such as 2s; `off` keeps them. By default as the recording says
+    #[arg(long, value_parser = idle, value_name = "TIME")]
+    pub idle: Option<IdleLimit>,
+    /// Begin here: a time (80, 1:20), a share (50%), marker:LABEL or /TEXT/
+    #[arg(long, value_name = "WHERE")]
+    pub from: Option<PlayPosition>,
+    /// End here
+    #[arg(long, value_name = "WHERE")]
+    pub to: Option<PlayPosition>,
+    /// Begin paused: `.` and `,` step through the frames
+    #[arg(long)]
+    pub step: bool,
+    /// Begin again at the end
+    #[arg(long = "loop")]
+    pub looped: bool,
+    /// Write the recorded output straight to this terminal
+    #[arg(long)]
+    pub raw: bool,
+    /// Print a screen as text: the one at --at, or the last one
+    #[arg(long, conflicts_with_all = ["output", "raw"])]
+    pub text: bool,
+    /// The screen to print, or to write as .svg, .txt or .ansi
+    #[arg(long, value_name = "WHERE")]
+    pub at: Option<PlayPosition>,
+    /// Convert to this file: .svg, .html, .txt, .ansi or .cast
+    #[arg(long, short, value_name = "FILE", conflicts_with = "raw")]
+    pub output: Option<PathBuf>,
+}
+
+/// How long pauses may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum IdleLimit {
+    /// As they were.
+    Off,
+    /// So many µs.
+    Micros(u64),
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.125..=64.0).contains(&speed) { Ok(speed) } else { Err("from 0.125 to 64".to_owned()) }
+}
+
+fn idle(text: &str) -> Result<IdleLimit, String> {
+    match (text, micros(text)) {
+        ("off", _) | (_, Some(0)) => Ok(IdleLimit::Off),
+        (_, Some(limit)) => Ok(IdleLimit::Micros(limit)),
+        _ => Err("write a time such as 2s, or off".to_owned()),
+    }
+}
+
+/// The part of a recording that was asked for.
+struct PlayRange {
+    time: PlayTime,
+    idle_us: Option<u64>,
+    from_us: u64,
+    to_us: u64,
+}
+
+pub(super) fn play(options: &PlayOptions) -> Result<u8, Failed> {
+    let name = visible(&options.file.to_string_lossy());
+    let timeline = load(&options.file).map_err(|failed| failed.about(&name))?;
+    let done = show(options, &timeline).map_err(|failed| failed.about(&name))?;
+    let Some(damage) = timeline.damage() else { return Ok(done) };
+    note(format_args!("hopty: play: {name}: damaged, played up to {damage}", damage = visible(damage)));
+    Ok(done.max(1))
+}
+
+fn show(options: &PlayOptions, timeline: &Timeline) -> Result<u8, Failed> {
+    let range = range(options, timeline)?;
+    let at = match &options.at {
+        Some(at) => Some(find(at, timeline, &range.time)?),
+        None => None,
+    };
+    if let Some(output) = &options.output {
+        return convert(options, timeline, &range, at, output);
+    }
+    let dumb = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
+    if options.text || at.is_some() || dumb || !io::stdout().is_terminal() || !take_keys(&options.file) {
+        let text = screen_at(timeline, at.unwrap_or(range.to_us)).screen().text(PictureLines::Screen);
+        stdout()?.write_all(text.as_bytes())?;
+        return Ok(0);
+    }
+    let stem = options.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.filter(|stem| stem != "-").unwrap_or_else(|| "recording".to_owned());
+    let how = PlayerOptions {
+        speed: options.speed,
+        idle_us: range.idle_us,
+        from_us: range.from_us,
+        to_us: range.to_us,
+        paused: options.step,
+        looped: options.looped,
+        raw: options.raw,
+    };
+    match catch_unwind(AssertUnwindSafe(|| player::run(timeline, how, &stem))) {
+        Ok(Ok(PlayerEnd::Quit)) => Ok(0),
+        Ok(Ok(PlayerEnd::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
+        Ok(Err(error)) => Err(because(&error.to_string())),
+        Err(_) => Err(because("it failed")),
+    }
+}
+
+/// The words of a panic, where there was one.
+fn because(cause: &str) -> Failed {
+    let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
+    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn load(path: &Path) -> Result<Timeline, Failed> {
+    let unreadable = |error: io::Error| {
+        Failed::new(2, format!("it cannot be read: {error}"))
+            .hint("give the path of an asciicast, or - for standard input")
+    };
+    let mut input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path).map_err(unreadable)?)
+    };
+    let mut loader = TimelineLoader::default();
+    let mut piece = Vec::new();
+    let mut first = true;
+    loop {
+        piece.clear();
+        input.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(unreadable)?;
+        if std::mem::take(&mut first) && piece.starts_with(b"<!doctype html>") {
+            input.take(PAGE_MAX).read_to_end(&mut piece).map_err(unreadable)?;
+            let cast =
+                cast_of_page(&piece).ok_or_else(|| Failed::new(2, "the page has no recording in it"))?;
+            loader.push(&cast);
+            break;
+        }
+        if piece.is_empty() || !loader.push(&piece) {
+            break;
+        }
+    }
+    loader.finish().map_err(|error| {
+        Failed::new(2, error.to_string())
+            .hint("`hopty play` reads asciicast 1, 2 and 3, and pages that it made")
+    })
+}
+
+fn find(position: &PlayPosition, timeline: &Timeline, time: &PlayTime) -> Result<u64, Failed> {
+    position.find(timeline, time).map_err(|error| {
+        let markers: Vec<&str> = timeline.markers().map(|(_, label)| label).take(10).collect();
+        let failed = Failed::new(2, visible(&error.to_string()));
+        match position {
+            PlayPosition::Marker(_) if markers.is_empty() => failed.hint("the recording has no markers"),
+            PlayPosition::Marker(_) => failed.hint(format!("markers: {}", visible(&markers.join(", ")))),
+            _ => failed,
+        }
+    })
+}
+
+fn range(options: &PlayOptions, timeline: &Timeline) -> Result<PlayRange, Failed> {
+    let picture = options.output.as_deref().is_some_and(|path| extension(path) == "svg");
+    let recorded = timeline.header().idle_time_limit.map(|limit| (limit * 1e6) as u64);
+    let idle_us = match options.idle {
+        Some(IdleLimit::Off) => None,
+        Some(IdleLimit::Micros(limit)) => Some(limit),
+        None => recorded.or(picture.then_some(PICTURE_IDLE_US)),
+    };
+    let time = PlayTime::new(timeline, idle_us);
+    let place = |position: &Option<PlayPosition>, otherwise| match position {
+        Some(position) => find(position, timeline, &time),
+        None => Ok(otherwise),
+    };
+    let (from_us, to_us) = (place(&options.from, 0)?, place(&options.to, timeline.duration_us())?);
+    if from_us > to_us {
+        let hint = format!("--from is at {}, --to at {}", ClockTime(from_us), ClockTime(to_us));
+        return Err(Failed::new(2, "it ends before it begins").hint(hint));
+    }
+    Ok(PlayRange { time, idle_us, from_us, to_us })
+}
+
+fn screen_at(timeline: &Timeline, at_us: u64) -> Moment<'_> {
+    let mut moment = Moment::new(timeline);
+    moment.seek(at_us);
+    moment
+}
+
+/// Makes standard input the terminal, where the recording came through it. False if there is none.
+fn take_keys(file: &Path) -> bool {
+    if io::stdin().is_terminal() {
+        return file != Path::new("-");
+    }
+    let terminal = File::options().read(true).write(true).open("/dev/tty");
+    terminal.is_ok_and(|terminal| nix::unistd::dup2_stdin(&terminal).is_ok())
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase()
+}
+
+fn convert(
+    options: &PlayOptions,
+    timeline: &Timeline,
+    range: &PlayRange,
+    at: Option<u64>,
+    output: &Path,
+) -> Result<u8, Failed> {
+    let PlayRange { time, from_us, to_us, .. } = range;
+    let still = || screen_at(timeline, at.unwrap_or(*to_us));
+    let part = || cut_cast(timeline, *from_us, *to_us);
+    let bytes = match extension(output).as_str() {
+        "svg" if at.is_some() => still_svg(still().screen(), &theme_of(timeline)).into_bytes(),
+        "svg" => film(timeline, range)?,
+        "txt" => still().screen().text(PictureLines::Screen).into_bytes(),
+        "ansi" => still().screen().ansi(PictureLines::Screen).into_bytes(),
+        "cast" => part(),
+        "html" | "htm" => {
+            let header = timeline.header();
+            let title = header.title.clone().or_else(|| header.command.clone());
+            let title = title.unwrap_or_else(|| options.file.display().to_string());
+            page(&TracePage { title, cast: part(), ..TracePage::default() })
+                .map_err(|error| Failed::new(125, error.to_string()))?
+                .into_bytes()
+        }
+        "gif" => {
+            let cast = output.with_extension("cast");
+            write(options, &cast, &part())?;
+            let (from, to) = (quoted(&cast), quoted(output));
+            let idle =
+                if time.duration_us() < timeline.duration_us() { "" } else { "--idle-time-limit 1e9 " };
+            return Err(Failed::new(
+                1,
+                format!("hopty draws no GIF; {} is for a program that does", cast.display()),
+            )
+            .hint(format!("agg {idle}{from} {to}")));
+        }
+        other => {
+            let what =
+                if other.is_empty() { "a file without an extension".to_owned() } else { format!(".{other}") };
+            return Err(Failed::new(2, format!("{} cannot be written", visible(&what))).hint(FORMS));
+        }
+    };
+    write(options, output, &bytes)?;
+    Ok(0)
+}
+
+fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
+    let PlayRange { time, from_us, to_us, .. } = range;
+    let film = animated_svg(timeline, AnimationRange { time, from_us: *from_us, to_us: *to_us });
+    let kib = film.svg.len() / 1024;
+    match film.fits_to_us {
+        Some(fits) => note(format_args!(
+            "hopty: play: {} frames, {kib} KiB: large for a page. `--to {}` keeps it below {} KiB",
+            film.frames,
+            ClockTime(fits),
+            FILM_BYTES_MAX / 1024
+        )),
+        None => say(format_args!("{} frames, at most {} a second, {kib} KiB", film.frames, film.fps))?,
+    }
+    Ok(film.svg.into_bytes())
+}
+
+fn write(options: &PlayOptions, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    let id = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    if id(path).is_some_and(|file| id(&options.file) == Some(file)) {
+        let hint = "give another name; the recording would be lost";
+        return Err(Failed::new(2, format!("{} is the recording itself", path.display())).hint(hint));
+    }
+    std::fs::write(path, bytes)
+        .map_err(|error| Failed::new(1, format!("{} cannot be written: {error}", path.display())))
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,362 @@
+//! `hopty play` in a terminal: the recording on the alternate screen, drawn by hopty's own model and cut to
+//! the terminal's size, so that a recording of another size is no garbage.
+
+mod player_keys;
+mod player_state;
+#[cfg(test)]
+mod player_tests;
+mod player_view;
+
+use std::fs::OpenOptions;
+use std::io::{self, Stdin, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use nix::libc;
+
+use player_keys::{PlayerKey, PlayerKeyParser};
+use player_state::{PlayerAction, PlayerState};
+use player_view::{PlayerPicture, PlayerViewport};
+
+pub use player_state::PlayerOptions;
+
+use super::svg::{still_svg, theme_of};
+use super::timeline::Timeline;
+use crate::screen::PictureLines;
+use crate::sys::clock::Clock;
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::{self, Signals, stop_group};
+use crate::tty::raw::{self, RawMode};
+
+/// Signals that end it.
+const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+/// How long after an escape the rest of a sequence may come, in ms.
+const ESCAPE_MS: u64 = 50;
+/// The least time between two pictures, in ms.
+const PICTURE_MS: u64 = 8;
+/// How long a picture is waited for that the program holds back, in µs.
+const DRAWING_US: u64 = 150_000;
+/// How many files of one name are tried.
+const NAMES_MAX: u32 = 100;
+
+/// Alternate screen, no cursor.
+const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
+/// The reverse, and the end of an update that a panic cut short.
+const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayerEnd {
+    /// By a key, or at the end of the recording.
+    Quit,
+    /// By a signal; a terminal that is gone counts as SIGHUP.
+    Signal(i32),
+}
+
+/// Plays a recording in the terminal on standard input and output. Files that a person saves are called after
+/// `stem`.
+///
+/// # Errors
+/// When that is no terminal, or is gone.
+pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Result<PlayerEnd> {
+    let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP]).collect();
+    signals::unblock_all();
+    let signals = Signals::catch(&caught)?;
+    raw::restore_on_panic();
+    let mode = RawMode::enter()?;
+    let clock = Clock::start();
+    let mut player = Player {
+        state: PlayerState::new(timeline, options, clock.micros()),
+        clock,
+        signals,
+        mode,
+        keys: PlayerKeyParser::default(),
+        stdin: io::stdin(),
+        viewport: PlayerViewport::default(),
+        drawn: PlayerPicture::default(),
+        drawn_us: 0,
+        undo_revision: 0,
+        has_terminal: false,
+        stem,
+    };
+    player.take_terminal()?;
+    let end = player.turn_until_end();
+    let given_back = player.give_terminal_back();
+    let end = end?;
+    if end == PlayerEnd::Quit {
+        given_back?;
+    }
+    Ok(end)
+}
+
+struct Player<'a> {
+    state: PlayerState<'a>,
+    clock: Clock,
+    signals: Signals,
+    mode: RawMode,
+    keys: PlayerKeyParser,
+    stdin: Stdin,
+    viewport: PlayerViewport,
+    /// What the terminal shows.
+    drawn: PlayerPicture,
+    drawn_us: u64,
+    /// For which state of the recorded terminal a panic is prepared, in raw mode.
+    undo_revision: u64,
+    has_terminal: bool,
+    stem: &'a str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PlayerSource {
+    Keys,
+    Signals,
+}
+
+impl Player<'_> {
+    fn turn_until_end(&mut self) -> io::Result<PlayerEnd> {
+        loop {
+            let ended = self.state.tick(self.clock.micros());
+            self.draw()?;
+            if ended && self.state.is_raw() {
+                return Ok(PlayerEnd::Quit);
+            }
+            let ready = self.wait()?;
+            if ready.contains(&PlayerSource::Signals)
+                && let Some(end) = self.take_signals()?
+            {
+                return Ok(end);
+            }
+            let Some(keys) = self.read_keys(&ready)? else {
+                return Ok(PlayerEnd::Signal(libc::SIGHUP));
+            };
+            for key in keys {
+                if let Some(end) = self.take_key(key)? {
+                    return Ok(end);
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self) -> io::Result<Vec<PlayerSource>> {
+        let now = self.clock.micros();
+        let mut timeout = self.state.next_due(now).map(|due| match due.saturating_sub(now).div_ceil(1000) {
+            0 if !self.state.is_playing() => 0,
+            ms => ms.max(PICTURE_MS),
+        });
+        if self.keys.waits() {
+            timeout = Some(timeout.unwrap_or(ESCAPE_MS).min(ESCAPE_MS));
+        }
+        let mut set = PollSet::default();
+        set.add(PlayerSource::Keys, self.stdin.as_fd(), Interest::Read);
+        set.add(PlayerSource::Signals, self.signals.as_fd(), Interest::Read);
+        Ok(set.wait(timeout)?.into_iter().map(|(source, _)| source).collect())
+    }
+
+    fn take_signals(&mut self) -> io::Result<Option<PlayerEnd>> {
+        for signal in self.signals.take() {
+            match signal {
+                libc::SIGCONT => self.come_back()?,
+                libc::SIGTSTP => {
+                    if let Some(end) = self.suspend()? {
+                        return Ok(Some(end));
+                    }
+                }
+                libc::SIGWINCH => self.forget_drawn(),
+                ends => return Ok(Some(PlayerEnd::Signal(ends))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// `None` when the terminal is gone.
+    fn read_keys(&mut self, ready: &[PlayerSource]) -> io::Result<Option<Vec<PlayerKey>>> {
+        if !ready.contains(&PlayerSource::Keys) {
+            return Ok(Some(self.keys.settle().into_iter().collect()));
+        }
+        let mut bytes = [0; 1024];
+        Ok(match read_some(&self.stdin, &mut bytes)? {
+            Some(0) => None,
+            Some(n) => Some(self.keys.feed(&bytes[..n])),
+            None => Some(Vec::new()),
+        })
+    }
+
+    fn take_key(&mut self, key: PlayerKey) -> io::Result<Option<PlayerEnd>> {
+        match self.state.key(key, self.clock.micros()) {
+            None => {}
+            Some(PlayerAction::Quit) => return Ok(Some(PlayerEnd::Quit)),
+            Some(PlayerAction::Redraw) => {
+                #[cfg(debug_assertions)]
+                panic_when_asked();
+                self.forget_drawn();
+            }
+            Some(PlayerAction::Suspend) => return self.suspend(),
+            Some(PlayerAction::Save) => {
+                let words = self.save().unwrap_or_else(|error| format!("not saved: {error}"));
+                self.state.say(words, self.clock.micros());
+            }
+            Some(PlayerAction::Raw) => {
+                // What the terminal was left in by the way before this one.
+                let undo = if self.state.is_raw() { UNDO.to_vec() } else { self.raw_undo() };
+                write(&undo)?;
+                self.begin()?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Draws what differs from what the terminal shows.
+    fn draw(&mut self) -> io::Result<()> {
+        if self.state.is_raw() {
+            let bytes = self.state.take_raw();
+            let revision = self.state.moment().screen().undo_revision();
+            if revision != self.undo_revision {
+                raw::set_rescue(&self.raw_undo());
+                self.undo_revision = revision;
+            }
+            return write(&bytes);
+        }
+        let now = self.clock.micros();
+        if self.state.is_playing()
+            && self.state.moment().screen().is_drawing()
+            && now.saturating_sub(self.drawn_us) < DRAWING_US
+        {
+            return Ok(());
+        }
+        self.drawn_us = now;
+        let size = raw::size();
+        let size = (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows });
+        let picture = self.viewport.draw(&self.state, size, now);
+        if picture == self.drawn {
+            return Ok(());
+        }
+        let mut bytes = b"\x1b[?2026h\x1b[?25l".to_vec();
+        for (at, row) in picture.rows.iter().enumerate() {
+            if self.drawn.rows.get(at) != Some(row) {
+                bytes.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[2K{row}", at + 1).as_bytes());
+            }
+        }
+        if picture.rows.len() < self.drawn.rows.len() {
+            bytes.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[J", picture.rows.len() + 1).as_bytes());
+        }
+        if let Some((col, row)) = picture.cursor {
+            bytes.extend_from_slice(format!("\x1b[{};{}H\x1b[?25h", row + 1, col + 1).as_bytes());
+        }
+        bytes.extend_from_slice(b"\x1b[?2026l");
+        self.drawn = picture;
+        write(&bytes)
+    }
+
+    /// The next picture is drawn whole.
+    fn forget_drawn(&mut self) {
+        self.drawn = PlayerPicture::default();
+        self.drawn_us = 0;
+        self.state.forget_raw();
+    }
+
+    fn take_terminal(&mut self) -> io::Result<()> {
+        self.has_terminal = true;
+        self.begin()
+    }
+
+    /// Prepares the terminal for the way in which it is drawn on.
+    fn begin(&mut self) -> io::Result<()> {
+        self.forget_drawn();
+        if self.state.is_raw() {
+            self.undo_revision = 0;
+            raw::set_rescue(&self.raw_undo());
+            return Ok(());
+        }
+        raw::set_rescue(UNDO);
+        write(BEGIN)
+    }
+
+    /// Gives the terminal back as it was found, for a pause or for good.
+    fn give_terminal_back(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.has_terminal) {
+            return Ok(());
+        }
+        raw::set_rescue(b"");
+        let written = write(&if self.state.is_raw() { self.raw_undo() } else { UNDO.to_vec() });
+        self.mode.suspend();
+        written
+    }
+
+    /// What undoes the recorded program's sequences, with the cursor on a line of its own.
+    fn raw_undo(&self) -> Vec<u8> {
+        let screen = self.state.moment().screen();
+        let mut undo = [screen.ending(), screen.undo().as_slice()].concat();
+        if screen.cursor().col > 0 {
+            undo.extend_from_slice(b"\r\n");
+        }
+        undo
+    }
+
+    fn suspend(&mut self) -> io::Result<Option<PlayerEnd>> {
+        self.give_terminal_back()?;
+        stop_group();
+        // Having been continued is told as a signal, too: once is enough.
+        if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
+            return Ok(Some(PlayerEnd::Signal(signal)));
+        }
+        self.come_back()?;
+        Ok(None)
+    }
+
+    /// The terminal was somebody else's.
+    fn come_back(&mut self) -> io::Result<()> {
+        raw::wait_for_foreground();
+        self.give_terminal_back()?;
+        self.mode.resume()?;
+        self.take_terminal()
+    }
+
+    /// Writes the screen as SVG and as text, and tells where.
+    fn save(&self) -> io::Result<String> {
+        let moment = self.state.moment();
+        let screen = moment.screen();
+        let at = moment.at_us() / 1000;
+        let stem = format!("{}-{}.{:03}s", self.stem, at / 1000, at % 1000);
+        let svg = write_new(&stem, "svg", still_svg(screen, &theme_of(moment.timeline())).as_bytes())?;
+        let text = write_new(&stem, "txt", screen.text(PictureLines::Screen).as_bytes())?;
+        Ok(format!("saved {} and {}", svg.display(), text.display()))
+    }
+}
+
+impl Drop for Player<'_> {
+    fn drop(&mut self) {
+        // A panic has put everything back before it came here.
+        if !std::thread::panicking() {
+            let _ = self.give_terminal_back();
+        }
+    }
+}
+
+/// Writes a file in the current directory under a name that is free.
+fn write_new(stem: &str, extension: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    for number in 1..=NAMES_MAX {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = PathBuf::from(format!("{stem}{number}.{extension}"));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(bytes)?;
+                return Ok(path);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!("there are {NAMES_MAX} files of that name")))
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    io::stdout().write_all(bytes)?;
+    io::stdout().flush()
+}
+
+/// For tests: a panic while the terminal shows a recording.
+#[cfg(debug_assertions)]
+fn panic_when_asked() {
+    assert!(std::env::var_os("HOPTY_TEST_PANIC").is_none(), "a panic was asked for");
+}

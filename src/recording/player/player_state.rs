@@ -1,0 +1,471 @@
+//! The player without a terminal: keys and the time go in, what to show comes out. Pure.
+
+use super::player_keys::PlayerKey;
+use crate::recording::moment::Moment;
+use crate::recording::play_position::ClockTime;
+use crate::recording::play_time::PlayTime;
+use crate::recording::timeline::Timeline;
+use crate::recording::timeline_search::{SearchDirection, SearchHit, SearchTurn, TimelineSearch};
+
+/// What the arrows go, in µs.
+const NEAR_US: u64 = 5_000_000;
+const FAR_US: u64 = 30_000_000;
+/// The idle limit that `i` switches on where nobody named one, in µs.
+const IDLE_US: u64 = 2_000_000;
+/// How long the bar stays after a key while the recording plays, and how long words do, in µs.
+const BAR_US: u64 = 2_000_000;
+/// The slowest and the fastest.
+const SPEEDS: (f64, f64) = (0.125, 64.0);
+/// The longest text that is searched for, in characters.
+const SEARCH_MAX: usize = 200;
+
+/// How a recording is played.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayerOptions {
+    /// How fast; 1 is as it was.
+    pub speed: f64,
+    /// Pauses are cut to this, in µs.
+    pub idle_us: Option<u64>,
+    /// From when, in µs of the recording.
+    pub from_us: u64,
+    /// To when.
+    pub to_us: u64,
+    /// Does not play until a key says so.
+    pub paused: bool,
+    /// Begins again at the end.
+    pub looped: bool,
+    /// The output goes to the terminal itself.
+    pub raw: bool,
+}
+
+/// What the terminal's side has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayerAction {
+    /// The end.
+    Quit,
+    /// Stop, as after Ctrl+Z.
+    Suspend,
+    /// Draw everything again.
+    Redraw,
+    /// Write what is shown to files.
+    Save,
+    /// The output goes to the terminal itself from now on, or no longer.
+    Raw,
+}
+
+/// The player.
+#[derive(Debug)]
+pub struct PlayerState<'a> {
+    moment: Moment<'a>,
+    time: PlayTime,
+    options: PlayerOptions,
+    idle_us: Option<u64>,
+    clock: PlayClock,
+    prompt: Option<SearchPrompt>,
+    search: Option<TimelineSearch<'a>>,
+    searched: Option<(String, SearchDirection)>,
+    hit: Option<SearchHit>,
+    words: Option<(String, u64)>,
+    help: bool,
+    bar_until: u64,
+    /// What the terminal has had of the output, as a count of events.
+    written: Option<usize>,
+}
+
+/// How the time of playing goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum PlayClock {
+    /// It stands, here.
+    Paused(u64),
+    /// It was here at that time.
+    Running(u64, u64),
+}
+
+/// Text that is being typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchPrompt {
+    /// Where to.
+    pub direction: SearchDirection,
+    /// So far.
+    pub text: String,
+}
+
+impl<'a> PlayerState<'a> {
+    /// The player at its start, at `now_us` of any clock that goes on.
+    #[must_use]
+    pub fn new(timeline: &'a Timeline, options: PlayerOptions, now_us: u64) -> Self {
+        let time = PlayTime::new(timeline, options.idle_us);
+        let start = time.playing(options.from_us);
+        let mut moment = Moment::new(timeline);
+        moment.seek(options.from_us);
+        Self {
+            moment,
+            time,
+            idle_us: options.idle_us,
+            clock: if options.paused { PlayClock::Paused(start) } else { PlayClock::Running(now_us, start) },
+            options,
+            prompt: None,
+            search: None,
+            searched: None,
+            hit: None,
+            words: None,
+            help: false,
+            bar_until: now_us + BAR_US,
+            written: None,
+        }
+    }
+
+    /// What is shown.
+    #[must_use]
+    pub fn moment(&self) -> &Moment<'a> {
+        &self.moment
+    }
+
+    /// Where the text that was found stands, while that is shown.
+    #[must_use]
+    pub fn hit(&self) -> Option<SearchHit> {
+        self.hit.filter(|hit| hit.events == self.moment.events())
+    }
+
+    /// Text that is being typed.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&SearchPrompt> {
+        self.prompt.as_ref()
+    }
+
+    /// Words for a person.
+    #[must_use]
+    pub fn words(&self) -> Option<&str> {
+        self.words.as_ref().map(|(words, _)| words.as_str())
+    }
+
+    /// Whether the keys are listed.
+    #[must_use]
+    pub fn shows_help(&self) -> bool {
+        self.help
+    }
+
+    /// Whether it plays.
+    #[must_use]
+    pub fn is_playing(&self) -> bool {
+        matches!(self.clock, PlayClock::Running(..))
+    }
+
+    /// Whether the output goes to the terminal itself.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        self.options.raw
+    }
+
+    /// How fast it plays.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.options.speed
+    }
+
+    /// The idle limit in force, in µs.
+    #[must_use]
+    pub fn idle_us(&self) -> Option<u64> {
+        self.idle_us
+    }
+
+    /// The time in playing, and how long all of it is, in µs.
+    #[must_use]
+    pub fn time(&self) -> &PlayTime {
+        &self.time
+    }
+
+    /// Whether the bar is to be seen where it covers a row of the picture.
+    #[must_use]
+    pub fn wants_bar(&self, now_us: u64) -> bool {
+        let busy = self.prompt.is_some() || self.search.is_some() || self.words.is_some();
+        !self.is_playing() || busy || now_us < self.bar_until
+    }
+
+    /// Says something below the picture for a while.
+    pub fn say(&mut self, words: impl Into<String>, now_us: u64) {
+        self.words = Some((words.into(), now_us + BAR_US));
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: PlayerKey, now_us: u64) -> Option<PlayerAction> {
+        self.bar_until = now_us + BAR_US;
+        self.words = None;
+        match key {
+            PlayerKey::Suspend => return Some(PlayerAction::Suspend),
+            PlayerKey::Redraw => return Some(PlayerAction::Redraw),
+            _ => {}
+        }
+        if self.prompt.is_some() {
+            self.prompt_key(key);
+            return None;
+        }
+        if std::mem::take(&mut self.help) || self.search.take().is_some() {
+            // Any key closes the list of keys and ends a search; that is all that Escape does.
+            if matches!(key, PlayerKey::Escape | PlayerKey::Char('h')) {
+                return None;
+            }
+        }
+        match key {
+            PlayerKey::Char('q') | PlayerKey::Cancel => return Some(PlayerAction::Quit),
+            PlayerKey::Char(' ') | PlayerKey::Enter => self.toggle(now_us),
+            PlayerKey::Char('.') => self.step(true, now_us),
+            PlayerKey::Char(',') => self.step(false, now_us),
+            PlayerKey::Right => self.skip(NEAR_US, true, now_us),
+            PlayerKey::Left => self.skip(NEAR_US, false, now_us),
+            PlayerKey::FarRight => self.skip(FAR_US, true, now_us),
+            PlayerKey::FarLeft => self.skip(FAR_US, false, now_us),
+            PlayerKey::Home => self.go_to(self.options.from_us, now_us),
+            PlayerKey::End => self.go_to(self.options.to_us, now_us),
+            PlayerKey::Char(']') => self.next_marker(true, now_us),
+            PlayerKey::Char('[') => self.next_marker(false, now_us),
+            PlayerKey::Char(digit @ '0'..='9') => {
+                let tenth = u64::from(digit as u32 - u32::from(b'0'));
+                self.go_to(self.time.recorded(self.time.duration_us() * tenth / 10), now_us);
+            }
+            PlayerKey::Char('>') => self.set_speed(self.options.speed * 2.0, now_us),
+            PlayerKey::Char('<') => self.set_speed(self.options.speed / 2.0, now_us),
+            PlayerKey::Char('i') => self.toggle_idle(now_us),
+            PlayerKey::Char('h') => self.help = true,
+            PlayerKey::Char('s') => return Some(PlayerAction::Save),
+            PlayerKey::Char('r') => {
+                self.options.raw = !self.options.raw;
+                self.written = None;
+                return Some(PlayerAction::Raw);
+            }
+            PlayerKey::Char('/') if !self.options.raw => self.ask(SearchDirection::Forward),
+            PlayerKey::Char('?') if !self.options.raw => self.ask(SearchDirection::Backward),
+            PlayerKey::Char('n') => self.search_again(true, now_us),
+            PlayerKey::Char('N') => self.search_again(false, now_us),
+            _ => {}
+        }
+        None
+    }
+
+    /// The time goes on. True when the end is reached and nothing comes after it.
+    pub fn tick(&mut self, now_us: u64) -> bool {
+        if self.words.as_ref().is_some_and(|(_, until)| now_us >= *until) {
+            self.words = None;
+        }
+        if let Some(search) = &mut self.search {
+            match search.turn() {
+                SearchTurn::Working => {}
+                SearchTurn::Found(hit) => self.found(hit),
+                SearchTurn::Nothing => {
+                    self.search = None;
+                    let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
+                    self.say(format!("not found: {text}"), now_us);
+                }
+            }
+            return false;
+        }
+        if !self.is_playing() {
+            return false;
+        }
+        let recorded = self.time.recorded(self.playing(now_us));
+        if recorded < self.options.to_us.min(self.moment.timeline().duration_us()) {
+            self.moment.seek(recorded.max(self.moment.at_us()));
+            return false;
+        }
+        self.moment.seek(self.options.to_us);
+        if self.options.looped
+            && self.time.playing(self.options.to_us) > self.time.playing(self.options.from_us)
+        {
+            self.go_to(self.options.from_us, now_us);
+            return false;
+        }
+        self.clock = PlayClock::Paused(self.time.playing(self.options.to_us));
+        true
+    }
+
+    /// When [`PlayerState::tick`] is due next; `None` if not before a key.
+    #[must_use]
+    pub fn next_due(&self, now_us: u64) -> Option<u64> {
+        if self.search.is_some() {
+            return Some(now_us);
+        }
+        let words = self.words.as_ref().map(|(_, until)| *until);
+        let PlayClock::Running(since, from) = self.clock else { return words };
+        let at = |playing: u64| since + (playing.saturating_sub(from) as f64 / self.options.speed) as u64;
+        let end = self.options.to_us.min(self.moment.timeline().duration_us());
+        let next = self.moment.next_us().unwrap_or(end).min(end);
+        let second = (self.playing(now_us) / 1_000_000 + 1) * 1_000_000;
+        let bar = (now_us < self.bar_until).then_some(self.bar_until);
+        [Some(at(self.time.playing(next))), Some(at(second)), words, bar].into_iter().flatten().min()
+    }
+
+    /// What the terminal is to be sent of the output, in raw mode.
+    pub fn take_raw(&mut self) -> Vec<u8> {
+        let events = self.moment.events();
+        let bytes = match self.written {
+            Some(written) if written <= events => self.moment.timeline().output_of(written, events).to_vec(),
+            _ => {
+                let dump = self.moment.screen().dump();
+                [b"\x1b[H\x1b[2J".to_vec(), dump.screen, dump.unfinished].concat()
+            }
+        };
+        self.written = Some(events);
+        bytes
+    }
+
+    /// Forgets what the terminal has had: it went back before that, or was somebody else's.
+    pub fn forget_raw(&mut self) {
+        self.written = None;
+    }
+
+    fn playing(&self, now_us: u64) -> u64 {
+        match self.clock {
+            PlayClock::Paused(at) => at,
+            PlayClock::Running(since, from) => {
+                from + (now_us.saturating_sub(since) as f64 * self.options.speed) as u64
+            }
+        }
+    }
+
+    /// Goes to a time of the recording, playing or not as before.
+    fn go_to(&mut self, recorded_us: u64, now_us: u64) {
+        let before = self.moment.events();
+        self.moment.seek(recorded_us);
+        if self.moment.events() < before {
+            self.written = None;
+        }
+        let at = self.time.playing(self.moment.at_us());
+        self.clock = match self.clock {
+            PlayClock::Paused(_) => PlayClock::Paused(at),
+            PlayClock::Running(..) => PlayClock::Running(now_us, at),
+        };
+    }
+
+    fn pause(&mut self) {
+        self.clock = PlayClock::Paused(self.time.playing(self.moment.at_us()));
+    }
+
+    fn toggle(&mut self, now_us: u64) {
+        if self.is_playing() {
+            self.clock = PlayClock::Paused(self.playing(now_us));
+            return;
+        }
+        if self.moment.at_us() >= self.options.to_us.min(self.moment.timeline().duration_us()) {
+            self.go_to(self.options.from_us, now_us);
+        }
+        self.clock = PlayClock::Running(now_us, self.playing(now_us));
+    }
+
+    fn step(&mut self, forward: bool, now_us: u64) {
+        let moved = if forward { self.moment.step_forward() } else { self.moment.step_back() };
+        if !forward {
+            self.written = None;
+        }
+        self.pause();
+        if !moved {
+            self.say(if forward { "the end" } else { "the start" }, now_us);
+        }
+    }
+
+    fn skip(&mut self, by_us: u64, forward: bool, now_us: u64) {
+        let at = self.time.playing(self.moment.at_us()).max(match self.clock {
+            PlayClock::Running(..) => self.playing(now_us),
+            PlayClock::Paused(at) => at,
+        });
+        let to = if forward { at.saturating_add(by_us) } else { at.saturating_sub(by_us) };
+        self.go_to(self.time.recorded(to), now_us);
+    }
+
+    fn next_marker(&mut self, forward: bool, now_us: u64) {
+        let here = self.moment.at_us();
+        let mut markers = self.moment.timeline().markers();
+        let found = if forward {
+            markers.find(|(at, _)| *at > here)
+        } else {
+            markers.rfind(|(at, _)| *at < here.saturating_sub(if self.is_playing() { 500_000 } else { 0 }))
+        };
+        match found {
+            Some((at, label)) => {
+                self.go_to(at, now_us);
+                self.say(label, now_us);
+            }
+            None if forward => self.say("no marker after this", now_us),
+            None => self.say("no marker before this", now_us),
+        }
+    }
+
+    fn set_speed(&mut self, speed: f64, now_us: u64) {
+        let at = self.playing(now_us);
+        self.options.speed = speed.clamp(SPEEDS.0, SPEEDS.1);
+        if self.is_playing() {
+            self.clock = PlayClock::Running(now_us, at);
+        }
+        self.say(format!("speed {}", self.options.speed), now_us);
+    }
+
+    fn toggle_idle(&mut self, now_us: u64) {
+        let recorded = self.time.recorded(self.playing(now_us));
+        self.idle_us = match self.idle_us {
+            Some(_) => None,
+            None => Some(self.options.idle_us.unwrap_or(IDLE_US)),
+        };
+        self.time = PlayTime::new(self.moment.timeline(), self.idle_us);
+        let at = self.time.playing(recorded);
+        self.clock = match self.clock {
+            PlayClock::Paused(_) => PlayClock::Paused(at),
+            PlayClock::Running(..) => PlayClock::Running(now_us, at),
+        };
+        match self.idle_us {
+            Some(limit) => self.say(format!("pauses are cut to {} s", limit as f64 / 1e6), now_us),
+            None => self.say("pauses are as long as they were", now_us),
+        }
+    }
+
+    fn ask(&mut self, direction: SearchDirection) {
+        self.pause();
+        self.prompt = Some(SearchPrompt { direction, text: String::new() });
+    }
+
+    fn prompt_key(&mut self, key: PlayerKey) {
+        let Some(prompt) = &mut self.prompt else { return };
+        match key {
+            PlayerKey::Char(ch) if prompt.text.chars().count() < SEARCH_MAX => prompt.text.push(ch),
+            PlayerKey::Backspace if !prompt.text.is_empty() => drop(prompt.text.pop()),
+            PlayerKey::Enter => {
+                let Some(prompt) = self.prompt.take() else { return };
+                if !prompt.text.is_empty() {
+                    self.searched = Some((prompt.text, prompt.direction));
+                }
+                self.begin_search(true);
+            }
+            PlayerKey::Escape | PlayerKey::Cancel | PlayerKey::Backspace => self.prompt = None,
+            _ => {}
+        }
+    }
+
+    fn search_again(&mut self, same: bool, now_us: u64) {
+        if self.searched.is_none() {
+            self.say("nothing was searched for: / searches", now_us);
+        }
+        self.pause();
+        self.begin_search(same);
+    }
+
+    fn begin_search(&mut self, same: bool) {
+        let Some((text, direction)) = &self.searched else { return };
+        let direction = match (direction, same) {
+            (SearchDirection::Forward, true) | (SearchDirection::Backward, false) => SearchDirection::Forward,
+            _ => SearchDirection::Backward,
+        };
+        self.search = Some(TimelineSearch::new(&self.moment, text, direction));
+    }
+
+    fn found(&mut self, hit: SearchHit) {
+        self.search = None;
+        self.moment.go_to(hit.events);
+        self.hit = Some(hit);
+        self.written = None;
+        self.pause();
+    }
+
+    /// How far a search has come, for the bar.
+    #[must_use]
+    pub fn search_progress(&self) -> Option<ClockTime> {
+        self.search.as_ref().map(|search| ClockTime(search.at_us()))
+    }
+}
