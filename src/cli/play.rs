@@ -248,7 +248,9 @@ fn convert(
         "html" | "htm" => {
             let header = timeline.header();
             let title = header.title.clone().or_else(|| header.command.clone());
-            let title = title.unwrap_or_else(|| options.file.display().to_string());
+            let title = title.unwrap_or_else(|| {
+                options.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            });
             page(&TracePage { title, cast: part(), ..TracePage::default() })
                 .map_err(|error| Failed::new(125, error.to_string()))?
                 .into_bytes()

@@ -221,4 +221,5 @@ addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 const failed = data.steps.find((one) => one.outcome === "failed");
-seek(failed ? data.duration : 0);
+const asked = /^#t=([0-9.]+)$/.exec(location.hash);
+seek(asked ? asked[1] * 1000 : failed ? data.duration : 0);

@@ -54,7 +54,8 @@ impl PlayerViewport {
         let height = if has_bar { rows - 1 } else { rows };
         let cursor = screen.cursor();
         self.top = follow(self.top, cursor.row, height, size.1);
-        self.left = follow(self.left, cursor.col, cols, size.0);
+        // A cursor that is hidden may stand anywhere, and the start of the lines is worth most.
+        self.left = if cursor.visible { follow(0, cursor.col, cols, size.0) } else { 0 };
         let mut picture = PlayerPicture::default();
         for row in 0..height {
             picture.rows.push(self.row(screen, state, row, cols));
