@@ -1,0 +1,275 @@
+//! `hopty play` as a person and a script use it: in a terminal, which it leaves as it found it, and in pipes
+//! and files.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use hopty::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
+use hopty::standin::script::Script;
+use nix::libc;
+use support::claude::{Kind, hopty};
+use support::kill;
+use support::term::Term;
+use support::world::World;
+
+fn world() -> World {
+    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+}
+
+/// A recording of 30x6 in the project, with these events at times in ms.
+fn recording(world: &World, name: &str, events: &[(u64, CastEventKind)]) -> PathBuf {
+    let mut lines = CastHeader::new(30, 6).line().into_bytes();
+    let mut writer = CastWriter::new();
+    for (ms, kind) in events {
+        writer.event(&CastEvent { at_us: ms * 1000, kind: kind.clone() }, &mut lines);
+    }
+    writer.finish(&mut lines);
+    let path = world.project.join(name);
+    std::fs::write(&path, lines).unwrap();
+    path
+}
+
+fn output(text: &str) -> CastEventKind {
+    CastEventKind::Output(text.as_bytes().to_vec())
+}
+
+/// Words, colours, modes that have to be undone, a marker, and an hour in which nothing happens.
+fn usual(world: &World) -> PathBuf {
+    recording(
+        world,
+        "usual.cast",
+        &[
+            (0, output("\x1b[?1h\x1b[?1000h\x1b[?2004hfirst \x1b[32mgreen\x1b[m")),
+            (1000, output("\r\nsecond")),
+            (2000, CastEventKind::Marker("half way".to_owned())),
+            (2000, output("\r\nthird")),
+            (3_600_000, output("\r\nlast")),
+        ],
+    )
+}
+
+fn terminal(world: &World, args: &[&str], size: (u16, u16)) -> Term {
+    let args: Vec<&str> = std::iter::once("play").chain(args.iter().copied()).collect();
+    Term::start(&hopty(), &args, &world.env, &world.project, size)
+}
+
+fn play(world: &World, args: &[&str]) -> Output {
+    world.hopty(&std::iter::once("play").chain(args.iter().copied()).collect::<Vec<_>>())
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn it_plays_steps_searches_and_leaves_the_terminal_whole() {
+    let world = world();
+    usual(&world);
+    let mut term = terminal(&world, &["usual.cast", "--idle", "100ms"], (40, 10));
+    term.wait_text("last");
+    term.wait_text("\u{23f8} 1:00:00 / 1:00:00");
+    term.send(",");
+    term.wait_for("the frame before", |screen| screen.lines()[3].is_empty() && screen.lines()[2] == "third");
+    term.send("?GREEN");
+    term.wait_text("?GREEN");
+    term.send("\x1b");
+    term.wait_text("0:02 / 1:00:00");
+    term.send("?green\r");
+    term.wait_text("0:00 / 1:00:00");
+    term.wait_for("the text that was found", |screen| {
+        screen
+            .row_runs(0)
+            .iter()
+            .any(|run| run.text == "green" && run.style.has(hopty::screen::Attr::Reverse))
+    });
+    term.send("]");
+    term.wait_text("half way");
+    term.send("s");
+    term.wait_text("saved");
+    let svg = std::fs::read_to_string(world.project.join("usual-2.000s.svg")).unwrap();
+    assert!(svg.contains(">third</text>") && world.project.join("usual-2.000s.txt").exists());
+    term.resize(12, 4);
+    term.wait_for("the picture of a small terminal", |screen| {
+        screen.lines()[..2] == ["second", "third"] || screen.lines()[1..3] == ["second", "third"]
+    });
+    term.send("q");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+}
+
+#[test]
+fn signals_and_panics_leave_the_terminal_whole() {
+    let mut world = world();
+    usual(&world);
+    for (signal, more) in [(libc::SIGTERM, None), (libc::SIGHUP, None), (libc::SIGINT, Some("--raw"))] {
+        let mut args = vec!["usual.cast"];
+        args.extend(more);
+        let mut term = terminal(&world, &args, (40, 10));
+        term.wait_text("third");
+        kill(i32::try_from(term.child.id()).unwrap(), signal);
+        assert_eq!(term.wait_exit(), 128 + signal);
+        term.assert_whole();
+    }
+    world.set("HOPTY_TEST_PANIC", "1");
+    for raw in ["--step", "--raw"] {
+        let mut term = terminal(&world, &["usual.cast", raw], (100, 10));
+        term.wait_text("first");
+        term.send("\x0c");
+        assert_eq!(term.wait_exit(), 125);
+        term.assert_whole();
+        term.wait_text("a panic was asked for");
+    }
+}
+
+#[test]
+fn raw_output_ends_with_the_modes_undone() {
+    let world = world();
+    usual(&world);
+    let mut term = terminal(&world, &["usual.cast", "--raw", "--idle", "50ms"], (40, 10));
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+    term.wait_text("last");
+    assert!(term.bytes().windows(8).any(|part| part == b"\x1b[?1000h"));
+}
+
+#[test]
+fn the_player_goes_to_the_terminal_itself_and_back() {
+    let world = world();
+    usual(&world);
+    let mut term = terminal(&world, &["usual.cast", "--step", "--from", "marker:half"], (40, 10));
+    term.wait_text("0:02 / 1:00:00");
+    term.send("r");
+    term.wait_for("the recorded modes", |screen| {
+        !screen.alternate() && screen.lines()[2] == "third" && screen.modes().contains(&"1000".to_owned())
+    });
+    term.send("r");
+    term.wait_text("0:02 / 1:00:00");
+    term.wait_for("the player's own modes", |screen| {
+        screen.alternate() && !screen.modes().contains(&"1000".to_owned())
+    });
+    term.send("q");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+}
+
+#[test]
+fn the_shell_gets_its_terminal_back_for_a_while() {
+    let mut world = world();
+    usual(&world);
+    world.set("PS1", "$ ");
+    world.set("H", hopty().to_str().unwrap());
+    let shell = ["--norc", "--noprofile", "-i"];
+    let mut term = Term::start("/bin/bash".as_ref(), &shell, &world.env, &world.project, (60, 12));
+    term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
+    term.send("$H play --step usual.cast\r");
+    for _ in 0..2 {
+        term.wait_text("0:00 / 1:00:00");
+        term.send("\x1a");
+        term.wait_for("the shell", |screen| {
+            !screen.alternate() && screen.lines().iter().any(|line| line.contains("Stopped"))
+        });
+        term.send("clear; fg\r");
+    }
+    term.wait_text("0:00 / 1:00:00");
+    term.send("q");
+    term.wait_for("the prompt", |screen| !screen.alternate());
+    // The keys of the player come from the terminal, also where the recording comes through a pipe.
+    term.send("clear; cat usual.cast | $H play --step -\r");
+    term.wait_text("0:00 / 1:00:00");
+    term.send("q");
+    term.wait_for("the prompt", |screen| !screen.alternate());
+    term.send("exit\r");
+    assert_eq!(term.wait_exit(), 0);
+}
+
+#[test]
+fn without_a_terminal_it_prints_a_screen() {
+    let world = world();
+    usual(&world);
+    let last = "first green\nsecond\nthird\nlast\n";
+    for (args, want) in [
+        (&["usual.cast"][..], last),
+        (&["usual.cast", "--text"], last),
+        (&["usual.cast", "--text", "--at", "1.5"], "first green\nsecond\n"),
+        (&["usual.cast", "--at", "/second/"], "first green\nsecond\n"),
+        (&["usual.cast", "--to", "marker:half way"], "first green\nsecond\nthird\n"),
+    ] {
+        let done = play(&world, args);
+        assert_eq!((done.status.code(), said(&done.stdout).as_str()), (Some(0), want), "{args:?}");
+    }
+    let mut command = Command::new(hopty());
+    let file = std::fs::File::open(world.project.join("usual.cast")).unwrap();
+    command.args(["play", "-"]).env_clear().envs(world.env.iter().cloned()).stdin(Stdio::from(file));
+    assert_eq!(said(&command.output().unwrap().stdout), last);
+}
+
+#[test]
+fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
+    let world = world();
+    let path = usual(&world);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 6]).unwrap();
+    let done = play(&world, &["usual.cast"]);
+    assert_eq!((done.status.code(), said(&done.stdout).as_str()), (Some(1), "first green\nsecond\nthird\n"));
+    assert!(
+        said(&done.stderr).starts_with("hopty: play: usual.cast: damaged, played up to line 6: "),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_played_is_told_with_a_hint() {
+    let world = world();
+    usual(&world);
+    std::fs::write(world.project.join("notes.txt"), "no recording\n").unwrap();
+    for (args, code, words) in [
+        (&["nothing.cast"][..], 2, "hopty: play: nothing.cast: it cannot be read: "),
+        (&["."], 2, "hopty: play: .: it cannot be read: "),
+        (&["notes.txt"], 2, "hopty: play: notes.txt: it is not an asciicast: "),
+        (&["usual.cast", "--from", "marker:no"], 2, "hopty: play: usual.cast: no marker is called no"),
+        (&["usual.cast", "--from", "2", "--to", "1"], 2, "hopty: play: usual.cast: it ends before it begins"),
+        (&["usual.cast", "-o", "x.mp4"], 2, "hopty: play: usual.cast: .mp4 cannot be written"),
+        (
+            &["usual.cast", "-o", "usual.cast"],
+            2,
+            "hopty: play: usual.cast: usual.cast is the recording itself",
+        ),
+        (&["usual.cast", "--speed", "0"], 2, "hopty: play: "),
+    ] {
+        let done = play(&world, args);
+        let text = said(&done.stderr);
+        assert!(done.status.code() == Some(code) && text.starts_with(words), "{args:?}: {text}");
+        assert!(text.contains("\nhint: "), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn a_recording_becomes_pictures_pages_and_parts() {
+    let world = world();
+    usual(&world);
+    let make = |args: &[&str]| {
+        let done = play(&world, args);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done.stderr));
+        std::fs::read_to_string(world.project.join(args[args.len() - 1])).unwrap()
+    };
+    let film = make(&["usual.cast", "-o", "film.svg"]);
+    // An hour without anything is cut to two seconds.
+    assert!(film.contains("@keyframes") && film.contains("animation:film 6.000s"), "{film}");
+    let still = make(&["usual.cast", "--at", "1", "-o", "still.svg"]);
+    assert!(still.contains(">second</text>") && !still.contains("@keyframes") && !still.contains("third"));
+    assert_eq!(make(&["usual.cast", "--at", "0", "-o", "x.ansi"]), "first \x1b[0;32mgreen\x1b[m\n");
+    assert_eq!(make(&["usual.cast", "-o", "x.txt"]), "first green\nsecond\nthird\nlast\n");
+    make(&["usual.cast", "--from", "1", "--to", "2", "-o", "part.cast"]);
+    assert_eq!(said(&play(&world, &["part.cast"]).stdout), "first green\nsecond\nthird\n");
+    make(&["usual.cast", "-o", "page.html"]);
+    assert_eq!(said(&play(&world, &["page.html"]).stdout), "first green\nsecond\nthird\nlast\n");
+    let gif = play(&world, &["usual.cast", "-o", "x y.gif"]);
+    assert_eq!(gif.status.code(), Some(1));
+    assert!(said(&gif.stderr).contains("\nhint: agg ") && said(&gif.stderr).contains("'x y.cast' 'x y.gif'"));
+    assert_eq!(said(&play(&world, &["x y.cast"]).stdout), "first green\nsecond\nthird\nlast\n");
+}
