@@ -99,9 +99,9 @@ fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
     if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
 }
 
-/// The sessions of Claude in this directory that no terminal shows: who closed a window and starts again may
-/// mean one of them.
-pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
+/// A session of Claude in this directory that no terminal shows: who closed a window and starts again may mean
+/// it.
+pub(super) fn without_terminal(paths: &Paths) -> Option<SessionName> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let alone = |name: &SessionName| {
         let status = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
@@ -110,10 +110,7 @@ pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let here = PathBuf::from(here.to_string_lossy().into_owned());
     let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
-    let name = of_here.into_iter().find(alone)?;
-    Some(format!(
-        "{name} is already running here, detached: `hopty attach {name}`. Starting a second session."
-    ))
+    of_here.into_iter().find(alone)
 }
 
 /// What waits when a session has ended, of it or of nobody.

@@ -57,18 +57,23 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     // In such a home it is one more thing that cannot be had.
     let of_home = |kind: &ProblemKind| unplaced.is_some() && matches!(kind, ProblemKind::Unreadable(_));
     let to_say = |problem: &&Problem| host.is_some() && !of_home(&problem.kind);
-    for problem in problems.iter().filter(to_say) {
-        let _ = writeln!(std::io::stderr(), "hopty: {problem}; using the default");
-    }
+    let mut messages = StartMessages::default();
+    let told: Vec<&Problem> = problems.iter().filter(to_say).collect();
+    told.iter().for_each(|problem| messages.tell(format!("{problem}; using the default")));
+    // A file that cannot be read is no mistake in what it says.
+    let mistaken = told.iter().any(|problem| !matches!(problem.kind, ProblemKind::Unreadable(_)));
     for line in ignored.iter().filter(|_| host.is_some()) {
-        let _ = writeln!(std::io::stderr(), "hopty: {line}");
+        messages.tell(line.to_string());
+    }
+    if mistaken && !wish.detached {
+        wait_for_enter();
     }
     let program = match find_claude(Some(&paths.home), &config) {
         Ok(program) => program,
         Err(failed) => return version::instead_of_claude(&args, &failed).unwrap_or(Err(failed)),
     };
     version::introduce_claude(&args);
-    claude(&paths, config, wish, (program, args), host, unplaced)
+    claude(&paths, config, wish, (program, args), host, (unplaced, messages))
 }
 
 /// Whether hopty has a part in what Claude is started for.
@@ -115,7 +120,7 @@ fn claude(
     wish: StartOptions,
     (program, args): (PathBuf, Vec<OsString>),
     host: Option<io::Result<Forked>>,
-    unplaced: Option<String>,
+    (unplaced, mut messages): (Option<String>, StartMessages),
 ) -> Result<u8, Failed> {
     let host = match host {
         None => return Err(exec(&program, &args, None)),
@@ -134,18 +139,24 @@ fn claude(
     let version = find::version_on_disk(&program);
     let offers = offers(version.as_deref(), hooks_off(paths, &config, &words(&args).unwrap_or_default()));
     if let Some(limited) = &offers.limited {
-        let _ = writeln!(std::io::stderr(), "hopty: {limited}");
+        messages.tell(limited.to_string());
     }
     if !wish.detached
         && unplaced.is_none()
-        && let Some(alone) = notice::without_terminal(paths)
+        && let Some(name) = notice::without_terminal(paths)
     {
-        let _ = writeln!(std::io::stderr(), "hopty: {alone}");
+        if config.terminal.offer_attach && may_mean_another(&wish, &args) && wants_to_attach(&name)? {
+            host.dismiss();
+            return session::attach(Some(name.as_str()), false);
+        }
+        messages.tell(format!(
+            "{name} is already running here, detached: `hopty attach {name}`. Starting a second session."
+        ));
     }
     // Where there is no place for a session, that is what there is to say.
     if wish.handoff == Begin::Fresh && unplaced.is_none() {
         for told in notice::at_start(paths) {
-            let _ = writeln!(std::io::stderr(), "hopty: {told}");
+            messages.tell(told);
         }
     }
     let called = "claude".to_owned();
@@ -153,9 +164,55 @@ fn claude(
         paths,
         config,
         wish,
-        Chosen { agent: Agent::Claude, program, called, version, offers, args, unplaced },
+        Chosen { agent: Agent::Claude, program, called, version, offers, args, unplaced, messages },
         host,
     )
+}
+
+/// What a person is told before Claude draws. The session keeps it, as Claude draws over it at once.
+#[derive(Debug, Default)]
+struct StartMessages(Vec<String>);
+
+impl StartMessages {
+    fn tell(&mut self, text: String) {
+        let _ = writeln!(std::io::stderr(), "hopty: {text}");
+        self.0.push(text);
+    }
+}
+
+/// Whether somebody reads what is said now and can answer it.
+fn person_is_here() -> bool {
+    in_terminal() && std::io::stderr().is_terminal()
+}
+
+/// A mistake in the configuration is not to be drawn over before it is read.
+fn wait_for_enter() {
+    if person_is_here() {
+        let _ = write!(
+            std::io::stderr(),
+            "hopty: Enter starts Claude anyway, Ctrl+C lets you correct it first. "
+        );
+        let _ = std::io::stdin().read_line(&mut String::new());
+    }
+}
+
+/// Whether a start may mean a session that runs here: it brings no prompt and names no conversation.
+fn may_mean_another(wish: &StartOptions, args: &[OsString]) -> bool {
+    let own = facts(&words(args).unwrap_or_default());
+    let plain = own.prompt.is_none() && !own.picks_conversation && !own.forks;
+    plain && wish.name.is_none() && !wish.needs_hopty() && std::env::var_os("HOPTY_SESSION").is_none()
+}
+
+/// Asks a person whether to attach to a session that runs here; Enter is a yes.
+fn wants_to_attach(name: &SessionName) -> io::Result<bool> {
+    if !person_is_here() {
+        return Ok(false);
+    }
+    write!(std::io::stderr(), "hopty: {name} is running here, detached. Attach to it? [Y/n] ")?;
+    let mut answer = String::new();
+    // A terminal that has hung up answers nothing.
+    let asked = std::io::stdin().read_line(&mut answer)? > 0;
+    Ok(asked && matches!(answer.trim(), "" | "y" | "Y" | "yes"))
 }
 
 /// Why no session can be kept.
@@ -252,9 +309,8 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
         .collect();
     let resolved = settings::resolved(Some(&paths), &flags);
     settings::all_right(&resolved.problems)?;
-    for line in settings::ignored(&resolved) {
-        let _ = writeln!(std::io::stderr(), "hopty: {line}");
-    }
+    let mut messages = StartMessages::default();
+    settings::ignored(&resolved).iter().for_each(|line| messages.tell(line.to_string()));
     let config = resolved.config;
     // Also where it will not be needed, so that a script that works without a terminal works in one.
     let name = options.name.as_deref().map(named).transpose()?;
@@ -276,7 +332,7 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
         };
         let program = find_claude(Some(&paths.home), &config)?;
         let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
-        return claude(&paths, config, wish, (program, args), host, unplaced);
+        return claude(&paths, config, wish, (program, args), host, (unplaced, messages));
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
@@ -285,7 +341,8 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
         .ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
     let unplaced = no_place(&paths).filter(|_| !wish.needs_hopty());
     let (offers, version) = (Offers::default(), None);
-    let chosen = Chosen { agent: Agent::Plain, program, called: shown, version, offers, args, unplaced };
+    let chosen =
+        Chosen { agent: Agent::Plain, program, called: shown, version, offers, args, unplaced, messages };
     if !wish.detached && !in_terminal() {
         return Err(chosen.alone(None));
     }
@@ -321,6 +378,8 @@ struct Chosen {
     args: Vec<OsString>,
     /// Why no session can be kept.
     unplaced: Option<String>,
+    /// What the person has been told so far.
+    messages: StartMessages,
 }
 
 impl Chosen {
@@ -384,6 +443,7 @@ fn begin(
         signals,
         errors: inherited::error_output(),
         unplaced: chosen.unplaced.clone(),
+        messages: chosen.messages.0.clone(),
     };
     let pid = host.pid();
     let (ready, socket) = host.launch(&launch, &chosen.args, hold.as_mut())?;

@@ -272,6 +272,16 @@ impl Host {
         }
     }
 
+    /// Takes the messages for the person who starts the session. Claude draws over them at once, so they are
+    /// kept among the notices.
+    fn tell_at_start(&mut self) -> Vec<String> {
+        let told = std::mem::take(&mut self.told);
+        let now = self.clock.now();
+        let before = std::mem::take(&mut self.launch.messages);
+        before.iter().chain(&told).for_each(|text| self.terminals.keep_notice(now, text));
+        told
+    }
+
     /// The session's name.
     #[must_use]
     pub fn name(&self) -> &SessionName {

@@ -110,6 +110,7 @@ impl World {
             signals: crate::core::inherited::SignalState::default(),
             errors: crate::core::inherited::ErrorOutput::Terminal,
             unplaced: None,
+            messages: Vec::new(),
         };
         let place = super::start::place::find(&paths, &launch).unwrap();
         let lent = Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };

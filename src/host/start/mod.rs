@@ -86,6 +86,9 @@ pub struct Launch {
     /// Why the person's state directory cannot be used, if that is known already.
     #[serde(default)]
     pub unplaced: Option<String>,
+    /// What the person was told before the program drew over it: kept among the notices.
+    #[serde(default)]
+    pub messages: Vec<String>,
 }
 
 /// Descriptors that every run inherits and the host only borrows. Kept only for a session with a terminal:
@@ -272,10 +275,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 host.jobs.journal.flush(FIRST_WRITES);
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
-            tell(
-                &socket,
-                &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told), state },
-            );
+            tell(&socket, &Ready::Up { name: host.name().clone(), told: host.tell_at_start(), state });
             if !detached {
                 host.expect(socket);
             }

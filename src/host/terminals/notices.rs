@@ -85,6 +85,11 @@ impl Terminals {
         }
     }
 
+    /// Keeps what a person was told elsewhere, for the page.
+    pub fn keep_notice(&mut self, now: Stamp, text: &str) {
+        self.notices.keep(now, text);
+    }
+
     /// A program's notification reaches the terminal with its bytes; it is kept if there is none.
     pub fn keep_notifications(&mut self, scene: &mut Scene<'_>) {
         let said = scene.run.as_mut().map(|run| run.model.take_notifications()).unwrap_or_default();
