@@ -15,7 +15,7 @@
 mod console;
 mod failure_text;
 mod github;
-mod ink;
+pub(in crate::testing) mod ink;
 mod json_lines;
 mod junit;
 mod markdown;

@@ -1,0 +1,155 @@
+//! `hopty test --review` in a terminal: keys in, lines out, decisions carried out at once.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use nix::libc;
+
+use super::snapshot_review::{ReviewAction, ReviewDecision, ReviewItem, ReviewKey, SnapshotReview};
+use super::snapshot_store::{PendingSnapshot, SnapshotError};
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
+use crate::testing::report::ink::InkLine;
+use crate::tty::raw::{self, RawMode};
+
+/// Alternate screen, no cursor.
+const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
+const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
+
+/// How many snapshots a review accepted, rejected and left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReviewResult {
+    /// Made the snapshot.
+    pub accepted: usize,
+    /// Deleted.
+    pub rejected: usize,
+    /// Still waiting.
+    pub left: usize,
+}
+
+/// Reviews these snapshots in the terminal on standard input and output.
+///
+/// # Errors
+/// When that is no terminal, or is gone; before anything is shown, when a snapshot cannot be read.
+pub fn run(pending: &[PendingSnapshot], colors: bool) -> Result<ReviewResult, ReviewError> {
+    let mut items = Vec::with_capacity(pending.len());
+    for snapshot in pending {
+        let (old, new) = snapshot.read()?;
+        items.push(ReviewItem { name: snapshot.name.clone(), old, new });
+    }
+    let mut review = SnapshotReview::new(items);
+    if !pending.is_empty() {
+        ReviewTerminal::enter()?.turn(&mut review, pending, colors)?;
+    }
+    let count = |wanted| review.decisions().iter().filter(|decision| **decision == Some(wanted)).count();
+    let (accepted, rejected) = (count(ReviewDecision::Accept), count(ReviewDecision::Reject));
+    Ok(ReviewResult { accepted, rejected, left: pending.len() - accepted - rejected })
+}
+
+/// Why a review ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// A snapshot cannot be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The terminal is none, or is gone.
+    #[error("cannot review snapshots: {0}\nhint: run it in a terminal, or use `hopty test --accept NAME`")]
+    Terminal(#[from] io::Error),
+}
+
+struct ReviewTerminal {
+    raw: RawMode,
+    signals: Signals,
+}
+
+impl ReviewTerminal {
+    fn enter() -> io::Result<ReviewTerminal> {
+        let signals = Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT])?;
+        raw::restore_on_panic();
+        let raw = RawMode::enter()?;
+        raw::set_rescue(UNDO);
+        let terminal = ReviewTerminal { raw, signals };
+        write(BEGIN)?;
+        Ok(terminal)
+    }
+
+    fn turn(
+        &mut self,
+        review: &mut SnapshotReview,
+        pending: &[PendingSnapshot],
+        colors: bool,
+    ) -> io::Result<()> {
+        let stdin = io::stdin();
+        loop {
+            let size = raw::size();
+            let (cols, rows) = (usize::from(size.cols.max(1)), usize::from(size.rows.max(1)));
+            write(picture(&review.draw(cols, rows), colors).as_bytes())?;
+            let mut set = PollSet::default();
+            set.add(true, stdin.as_fd(), Interest::Read);
+            set.add(false, self.signals.as_fd(), Interest::Read);
+            let ready = set.wait(None)?;
+            if ready.iter().any(|(is_keys, _)| !is_keys)
+                && self.signals.take().iter().any(|signal| *signal != libc::SIGWINCH)
+            {
+                return Ok(());
+            }
+            if !ready.iter().any(|(is_keys, _)| *is_keys) {
+                continue;
+            }
+            let mut bytes = [0; 256];
+            let count = match read_some(&stdin, &mut bytes)? {
+                Some(0) => return Ok(()),
+                count => count.unwrap_or(0),
+            };
+            for key in ReviewKey::read(&bytes[..count]) {
+                match review.key(key) {
+                    None => {}
+                    Some(ReviewAction::End) => return Ok(()),
+                    Some(ReviewAction::Decide(item, decision)) => {
+                        let done = match decision {
+                            ReviewDecision::Accept => pending[item].accept(),
+                            ReviewDecision::Reject => pending[item].reject(),
+                            ReviewDecision::Skip => Ok(()),
+                        };
+                        if let Err(error) = done {
+                            review.failed(item, error.to_string().replace('\n', "; "));
+                            // What was typed ahead was not meant for this.
+                            break;
+                        }
+                    }
+                }
+                if review.is_done() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ReviewTerminal {
+    fn drop(&mut self) {
+        // A panic has put everything back before it came here.
+        if !std::thread::panicking() {
+            raw::set_rescue(b"");
+            let _ = write(UNDO);
+            self.raw.suspend();
+        }
+    }
+}
+
+/// All lines in one synchronized update.
+fn picture(lines: &[InkLine], colors: bool) -> String {
+    let mut out = "\x1b[?2026h\x1b[?7l".to_owned();
+    for (row, line) in (1..).zip(lines) {
+        let text = if colors { line.colored() } else { line.plain() };
+        out.push_str(&format!("\x1b[{row};1H\x1b[m{text}\x1b[K"));
+    }
+    out.push_str("\x1b[?7h\x1b[?2026l");
+    out
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    io::stdout().write_all(bytes)?;
+    io::stdout().flush()
+}

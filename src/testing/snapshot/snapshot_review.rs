@@ -1,0 +1,485 @@
+//! The review of snapshots, pure: what is on the screen, and what a key does.
+//!
+//! Where there is room, old, new and their difference stand side by side; else one of them, which `v` changes.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::screen_snapshot::ScreenSnapshot;
+use crate::testing::report::ink::{Ink, InkLine, safe};
+
+/// Columns from which on three panes are drawn.
+const WIDE: usize = 120;
+/// Columns that a step to the side goes.
+const SIDE_STEP: usize = 8;
+
+/// A snapshot that waits for a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewItem {
+    /// `TAPE__NAME`.
+    pub name: String,
+    /// As it is; `None` for a new one.
+    pub old: Option<ScreenSnapshot>,
+    /// As it would be.
+    pub new: ScreenSnapshot,
+}
+
+/// A key of the review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewKey {
+    /// `a`: make the new one the snapshot.
+    Accept,
+    /// `r`: delete the new one.
+    Reject,
+    /// `s`: leave it for later, and go on.
+    Skip,
+    /// `n`: look at the next one.
+    Next,
+    /// `p`: look at the one before.
+    Previous,
+    /// `v`: show another of old, new and difference.
+    View,
+    /// Up, `k`.
+    Up,
+    /// Down, `j`.
+    Down,
+    /// Left, `h`.
+    Left,
+    /// Right, `l`.
+    Right,
+    /// `q`, Ctrl+C, Ctrl+D.
+    Quit,
+}
+
+impl ReviewKey {
+    /// The keys in what a terminal sent in one piece.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Vec<ReviewKey> {
+        let (mut keys, mut at) = (Vec::new(), 0);
+        while let Some(byte) = bytes.get(at) {
+            at += 1;
+            let key = match byte {
+                b'a' => ReviewKey::Accept,
+                b'r' => ReviewKey::Reject,
+                b's' => ReviewKey::Skip,
+                b'n' => ReviewKey::Next,
+                b'p' => ReviewKey::Previous,
+                b'v' | b'\t' => ReviewKey::View,
+                b'k' => ReviewKey::Up,
+                b'j' => ReviewKey::Down,
+                b'h' => ReviewKey::Left,
+                b'l' => ReviewKey::Right,
+                b'q' | 0x03 | 0x04 => ReviewKey::Quit,
+                0x1b if matches!(bytes.get(at), Some(b'[' | b'O')) => {
+                    // Everything up to the last byte of a sequence, so that no part of it counts as a key.
+                    let rest = &bytes[at + 1..];
+                    let end = rest.iter().position(|byte| (0x40..0x7f).contains(byte)).unwrap_or(rest.len());
+                    at += end + 2;
+                    match rest.get(end) {
+                        Some(b'A') => ReviewKey::Up,
+                        Some(b'B') => ReviewKey::Down,
+                        Some(b'C') => ReviewKey::Right,
+                        Some(b'D') => ReviewKey::Left,
+                        _ => continue,
+                    }
+                }
+                _ => continue,
+            };
+            keys.push(key);
+        }
+        keys
+    }
+}
+
+/// What a person decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewDecision {
+    /// Accept it.
+    Accept,
+    /// Reject it.
+    Reject,
+    /// Leave it.
+    Skip,
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewAction {
+    /// Carry out this decision on the item of this index. The review goes on.
+    Decide(usize, ReviewDecision),
+    /// There is nothing left to decide, or the person has enough.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ReviewView {
+    Old,
+    New,
+    #[default]
+    Difference,
+}
+
+/// The review of some snapshots.
+#[derive(Clone, Debug)]
+pub struct SnapshotReview {
+    items: Vec<ReviewItem>,
+    decisions: Vec<Option<ReviewDecision>>,
+    at: usize,
+    view: ReviewView,
+    down: usize,
+    right: usize,
+    message: Option<String>,
+}
+
+impl SnapshotReview {
+    /// A review of these; it must be one at least.
+    #[must_use]
+    pub fn new(items: Vec<ReviewItem>) -> SnapshotReview {
+        let decisions = vec![None; items.len()];
+        let view = ReviewView::default();
+        SnapshotReview { items, decisions, at: 0, view, down: 0, right: 0, message: None }
+    }
+
+    /// The decisions so far, by item.
+    #[must_use]
+    pub fn decisions(&self) -> &[Option<ReviewDecision>] {
+        &self.decisions
+    }
+
+    /// Shows a message until the next key: a decision could not be carried out. The item is undecided again.
+    pub fn failed(&mut self, item: usize, message: String) {
+        if let Some(decision) = self.decisions.get_mut(item) {
+            *decision = None;
+            self.go_to(item);
+        }
+        self.message = Some(message);
+    }
+
+    /// Takes a key. After a decision, [`SnapshotReview::is_done`] tells whether it was the last.
+    pub fn key(&mut self, key: ReviewKey) -> Option<ReviewAction> {
+        self.message = None;
+        let decision = match key {
+            ReviewKey::Accept => ReviewDecision::Accept,
+            ReviewKey::Reject => ReviewDecision::Reject,
+            ReviewKey::Skip => ReviewDecision::Skip,
+            ReviewKey::Quit => return Some(ReviewAction::End),
+            other => {
+                self.look(other);
+                return None;
+            }
+        };
+        // Nothing is decided twice: its file is gone.
+        let is_open = self.decisions.get(self.at).is_some_and(Option::is_none);
+        if !is_open {
+            return None;
+        }
+        let item = self.at;
+        self.decisions[item] = Some(decision);
+        let count = self.items.len();
+        if let Some(next) = (1..count).map(|n| (item + n) % count).find(|at| self.decisions[*at].is_none()) {
+            self.go_to(next);
+        }
+        Some(ReviewAction::Decide(item, decision))
+    }
+
+    /// Whether everything is decided.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.decisions.iter().all(Option::is_some)
+    }
+
+    fn look(&mut self, key: ReviewKey) {
+        let count = self.items.len().max(1);
+        match key {
+            ReviewKey::Next => self.go_to((self.at + 1) % count),
+            ReviewKey::Previous => self.go_to((self.at + count - 1) % count),
+            ReviewKey::View => {
+                self.view = match self.view {
+                    ReviewView::Difference => ReviewView::Old,
+                    ReviewView::Old => ReviewView::New,
+                    ReviewView::New => ReviewView::Difference,
+                };
+                self.down = 0;
+            }
+            ReviewKey::Up => self.down = self.down.saturating_sub(1),
+            ReviewKey::Down => self.down += 1,
+            ReviewKey::Left => self.right = self.right.saturating_sub(SIDE_STEP),
+            ReviewKey::Right => self.right += SIDE_STEP,
+            ReviewKey::Accept | ReviewKey::Reject | ReviewKey::Skip | ReviewKey::Quit => {}
+        }
+    }
+
+    fn go_to(&mut self, item: usize) {
+        self.at = item;
+        (self.down, self.right) = (0, 0);
+    }
+
+    /// The lines of a terminal of this size, exactly `rows` of them, none wider than `cols`.
+    pub fn draw(&mut self, cols: usize, rows: usize) -> Vec<InkLine> {
+        let Some(item) = self.items.get(self.at) else { return vec![InkLine::default(); rows] };
+        let decided = match self.decisions[self.at] {
+            Some(ReviewDecision::Accept) => "  accepted",
+            Some(ReviewDecision::Reject) => "  rejected",
+            Some(ReviewDecision::Skip) => "  skipped",
+            None => "",
+        };
+        let head = format!("{}  {} of {}{decided}", item.name, self.at + 1, self.items.len());
+        let panes: Vec<(&str, Vec<PaneRow>)> = if cols >= WIDE {
+            vec![("old", old_pane(item)), ("new", new_pane(item)), ("difference", difference_pane(item))]
+        } else {
+            vec![match self.view {
+                ReviewView::Old => ("old", old_pane(item)),
+                ReviewView::New => ("new", new_pane(item)),
+                ReviewView::Difference => ("difference", difference_pane(item)),
+            }]
+        };
+        let body = rows.saturating_sub(3);
+        let longest = panes.iter().map(|(_, pane)| pane.len()).max().unwrap_or(0);
+        self.down = self.down.min(longest.saturating_sub(body));
+        let widest = panes.iter().flat_map(|(_, pane)| pane).map(|row| width(&row.text)).max().unwrap_or(0);
+        let pane_cols = ((cols + 1) / panes.len()).saturating_sub(1);
+        self.right = self.right.min(widest.saturating_sub(pane_cols));
+        let mut lines = vec![InkLine::new(Ink::Bold, &fit(&head, 0, cols))];
+        let mut titles = InkLine::default();
+        for (at, (title, _)) in panes.iter().enumerate() {
+            let border = if at > 0 { "│" } else { "" };
+            titles =
+                titles.with(Ink::Dim, border).with(Ink::Dim, &fit(&format!("── {title} "), 0, pane_cols));
+        }
+        lines.push(titles);
+        for row in 0..body {
+            let mut line = InkLine::default();
+            for (at, (_, pane)) in panes.iter().enumerate() {
+                let (ink, text) =
+                    pane.get(self.down + row).map_or((Ink::Plain, ""), |row| (row.ink, row.text.as_str()));
+                line = line.with(Ink::Dim, if at > 0 { "│" } else { "" });
+                line = line.with(ink, &fit(text, self.right, pane_cols));
+            }
+            lines.push(line);
+        }
+        let keys = if cols >= WIDE {
+            "a accept  r reject  s skip  n next  p previous  ↑↓←→ scroll  q quit"
+        } else {
+            "a accept  r reject  s skip  n next  v old/new/difference  ↑↓←→  q quit"
+        };
+        match &self.message {
+            Some(message) => lines.push(InkLine::new(Ink::Red, &fit(message, 0, cols))),
+            None => lines.push(InkLine::new(Ink::Dim, &fit(keys, 0, cols))),
+        }
+        lines.truncate(rows);
+        lines
+    }
+}
+
+struct PaneRow {
+    ink: Ink,
+    text: String,
+}
+
+fn plain_rows(snapshot: &ScreenSnapshot) -> Vec<PaneRow> {
+    snapshot.to_string().lines().map(|line| PaneRow { ink: Ink::Plain, text: safe(line) }).collect()
+}
+
+fn old_pane(item: &ReviewItem) -> Vec<PaneRow> {
+    match &item.old {
+        None => vec![PaneRow { ink: Ink::Dim, text: "there is none yet".to_owned() }],
+        Some(old) => colored(plain_rows(old), item, |row| row.expected.is_some(), Ink::Red),
+    }
+}
+
+fn new_pane(item: &ReviewItem) -> Vec<PaneRow> {
+    colored(plain_rows(&item.new), item, |row| row.actual.is_some(), Ink::Green)
+}
+
+/// The rows that differ in colour. Where the old one has wildcards its rows may stand elsewhere in the file; then
+/// only the difference shows them.
+fn colored(
+    mut rows: Vec<PaneRow>,
+    item: &ReviewItem,
+    is_there: impl Fn(&crate::testing::outcome::RowComparison) -> bool,
+    ink: Ink,
+) -> Vec<PaneRow> {
+    let Some(old) = item.old.as_ref().filter(|old| !old.has_wildcards()) else { return rows };
+    for row in old.compare(&item.new).rows.iter().filter(|row| is_there(row)) {
+        // Behind the header.
+        if let Some(line) = rows.get_mut(usize::from(row.row)) {
+            line.ink = ink;
+        }
+    }
+    rows
+}
+
+/// All rows of the new one, each that differs below the old one, and what no row shows.
+fn difference_pane(item: &ReviewItem) -> Vec<PaneRow> {
+    let Some(old) = &item.old else {
+        return plain_rows(&item.new)
+            .into_iter()
+            .map(|row| PaneRow { ink: Ink::Green, text: format!("+ {}", row.text) })
+            .collect();
+    };
+    let comparison = old.compare(&item.new);
+    let mut rows: Vec<PaneRow> = comparison
+        .others
+        .iter()
+        .map(|other| PaneRow { ink: Ink::Yellow, text: format!("! {}", safe(other)) })
+        .collect();
+    let last = comparison.rows.iter().map(|row| usize::from(row.row)).max().unwrap_or(0);
+    for number in 1..=item.new.rows.len().max(last) {
+        let text = item.new.rows.get(number - 1).map(ToString::to_string);
+        let mut differs = false;
+        for row in comparison.rows.iter().filter(|row| usize::from(row.row) == number) {
+            differs |= row.actual.is_some();
+            let sides = [("-", &row.expected, Ink::Red), ("+", &row.actual, Ink::Green)];
+            for (sign, text, ink) in sides {
+                rows.extend(
+                    text.as_ref().map(|text| PaneRow { ink, text: format!("{sign} {}", safe(text)) }),
+                );
+            }
+        }
+        if let Some(text) = text.filter(|_| !differs) {
+            rows.push(PaneRow { ink: Ink::Plain, text: format!("  {}", safe(&text)) });
+        }
+    }
+    rows
+}
+
+fn width(text: &str) -> usize {
+    text.chars().map(|ch| ch.width().unwrap_or(0)).sum()
+}
+
+/// The part of a text that stands in `cols` columns behind the first `skip`, filled up with blanks.
+fn fit(text: &str, skip: usize, cols: usize) -> String {
+    let (mut out, mut col, mut used) = (String::new(), 0, 0);
+    for ch in text.chars() {
+        let width = ch.width().unwrap_or(0);
+        if col >= skip {
+            if used + width > cols {
+                break;
+            }
+            if width > 0 || !out.is_empty() {
+                out.push(ch);
+                used += width;
+            }
+        } else if col + width > skip {
+            // Half of a wide character.
+            out.push(' ');
+            used += 1;
+        }
+        col += width;
+    }
+    out.push_str(&" ".repeat(cols.saturating_sub(used)));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(rows: &str) -> ScreenSnapshot {
+        ScreenSnapshot::parse(&format!("# hopty 1 80x24\n{rows}")).unwrap()
+    }
+
+    fn review() -> SnapshotReview {
+        SnapshotReview::new(vec![
+            ReviewItem {
+                name: "a__changed".to_owned(),
+                old: Some(snapshot("one\ntwo\nthree\n")),
+                new: snapshot("one\nTWO\nthree\nfour 漢字\n"),
+            },
+            ReviewItem { name: "a__new".to_owned(), old: None, new: snapshot("fresh\n") },
+        ])
+    }
+
+    fn text(review: &mut SnapshotReview, cols: usize, rows: usize) -> Vec<String> {
+        let lines = review.draw(cols, rows);
+        assert_eq!(lines.len(), rows);
+        lines.iter().for_each(|line| assert!(width(&line.plain()) <= cols, "{line:?}"));
+        lines.iter().map(InkLine::plain).collect()
+    }
+
+    #[test]
+    fn keys_decide_and_move() {
+        let mut review = review();
+        assert_eq!(review.key(ReviewKey::Next), None);
+        assert_eq!(review.key(ReviewKey::Accept), Some(ReviewAction::Decide(1, ReviewDecision::Accept)));
+        assert!(!review.is_done());
+        assert!(text(&mut review, 80, 10)[0].starts_with("a__changed  1 of 2"));
+        review.key(ReviewKey::Previous);
+        assert_eq!(review.key(ReviewKey::Reject), None, "it is decided");
+        assert!(text(&mut review, 80, 10)[0].ends_with("2 of 2  accepted"));
+        review.key(ReviewKey::Next);
+        assert_eq!(review.key(ReviewKey::Skip), Some(ReviewAction::Decide(0, ReviewDecision::Skip)));
+        assert!(review.is_done());
+        review.failed(1, "disk full".to_owned());
+        assert!(!review.is_done() && review.decisions()[1].is_none());
+        assert_eq!(text(&mut review, 80, 10)[9], "disk full");
+        assert_eq!(review.key(ReviewKey::Quit), Some(ReviewAction::End));
+    }
+
+    #[test]
+    fn bytes_are_keys_and_sequences_are_no_letters() {
+        let keys = ReviewKey::read(b"a\x1b[A\x1bOB\x1b[200~n\x1b[1;5Cq\x1b[");
+        let want = [
+            ReviewKey::Accept,
+            ReviewKey::Up,
+            ReviewKey::Down,
+            ReviewKey::Next,
+            ReviewKey::Right,
+            ReviewKey::Quit,
+        ];
+        assert_eq!(keys, want);
+        assert!(ReviewKey::read(b"\x1b[99;97u\x00z\xff").is_empty());
+    }
+
+    #[test]
+    fn a_small_terminal_shows_the_difference_and_a_wide_one_all_three() {
+        let mut review = review();
+        assert_eq!(
+            text(&mut review, 40, 9),
+            [
+                "a__changed  1 of 2",
+                "── difference",
+                "  one",
+                "- two",
+                "+ TWO",
+                "  three",
+                "+ four 漢字",
+                "",
+                "a accept  r reject  s skip  n next  v ol",
+            ]
+        );
+        review.key(ReviewKey::View);
+        assert_eq!(text(&mut review, 40, 9)[1..4], ["── old", "# hopty 1 80x24", "one"]);
+        let wide = text(&mut review, 120, 9);
+        assert!(
+            wide[1].starts_with("── old")
+                && wide[1].contains("│── new")
+                && wide[1].contains("│── difference")
+        );
+        let panes: Vec<&str> = wide[4].split('│').map(str::trim_end).collect();
+        assert_eq!(panes, ["two", "TWO", "+ TWO"]);
+        review.key(ReviewKey::Next);
+        assert!(text(&mut review, 120, 9)[2].starts_with("there is none yet"));
+    }
+
+    #[test]
+    fn scrolling_ends_where_the_rows_end() {
+        let mut review = review();
+        (0..100).for_each(|_| {
+            review.key(ReviewKey::Down);
+            review.key(ReviewKey::Right);
+        });
+        let shown = text(&mut review, 10, 6);
+        assert_eq!(shown[2..5], [" TWO", " three", " four 漢字"]);
+        (0..100).for_each(|_| assert_eq!(review.key(ReviewKey::Up), None));
+        assert_eq!(text(&mut review, 10, 6)[2..5], [" one", " two", " TWO"]);
+    }
+
+    #[test]
+    fn any_size_can_be_drawn() {
+        for cols in [0, 1, 2, 5, 119, 120, 121, 300] {
+            for rows in [0, 1, 2, 3, 4, 50] {
+                text(&mut review(), cols, rows);
+            }
+        }
+    }
+}
