@@ -75,9 +75,13 @@ impl InkLine {
     }
 }
 
-/// A text of one line without hidden characters.
+/// A text of one line without hidden characters, and without the two that neither XML nor YAML can hold.
 pub fn safe(text: &str) -> String {
-    visible(text)
+    let text = visible(text);
+    if text.contains(['\u{fffe}', '\u{ffff}']) {
+        return text.replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}");
+    }
+    text
 }
 
 /// A line for a log that acts on `::error` at its beginning and on `##[` anywhere.

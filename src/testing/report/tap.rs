@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn no_text_leaves_its_line() {
         let tap = report(&[samples::hostile()]);
-        assert!(tap.chars().all(|c| c == '\n' || !is_hidden(c)), "{tap:?}");
+        assert!(tap.chars().all(|c| c == '\n' || !is_hidden(c)) && !tap.contains('\u{ffff}'), "{tap:?}");
         let outside: Vec<&str> = tap.lines().filter(|line| !line.starts_with("  ")).collect();
         assert_eq!(outside.len(), 3, "{outside:?}");
         assert!(outside[1].starts_with("not ok 1 - ") && outside[2] == "1..1", "{outside:?}");
