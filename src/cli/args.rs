@@ -204,8 +204,8 @@ pub(super) enum Verb {
     /// Type into a session: a text, named keys, or standard input
     ///
     /// Key names: enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end,
-    /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt-KEY, and any single
-    /// character.
+    /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, any single character, and any of
+    /// them with ctrl-, alt- or shift- before it, such as alt-enter and ctrl-left.
     #[command(
         override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       hopty send [NAME] --stdin [--submit]"
     )]

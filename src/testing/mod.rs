@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`echo`] | the terminal's own echo, which is no news |
+//! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
 //! | [`look`] | text, patterns and where they are looked for |
 //! | [`discovery`] | which tapes are meant, and under which names |
 //! | [`isolation`] | a test's own directories and environment |
@@ -21,6 +22,7 @@
 pub mod discovery;
 pub mod echo;
 pub mod hook_probe;
+pub mod input;
 pub mod isolation;
 pub mod look;
 pub mod outcome;

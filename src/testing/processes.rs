@@ -50,10 +50,11 @@ impl ProcessLook {
     /// Whether nothing has happened between `before` and this look: none began, ended or ran.
     #[must_use]
     pub fn is_same_as(&self, before: &ProcessLook) -> bool {
-        let turns = |look: &ProcessLook| -> Vec<(i32, u64, u64)> {
-            look.all.iter().map(|process| (process.stat.pid, process.stat.start, process.turns)).collect()
+        let what = |look: &ProcessLook| -> Vec<(i32, u64, u64, Duration)> {
+            let each = look.all.iter();
+            each.map(|now| (now.stat.pid, now.stat.start, now.turns, now.ran)).collect()
         };
-        turns(self) == turns(before)
+        what(self) == what(before)
     }
 }
 

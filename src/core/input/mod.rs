@@ -9,6 +9,7 @@
 //! C1 controls (0x80 to 0x9f as single bytes) and mouse mode 1005 are not known: they cannot be told from
 //! UTF-8 text.
 
+pub mod encode;
 mod keys;
 pub mod names;
 pub mod order;

@@ -2,10 +2,12 @@
 //!
 //! The bytes are those of an ordinary terminal without a keyboard protocol, which every program understands,
 //! also one that has asked for more. Only the cursor keys have two forms: the program says which it wants
-//! (DECCKM).
+//! (DECCKM). The bytes themselves are in `encode.rs`.
 
 use std::fmt;
 
+use super::encode::{KeyEvent, KeyboardModes, key_bytes};
+use crate::core::tape::KeyChord;
 use crate::core::visible::is_hidden;
 
 /// Which form of the cursor keys a program has asked for (DECCKM, `CSI ? 1 h`).
@@ -34,43 +36,40 @@ impl fmt::Display for NoKey {
 
 impl std::error::Error for NoKey {}
 
-/// Keys with one form.
-const FIXED: [(&str, &str); 30] = [
-    ("enter", "\r"),
-    ("tab", "\t"),
-    ("shift-tab", "\x1b[Z"),
-    ("escape", "\x1b"),
-    ("esc", "\x1b"),
-    ("space", " "),
-    ("backspace", "\x7f"),
-    ("delete", "\x1b[3~"),
-    ("insert", "\x1b[2~"),
-    ("pageup", "\x1b[5~"),
-    ("pagedown", "\x1b[6~"),
-    ("shift-enter", "\n"),
-    ("ctrl-space", "\0"),
-    ("ctrl-\\", "\x1c"),
-    ("ctrl-]", "\x1d"),
-    ("ctrl-^", "\x1e"),
-    ("ctrl-_", "\x1f"),
-    ("ctrl-[", "\x1b"),
-    ("f1", "\x1bOP"),
-    ("f2", "\x1bOQ"),
-    ("f3", "\x1bOR"),
-    ("f4", "\x1bOS"),
-    ("f5", "\x1b[15~"),
-    ("f6", "\x1b[17~"),
-    ("f7", "\x1b[18~"),
-    ("f8", "\x1b[19~"),
-    ("f9", "\x1b[20~"),
-    ("f10", "\x1b[21~"),
-    ("f11", "\x1b[23~"),
-    ("f12", "\x1b[24~"),
+/// The names that an unknown one is compared with, besides those of Ctrl and a letter.
+const NAMES: [&str; 31] = [
+    "enter",
+    "tab",
+    "shift-tab",
+    "escape",
+    "esc",
+    "space",
+    "backspace",
+    "delete",
+    "insert",
+    "pageup",
+    "pagedown",
+    "shift-enter",
+    "ctrl-space",
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "f1",
+    "f2",
+    "f3",
+    "f4",
+    "f5",
+    "f6",
+    "f7",
+    "f8",
+    "f9",
+    "f10",
+    "f11",
+    "f12",
 ];
-
-/// Keys with two forms: the last byte of each.
-const CURSOR: [(&str, char); 6] =
-    [("up", 'A'), ("down", 'B'), ("right", 'C'), ("left", 'D'), ("home", 'H'), ("end", 'F')];
 
 /// The bytes of the key that is called `name`. Capital letters in names of several letters do not matter.
 ///
@@ -91,35 +90,22 @@ pub fn bytes(name: &str, cursor: CursorKeys) -> Result<Vec<u8>, NoKey> {
 }
 
 fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
-    if let Some((_, bytes)) = FIXED.iter().find(|(known, _)| *known == lower) {
-        return Some(bytes.as_bytes().to_vec());
+    // What Claude and other prompts take for a line feed, where they have not asked for another form.
+    if lower == "shift-enter" {
+        return Some(b"\n".to_vec());
     }
-    if let Some((_, last)) = CURSOR.iter().find(|(known, _)| *known == lower) {
-        let start = if cursor == CursorKeys::Application { 'O' } else { '[' };
-        return Some(format!("\x1b{start}{last}").into_bytes());
-    }
-    if let Some(letter) = lower.strip_prefix("ctrl-") {
-        return match letter.as_bytes() {
-            [letter @ b'a'..=b'z'] => Some(vec![letter & 0x1f]),
-            _ => None,
-        };
-    }
-    // Alt is ESC and the key, which may be a capital letter.
-    let rest = name
-        .get("alt-".len()..)
-        .filter(|rest| lower.starts_with("alt-") && !rest.to_lowercase().starts_with("alt-"))?;
-    Some([b"\x1b".to_vec(), bytes(rest, cursor).ok()?].concat())
+    let chord: KeyChord = name.parse().ok()?;
+    let is_doubled = ["alt-", "ctrl-", "shift-"].iter().any(|part| lower.matches(part).count() > 1);
+    let modes =
+        KeyboardModes { application_cursor: cursor == CursorKeys::Application, ..KeyboardModes::default() };
+    key_bytes(chord, KeyEvent::Press, &modes).filter(|_| !is_doubled)
 }
 
 /// The known name that is spelled most like `lower`.
 fn nearest(lower: &str) -> String {
     let wanted: String = lower.chars().take(40).collect();
     let letters = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter)));
-    let known = FIXED
-        .iter()
-        .map(|(name, _)| (*name).to_owned())
-        .chain(CURSOR.iter().map(|(name, _)| (*name).to_owned()))
-        .chain(letters);
+    let known = NAMES.iter().map(|name| (*name).to_owned()).chain(letters);
     known.min_by_key(|name| strsim::levenshtein(name, &wanted)).unwrap_or_default()
 }
 
@@ -151,7 +137,8 @@ mod tests {
             assert_eq!(normal(name), sent.as_bytes(), "{name}");
         }
         assert_eq!(bytes("up", CursorKeys::Application), Ok(b"\x1bOA".to_vec()));
-        assert_eq!(bytes("alt-up", CursorKeys::Normal), Ok(b"\x1b\x1b[A".to_vec()));
+        assert_eq!(bytes("alt-up", CursorKeys::Normal), Ok(b"\x1b[1;3A".to_vec()));
+        assert_eq!(bytes("ctrl-left", CursorKeys::Application), Ok(b"\x1b[1;5D".to_vec()));
     }
 
     #[test]
@@ -187,7 +174,7 @@ mod tests {
         assert_eq!(class("enter"), [Class::Submit]);
         assert_eq!(class("ctrl-z"), [Class::Suspend]);
         assert_eq!(class("shift-tab"), [Class::Mode]);
-        for (name, _) in FIXED.iter().filter(|(name, _)| !["enter", "shift-tab"].contains(name)) {
+        for name in NAMES.iter().filter(|name| !["enter", "shift-tab"].contains(name)) {
             assert_eq!(class(name), [Class::Typed], "{name}");
         }
     }
