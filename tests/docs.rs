@@ -21,6 +21,7 @@ use hopty::core::status::{
 };
 use hopty::core::supervisor::action::{Action, Decision};
 use hopty::core::supervisor::event::Event;
+use hopty::core::tape;
 use hopty::ipc::message::{Answer, ClientHello, Code, HostHello, parse_request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -440,6 +441,36 @@ fn the_table_of_what_is_undone_is_the_codes_own() {
     } else {
         assert_eq!(found, want, "docs/TERMINAL.md is behind; `just tables` writes its table");
     }
+}
+
+#[test]
+fn every_example_of_the_page_on_tapes_parses() {
+    struct NoFiles;
+    impl tape::TapeFiles for NoFiles {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            if path == "setup.tape" { Ok(b"Enter".to_vec()) } else { Err("no such file".to_owned()) }
+        }
+    }
+    let page = text("docs/TAPES.md");
+    let (page, _) = page.split_once("## Differences").unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let mut examples: Vec<String> = rows.map(|(example, _)| example.replace("\\|", "|")).collect();
+    let blocks = page.split("```tape\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    examples.extend(blocks.map(str::to_owned));
+    assert!(examples.len() > 120, "only {} examples", examples.len());
+    let mut words = BTreeSet::new();
+    for example in &examples {
+        let read = tape::parse("TAPES.md", example.as_bytes(), tape::ParseOptions::default(), &NoFiles);
+        assert!(read.is_valid() && read.warnings.is_empty(), "{example}\n{}", read.report());
+        words.extend(example.split(|c: char| !c.is_alphanumeric()).map(str::to_owned));
+    }
+    words.extend(quoted(page));
+    let missing: Vec<String> = tape::command_words()
+        .chain(tape::setting_names())
+        .filter(|word| !words.contains(*word))
+        .map(str::to_owned)
+        .collect();
+    none(&missing, "docs/TAPES.md does not show these");
 }
 
 #[test]

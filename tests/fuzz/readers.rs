@@ -26,6 +26,7 @@ use hopty::core::journal::{Recorder, decisions, last_explained, last_session, re
 use hopty::core::supervisor::action::HookAnswer;
 use hopty::core::supervisor::event::Event;
 use hopty::core::supervisor::{Agent, Policy};
+use hopty::core::tape;
 use hopty::core::time::{Stamp, WallTime};
 use hopty::ipc::message::parse_request;
 use serde_json::Value;
@@ -379,4 +380,57 @@ impl Random {
         }
         parts
     }
+}
+
+/// Examples of every command: those of the page on tapes.
+fn tape_lines() -> Vec<String> {
+    let page = include_str!("../../docs/TAPES.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    rows.map(|(example, _)| example.replace("\\|", "|")).collect()
+}
+
+#[test]
+fn tapes() {
+    struct Files;
+    impl tape::TapeFiles for Files {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            if path == "setup.tape" {
+                Ok(b"Source other.tape Enter".to_vec())
+            } else {
+                Ok(b"Type a\nEnter".to_vec())
+            }
+        }
+    }
+    let lines = tape_lines();
+    let signs = [
+        "\"", "'", "/", "$\"", "<<X\n", "\nX\n", "{", "}", "#> ", "@", "+", "\\", "\n", " ", "s", "5", "ü",
+        "\0",
+    ];
+    fuzz("tapes", |random| {
+        let mut source = String::new();
+        for _ in 0..random.below(12) {
+            match random.below(4) {
+                0 => source.push_str(random.pick::<&str>(&signs)),
+                _ => source.push_str(random.pick::<String>(&lines)),
+            }
+            source.push_str(if random.chance(3) { " " } else { "\n" });
+        }
+        let source = if random.chance(2) { random.damaged(source.into_bytes()) } else { source.into_bytes() };
+        let options = tape::ParseOptions { vhs_only: random.chance(3) };
+        let read = tape::parse("a.tape", &source, options, &Files);
+        assert_plain("report", &read.report());
+        assert!(read.errors.len() <= 101 && read.warnings.len() <= 100);
+        let (cols, rows) = read.settings().grid_size();
+        assert!(cols >= 1 && rows >= 1);
+        for step in &read.steps {
+            // A setting that VHS ignores may have a value that nothing takes.
+            if matches!(step.command, tape::TapeCommand::Set(tape::TapeSetting::Unused { .. })) {
+                continue;
+            }
+            let line = step.command.to_string();
+            let again = tape::parse("b.tape", line.as_bytes(), tape::ParseOptions::default(), &Files);
+            let commands: Vec<_> = again.steps.iter().map(|step| &step.command).collect();
+            assert_eq!(commands, [&step.command], "{line:?}\n{}", again.report());
+        }
+    });
 }

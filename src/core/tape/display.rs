@@ -217,7 +217,7 @@ fn write_chords(f: &mut Formatter<'_>, chords: &[KeyChord]) -> fmt::Result {
     if !modifiers.ctrl {
         // `Alt+` and `Shift+` take a text.
         let text: String = chords.iter().map(|chord| chord.key.to_string()).collect();
-        return write!(f, "{modifiers}{}", Value(&text));
+        return write!(f, "{modifiers}{}", TapeText::plain(text));
     }
     write!(f, "{}", KeyModifiers { super_key: false, ..modifiers }.to_string().trim_end_matches('+'))?;
     chords.iter().try_for_each(|chord| match chord.key {

@@ -5,11 +5,12 @@ use super::command::*;
 use super::key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
 use super::lexer::TokenKind;
 use super::nearest::nearest;
-use super::parser::{TapeParser, extension, is_own_key};
-use super::pattern::TapePattern;
+use super::own_claude::{claude, expect_hook, model};
+use super::own_settings::read_setting;
+use super::own_style::style;
+use super::parser::{TapeParser, extension};
 use super::problem::shown;
-use super::regex::TapeRegex;
-use super::settings::{LONGEST_SIDE, TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSpeed, WaitRule};
+use super::settings::{LONGEST_SIDE, TapeSetting};
 use super::text::TapeText;
 use super::time::TapeTime;
 
@@ -49,6 +50,17 @@ const SIGNALS: [&str; 16] = [
 
 /// How long a name of a snapshot, region or terminal may be.
 const LONGEST_NAME: usize = 100;
+
+/// Whether a word is a command of hopty where a command may begin.
+pub(super) fn is_own_command(word: &str) -> bool {
+    OWN_COMMANDS.contains(&word) || is_own_key(word)
+}
+
+/// Whether a word is a key that VHS does not have.
+pub(super) fn is_own_key(word: &str) -> bool {
+    word == "Home"
+        || (word.starts_with('F') && word.len() <= 3 && matches!(KeyName::parse(word), Some(KeyName::F(_))))
+}
 
 impl TapeParser<'_, '_, '_> {
     /// Takes a command of hopty that begins at the current token; false when none does.
@@ -154,7 +166,7 @@ impl TapeParser<'_, '_, '_> {
 // What arguments are made of.
 
 /// The one of `known` that a word names, in any case.
-fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -> ArgResult<T> {
+pub(super) fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -> ArgResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| name.eq_ignore_ascii_case(word.as_str())) {
         return Ok(*value);
     }
@@ -166,13 +178,13 @@ fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -> ArgResult
     }))
 }
 
-fn need_choice<T: Copy>(args: &mut TapeArgs<'_>, what: &str, known: &[(&str, T)]) -> ArgResult<T> {
+pub(super) fn need_choice<T: Copy>(args: &mut TapeArgs<'_>, what: &str, known: &[(&str, T)]) -> ArgResult<T> {
     let word = args.need_word(what)?;
     choice(&word, what, known)
 }
 
 /// An option that is none of `known`.
-fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
+pub(super) fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
     let error = word.error(format!("`{command}` has no option `{}`", shown(word.as_str())));
     let name = word.as_str().split('=').next().unwrap_or_default().trim_start_matches('!');
     error.hint(match nearest(name, known.iter().copied()) {
@@ -181,12 +193,12 @@ fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
     })
 }
 
-fn parse_number<T: std::str::FromStr>(text: &str) -> Option<T> {
+pub(super) fn parse_number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok().filter(|_| !text.starts_with('+'))
 }
 
 /// A number of `word`, at least `least` and at most `most`.
-fn number(word: &ArgWord, what: &str, least: u32, most: u32) -> ArgResult<u32> {
+pub(super) fn number(word: &ArgWord, what: &str, least: u32, most: u32) -> ArgResult<u32> {
     match parse_number(word.as_str()) {
         Some(number) if (least..=most).contains(&number) => Ok(number),
         _ => {
@@ -196,19 +208,19 @@ fn number(word: &ArgWord, what: &str, least: u32, most: u32) -> ArgResult<u32> {
     }
 }
 
-fn need_number(args: &mut TapeArgs<'_>, what: &str, least: u32, most: u32) -> ArgResult<u32> {
+pub(super) fn need_number(args: &mut TapeArgs<'_>, what: &str, least: u32, most: u32) -> ArgResult<u32> {
     let word = args.need_word(what)?;
     number(&word, what, least, most)
 }
 
-fn need_time(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<TapeTime> {
+pub(super) fn need_time(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<TapeTime> {
     let word = args.need_word(what)?;
     parse_time(word.as_str()).ok_or_else(|| {
         word.error(format!("`{}` is no time", shown(word.as_str()))).hint("for example 500ms, 2s, 1m30s")
     })
 }
 
-fn side(text: &str) -> Option<u16> {
+pub(super) fn side(text: &str) -> Option<u16> {
     parse_number(text).filter(|number| (1..=LONGEST_SIDE).contains(number))
 }
 
@@ -226,7 +238,7 @@ fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
 }
 
 /// A name that can be part of a file's name.
-fn name(word: &ArgWord) -> ArgResult<String> {
+pub(super) fn name(word: &ArgWord) -> ArgResult<String> {
     let text = word.as_str();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.is_empty()
@@ -242,13 +254,13 @@ fn name(word: &ArgWord) -> ArgResult<String> {
     Ok(text.to_owned())
 }
 
-fn need_name(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<String> {
+pub(super) fn need_name(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<String> {
     let word = args.need_word(what)?;
     name(&word)
 }
 
 /// A region of `word`, and of the size behind it when it is given in place.
-fn region(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRegion> {
+pub(super) fn region(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRegion> {
     if !word.as_str().starts_with(|c: char| c.is_ascii_digit()) || !word.as_str().contains(',') {
         return name(word).map(ScreenRegion::Named);
     }
@@ -286,7 +298,7 @@ fn need_signal(word: &ArgWord) -> ArgResult<TapeSignal> {
 }
 
 /// Texts of words up to the end of the line.
-fn texts(args: &mut TapeArgs<'_>) -> ArgResult<Vec<TapeText>> {
+pub(super) fn texts(args: &mut TapeArgs<'_>) -> ArgResult<Vec<TapeText>> {
     Ok(args.words()?.into_iter().map(|word| word.text).collect())
 }
 
@@ -580,33 +592,6 @@ fn expect_of(
     })
 }
 
-fn expect_hook(args: &mut TapeArgs<'_>, limit: Option<TapeTime>) -> ArgResult<TapeCommand> {
-    let event = need_name(args, "an event, as PreToolUse")?;
-    let mut hook = HookCommand { limit, event, exit: None, pattern: None, payload: Vec::new() };
-    loop {
-        if args.has_pattern() {
-            if hook.pattern.is_some() {
-                return Err(args.missing("one pattern only"));
-            }
-            hook.pattern = Some(args.pattern()?);
-            continue;
-        }
-        let Some(word) = args.word()? else { break };
-        match word.text.split_at_equals() {
-            Some(("exit", value)) => {
-                let code = parse_number::<i32>(value.as_str()).filter(|code| (0..=255).contains(code));
-                let error = || word.error("`exit=` needs a number from 0 to 255");
-                hook.exit = Some(code.ok_or_else(error)?);
-            }
-            Some((path, value)) if path.strip_prefix("payload.").is_some_and(|path| !path.is_empty()) => {
-                hook.payload.push((path["payload.".len()..].to_owned(), value));
-            }
-            _ => return Err(unknown_option(&word, "Expect+Hook", &["exit=", "payload.tool_name="])),
-        }
-    }
-    Ok(TapeCommand::ExpectHook(hook))
-}
-
 fn gone(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let mut limit = args.limit()?;
     let mut area = ExpectArea::Screen;
@@ -720,274 +705,4 @@ fn state(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         return Err(word.error("the state of a screen is a .json file"));
     }
     Ok(TapeCommand::State(word.text))
-}
-
-// Styles.
-
-const ATTRIBUTES: [(&str, StyleAttribute); 8] = [
-    ("bold", StyleAttribute::Bold),
-    ("dim", StyleAttribute::Dim),
-    ("italic", StyleAttribute::Italic),
-    ("underline", StyleAttribute::Underline),
-    ("blink", StyleAttribute::Blink),
-    ("reverse", StyleAttribute::Reverse),
-    ("hidden", StyleAttribute::Hidden),
-    ("strike", StyleAttribute::Strike),
-];
-const UNDERLINES: [(&str, UnderlineForm); 5] = [
-    ("single", UnderlineForm::Single),
-    ("double", UnderlineForm::Double),
-    ("curly", UnderlineForm::Curly),
-    ("dotted", UnderlineForm::Dotted),
-    ("dashed", UnderlineForm::Dashed),
-];
-/// The colours 0 to 7; those to 15 have `bright-` before them.
-const COLORS: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-
-impl StyleAttribute {
-    /// Its name in a tape.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        ATTRIBUTES.iter().find(|(_, attribute)| *attribute == self).map_or("", |(name, _)| name)
-    }
-}
-
-impl UnderlineForm {
-    /// Its name in a tape.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        UNDERLINES.iter().find(|(_, form)| *form == self).map_or("", |(name, _)| name)
-    }
-}
-
-impl StyleColor {
-    /// The colour of this name: `red`, `bright-red`, `208`, `#ff8700`, `default`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<StyleColor> {
-        let lower = name.to_ascii_lowercase();
-        if let Some(hex) = lower.strip_prefix('#') {
-            let part = |at: usize| hex.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-            let whole = hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit());
-            return whole.then(|| Some(StyleColor::Rgb(part(0)?, part(2)?, part(4)?))).flatten();
-        }
-        let named = |name: &str| COLORS.iter().position(|known| *known == name);
-        match lower.as_str() {
-            "default" => Some(StyleColor::Default),
-            "gray" | "grey" => Some(StyleColor::Indexed(8)),
-            name => {
-                let index = match name.strip_prefix("bright-") {
-                    Some(name) => named(name).map(|index| index + 8),
-                    None => named(name),
-                };
-                let index = index.and_then(|index| u8::try_from(index).ok()).or_else(|| parse_number(name));
-                index.map(StyleColor::Indexed)
-            }
-        }
-    }
-
-    /// Its name in a tape.
-    #[must_use]
-    pub fn name(self) -> String {
-        match self {
-            StyleColor::Default => "default".to_owned(),
-            StyleColor::Indexed(index @ 0..8) => COLORS[usize::from(index)].to_owned(),
-            StyleColor::Indexed(index @ 8..16) => format!("bright-{}", COLORS[usize::from(index - 8)]),
-            StyleColor::Indexed(index) => index.to_string(),
-            StyleColor::Rgb(r, g, b) => format!("#{r:02x}{g:02x}{b:02x}"),
-        }
-    }
-}
-
-fn style(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
-    let limit = args.limit()?;
-    let target = if args.has_pattern() {
-        StyleTarget::Pattern(args.pattern()?)
-    } else {
-        let word = args.need_word("a \"text\", a /regex/ or a region")?;
-        StyleTarget::Region(region(&word, args)?)
-    };
-    let mut command = StyleCommand { limit, target, row: None, all: false, style: Vec::new() };
-    while let Some(word) = args.word()? {
-        match word.text.split_at_equals() {
-            Some(("row", value)) => {
-                let row = side(value.as_str());
-                command.row = Some(row.ok_or_else(|| word.error("`row=` needs the number of a row"))?);
-            }
-            Some((name, value)) => command.style.push(style_rule(&word, name, value)?),
-            None if word.as_str() == "all" => command.all = true,
-            None => command.style.push(attribute(&word)?),
-        }
-    }
-    if command.style.is_empty() {
-        return Err(args.missing("a style, as bold, fg=red or !underline"));
-    }
-    Ok(TapeCommand::Style(command))
-}
-
-const STYLE_OPTIONS: [&str; 13] = [
-    "fg",
-    "bg",
-    "bold",
-    "dim",
-    "italic",
-    "underline",
-    "blink",
-    "reverse",
-    "hidden",
-    "strike",
-    "link",
-    "row",
-    "all",
-];
-
-fn attribute(word: &ArgWord) -> ArgResult<StyleRule> {
-    let (name, on) = match word.as_str().strip_prefix('!') {
-        Some(name) => (name, false),
-        None => (word.as_str(), true),
-    };
-    match ATTRIBUTES.iter().find(|(known, _)| *known == name) {
-        Some((_, attribute)) => Ok(StyleRule::Attribute(*attribute, on)),
-        None => Err(unknown_option(word, "Style", &STYLE_OPTIONS)),
-    }
-}
-
-fn style_rule(word: &ArgWord, name: &str, value: TapeText) -> ArgResult<StyleRule> {
-    let color = || {
-        StyleColor::parse(value.as_str()).ok_or_else(|| {
-            let error = word.error(format!("there is no colour `{}`", shown(value.as_str())));
-            error.hint("default, red, bright-red, 208 or #ff8700")
-        })
-    };
-    Ok(match name {
-        "fg" => StyleRule::Foreground(color()?),
-        "bg" => StyleRule::Background(color()?),
-        "underline" => match UNDERLINES.iter().find(|(known, _)| *known == value.as_str()) {
-            Some((_, form)) => StyleRule::Underline(*form),
-            None => {
-                let error = word.error(format!("there is no underline `{}`", shown(value.as_str())));
-                return Err(error.hint("single, double, curly, dotted, dashed"));
-            }
-        },
-        "link" => StyleRule::Link(value),
-        _ => return Err(unknown_option(word, "Style", &STYLE_OPTIONS)),
-    })
-}
-
-// Claude Code.
-
-fn claude(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
-    if let Some(suffix) = args.suffix()? {
-        if suffix != "StandIn" {
-            return Err(args.suffix_error(suffix, "`Claude+` is followed by StandIn"));
-        }
-        return texts(args).map(TapeCommand::ClaudeStandIn);
-    }
-    texts(args).map(TapeCommand::Claude)
-}
-
-fn model(args: &mut TapeArgs<'_>) -> ArgResult<ModelReply> {
-    let mut reply = ModelReply::default();
-    while let Some(word) = args.word()? {
-        match word.as_str() {
-            "text" => reply.text = Some(args.text("a text", false)?),
-            "Bash" => {
-                let command = args.text("a command in quotes", false)?;
-                reply
-                    .tools
-                    .push(ModelToolCall { name: "Bash".to_owned(), input: ModelToolInput::Command(command) });
-            }
-            "tool" => {
-                let name = need_name(args, "the name of a tool")?;
-                let input = args.json()?;
-                if !input.is_object() {
-                    return Err(word
-                        .error("a tool is given a JSON object")
-                        .hint("for example {\"file_path\":\"a.txt\"}"));
-                }
-                reply.tools.push(ModelToolCall { name, input: ModelToolInput::Json(input) });
-            }
-            "error" => {
-                let status = need_number(args, "a status of HTTP", 400, 599)? as u16;
-                let kind = need_name(args, "a type, as overloaded_error")?;
-                reply.error = Some(ModelError { status, kind, message: args.text("a message", false)? });
-            }
-            "header" => {
-                let name = need_name(args, "the name of a header field")?;
-                reply.headers.push((name, args.text("the value of the field", false)?));
-            }
-            _ => model_option(&word, &mut reply)?,
-        }
-    }
-    if reply.text.is_none() && reply.tools.is_empty() && reply.error.is_none() {
-        let error = args.missing("text \"…\", Bash \"…\", tool NAME {…} or error STATUS TYPE \"…\"");
-        return Err(error.hint("for example Model text \"done\""));
-    }
-    if reply.error.is_some() && (reply.text.is_some() || !reply.tools.is_empty()) {
-        return Err(args.missing("an error alone, without text and tools"));
-    }
-    Ok(reply)
-}
-
-fn model_option(word: &ArgWord, reply: &mut ModelReply) -> ArgResult<()> {
-    let Some((name, value)) = word.text.split_at_equals() else {
-        return Err(unknown_option(
-            word,
-            "Model",
-            &["text", "Bash", "tool", "error", "header", "tokens=", "after=", "over="],
-        ));
-    };
-    let time = || {
-        parse_time(value.as_str())
-            .ok_or_else(|| word.error(format!("`{}` is no time", shown(value.as_str()))))
-    };
-    match name {
-        "tokens" => {
-            let tokens = parse_number(value.as_str());
-            reply.tokens = Some(tokens.ok_or_else(|| word.error("`tokens=` needs a number of tokens"))?);
-        }
-        "after" => reply.after = Some(time()?),
-        "over" => reply.over = Some(time()?),
-        _ => return Err(unknown_option(word, "Model", &["tokens=", "after=", "over="])),
-    }
-    Ok(())
-}
-
-// Settings.
-
-fn read_setting(name: &str, args: &mut TapeArgs<'_>) -> ArgResult<TapeSetting> {
-    use TapeSetting as S;
-    let text = |args: &mut TapeArgs<'_>| args.need_word("a value").map(|word| word.as_str().to_owned());
-    Ok(match name {
-        "Rows" => S::Rows(need_number(args, "a number of rows", 1, LONGEST_SIDE.into())? as u16),
-        "Columns" => S::Columns(need_number(args, "a number of columns", 1, LONGEST_SIDE.into())? as u16),
-        "Term" => S::Term(text(args)?),
-        "Timezone" => S::Timezone(text(args)?),
-        "Locale" => S::Locale(text(args)?),
-        "Home" => {
-            S::Home(need_choice(args, "home", &[("fresh", TapeHome::Fresh), ("keep", TapeHome::Keep)])?)
-        }
-        "Deadline" => S::Deadline(need_time(args, "a time")?),
-        "ExpectTimeout" => S::ExpectTimeout(need_time(args, "a time")?),
-        "Settle" => S::Settle(need_time(args, "a time")?),
-        "Speed" => {
-            S::Speed(need_choice(args, "speed", &[("real", TapeSpeed::Real), ("fast", TapeSpeed::Fast)])?)
-        }
-        "Redact" => redact(args)?,
-        "Retry" => S::Retry(need_number(args, "a count", 0, 100)?),
-        "Needs" => S::Needs(need_choice(args, "need", &[("core", TapeNeed::Core), ("net", TapeNeed::Net)])?),
-        "Leftovers" => {
-            let known = [("allow", TapeLeftovers::Allow), ("fail", TapeLeftovers::Fail)];
-            S::Leftovers(need_choice(args, "rule", &known)?)
-        }
-        _ => S::Wait(need_choice(args, "rule", &[("fresh", WaitRule::Fresh), ("level", WaitRule::Level)])?),
-    })
-}
-
-fn redact(args: &mut TapeArgs<'_>) -> ArgResult<TapeSetting> {
-    let pattern = args.pattern()?;
-    let instead = args.text("what is shown instead", false)?;
-    match pattern {
-        TapePattern::Regex(regex) => Ok(TapeSetting::Redact(regex, instead)),
-        TapePattern::Text(text) => Ok(TapeSetting::Redact(TapeRegex::literal(text.as_str()), instead)),
-    }
 }

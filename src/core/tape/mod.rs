@@ -10,6 +10,9 @@ mod extension;
 mod key;
 mod lexer;
 mod nearest;
+mod own_claude;
+mod own_settings;
+mod own_style;
 mod parser;
 mod pattern;
 mod problem;
@@ -17,6 +20,9 @@ mod regex;
 mod settings;
 mod text;
 mod time;
+mod vhs_commands;
+mod vhs_keys;
+mod vhs_settings;
 
 pub use command::*;
 pub use key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
@@ -26,6 +32,17 @@ pub use regex::{TapeRegex, TapeRegexError};
 pub use settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
 pub use text::TapeText;
 pub use time::TapeTime;
+
+/// The words with which commands begin: those of VHS, then hopty's own.
+pub fn command_words() -> impl Iterator<Item = &'static str> {
+    let vhs = lexer::VHS_KEYWORDS.into_iter().filter(|word| !vhs_settings::VHS_SETTINGS.contains(word));
+    vhs.chain(extension::OWN_COMMANDS)
+}
+
+/// The names of the settings: those of VHS, then hopty's own.
+pub fn setting_names() -> impl Iterator<Item = &'static str> {
+    vhs_settings::VHS_SETTINGS.into_iter().chain(extension::OWN_SETTINGS)
+}
 
 /// How a tape is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -93,9 +93,12 @@ impl<'a> LineTable<'a> {
 
     /// A problem with the bytes from `start` to `end`.
     pub(super) fn problem(&self, start: usize, end: usize, message: String) -> TapeProblem {
+        let span = self.span(self.boundary(start.min(self.source.len())));
         let line_start = self.starts[self.line(start)];
-        let line_end = self.end_of_line(start);
-        let end = end.clamp(start, line_end);
+        let line_end = self.end_of_line(line_start);
+        // What ends a line may itself be wrong; the caret then stands behind the text.
+        let start = self.boundary(start.min(line_end));
+        let end = self.boundary(end.clamp(start, line_end));
         let from = self.boundary(start.saturating_sub(BEFORE).max(line_start));
         let to = self.boundary((start + BEHIND).min(line_end));
         let shown = |from: usize, to: usize| visible(&self.source[from..to].replace('\t', " "));
@@ -103,8 +106,8 @@ impl<'a> LineTable<'a> {
         let cut = if from > line_start { "…" } else { "" };
         let more = if to < line_end { "…" } else { "" };
         TapeProblem {
-            span: self.span(start),
-            message,
+            span,
+            message: visible(&message),
             hint: None,
             excerpt: format!("{cut}{before}{}{more}", shown(start, to)),
             caret: before.width() + cut.width(),
@@ -138,7 +141,7 @@ impl TapeProblem {
     pub(super) fn of_file(file: &str, message: impl Into<String>) -> TapeProblem {
         TapeProblem {
             span: TapeSpan { file: visible(file), line: 1, column: 1 },
-            message: message.into(),
+            message: visible(&message.into()),
             hint: None,
             excerpt: String::new(),
             caret: 0,
@@ -147,7 +150,7 @@ impl TapeProblem {
     }
 
     pub(super) fn with_hint(mut self, hint: impl Into<String>) -> TapeProblem {
-        self.hint = Some(hint.into());
+        self.hint = Some(visible(&hint.into()));
         self
     }
 

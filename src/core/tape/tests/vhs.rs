@@ -189,7 +189,7 @@ fn alt_and_shift_take_texts() {
         "Alt+. Alt+x Shift+Tab Alt+Enter Shift+A",
         &["Key Alt+.", "Key Alt+x", "Key Shift+Tab", "Key Alt+Enter", "Key Shift+A"],
     );
-    is("Alt+abc Shift+'x y'", &["Alt+abc", "Shift+\"x y\""]);
+    is("Alt+abc Shift+'x y'", &["Alt+\"abc\"", "Shift+\"x y\""]);
     is("Alt+[ Shift+]", &["Key \"Alt+[\"", "Key \"Shift+]\""]);
     is("Alt+'Tab' Alt+'Up'", &["Key Alt+Tab", "Ctrl+Shift"]);
     is_wrong("Alt", &[(1, 1)]);

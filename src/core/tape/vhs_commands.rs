@@ -1,0 +1,394 @@
+//! The commands of VHS.
+
+use super::command::{KeyAction, KeyPress, TapeCommand, WaitScope};
+use super::extension::{OWN_COMMANDS, is_own_command};
+use super::key::{KeyChord, KeyName};
+use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
+use super::nearest::nearest;
+use super::parser::{DEEPEST_SOURCE, TapeParser, extension};
+use super::pattern::TapePattern;
+use super::problem::shown;
+use super::regex::{TapeRegex, TapeRegexError};
+use super::text::TapeText;
+use super::time::TapeTime;
+use super::vhs_settings::VHS_SETTINGS;
+
+impl<'a> TapeParser<'a, '_, '_> {
+    pub(super) fn command(&mut self) {
+        let start = self.cur;
+        if let TokenKind::Bare | TokenKind::Keyword = start.kind
+            && self.own_command()
+        {
+            return;
+        }
+        if start.kind != TokenKind::Keyword {
+            self.unknown_command();
+            return;
+        }
+        let command = match start.text {
+            "Set" => self.set().map(TapeCommand::Set),
+            "Output" => self.output(),
+            "Sleep" => self.sleep(),
+            "Type" => self.type_text(),
+            "Ctrl" => self.ctrl(),
+            "Alt" | "Shift" => self.alt_or_shift(),
+            "Hide" => Some(TapeCommand::Hide),
+            "Show" => Some(TapeCommand::Show),
+            "Require" => self.require(),
+            "Wait" => self.wait(),
+            "Source" => {
+                self.source();
+                None
+            }
+            "Screenshot" => self.screenshot(),
+            "Copy" => self.words().map(TapeCommand::Copy),
+            "Paste" => Some(TapeCommand::PasteClipboard),
+            "Env" => self.env(),
+            "ScrollUp" | "ScrollDown" => {
+                let speed = self.key_speed();
+                Some(TapeCommand::Scroll { up: start.text == "ScrollUp", rows: self.repeat(), speed })
+            }
+            name => match KeyName::parse(name) {
+                Some(key) if name != "End" || self.allow_own(start, "`End`") => self.key(key),
+                Some(_) => None,
+                None => {
+                    self.unknown_command();
+                    None
+                }
+            },
+        };
+        if let Some(command) = command {
+            self.push(start.start, command);
+        }
+    }
+
+    pub(super) fn unknown_command(&mut self) {
+        let token = self.cur;
+        if self.is_known(token.start) {
+            return;
+        }
+        let word = match token.kind {
+            TokenKind::Bare | TokenKind::Keyword => token.text.to_owned(),
+            TokenKind::Illegal if token.text.chars().all(char::is_control) => visible_char(token.text),
+            _ => self.lexer.source[token.start..token.end].trim_end().to_owned(),
+        };
+        let message = match token.kind {
+            TokenKind::Bare | TokenKind::Keyword => format!("there is no command `{}`", shown(&word)),
+            _ => format!("a command was expected, not `{}`", shown(&word)),
+        };
+        let settings = VHS_KEYWORDS.iter().copied().filter(|name| VHS_SETTINGS.contains(name));
+        if token.kind == TokenKind::Keyword && VHS_SETTINGS.contains(&token.text) {
+            self.error_with_hint(token, message, format!("write `Set {}`", token.text));
+            return;
+        }
+        let own = OWN_COMMANDS.iter().copied().filter(|_| !self.is_strict());
+        let commands = VHS_KEYWORDS.iter().copied().filter(|name| !VHS_SETTINGS.contains(name)).chain(own);
+        match nearest(&word, commands.chain(settings)) {
+            Some(near) if token.kind == TokenKind::Bare => {
+                let near = if VHS_SETTINGS.contains(&near) { format!("Set {near}") } else { near.to_owned() };
+                self.error_with_hint(token, message, format!("did you mean `{near}`?"));
+            }
+            _ if token.kind == TokenKind::Quoted => {
+                self.error_with_hint(token, message, "write `Type` before a text to type it");
+            }
+            _ => self.error(token, message),
+        }
+    }
+
+    /// The pause behind each press. VHS takes the typing speed instead of a time that it cannot read.
+    pub(super) fn key_speed(&mut self) -> Option<TapeTime> {
+        let raw = self.speed()?;
+        let time = raw.parse();
+        if time.is_none() {
+            let message = format!("`{}` is no time: the typing speed is taken", shown(&raw.text));
+            self.warn(raw.token.start, raw.token.end, message);
+        }
+        time
+    }
+
+    /// A key with its speed and count.
+    pub(super) fn key(&mut self, key: KeyName) -> Option<TapeCommand> {
+        let speed = self.key_speed();
+        let count = self.repeat();
+        let chords = vec![KeyChord::plain(key)];
+        Some(TapeCommand::Key(KeyPress { chords, speed, count, action: KeyAction::Press }))
+    }
+
+    pub(super) fn sleep(&mut self) -> Option<TapeCommand> {
+        let time = self.time()?;
+        self.checked(time).map(TapeCommand::Sleep)
+    }
+
+    pub(super) fn type_text(&mut self) -> Option<TapeCommand> {
+        let raw = self.speed();
+        let broken = self.reading.tape.errors.len();
+        let speed = raw.and_then(|raw| self.checked(raw));
+        let text = self.words()?;
+        (self.reading.tape.errors.len() == broken).then_some(TapeCommand::Type { text, speed })
+    }
+
+    /// Texts up to the first token that is none, joined by spaces.
+    pub(super) fn words(&mut self) -> Option<TapeText> {
+        let command = self.cur;
+        if self.own_text_follows() {
+            return self.own_text();
+        }
+        if !self.text_follows() {
+            let message = format!("`{}` needs a text", command_name(self.lexer.source, command));
+            let hint = match self.peek.kind {
+                TokenKind::Keyword | TokenKind::Unit | TokenKind::Boolean | TokenKind::Number => {
+                    format!("quote it: \"{}\"", self.peek.text)
+                }
+                _ => "for example \"ls -la\"".to_owned(),
+            };
+            self.error_with_hint(self.peek, message, hint);
+            return None;
+        }
+        let mut text = self.take_text();
+        while self.text_follows() {
+            self.warn_of_typed_word();
+            text.push(' ');
+            let more = self.take_text();
+            text.append(&more);
+        }
+        Some(text)
+    }
+
+    /// Warns when the next word is typed although it looks like a command.
+    pub(super) fn warn_of_typed_word(&mut self) {
+        let word = self.peek;
+        if word.kind != TokenKind::Bare || !is_own_command(word.text) {
+            return;
+        }
+        let message = format!("`{}` is typed here", word.text);
+        if self.is_strict() && self.begins_own_line(word) {
+            self.warn(word.start, word.end, format!("{message}, since VHS does not have such a command"));
+        } else if self.cur.kind == TokenKind::Quoted {
+            self.warn(word.start, word.end, format!("{message}; as a command it needs a line of its own"));
+        }
+    }
+
+    pub(super) fn require(&mut self) -> Option<TapeCommand> {
+        if !self.text_follows() {
+            self.error_with_hint(
+                self.peek,
+                "`Require` needs the name of a program",
+                "for example Require git",
+            );
+            self.skip_value();
+            return None;
+        }
+        let program = self.take_text();
+        Some(TapeCommand::Require(program.as_str().to_owned()))
+    }
+
+    /// Goes on behind a value that was none, as VHS does, but not over a command of hopty.
+    pub(super) fn skip_value(&mut self) {
+        if self.is_strict() || !self.begins_own_line(self.peek) {
+            self.next();
+        }
+    }
+
+    pub(super) fn env(&mut self) -> Option<TapeCommand> {
+        let name = self.peek.literal().into_owned();
+        let token = self.peek;
+        self.skip_value();
+        if !self.text_follows() {
+            let value = self.peek.literal();
+            let hint = match self.peek.kind {
+                TokenKind::End | TokenKind::Comment => "for example Env PORT \"8080\"".to_owned(),
+                _ => format!("quote it: \"{}\"", shown(&value)),
+            };
+            self.error_with_hint(
+                self.peek,
+                format!("the value of `Env {}` must be a text", shown(&name)),
+                hint,
+            );
+            self.skip_value();
+            return None;
+        }
+        let value = self.take_text();
+        if name.is_empty() || name.contains(['=', '\0']) {
+            self.error(token, format!("`{}` is no name of a variable", shown(&name)));
+            return None;
+        }
+        Some(TapeCommand::Env { name, value })
+    }
+
+    pub(super) fn output(&mut self) -> Option<TapeCommand> {
+        if !self.text_follows() {
+            self.error_with_hint(self.cur, "`Output` needs the path of a file", path_hint(self.peek));
+            return None;
+        }
+        let path = self.take_text();
+        if extension(path.as_str()).is_empty() && !path.as_str().ends_with('/') {
+            let hint = "add .gif, .mp4, .webm, .txt, .cast or .svg, or a slash for a directory of pictures";
+            self.error_with_hint(self.cur, "this path says no format", hint);
+            return None;
+        }
+        Some(TapeCommand::Output(path))
+    }
+
+    pub(super) fn screenshot(&mut self) -> Option<TapeCommand> {
+        let command = self.cur;
+        if !self.text_follows() {
+            self.error_with_hint(command, "`Screenshot` needs the path of a file", path_hint(self.peek));
+            self.skip_value();
+            return None;
+        }
+        let path = self.take_text();
+        match extension(path.as_str()) {
+            ".png" => {}
+            own @ (".svg" | ".txt" | ".ansi" | ".json") => {
+                if !self.allow_own(command, &format!("`Screenshot` with {own}")) {
+                    return None;
+                }
+            }
+            _ => {
+                let hint = "a screenshot is a .png, .svg, .txt, .ansi or .json file";
+                self.error_with_hint(self.cur, "this path says no format of a screenshot", hint);
+                return None;
+            }
+        }
+        Some(TapeCommand::Screenshot(path))
+    }
+
+    pub(super) fn wait(&mut self) -> Option<TapeCommand> {
+        let command = self.cur;
+        let mut scope = WaitScope::Line;
+        if self.peek.kind == TokenKind::Plus {
+            self.next();
+            scope = match (self.peek.kind, self.peek.text) {
+                (TokenKind::Bare | TokenKind::Quoted, "Line") => WaitScope::Line,
+                (TokenKind::Bare | TokenKind::Quoted, "Screen") => WaitScope::Screen,
+                _ => {
+                    self.error(self.peek, "`Wait+` is followed by Line or Screen");
+                    return None;
+                }
+            };
+            self.next();
+        }
+        let mut limit = None;
+        if self.peek.kind == TokenKind::At {
+            let raw = self.speed()?;
+            let time = raw.parse().filter(|time| *time > TapeTime::default());
+            if time.is_none() {
+                self.error(raw.token, format!("`{}` is no time to wait", shown(&raw.text)));
+                return None;
+            }
+            limit = time;
+        }
+        let pattern = match self.peek.kind {
+            TokenKind::Regex => {
+                self.next();
+                Some(TapePattern::Regex(self.regex_of(self.cur)?))
+            }
+            TokenKind::Quoted | TokenKind::Escaped if self.is_on_line_of(command) => {
+                if !self.allow_own(command, "`Wait` with a text") {
+                    self.next();
+                    return None;
+                }
+                Some(TapePattern::Text(self.take_text()))
+            }
+            _ => None,
+        };
+        Some(TapeCommand::Wait { scope, limit, pattern })
+    }
+
+    /// Whether the next token begins on the line of `token`.
+    pub(super) fn is_on_line_of(&self, token: Token<'a>) -> bool {
+        self.lines.line(token.start) == self.lines.line(self.peek.start)
+    }
+
+    /// The regex of a token, or an error about it.
+    pub(super) fn regex_of(&mut self, token: Token<'a>) -> Option<TapeRegex> {
+        if token.kind == TokenKind::Regex && !token.closed {
+            self.warn(
+                token.start,
+                token.end,
+                "this regex has no closing slash; as in VHS the line's end closes it",
+            );
+        }
+        match TapeRegex::parse(&token.literal()) {
+            Ok(regex) => Some(regex),
+            Err(TapeRegexError { at, message }) => {
+                let at = (token.start + 1 + at).min(token.end.saturating_sub(1)).max(token.start);
+                self.report(at, at + 1, message, None);
+                None
+            }
+        }
+    }
+
+    // Files.
+    pub(super) fn source(&mut self) {
+        let Some(path) = self.source_path() else { return };
+        let token = self.cur;
+        if self.reading.open.contains(&path) {
+            let chain = self.reading.open.iter().map(|name| shown(name)).collect::<Vec<_>>().join(" → ");
+            self.error(token, format!("this file is being read: {chain} → {}", shown(&path)));
+            return;
+        }
+        if self.reading.open.len() >= DEEPEST_SOURCE {
+            self.error(token, format!("`Source` goes deeper than {DEEPEST_SOURCE} files"));
+            return;
+        }
+        let bytes = match self.reading.files.read(&path) {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                self.error(token, format!("{} cannot be read: {}", shown(&path), shown(&why)));
+                return;
+            }
+        };
+        if bytes.is_empty() {
+            self.error(token, format!("{} is empty", shown(&path)));
+            return;
+        }
+        let first = self.reading.tape.steps.len();
+        let errors = self.reading.tape.errors.len();
+        self.reading.read(&path, &bytes);
+        // The tape has its own outputs.
+        let own = self.reading.tape.steps.split_off(first);
+        let kept = own.into_iter().filter(|step| !matches!(step.command, TapeCommand::Output(_)));
+        self.reading.tape.steps.extend(kept);
+        if self.reading.tape.errors.len() == errors {
+            self.broken_line = None;
+        }
+    }
+
+    pub(super) fn source_path(&mut self) -> Option<String> {
+        let command = self.cur;
+        if !self.text_follows() || self.peek.kind == TokenKind::Escaped {
+            self.error_with_hint(command, "`Source` needs the path of a tape", path_hint(self.peek));
+            self.skip_value();
+            return None;
+        }
+        let path = self.take_text();
+        if extension(path.as_str()) != ".tape" {
+            self.error(self.cur, "`Source` takes files that end in .tape");
+            return None;
+        }
+        Some(path.as_str().to_owned())
+    }
+}
+
+/// What to do when a path is missing.
+fn path_hint(next: Token<'_>) -> String {
+    match next.kind {
+        TokenKind::Regex => format!("a path that begins with / is quoted: \"/{}\"", shown(next.text)),
+        TokenKind::Illegal if next.text == "~" => "`~` is not expanded; quote the whole path".to_owned(),
+        _ => "quote the path".to_owned(),
+    }
+}
+
+/// The word of a command, also when it is a sign with a text behind.
+fn command_name(source: &str, token: Token<'_>) -> String {
+    match token.kind {
+        TokenKind::Keyword | TokenKind::Bare => token.text.to_owned(),
+        _ => shown(source[token.start..token.end].trim_end()),
+    }
+}
+
+/// A control character for people.
+fn visible_char(text: &str) -> String {
+    crate::core::visible::visible(text)
+}

@@ -1,0 +1,192 @@
+//! `Set` of VHS.
+
+use super::extension::OWN_SETTINGS;
+use super::lexer::{Token, TokenKind};
+use super::nearest::nearest;
+use super::parser::TapeParser;
+use super::problem::shown;
+use super::settings::TapeSetting;
+use super::time::TapeTime;
+
+/// The settings of VHS.
+pub(super) const VHS_SETTINGS: [&str; 21] = [
+    "Shell",
+    "FontFamily",
+    "FontSize",
+    "LetterSpacing",
+    "LineHeight",
+    "Framerate",
+    "TypingSpeed",
+    "Theme",
+    "PlaybackSpeed",
+    "Height",
+    "Width",
+    "Padding",
+    "LoopOffset",
+    "MarginFill",
+    "Margin",
+    "WindowBar",
+    "WindowBarSize",
+    "BorderRadius",
+    "CursorBlink",
+    "WaitTimeout",
+    "WaitPattern",
+];
+/// The bars of a window.
+const WINDOW_BARS: [&str; 5] = ["", "Colorful", "ColorfulRight", "Rings", "RingsRight"];
+/// The shells that VHS starts.
+const SHELLS: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
+
+impl<'a> TapeParser<'a, '_, '_> {
+    pub(super) fn set(&mut self) -> Option<TapeSetting> {
+        let name = self.peek;
+        if let Some(setting) = self.own_setting() {
+            return setting;
+        }
+        if !(name.kind == TokenKind::Keyword && VHS_SETTINGS.contains(&name.text)) {
+            if self.is_known(name.start) {
+                self.skip_value();
+                self.skip_value();
+                return None;
+            }
+            let known = VHS_SETTINGS.iter().chain(OWN_SETTINGS.iter()).copied();
+            let message = match name.kind {
+                TokenKind::End => "`Set` needs the name of a setting".to_owned(),
+                _ => format!("there is no setting `{}`", shown(&name.literal())),
+            };
+            match nearest(name.text, known) {
+                Some(near) => self.error_with_hint(name, message, format!("did you mean `{near}`?")),
+                None => self.error(name, message),
+            }
+            self.skip_value();
+            self.skip_value();
+            return None;
+        }
+        self.next();
+        let value = self.peek;
+        let literal = value.literal();
+        match name.text {
+            "WaitTimeout" => {
+                let raw = self.time()?;
+                self.setting(name, raw.token, raw.parse().map(TapeSetting::WaitTimeout))
+            }
+            "WaitPattern" => {
+                self.next();
+                self.regex_of(value).map(TapeSetting::WaitPattern)
+            }
+            "LoopOffset" => {
+                self.next();
+                if self.peek.kind == TokenKind::Percent {
+                    self.next();
+                }
+                self.setting(name, value, float(&literal).map(TapeSetting::LoopOffset))
+            }
+            "TypingSpeed" => {
+                self.next();
+                let unit = match (self.peek.kind, self.peek.text) {
+                    (TokenKind::Unit, "ms" | "s") => {
+                        self.next();
+                        self.cur.text
+                    }
+                    _ => "s",
+                };
+                let time = TapeTime::parse(&format!("{literal}{unit}"));
+                self.setting(name, value, time.map(TapeSetting::TypingSpeed))
+            }
+            "WindowBar" => {
+                self.next();
+                if !WINDOW_BARS.contains(&literal.as_ref()) {
+                    let hint = "Colorful, ColorfulRight, Rings or RingsRight";
+                    let message = format!("there is no window bar `{}`", shown(&literal));
+                    self.error_with_hint(value, message, hint);
+                    return None;
+                }
+                Some(TapeSetting::WindowBar(literal.into_owned()))
+            }
+            "MarginFill" => {
+                self.next();
+                if value.kind == TokenKind::Comment {
+                    self.warn(value.start, value.end, "`#` begins a comment; quote the colour");
+                }
+                let hex = literal.strip_prefix('#');
+                if hex.is_some_and(|hex| hex.len() != 6 || !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
+                    let message = format!("`{}` is no colour", shown(&literal));
+                    self.error_with_hint(value, message, "for example \"#6b50ff\"");
+                    return None;
+                }
+                Some(TapeSetting::MarginFill(literal.into_owned()))
+            }
+            "CursorBlink" => {
+                self.next();
+                if value.kind != TokenKind::Boolean {
+                    self.error(value, "`CursorBlink` is true or false");
+                    return None;
+                }
+                Some(TapeSetting::CursorBlink(value.text == "true"))
+            }
+            _ => {
+                self.next();
+                self.plain_setting(name, value)
+            }
+        }
+    }
+
+    /// A setting whose value is one token.
+    pub(super) fn plain_setting(&mut self, name: Token<'a>, value: Token<'a>) -> Option<TapeSetting> {
+        use TapeSetting as S;
+        let literal = value.literal();
+        let integer = literal.parse::<i64>().ok();
+        let setting = match name.text {
+            "Shell" => {
+                if !SHELLS.contains(&literal.as_ref()) {
+                    let message =
+                        format!("VHS does not start `{}`, but {}", shown(&literal), SHELLS.join(", "));
+                    self.warn(value.start, value.end, message);
+                }
+                Some(S::Shell(literal.into_owned()))
+            }
+            "FontFamily" => Some(S::FontFamily(literal.into_owned())),
+            "Theme" => Some(S::Theme(literal.into_owned())),
+            "FontSize" => integer.map(S::FontSize),
+            "Width" => integer.map(S::Width),
+            "Height" => integer.map(S::Height),
+            "Padding" => integer.map(S::Padding),
+            "Framerate" => integer.map(S::Framerate),
+            "Margin" => integer.map(S::Margin),
+            "WindowBarSize" => integer.map(S::WindowBarSize),
+            "BorderRadius" => integer.map(S::BorderRadius),
+            "LetterSpacing" => float(&literal).map(S::LetterSpacing),
+            "LineHeight" => float(&literal).map(S::LineHeight),
+            _ => float(&literal).map(S::PlaybackSpeed),
+        };
+        self.setting(name, value, setting)
+    }
+
+    /// A setting, or an error when its value is none. VHS does not look at the values of settings that it
+    /// ignores.
+    pub(super) fn setting(
+        &mut self,
+        name: Token<'a>,
+        value: Token<'a>,
+        setting: Option<TapeSetting>,
+    ) -> Option<TapeSetting> {
+        let literal = value.literal();
+        if setting.is_none() && !self.may_set() && name.text != "TypingSpeed" {
+            return Some(TapeSetting::Unused { name: name.text.to_owned(), value: literal.into_owned() });
+        }
+        if setting.is_none() {
+            let kind = match name.text {
+                "WaitTimeout" | "TypingSpeed" => "a time",
+                "LetterSpacing" | "LineHeight" | "PlaybackSpeed" | "LoopOffset" => "a number",
+                _ => "a whole number",
+            };
+            self.error(value, format!("`{}` is {kind}, not `{}`", name.text, shown(&literal)));
+        }
+        setting
+    }
+}
+
+/// A number as Go's `ParseFloat` takes it.
+fn float(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
+}
