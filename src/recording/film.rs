@@ -153,3 +153,66 @@ impl Film {
         self.frames.iter().rposition(|frame| 2 * written(frame) >= most).unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cast::CastEventKind;
+    use crate::recording::timeline_tests::{cast, output};
+
+    fn film(events: &[(u64, CastEventKind)], fps: u32) -> Film {
+        let timeline = Timeline::load(&cast(events)).unwrap();
+        let time = PlayTime::new(&timeline, None);
+        let options =
+            FilmOptions { time: &time, from_us: 0, to_us: timeline.duration_us(), fps, frames: 100 };
+        Film::shoot(&timeline, options, |screen, row| {
+            screen.row_runs(row).into_iter().map(|run| run.text).collect()
+        })
+    }
+
+    /// Times in ms, and the first row.
+    fn seen(film: &Film) -> Vec<(u64, &str)> {
+        let row = |frame: &FilmFrame| film.rows[frame.rows[0] as usize].as_str();
+        film.frames.iter().map(|frame| (frame.at_us / 1000, row(frame))).collect()
+    }
+
+    #[test]
+    fn there_are_at_most_so_many_frames_a_second_and_the_last_is_as_it_was() {
+        let events: Vec<_> = (1..=100).map(|n| (n * 10, output(&format!("\x1b[H{n:03}")))).collect();
+        let film = film(&events, 10);
+        let want: Vec<(u64, String)> = (0..=10)
+            .map(|n| (n * 100, if n == 0 { String::new() } else { format!("{:03}", n * 10) }))
+            .collect();
+        let seen: Vec<(u64, String)> =
+            seen(&film).into_iter().map(|(at, row)| (at, row.to_owned())).collect();
+        assert_eq!(seen, want);
+        let mut thin = film.clone();
+        thin.thin(2);
+        assert_eq!(thin.frames.last().map(|frame| &frame.rows), film.frames.last().map(|frame| &frame.rows));
+        assert!(thin.frames.len() <= 4, "{:?}", thin.frames);
+    }
+
+    #[test]
+    fn a_picture_that_is_held_back_is_filmed_when_it_is_whole() {
+        let film = film(
+            &[
+                (0, output("old")),
+                (500, output("\x1b[?2026h\x1b[2J\x1b[H")),
+                (510, output("new")),
+                (700, output("\x1b[?2026l")),
+                (5000, output("\r")),
+            ],
+            10,
+        );
+        assert_eq!(seen(&film), [(0, "old"), (700, "new"), (5000, "new")]);
+    }
+
+    #[test]
+    fn the_poster_is_the_last_frame_with_much_on_it() {
+        let film = film(
+            &[(0, output("a\r\nb\r\nc\r\nd")), (1000, output("\x1b[2H\x1b[J")), (2000, output("\x1b[2J"))],
+            10,
+        );
+        assert_eq!((film.frames.len(), film.poster()), (3, 0));
+    }
+}

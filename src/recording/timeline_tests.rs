@@ -90,6 +90,29 @@ fn seeking_shows_what_playing_shows() {
 }
 
 #[test]
+fn a_checkpoint_in_the_middle_of_a_sequence_loses_none_of_it() {
+    // The program never ends its picture, so that no checkpoint finds a better place.
+    let mut events = vec![(0, output("\x1b[?2026h")), (1, output("begin\x1b[3"))];
+    for n in 0..20_000 {
+        events.push((n, output(&format!("{}mword {n}\r\n", n % 8))));
+        events.push((n, output("more\x1b[3")));
+    }
+    let timeline = timeline(&events);
+    assert!(timeline.stretches() > 1);
+    let mut moment = Moment::new(&timeline);
+    let mut straight = Screen::with_history(20, 5, 200);
+    for (at, (_, kind)) in events.iter().enumerate() {
+        if let CastEventKind::Output(bytes) = kind {
+            straight.feed(bytes);
+        }
+        if timeline.stretch_start(timeline.stretch_of(at)) == at {
+            moment.go_to(at + 1);
+            assert_eq!(moment.screen().dump(), straight.dump(), "after event {at}");
+        }
+    }
+}
+
+#[test]
 fn a_step_back_undoes_a_step_forward() {
     let timeline = timeline(&long());
     let mut moment = Moment::new(&timeline);
@@ -135,6 +158,7 @@ fn a_step_ends_where_something_is_seen() {
 fn text_is_found_where_it_comes_onto_the_screen() {
     let timeline = timeline(&[
         (10, output("an Error here")),
+        (15, output(" ok")),
         (20, output("\r\nmore")),
         (30, output("\r\nsecond \u{6f22} error")),
         (40, output("\x1b[2J\x1b[H")),

@@ -65,7 +65,7 @@ const mark = (at, kind, title) => {
 };
 data.marks.forEach(([at, kind, text]) => mark(at, kind, clock(at) + " " + kind + " " + text));
 const lines = data.steps.map((step) => {
-  mark(step.at, step.outcome === "failed" ? "failed" : "step", clock(step.at) + " " + step.line);
+  if (step.outcome !== "skipped") mark(step.at, step.outcome === "failed" ? "failed" : "step", clock(step.at) + " " + step.line);
   const line = make("li", { className: step.outcome }, make("time", { textContent: clock(step.at) }),
     make("code", { textContent: step.line }), make("small", { textContent: step.source }));
   line.addEventListener("click", () => seek(step.at));
