@@ -7,6 +7,11 @@ default:
 demo:
     cargo run -- demo
 
+# The pictures of the README: the demo as it plays, the dashboard with a blocked session.
+pictures:
+    cargo build --bin hopty --example pictures
+    target/debug/examples/pictures docs/pictures
+
 # Everything that CI runs.
 ci:
     bash .ci/run
