@@ -15,6 +15,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
 use super::error::{Failed, say, visible};
+use super::prose::broken;
 use super::settings;
 use crate::core::config::{Config, KEYS, Key, Origin, Resolved};
 use crate::fs::paths::Paths;
@@ -23,6 +24,8 @@ use crate::fs::paths::Paths;
 const REMARK: usize = 36;
 /// Values longer than this have their remark two spaces behind them, in columns.
 const LONG: usize = 80;
+/// The longest line of a text in a file to begin with, without its sign.
+const LINE: usize = 98;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigVerb {
@@ -135,12 +138,39 @@ fn init(paths: &Paths) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// Every key with its default and what it takes, all of it remarks.
+/// The page that says what each key does.
+const PAGE: &str = include_str!("../../docs/CONFIG.md");
+
+/// What a key does, without the page's marks.
+fn meaning(key: &Key) -> String {
+    let row = PAGE.lines().find(|line| line.starts_with(&format!("| `{}` |", key.path())));
+    let cell = row.and_then(|row| row.trim_end_matches(" |").rsplit(" | ").next()).unwrap_or_default();
+    // A link is its text.
+    let mut out = String::new();
+    let mut rest = cell;
+    while let Some((before, behind)) = rest.split_once('[') {
+        let link = behind.split_once("](").and_then(|(text, more)| Some((text, more.split_once(')')?.1)));
+        out.push_str(before);
+        match link {
+            Some((text, more)) if !text.contains(']') => {
+                out.push_str(text);
+                rest = more;
+            }
+            _ => {
+                out.push('[');
+                rest = behind;
+            }
+        }
+    }
+    (out + rest).replace("\\|", "|")
+}
+
+/// Every key with its default, what it does and what it takes, all of it commented out.
 fn sample() -> Result<String, Failed> {
     let defaults = table(&Config::default())?;
     let mut out = String::from(
-        "# hopty's configuration: every key with its default, commented out. Remove the `#` to change one.\n\
-         # docs/CONFIG.md explains the keys; `hopty config show` shows what is in force.\n",
+        "# hopty's configuration. Every key is here with its default; remove the `#` before a key to change it.\n\
+         # `hopty config` shows what is in force; `hopty config check` finds mistakes.\n",
     );
     let mut section = "";
     for key in KEYS {
@@ -148,10 +178,14 @@ fn sample() -> Result<String, Failed> {
             section = key.section;
             let _ = write!(out, "\n[{section}]\n");
         }
+        let text = meaning(key).replace('\n', " ");
+        for line in broken(&text, 0, LINE).lines() {
+            let _ = writeln!(out, "# {line}");
+        }
         let allowed = key.kind.allowed();
         let _ = writeln!(
             out,
-            "# {} = {}  # {}",
+            "#{} = {}  # {}",
             key.name,
             value(key, &defaults),
             allowed.trim_start_matches("must be ")
@@ -228,14 +262,20 @@ mod tests {
     fn the_file_to_begin_with_changes_nothing_and_each_of_its_remarks_can_be_a_key() {
         let sample = sample().unwrap();
         assert_eq!(read(&sample), read(""), "as it is written");
+        let is_key = |line: &&str| !line.starts_with("# ");
         let keys: String = sample
             .lines()
-            .map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n")
-            .skip(2)
+            .filter(is_key)
+            .map(|line| line.trim_start_matches('#').to_owned() + "\n")
             .collect();
         let all = read(&keys);
         assert!(all.problems.is_empty(), "{:?}", all.problems);
         assert_eq!(all.config, Config::default());
         assert!(KEYS.iter().all(|key| matches!(origin(key, &all), Origin::User(_))));
+        for key in KEYS {
+            let text = meaning(key);
+            assert!(text.len() > 10 && !text.contains("]("), "{}: {text:?}", key.path());
+        }
+        assert!(sample.contains("# Path of Claude."), "{sample}");
     }
 }

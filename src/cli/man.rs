@@ -8,6 +8,7 @@ use clap_mangen::Man;
 
 use super::args::{Cli, NOTES};
 use super::error::{Failed, stdout};
+use super::examples::EXAMPLES;
 
 /// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where
 /// something else reads.
@@ -51,6 +52,7 @@ fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
     if verbs {
         man.render_subcommands_section(&mut page)?;
     }
+    page.extend_from_slice(examples(&verb.join(" ")).as_bytes());
     if verb.is_empty() {
         page.extend_from_slice(more().as_bytes());
     }
@@ -78,6 +80,14 @@ const VARIABLES: [(&str, &str); 4] = [
     ("NO_COLOR", "If set, `ls` and `dash` use no colours."),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Used instead of ~/.config and ~/.local/state."),
 ];
+
+/// The examples of a verb; empty where it has none.
+fn examples(verb: &str) -> String {
+    let Some((_, all)) = EXAMPLES.iter().find(|(of, _)| *of == verb) else { return String::new() };
+    let example =
+        |(command, what): &(&str, &str)| format!(".TP\n.B {}\n{}\n", escaped(command), escaped(what));
+    format!(".SH EXAMPLES\n{}", all.iter().map(example).collect::<String>())
+}
 
 /// The sections of hopty's own page that are not made from the tree of verbs: the notes of `hopty help`, each
 /// under its heading, and the tables above.
@@ -112,4 +122,52 @@ fn shown(page: &[u8]) -> bool {
     // One that ends without reading says so by its code.
     let _ = man.stdin.take().map(|mut pipe| pipe.write_all(page));
     man.wait().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    /// Each command of hopty's in an example is one that hopty reads.
+    #[test]
+    fn every_example_is_a_command_that_is_read() {
+        for (verb, all) in EXAMPLES {
+            assert!(verb.is_empty() || page(&[(*verb).to_owned()]).is_ok(), "{verb}");
+            for (command, _) in *all {
+                let words = command.split("hopty ").nth(1).unwrap_or_default();
+                let words = words
+                    .split(" | ")
+                    .next()
+                    .unwrap()
+                    .split(" > ")
+                    .next()
+                    .unwrap()
+                    .split(" && ")
+                    .next()
+                    .unwrap();
+                let words = words.split(" < ").next().unwrap().trim_end_matches(')');
+                // Quotes as a shell takes them off.
+                let mut args: Vec<OsString> = Vec::new();
+                for (n, part) in words.split(['"', '\'']).enumerate() {
+                    match n % 2 {
+                        0 => args.extend(part.split_whitespace().map(OsString::from)),
+                        _ => args.push(part.into()),
+                    }
+                }
+                let own =
+                    args.first().is_some_and(|first| super::super::NOW.iter().any(|verb| *first == **verb));
+                assert_eq!(
+                    own,
+                    !verb.is_empty() || ["hopty ls", "hopty attach"].contains(command),
+                    "{command}"
+                );
+                if own {
+                    assert!(Cli::read(&args).is_ok(), "{command}: {args:?}");
+                }
+            }
+        }
+        let page = String::from_utf8(page(&["wait".to_owned()]).unwrap()).unwrap();
+        assert!(page.contains(".SH EXAMPLES\n.TP\n.B hopty wait rocket idle \\-\\-timeout 10m\n"), "{page}");
+    }
 }

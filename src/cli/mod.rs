@@ -11,7 +11,7 @@
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo`, `play` | verbs |
-//! | `completions`, `man` | what is made from the tree of verbs |
+//! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
 
@@ -31,6 +31,7 @@ mod dash;
 mod demo;
 mod error;
 mod events;
+mod examples;
 mod handoff;
 mod handover;
 mod held;

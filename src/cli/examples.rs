@@ -1,0 +1,112 @@
+//! Examples of verbs, for their manual pages.
+
+/// A verb, and its examples: a command line, and what it does.
+type VerbExamples = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The verbs that have examples.
+pub(super) const EXAMPLES: &[VerbExamples] = &[
+    (
+        "",
+        &[
+            ("hopty", "Run Claude Code in this directory, supervised."),
+            ("hopty --model opus \"Fix the build\"", "The same with options and a first prompt of Claude's."),
+            ("hopty --handoff", "Begin with the handoff that waits in this directory."),
+            ("hopty ls", "List sessions, those that wait for you first."),
+            ("hopty attach", "Attach this terminal to a session."),
+        ],
+    ),
+    (
+        "run",
+        &[
+            ("hopty run -- vim notes.txt", "Keep vim when the terminal closes."),
+            (
+                "hopty run --name api --detached -- claude \"Run the tests\"",
+                "Start a named session in the background.",
+            ),
+        ],
+    ),
+    (
+        "ls",
+        &[
+            ("hopty ls --watch", "Show the list again and again."),
+            ("hopty ls --all", "Include ended sessions."),
+            ("hopty ls --format '{name}: {state} {context}'", "One line for each session, for a script."),
+            (
+                "hopty ls --json | jq -r '.[] | select(.state == \"blocked\") | .name'",
+                "Names of the blocked sessions.",
+            ),
+        ],
+    ),
+    (
+        "attach",
+        &[("hopty attach rocket", "Attach to a session."), ("hopty attach -r rocket", "Only watch it.")],
+    ),
+    (
+        "ask",
+        &[
+            ("hopty ask rocket \"Which tests fail?\"", "Ask a running session and print the answer."),
+            (
+                "git diff | hopty ask rocket --stdin --json",
+                "Send standard input as the prompt; print JSON with tokens and cost.",
+            ),
+        ],
+    ),
+    ("answer", &[("hopty answer rocket > answer.md", "Save the last answer, whole.")]),
+    (
+        "send",
+        &[
+            ("hopty send rocket \"Go on.\" --submit", "Submit a prompt and report whether Claude took it."),
+            ("hopty send rocket --keys ctrl-c", "Press a key."),
+            ("hopty send rocket --stdin < notes.txt", "Type a file into the prompt box."),
+        ],
+    ),
+    (
+        "wait",
+        &[
+            ("hopty wait rocket idle --timeout 10m", "Wait until Claude has finished."),
+            ("hopty wait rocket 'text=[0-9]+ passed'", "Wait until the screen shows a text."),
+            (
+                "hopty wait rocket blocked && notify-send 'rocket needs you'",
+                "Do something once it waits for you.",
+            ),
+        ],
+    ),
+    (
+        "screen",
+        &[
+            ("hopty screen rocket", "Print the screen as text."),
+            ("hopty screen rocket --svg > rocket.svg", "Save a picture of it."),
+        ],
+    ),
+    ("restart", &[("hopty restart rocket --wait", "Hand over to a fresh conversation and wait for it.")]),
+    ("back", &[("hopty back rocket", "Return to the conversation before the last hand-over.")]),
+    ("stop", &[("hopty stop rocket", "End a session."), ("hopty stop --all", "End every session.")]),
+    (
+        "restore",
+        &[
+            ("hopty restore --dry-run", "List what died with the machine."),
+            ("hopty restore", "Resume it, each conversation in its own directory."),
+            ("hopty restore rocket", "Resume an ended session, whatever ended it."),
+        ],
+    ),
+    ("prune", &[("hopty prune --older 24h", "Remove sessions that ended more than a day ago.")]),
+    ("events", &[("hopty events rocket --follow | jq -r .sentence", "Follow a session's decisions.")]),
+    (
+        "handoff",
+        &[
+            ("hopty handoff create", "Save a handoff of this directory's conversation."),
+            ("hopty handoff list", "List handoffs."),
+        ],
+    ),
+    (
+        "config",
+        &[
+            ("hopty config init", "Write a configuration file that explains every key."),
+            ("hopty config", "Show what is in force here, and where each value comes from."),
+        ],
+    ),
+    (
+        "completions",
+        &[("source <(hopty completions bash)", "Complete verbs and session names in this shell.")],
+    ),
+];
