@@ -331,6 +331,7 @@ fn completions_and_manual_pages_have_every_verb() {
         "SYNOPSIS",
         "DESCRIPTION",
         "VERBS",
+        "EXAMPLES",
         "NOTES",
         "KEYS",
         "\"EXIT STATUS\"",

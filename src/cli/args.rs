@@ -254,15 +254,16 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Wait until a session is idle, busy or blocked, has ended, or shows a text
+    /// Wait until a session is idle, busy or blocked, has ended, shows a text, or is quiet
     ///
-    /// Conditions: idle, busy, blocked, exit, and text=REGEX. The pattern is matched against the rows of the
-    /// screen: `^` and `$` are the edges of a row. Exit codes: 0 the condition is met, 1 timeout, 3 no such
-    /// session.
-    #[command(override_usage = "hopty wait [OPTIONS] [NAME] CONDITION")]
+    /// Conditions: idle, busy, blocked, exit, text=REGEX, and quiet=TIME (the screen has not changed for so
+    /// long). Of several, the first that holds ends the wait and is printed; `not` before one waits until it
+    /// does not hold. The pattern is matched against the rows of the screen: `^` and `$` are the edges of a
+    /// row. Exit codes: 0 the condition is met, 1 timeout, 3 no such session.
+    #[command(override_usage = "hopty wait [OPTIONS] [NAME] [not] CONDITION...")]
     Wait {
-        /// The session, if more than one is running, and the condition
-        #[arg(num_args = 0..=2, value_name = "NAME, CONDITION")]
+        /// The session, if more than one is running, and the conditions
+        #[arg(num_args = 0.., value_name = "NAME, CONDITION")]
         words: Vec<String>,
         /// How long to wait, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]

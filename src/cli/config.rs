@@ -25,7 +25,7 @@ const REMARK: usize = 36;
 /// Values longer than this have their remark two spaces behind them, in columns.
 const LONG: usize = 80;
 /// The longest line of a text in a file to begin with, without its sign.
-const LINE: usize = 98;
+const LINE: usize = 76;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigVerb {
@@ -169,27 +169,26 @@ fn meaning(key: &Key) -> String {
 fn sample() -> Result<String, Failed> {
     let defaults = table(&Config::default())?;
     let mut out = String::from(
-        "# hopty's configuration. Every key is here with its default; remove the `#` before a key to change it.\n\
-         # `hopty config` shows what is in force; `hopty config check` finds mistakes.\n",
+        "# hopty's configuration. Every key is here with its default: remove the `#`\n\
+         # before a key to change it. `hopty config` shows what is in force, and\n\
+         # `hopty config check` finds mistakes.\n",
     );
     let mut section = "";
     for key in KEYS {
         if key.section != section {
             section = key.section;
-            let _ = write!(out, "\n[{section}]\n");
+            let _ = write!(out, "\n[{section}]\n\n");
         }
         let text = meaning(key).replace('\n', " ");
         for line in broken(&text, 0, LINE).lines() {
             let _ = writeln!(out, "# {line}");
         }
         let allowed = key.kind.allowed();
-        let _ = writeln!(
-            out,
-            "#{} = {}  # {}",
-            key.name,
-            value(key, &defaults),
-            allowed.trim_start_matches("must be ")
-        );
+        let takes = format!("Takes {}.", allowed.trim_start_matches("must be "));
+        for line in broken(&takes, 2, LINE).lines() {
+            let _ = writeln!(out, "# {line}");
+        }
+        let _ = writeln!(out, "#{} = {}\n", key.name, value(key, &defaults));
     }
     Ok(out)
 }

@@ -56,6 +56,7 @@ mod unknown_verb;
 mod usage;
 mod version;
 mod wait;
+mod wait_any;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::control::{Control, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say};
 use super::session::{ANSWER, status_of};
+use super::wait_any;
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
@@ -49,6 +50,9 @@ pub(super) struct WaitOptions<'a> {
 }
 
 pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
+    if wait_any::is_for_several(wish.words) {
+        return wait_any::wait(wish);
+    }
     let (given, condition) = match wish.words {
         [condition] => (None, condition),
         [name, condition, ..] => (Some(name.as_str()), condition),
@@ -125,8 +129,7 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
 }
 
 /// What can be waited for.
-const KNOWN: &str =
-    "conditions: idle, busy, blocked, exit, text=REGEX; give the session's name first if several are running";
+pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME; give the session's name first if several are running";
 
 fn unclear(word: &str) -> Failed {
     Failed::new(2, "unknown condition").about(word).hint(KNOWN)
@@ -144,7 +147,7 @@ fn turned(words: &[String]) -> Option<String> {
     paths().ok()?.session(&name).is_dir().then(|| format!("{name} {condition}"))
 }
 
-fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
+pub(super) fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
             return Err(Failed::new(2, "an empty pattern matches every screen")

@@ -162,3 +162,27 @@ fn idle_and_busy_are_of_after_a_line_of_the_journal() {
     world.wait_decision("client.detached", 1);
     end_all(&world);
 }
+
+#[test]
+fn one_of_several_conditions_ends_the_wait_and_is_printed() {
+    let world = world();
+    detached(
+        &world,
+        "one",
+        &["sh", "-c", "for n in 1 2 3 4 5 6 7 8; do echo tick $n; sleep 0.1; done; read x; clear; read x"],
+    );
+    assert_eq!(world.ask(&["wait", "one", "text=never", "text=tick 8"]), "text=tick 8\n");
+    assert_eq!(world.ask(&["wait", "one", "quiet=300ms"]), "", "one condition needs no word");
+    assert_eq!(world.ask(&["wait", "one", "not", "text=never"]), "");
+    let late = world.hopty(&["wait", "one", "not", "text=tick", "--timeout", "300ms"]);
+    assert_fails(&late, 1, "not text=tick: timed out after 300ms");
+    world.ask(&["send", "one", "--keys", "enter"]);
+    world.ask(&["wait", "one", "not", "text=tick"]);
+    let met: serde_json::Value =
+        serde_json::from_str(&world.ask(&["wait", "one", "exit", "quiet=100ms", "--json"])).unwrap();
+    assert_eq!((&met["met"], &met["name"]), (&"quiet=100ms".into(), &"one".into()));
+    world.ask(&["send", "one", "--keys", "enter"]);
+    assert_eq!(world.ask(&["wait", "one", "text=never", "exit"]), "exit\n");
+    assert_fails(&world.hopty(&["wait", "one", "quiet=soon"]), 2, "not a duration");
+    world.assert_nothing_left();
+}

@@ -59,6 +59,8 @@ pub(super) struct Observer {
     transcript: Option<Transcript>,
     /// Claude's list of tasks at the end of the conversation before: after a hand-over both share one.
     tasks: Tasks,
+    /// The person's last prompt in the conversations before, which a hand-over continues.
+    prompt_before: Option<String>,
     /// The model that Claude runs.
     model: Model,
     /// Claude's working directory as its hooks report it, when it differs from the session's.
@@ -87,6 +89,7 @@ impl Observer {
             scans: ScanQueue::new(reader),
             transcript: None,
             tasks: Tasks::default(),
+            prompt_before: None,
             model: Model::default(),
             working_dir: None,
             status_line: None,
@@ -275,6 +278,10 @@ impl Observer {
         if another {
             if keeps_tasks && let Some(before) = &self.transcript {
                 self.tasks = before.facts.tasks().clone();
+                let last = before.facts.prompts().iter().last().map(|prompt| prompt.text.clone());
+                self.prompt_before = last.or(self.prompt_before.take());
+            } else {
+                self.prompt_before = None;
             }
             self.transcript = Some(Transcript::new(conversation.clone(), &self.tasks));
         }

@@ -23,7 +23,11 @@ impl Observer {
         let at = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
         WorkStatus {
             title: reported.and_then(|line| line.title.as_deref()).map(line),
-            prompt: facts.and_then(|facts| facts.prompts().iter().last()).map(|prompt| line(&prompt.text)),
+            prompt: facts
+                .and_then(|facts| facts.prompts().iter().last())
+                .map(|prompt| &prompt.text)
+                .or(self.prompt_before.as_ref())
+                .map(|text| line(text)),
             tasks: count(tasks.len()),
             tasks_done: count(done),
             task: at.map(|task| line(&task.subject)),
