@@ -193,7 +193,11 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
 fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let Some((_, row)) = model.chosen() else { return };
     let title = match &model.preview {
-        Preview::Shown { screen, .. } if !screen.title().is_empty() => {
+        // Before the first answer Claude's title is its name.
+        Preview::Shown { screen, .. }
+            if !screen.title().is_empty()
+                && (row.about.is_empty() || !screen.title().ends_with("Claude Code")) =>
+        {
             format!(" {}: {} ", row.name, super::row::clean(screen.title()))
         }
         _ if !row.about.is_empty() => format!(" {}: {} ", row.name, row.about),
