@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 use super::channel::ChannelVerb;
@@ -85,6 +85,40 @@ pub(super) struct RunOptions {
     pub no_inject: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// Options of `record`.
+#[derive(Debug, Args)]
+pub(super) struct RecordOptions {
+    /// The session; with PROGRAM the name of its session
+    pub name: Option<String>,
+    /// The file; by default a new one in the session's directory
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// End the recording
+    #[arg(long, conflicts_with_all = ["output", "input", "append", "overwrite", "max_size", "program"])]
+    pub stop: bool,
+    /// Record your keys, too; they are dots while the terminal does not echo a line
+    #[arg(long)]
+    pub input: bool,
+    /// Continue the recording in FILE
+    #[arg(long, requires = "output", conflicts_with = "overwrite")]
+    pub append: bool,
+    /// Replace FILE
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
+    /// End the recording before the file is larger, such as 500K, 20M or 2G; 1G by default
+    #[arg(long, value_name = "SIZE", value_parser = super::record::size)]
+    pub max_size: Option<u64>,
+    /// Start PROGRAM in the background and print the name of its session
+    #[arg(long, requires = "program")]
+    pub detached: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "program")]
+    pub json: bool,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -285,6 +319,25 @@ pub(super) enum Verb {
         history: bool,
         #[command(flatten)]
         form: PictureForm,
+    },
+    /// Record a session or a program as an asciicast, which `asciinema play` and other players show
+    ///
+    /// The recording of a session begins with what is on its screen and goes on while nobody is attached,
+    /// until the session ends or you stop it. Only the output is recorded, unless you say --input. Secrets on
+    /// the screen are in the file, which only you can read.
+    #[command(
+        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop"
+    )]
+    Record(RecordOptions),
+    /// Put a marker into a session's recording
+    #[command(override_usage = "hopty mark [OPTIONS] [NAME] TEXT")]
+    Mark {
+        /// The session, if more than one is running, and the marker's text
+        #[arg(num_args = 1..=2, required = true, value_name = "NAME, TEXT")]
+        words: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Print what a terminal would show after the bytes on standard input
     ScreenDump {
@@ -502,6 +555,8 @@ impl Verb {
             | Verb::Wait { json, .. }
             | Verb::Ask { json, .. }
             | Verb::Answer { json, .. }
+            | Verb::Record(RecordOptions { json, .. })
+            | Verb::Mark { json, .. }
             | Verb::Status { json, .. }
             | Verb::Events { json, .. }
             | Verb::Log { json, .. }

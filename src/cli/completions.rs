@@ -11,13 +11,25 @@ use super::args::Cli;
 use super::error::{Failed, stdout};
 
 /// The verbs that take a live session's name as their first word.
-const LIVE: [&str; 9] = ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen"];
+const LIVE: [&str; 11] =
+    ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen", "record", "mark"];
 /// Those that still tell of one that has ended.
 const TELLING: [&str; 7] = ["ls", "status", "events", "log", "why", "restore", "rm"];
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
-const WITH_VALUE: [&str; 7] = ["--client", "--keys", "--timeout", "--since", "--max", "--older", "--format"];
+const WITH_VALUE: [&str; 10] = [
+    "--client",
+    "--keys",
+    "--timeout",
+    "--since",
+    "--max",
+    "--older",
+    "--format",
+    "--output",
+    "-o",
+    "--max-size",
+];
 /// What `wait` can wait for.
 const CONDITIONS: &str = "idle busy blocked exit text=";
 
@@ -48,7 +60,13 @@ fn tree() -> Command {
         tree.mut_subcommand(verb, |verb| {
             // The hint of which no other argument can be in need: its place in zsh's script is where the
             // names go.
-            verb.mut_args(|arg| if arg.is_positional() { arg.value_hint(ValueHint::Username) } else { arg })
+            verb.mut_args(|arg| {
+                if arg.is_positional() && !arg.is_last_set() {
+                    arg.value_hint(ValueHint::Username)
+                } else {
+                    arg
+                }
+            })
         })
     };
     LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(Cli::command(), named)
@@ -103,7 +121,7 @@ const ZSH: &str = r#"_hopty_sessions() {
     local verb=${${curcontext##*-command-}%%:*} expl ret=1
     local -a all names
     [[ $verb == ({telling|}) ]] && all=(--all)
-    if [[ $verb != (send|ask|wait) ]] || (( CURRENT == 1 )); then
+    if [[ $verb != (send|ask|wait|mark) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
     fi

@@ -51,6 +51,14 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ),
         ],
     ),
+    (
+        "record",
+        &[
+            ("hopty record rocket -o demo.cast", "Record a session from what is on its screen now."),
+            ("hopty record rocket --stop", "End the recording."),
+            ("hopty record -o make.cast -- make", "Record a program from its start."),
+        ],
+    ),
     ("answer", &[("hopty answer rocket > answer.md", "Save the last answer, whole.")]),
     (
         "send",

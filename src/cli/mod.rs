@@ -10,7 +10,7 @@
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
-//! | `send`, `ask`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo`, `play` | verbs |
+//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo`, `play` | verbs |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
@@ -41,6 +41,7 @@ mod man;
 mod notice;
 mod play;
 mod prose;
+mod record;
 mod remove;
 mod replay;
 mod restore;
@@ -67,7 +68,7 @@ use config::ConfigVerb;
 use error::Failed;
 
 /// Reserved verbs: none of them may reach Claude as a prompt.
-const LATER: &[&str] = &["test", "record"];
+const LATER: &[&str] = &["test"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -95,6 +96,8 @@ const NOW: &[&str] = &[
     "wait",
     "screen",
     "screen-dump",
+    "record",
+    "mark",
     "check",
     "config",
     "completions",
@@ -157,7 +160,12 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
     }
     let json = asks_json(&args);
-    let host = if first == Some("run") {
+    let starts = match first {
+        Some("run") => true,
+        Some("record") => args.iter().any(|arg| arg == "--"),
+        _ => false,
+    };
+    let host = if starts {
         // Before anything is parsed, so that the host carries nothing of that.
         Some(Forked::new())
     } else {
@@ -183,7 +191,7 @@ fn asks_json(args: &[OsString]) -> bool {
 
 fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {
     match verb {
-        Verb::Run(options) => run::program(options, host.unwrap_or_else(Forked::new)),
+        Verb::Run(options) => run::program(options, None, host.unwrap_or_else(Forked::new)),
         Verb::Ls { all, names: true, .. } => list::names(all),
         Verb::Ls { sessions, json, all, format, watch, .. } => {
             list::ls(&list::ListOptions { sessions, json, all, watch, format })
@@ -209,6 +217,8 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         }
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
+        Verb::Record(options) => record::record(options, host),
+        Verb::Mark { words, json } => record::mark(&words, json),
         Verb::ScreenDump { cols, rows, form } => screen::dump((cols, rows), form),
         Verb::Events { name, follow, .. } | Verb::Log { name, follow, json: true } => {
             events::events(name.as_deref(), follow)

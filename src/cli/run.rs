@@ -24,6 +24,7 @@ use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::prepare_with_room;
 use crate::host::start::{Begin, Launch, Ready};
+use crate::ipc::message::Record;
 use crate::sys::inherited;
 use crate::tty::raw;
 
@@ -34,12 +35,13 @@ struct StartOptions {
     detached: bool,
     handoff: Begin,
     no_inject: bool,
+    record: Option<Record>,
 }
 
 impl StartOptions {
     /// Whether it asks for what only a session can give; the program alone would be something else.
     fn needs_hopty(&self) -> bool {
-        self.detached || self.handoff != Begin::Fresh
+        self.detached || self.handoff != Begin::Fresh || self.record.is_some()
     }
 }
 
@@ -299,8 +301,12 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
     })
 }
 
-/// `hopty run -- PROGRAM ARGS`.
-pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u8, Failed> {
+/// `hopty run -- PROGRAM ARGS`, and `hopty record -- PROGRAM ARGS`.
+pub(super) fn program(
+    options: RunOptions,
+    record: Option<Record>,
+    host: io::Result<Forked>,
+) -> Result<u8, Failed> {
     let paths = if options.detached { paths()? } else { any_paths() };
     let limit = options.max_restarts.map(|n| n.to_string());
     let flags: Vec<FlagValue<'_>> = limit
@@ -322,12 +328,21 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
         detached: options.detached,
         handoff: Begin::Fresh,
         no_inject: options.no_inject,
+        record,
     };
+    if wish.record.is_some() && !wish.detached && !in_terminal() {
+        return Err(Failed::new(2, "standard input and output must be a terminal")
+            .hint("use --detached to record without one"));
+    }
     if called == OsStr::new("claude") {
         let host = if is_session(&wish, &args) {
             Some(host)
         } else {
             let _ = host.map(Forked::dismiss);
+            if wish.record.is_some() {
+                return Err(Failed::new(2, "with these arguments Claude has no terminal to record")
+                    .hint("record an interactive session"));
+            }
             None
         };
         let program = find_claude(Some(&paths.home), &config)?;
@@ -442,6 +457,7 @@ fn begin(
         detached: wish.detached,
         signals,
         errors: inherited::error_output(),
+        record: wish.record.clone(),
         unplaced: chosen.unplaced.clone(),
         messages: chosen.messages.0.clone(),
     };

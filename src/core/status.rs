@@ -79,6 +79,8 @@ pub struct SessionStatus {
     pub next_handover: Option<HandoverStatus>,
     /// The size of the program's terminal.
     pub size: CellSize,
+    /// Its recording, while there is one.
+    pub recording: Option<RecordingStatus>,
     /// The attached terminals.
     pub clients: Vec<ClientStatus>,
     /// How it ended.
@@ -237,6 +239,20 @@ pub struct ClientStatus {
     pub read_only: bool,
     /// How bytes reach it: `fd`, `relay` or `none`.
     pub via: String,
+}
+
+/// A recording in progress.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordingStatus {
+    /// The file.
+    pub file: String,
+    /// Since when.
+    pub since: Option<Rfc3339>,
+    /// The file's length in bytes.
+    pub bytes: u64,
+    /// Whether what is typed is recorded, too.
+    pub input: bool,
 }
 
 /// How a session ended.

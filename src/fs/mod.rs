@@ -2,6 +2,7 @@
 //! followed.
 
 pub mod atomic;
+pub mod cast_file;
 pub mod error;
 pub mod journal;
 pub mod layouts;

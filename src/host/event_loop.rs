@@ -27,6 +27,7 @@ pub(super) enum Token {
     Notifier,
     Watcher,
     Master,
+    Recording,
     Connection(u64),
     Terminal(u64),
 }
@@ -66,6 +67,9 @@ impl Host {
                 self.jobs.register(&mut set);
                 if let Some(fd) = self.notifier.fd() {
                     set.add(Token::Notifier, fd, Interest::Read);
+                }
+                if let Some(recording) = &self.cast.current {
+                    set.add(Token::Recording, recording.fd(), Interest::Read);
                 }
                 if let Some(fd) = self.observer.fd() {
                     set.add(Token::Watcher, fd, Interest::Read);
@@ -196,6 +200,7 @@ impl Host {
             Token::Notifier => self.notifier.take_done(),
             Token::Watcher => self.observer.scan_all(),
             Token::Master => self.master_ready(ready),
+            Token::Recording => self.recording_ended(),
             Token::Connection(id) => self.connection_ready(id, ready),
             Token::Terminal(id) => self.terminal_ready(id, ready),
         }

@@ -7,6 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `start` | from the client's pipe to the first run: name, directory and socket; the program of a host that died |
+//! | `cast_recording` | the recording of the session, written by a thread |
 //! | `child` | the program: pseudo-terminal, screen model, end, next run |
 //! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
@@ -23,6 +24,7 @@
 
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
+mod cast_recording;
 mod child;
 mod control;
 mod event_loop;
@@ -61,6 +63,7 @@ use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::NameLock};
 use crate::sys::{boot, clock::Clock, signals::Signals, worker::within};
+use cast_recording::SessionCast;
 use child::Child;
 use control::Control;
 use exit::Exit;
@@ -94,6 +97,7 @@ pub struct Host {
     signals: Signals,
     recorder: Recorder,
     jobs: Jobs,
+    cast: SessionCast,
     events: VecDeque<Event>,
     /// The rules for reading Claude's screens, loaded on first use.
     rules: OnceCell<Option<Rules>>,
@@ -205,6 +209,7 @@ impl Host {
             signals,
             recorder: Recorder::new(policy),
             jobs,
+            cast: SessionCast::default(),
             events: VecDeque::new(),
             rules: OnceCell::new(),
             terminals,
@@ -240,6 +245,12 @@ impl Host {
     fn first_step(mut self: Box<Self>) -> Result<Box<Host>, Ready> {
         let host = &mut self;
         if let Err(failed) = host.first_event() {
+            host.tidy();
+            return Err(failed);
+        }
+        if let Some(order) = host.launch.record.take()
+            && let Err(failed) = host.record_from_start(&order)
+        {
             host.tidy();
             return Err(failed);
         }
@@ -329,6 +340,10 @@ impl Host {
     /// client that waits for its connection to close then finds the name and the socket gone.
     fn tidy(&mut self) {
         self.jobs.journal.flush(LAST_WRITES);
+        if let Some(recording) = self.cast.current.take() {
+            recording.close();
+            recording.wait(LAST_WRITES);
+        }
         if let Some(run) = self.child.run.take() {
             run.abandon();
         }

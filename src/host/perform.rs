@@ -101,6 +101,7 @@ impl Host {
         }
         self.log_decision(decision);
         self.notify_of(decision);
+        self.record_decision(decision);
         match decision.kind {
             K::LevelCrossed if decision.level == Some(Level::Warn) && self.prints_boxes() => {
                 let percent = u64::from(self.recorder.supervisor.fill().percent());
@@ -169,6 +170,7 @@ impl Host {
         self.back_up_last();
         // A private directory is deleted at the end of its session.
         self.keyboard.keep_unsent(self.private.is_none().then(|| self.claim.dir.join("unsent.txt")));
+        self.record_exit(exit);
         let message = self.last_word();
         // A client that learns of the end may read the file at once.
         self.write_session_file();

@@ -162,6 +162,13 @@ pub enum Request {
         #[serde(default)]
         client: Option<u32>,
     },
+    /// Record the session, or end its recording.
+    Record(Record),
+    /// Put a marker into the session's recording.
+    Mark {
+        /// The marker's label.
+        label: String,
+    },
     /// A call of one of Claude's hooks.
     Hook {
         /// The event's name.
@@ -190,6 +197,24 @@ pub struct Send {
     /// Type it like a delivery, and answer when there is proof.
     #[serde(default)]
     pub submit: bool,
+}
+
+/// A `record` request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// Absolute path of the file; by default a new one in the session's directory.
+    pub file: Option<String>,
+    /// Record what is typed, too.
+    pub input: bool,
+    /// Continue the recording in the file.
+    pub append: bool,
+    /// Replace the file.
+    pub overwrite: bool,
+    /// The longest file, in bytes.
+    pub max_bytes: Option<u64>,
+    /// End the recording instead.
+    pub stop: bool,
 }
 
 /// The condition to wait for.
@@ -292,7 +317,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     };
     let known = [
         "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "screen",
-        "ask", "context",
+        "ask", "context", "record", "mark",
     ];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::reader::CastFault;
 
@@ -54,36 +54,24 @@ impl CastHeader {
     /// The header as the first line of a recording of version 3, with its line feed.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut term = Map::new();
-        term.insert("cols".to_owned(), json!(self.cols));
-        term.insert("rows".to_owned(), json!(self.rows));
-        let mut put = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                term.insert(key.to_owned(), value);
-            }
-        };
-        put("type", self.term_type.as_ref().map(|name| json!(name)));
-        put("version", self.term_version.as_ref().map(|name| json!(name)));
-        put(
-            "theme",
-            self.theme
-                .as_ref()
-                .map(|theme| json!({"fg": theme.fg, "bg": theme.bg, "palette": theme.palette.join(":")})),
-        );
-        let mut header = Map::new();
-        header.insert("version".to_owned(), json!(3));
-        header.insert("term".to_owned(), Value::Object(term));
-        let mut put = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                header.insert(key.to_owned(), value);
-            }
-        };
-        put("timestamp", self.timestamp.map(|at| json!(at)));
-        put("idle_time_limit", self.idle_time_limit.map(|limit| json!(limit)));
-        put("command", self.command.as_ref().map(|command| json!(command)));
-        put("title", self.title.as_ref().map(|title| json!(title)));
-        put("env", (!self.env.is_empty()).then(|| json!(self.env)));
-        format!("{}\n", Value::Object(header))
+        let theme = self.theme.as_ref();
+        let theme = theme.map(|of| json!({"fg": of.fg, "bg": of.bg, "palette": of.palette.join(":")}));
+        let term = object(&[
+            ("cols", Some(json!(self.cols))),
+            ("rows", Some(json!(self.rows))),
+            ("type", self.term_type.as_ref().map(|name| json!(name))),
+            ("version", self.term_version.as_ref().map(|name| json!(name))),
+            ("theme", theme),
+        ]);
+        let rest = object(&[
+            ("timestamp", self.timestamp.map(|at| json!(at))),
+            ("idle_time_limit", self.idle_time_limit.map(|limit| json!(limit))),
+            ("command", self.command.as_ref().map(|command| json!(command))),
+            ("title", self.title.as_ref().map(|title| json!(title))),
+            ("env", Some(json!(self.env)).filter(|_| !self.env.is_empty())),
+        ]);
+        let comma = if rest.is_empty() { "" } else { ", " };
+        format!("{{\"version\": 3, \"term\": {{{term}}}{comma}{rest}}}\n")
     }
 
     /// Reads the header's object; a field that a player can do without may be of any type.
@@ -132,6 +120,14 @@ impl CastHeader {
                 .collect(),
         })
     }
+}
+
+/// The fields of an object that have a value, in this order: programs that look at the first bytes of a file
+/// expect the version there.
+fn object(fields: &[(&str, Option<Value>)]) -> String {
+    let fields: Vec<String> =
+        fields.iter().filter_map(|(key, value)| Some(format!("\"{key}\": {}", value.as_ref()?))).collect();
+    fields.join(", ")
 }
 
 impl CastTheme {

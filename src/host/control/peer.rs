@@ -133,6 +133,8 @@ impl Control {
             Request::Stop { .. } => ("stop it", "stop"),
             Request::Back { .. } => ("leave its conversation", "back"),
             Request::Attach(_) => ("attach to it", "attach"),
+            Request::Record(_) => ("record it", "record"),
+            Request::Mark { .. } if !inside => ("mark its recording", "mark"),
             Request::Detach { .. } => ("detach its clients", "detach"),
             Request::Restart { wait: true, .. } if inside => {
                 let hint = "omit --wait: the restart happens at the next safe point";

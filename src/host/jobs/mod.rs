@@ -37,6 +37,8 @@ use crate::core::config;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 use crate::fs::atomic;
+use crate::fs::cast_file::{CastFile, CastFileError};
+use crate::host::cast_recording::CastOrder;
 use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::Token;
 use crate::host::observer::{FileReader, ScanResult};
@@ -86,6 +88,8 @@ pub(super) enum JobEvent {
     Scanned(Box<FileReader>, Box<ScanResult>),
     /// The answer that an earlier host got in this conversation.
     Recalled(ConversationId, Option<Vec<u8>>),
+    /// The file of a recording, for the request with this number.
+    CastOpened(u64, Result<CastFile, CastFileError>, Box<CastOrder>),
     /// A job in the background is done.
     Quiet,
 }

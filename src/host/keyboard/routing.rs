@@ -221,6 +221,7 @@ impl Host {
     }
 
     fn write_in(&mut self, bytes: &[u8]) {
+        self.record_input(bytes);
         if let Some(run) = &mut self.child.run {
             run.write(bytes);
         }

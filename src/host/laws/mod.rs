@@ -109,6 +109,7 @@ impl World {
             detached: true,
             signals: crate::core::inherited::SignalState::default(),
             errors: crate::core::inherited::ErrorOutput::Terminal,
+            record: None,
             unplaced: None,
             messages: Vec::new(),
         };

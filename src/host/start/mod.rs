@@ -28,6 +28,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
+use crate::ipc::message::Record;
 use crate::ipc::stream::FrameStream;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};
@@ -83,6 +84,9 @@ pub struct Launch {
     pub signals: SignalState,
     /// Where its errors go.
     pub errors: ErrorOutput,
+    /// Record it from the start.
+    #[serde(default)]
+    pub record: Option<Record>,
     /// Why the person's state directory cannot be used, if that is known already.
     #[serde(default)]
     pub unplaced: Option<String>,

@@ -41,6 +41,7 @@ impl Host {
                 }
                 JobEvent::Copied(due, copied) => self.backed_up(&due, copied),
                 JobEvent::Known(dirs) => self.accepted.know(dirs),
+                JobEvent::CastOpened(number, opened, order) => self.cast_opened(number, opened, *order),
                 JobEvent::Quiet => {}
             }
         }

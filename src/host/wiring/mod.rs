@@ -9,6 +9,7 @@ mod notifications;
 mod observer;
 pub(super) mod own_files;
 mod prefix_key;
+mod recording;
 mod requests;
 mod status;
 mod terminals;

@@ -109,6 +109,9 @@ impl Host {
                 let client = self.attach(id, &attach);
                 self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));
             }
+            Request::Record(wanted) if wanted.stop => self.stop_recording(id, request),
+            Request::Record(wanted) => self.record(id, request, &wanted),
+            Request::Mark { label } => self.mark(id, request, &label),
             Request::Ask { answer } => self.ask_request(id, request, answer),
             // It comes as an event of its own.
             Request::Hook { .. } => {}

@@ -53,6 +53,7 @@ impl Host {
             handoff: active.or_else(consumed),
             next_handover: self.next_handover(),
             size: CellSize { cols: size.cols, rows: size.rows },
+            recording: self.recording_status(),
             clients: self.terminals.list(),
             exit: self.exit.map(Exit::status),
             ended_at: entered.filter(|_| self.exit.is_some()),

@@ -92,6 +92,7 @@ impl Host {
                     let _ = run.pty.resize(size);
                 }
                 self.launch.size = size;
+                self.record_size(size);
             }
             TerminalEvent::WantsRedraw => {
                 if let Some(run) = &self.child.run {
@@ -181,6 +182,9 @@ impl Host {
 
     /// Sends the program's output to every client that gets its bytes.
     pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
+        if let Some(recording) = &self.cast.current {
+            recording.output(bytes, &self.clock);
+        }
         self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
     }
 

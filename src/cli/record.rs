@@ -1,0 +1,131 @@
+//! `hopty record` and `hopty mark`: recordings of sessions as asciicasts.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::args::{RecordOptions, RunOptions};
+use super::control::{Control, Rule, live, paths};
+use super::error::{Failed, say, visible};
+use super::run;
+use super::session::ANSWER;
+use crate::client::start::Forked;
+use crate::ipc::message::Record;
+
+/// The smallest limit of a file that makes sense, in bytes: a screen fits.
+const SIZE_MIN: u64 = 64 << 10;
+
+/// `hopty record`.
+pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
+    let order = Record {
+        file: options.output.as_deref().map(absolute).transpose()?,
+        input: options.input,
+        append: options.append,
+        overwrite: options.overwrite,
+        max_bytes: options.max_size,
+        stop: options.stop,
+    };
+    if options.program.is_empty() {
+        return session(options.name.as_deref(), &order, options.json);
+    }
+    let options = RunOptions {
+        name: options.name,
+        detached: options.detached,
+        max_restarts: None,
+        no_inject: false,
+        program: options.program,
+    };
+    run::program(options, Some(order), host.unwrap_or_else(Forked::new))
+}
+
+/// A session that runs.
+fn session(given: Option<&str>, order: &Record, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let mut request = json!(order);
+    request["do"] = json!("record");
+    let done = Control::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
+    let file = visible(done["file"].as_str().unwrap_or_default());
+    if as_json {
+        say(format_args!("{done}"))?;
+    } else if order.stop {
+        let (bytes, ms) = (number(&done["bytes"]), number(&done["duration_ms"]));
+        say(format_args!("recorded {name} for {} s to {file} ({bytes} bytes)", ms / 1000))?;
+    } else {
+        say(format_args!("recording {name} to {file}; `hopty record {name} --stop` ends it"))?;
+    }
+    Ok(0)
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+/// The path for a host, which has another working directory.
+fn absolute(path: &Path) -> Result<String, Failed> {
+    let whole = std::path::absolute(path)?;
+    whole.into_os_string().into_string().map_err(|path| {
+        Failed::new(2, "the file's name is not UTF-8").about(PathBuf::from(path).display()).hint("rename it")
+    })
+}
+
+/// `hopty mark`.
+pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, Failed> {
+    let (given, label) = match words {
+        [label] => (None, label),
+        [name, label] => (Some(name.as_str()), label),
+        _ => return Err(Failed::new(2, "give the marker's text").hint("`hopty mark NAME TEXT`")),
+    };
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let request = json!({"do": "mark", "label": label});
+    let done = Control::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
+    if as_json {
+        say(format_args!("{done}"))?;
+    }
+    Ok(0)
+}
+
+/// A size in bytes, such as 500K, 20M or 2G.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((end, unit)) if unit.is_ascii_alphabetic() => (&text[..end], unit.to_ascii_uppercase()),
+        _ => (text, 'B'),
+    };
+    let shift = match unit {
+        'B' => 0,
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        _ => return Err("a size is a number with K, M or G, such as 20M".to_owned()),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size is a number with K, M or G, such as 20M")?;
+    let bytes = number.checked_mul(1 << shift).ok_or("that is more than any disk has")?;
+    if bytes < SIZE_MIN {
+        return Err(format!("the smallest is {}K", SIZE_MIN >> 10));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, wanted) in [("65536", 65_536), ("64k", 65_536), ("20M", 20 << 20), ("2G", 2 << 30)] {
+            assert_eq!(size(text), Ok(wanted));
+        }
+        for text in ["", "M", "1", "63K", "-1M", "2T", "1.5G", "99999999999G", "20MB", "漢"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_absolute_for_the_host() {
+        assert_eq!(absolute(Path::new("/a/b.cast")).unwrap(), "/a/b.cast");
+        let here = std::env::current_dir().unwrap().join("b.cast");
+        assert_eq!(Path::new(&absolute(Path::new("b.cast")).unwrap()), here);
+    }
+}

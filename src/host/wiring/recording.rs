@@ -1,0 +1,286 @@
+//! The session's recording: begun and ended on request, and told what happens.
+
+use std::path::PathBuf;
+
+use nix::libc;
+use serde_json::json;
+
+use crate::core::cast::{CastEventKind, CastHeader};
+use crate::core::handoff::redact::redact_words;
+use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::status::{RecordingStatus, Rfc3339};
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::supervisor::event::Event;
+use crate::core::terminal::Size;
+use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
+use crate::host::Host;
+use crate::host::cast_recording::{CastOrder, CastRecording, masked};
+use crate::host::exit::Exit;
+use crate::host::jobs::JobEvent;
+use crate::host::start::Ready;
+use crate::ipc::message::{Code, Failure, Record, error_line, ok_line};
+use crate::sys::clock::Clock;
+use crate::tty::modes;
+
+/// The longest file of a recording by default, in bytes.
+const FILE_MAX: u64 = 1 << 30;
+/// The longest label of a marker, in characters.
+const LABEL_MAX: usize = 200;
+/// Players shorten longer pauses to this many seconds.
+const IDLE_LIMIT_S: f64 = 2.0;
+/// Puts a terminal that shows the end of another recording into the state of a fresh one: ends an unfinished
+/// sequence, resets it, and empties its history.
+const FRESH: &[u8] = b"\x18\x1b\\\x1bc\x1b[3J";
+
+impl CastFileError {
+    fn failure(&self) -> Failure {
+        let code = match self {
+            CastFileError::Unsafe(_) => Code::Internal,
+            _ => Code::Refused,
+        };
+        Failure::new(code, self.to_string(), self.hint())
+    }
+}
+
+impl Host {
+    /// `hopty record NAME`.
+    pub(super) fn record(&mut self, id: u64, request: u64, wanted: &Record) {
+        let failure = match (&self.cast.current, self.exit, self.cast_order(wanted)) {
+            (_, Some(_), _) => Failure::new(Code::Ended, "the session has ended", ""),
+            (Some(recording), ..) => Failure::new(
+                Code::Busy,
+                format!("it is being recorded to {} already", recording.path().display()),
+                format!("`hopty record {} --stop` ends that recording", self.claim.name),
+            ),
+            (None, ..) if self.cast.opening => {
+                Failure::new(Code::Busy, "another recording is about to begin", "try again")
+            }
+            (None, None, Err(failure)) => failure,
+            (None, None, Ok(order)) => {
+                let number = self.control.owe(id, request);
+                self.cast.opening = true;
+                let own = self.own_recordings();
+                // A disk may hang.
+                self.jobs.work(move || JobEvent::CastOpened(number, order.open(&own), Box::new(order)));
+                return;
+            }
+        };
+        self.send(id, &error_line(request, &failure));
+    }
+
+    /// Where recordings are kept for which no file was named.
+    fn own_recordings(&self) -> PathBuf {
+        self.claim.dir.join("recordings")
+    }
+
+    fn cast_order(&self, wanted: &Record) -> Result<CastOrder, Failure> {
+        let opening = match (wanted.append, wanted.overwrite) {
+            (false, false) => CastOpening::New,
+            (true, false) => CastOpening::Append,
+            (false, true) => CastOpening::Overwrite,
+            (true, true) => {
+                let what = "a recording is either continued or replaced";
+                return Err(Failure::new(Code::BadRequest, what, "use one of --append and --overwrite"));
+            }
+        };
+        let path = match &wanted.file {
+            Some(file) => PathBuf::from(file),
+            None if self.private.is_some() => {
+                let what = "the session has no directory that outlives it";
+                return Err(Failure::new(Code::Refused, what, "name a file: -o FILE"));
+            }
+            // A colon in a file's name looks like a host to rsync and scp.
+            None => {
+                let now = Clock::wall().rfc3339_ms().replace(':', "-");
+                self.own_recordings().join(format!("{now}.cast"))
+            }
+        };
+        if !path.is_absolute() {
+            return Err(Failure::new(Code::BadRequest, "the path is not absolute", "see docs/PROTOCOL.md"));
+        }
+        let max_bytes = wanted.max_bytes.unwrap_or(FILE_MAX);
+        Ok(CastOrder { path, opening, with_input: wanted.input, max_bytes })
+    }
+
+    /// The file of a recording was opened.
+    pub(in crate::host) fn cast_opened(
+        &mut self,
+        number: u64,
+        opened: Result<CastFile, CastFileError>,
+        order: CastOrder,
+    ) {
+        self.cast.opening = false;
+        let begun = match opened {
+            Ok(_) if self.exit.is_some() => Err(Failure::new(Code::Ended, "the session has ended", "")),
+            Ok(file) => self.begin_cast(file, &order),
+            Err(error) => Err(error.failure()),
+        };
+        let Some((id, request)) = self.control.settle(number) else { return };
+        let line = match begun {
+            Ok(()) => ok_line(request, &json!({"file": order.path.to_string_lossy()})),
+            Err(failure) => error_line(request, &failure),
+        };
+        self.send(id, &line);
+    }
+
+    /// Starts the recording with the whole state of the screen, as for a terminal that attaches now.
+    fn begin_cast(&mut self, file: CastFile, order: &CastOrder) -> Result<(), Failure> {
+        let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
+        let (cols, rows) = size.drawn();
+        let mut command = vec![self.launch.called.clone()];
+        command.extend(self.args.iter().map(|arg| arg.to_string_lossy().into_owned()));
+        let header = CastHeader {
+            term_type: Some(self.child_term()).filter(|term| !term.is_empty()),
+            timestamp: u64::try_from(Clock::wall().0 / 1000).ok(),
+            idle_time_limit: Some(IDLE_LIMIT_S),
+            command: Some(redact_words(&command).join(" ")),
+            title: Some(self.claim.name.to_string()),
+            ..CastHeader::new(cols, rows)
+        };
+        let continues = !file.is_empty();
+        let recording =
+            CastRecording::begin(file, order.path.clone(), &header, order.with_input, &self.clock)
+                .map_err(|error| Failure::new(Code::Internal, error.to_string(), ""))?;
+        if continues {
+            recording.put(CastEventKind::Resize { cols, rows }, &self.clock);
+            recording.output(FRESH, &self.clock);
+        }
+        if let Some(run) = &mut self.child.run {
+            if let Some(dump) = run.model.dump(usize::MAX) {
+                let parts = [dump.history, dump.screen, dump.unfinished];
+                recording.output(&parts.concat(), &self.clock);
+            }
+            if run.end.is_some() {
+                recording.output(&run.undo(), &self.clock);
+            }
+        }
+        self.cast.current = Some(Box::new(recording));
+        Ok(())
+    }
+
+    /// `hopty record -- PROGRAM`: before the program starts.
+    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<(), Ready> {
+        let failed = |failure: Failure| Ready::failed(failure.code.exit(), failure.message, failure.hint);
+        let order = self.cast_order(wanted).map_err(failed)?;
+        let file = order.open(&self.own_recordings()).map_err(|error| failed(error.failure()))?;
+        self.begin_cast(file, &order).map_err(failed)?;
+        self.told.push(format!("recording to {}", order.path.display()));
+        Ok(())
+    }
+
+    /// `hopty record --stop`.
+    pub(super) fn stop_recording(&mut self, id: u64, request: u64) {
+        match &self.cast.current {
+            Some(recording) => {
+                recording.close();
+                let number = self.control.owe(id, request);
+                self.cast.stops.push(number);
+            }
+            None => {
+                let failure = self.not_recorded();
+                self.send(id, &error_line(request, &failure));
+            }
+        }
+    }
+
+    fn not_recorded(&self) -> Failure {
+        let hint = format!("`hopty record {}` starts a recording", self.claim.name);
+        Failure::new(Code::Refused, "the session is not being recorded", hint)
+    }
+
+    /// The recording may have ended.
+    pub(in crate::host) fn recording_ended(&mut self) {
+        let Some(end) = self.cast.current.as_ref().and_then(|recording| recording.end()) else { return };
+        let Some(recording) = self.cast.current.take() else { return };
+        let file = recording.path().to_string_lossy().into_owned();
+        for number in std::mem::take(&mut self.cast.stops) {
+            let Some((id, request)) = self.control.settle(number) else { continue };
+            let line = match &end.failure {
+                None => ok_line(
+                    request,
+                    &json!({"file": file, "bytes": end.bytes, "duration_ms": recording.lasted_ms()}),
+                ),
+                Some(why) => {
+                    let what = format!("the recording to {file} has stopped: {why}");
+                    error_line(request, &Failure::new(Code::Internal, what, "what was written can be played"))
+                }
+            };
+            self.send(id, &line);
+        }
+        if let Some(why) = end.failure {
+            let what = format!("The recording to {file} has stopped: {why}");
+            self.notice(DecisionKind::Degraded, &format!("{what}. The session goes on."));
+            self.events.push_back(Event::Limited { what });
+        }
+    }
+
+    /// `hopty mark`.
+    pub(super) fn mark(&mut self, id: u64, request: u64, label: &str) {
+        let line = match &self.cast.current {
+            Some(recording) => {
+                recording.put(CastEventKind::Marker(cut_chars(&safe_line(label), LABEL_MAX)), &self.clock);
+                ok_line(request, &json!({"file": recording.path().to_string_lossy()}))
+            }
+            None => error_line(request, &self.not_recorded()),
+        };
+        self.send(id, &line);
+    }
+
+    /// Marks what hopty itself does.
+    pub(in crate::host) fn record_decision(&mut self, decision: &Decision) {
+        let Some(recording) = &self.cast.current else { return };
+        let label = match decision.kind {
+            DecisionKind::RunSpawned if decision.run > 1 => format!("run {}", decision.run),
+            DecisionKind::HandoffSaved => match &decision.handoff {
+                Some(id) => format!("handoff {id} saved"),
+                None => "handoff saved".to_owned(),
+            },
+            DecisionKind::LevelCrossed => match decision.level {
+                Some(level) => format!("level {}", level.word()),
+                None => return,
+            },
+            DecisionKind::LimitReached => "usage limit reached".to_owned(),
+            DecisionKind::LimitOver => "usage limit over".to_owned(),
+            _ => return,
+        };
+        recording.put(CastEventKind::Marker(label), &self.clock);
+    }
+
+    pub(super) fn record_size(&mut self, size: Size) {
+        if let Some(recording) = &self.cast.current {
+            let (cols, rows) = size.drawn();
+            recording.put(CastEventKind::Resize { cols, rows }, &self.clock);
+        }
+    }
+
+    /// Bytes that are typed into the child.
+    pub(in crate::host) fn record_input(&mut self, bytes: &[u8]) {
+        let Some(recording) = self.cast.current.as_ref().filter(|recording| recording.with_input()) else {
+            return;
+        };
+        let hidden =
+            self.child.run.as_ref().and_then(|run| modes::read(&run.pty).ok()).is_some_and(|modes| {
+                modes.lflag & u64::from(libc::ICANON) != 0 && modes.lflag & u64::from(libc::ECHO) == 0
+            });
+        let bytes = if hidden { masked(bytes) } else { bytes.to_vec() };
+        recording.put(CastEventKind::Input(bytes), &self.clock);
+    }
+
+    /// The session is over.
+    pub(in crate::host) fn record_exit(&mut self, exit: Exit) {
+        if let Some(recording) = &self.cast.current {
+            recording.put(CastEventKind::Exit(i32::from(exit.code())), &self.clock);
+            recording.close();
+        }
+    }
+
+    pub(super) fn recording_status(&self) -> Option<RecordingStatus> {
+        let recording = self.cast.current.as_ref()?;
+        Some(RecordingStatus {
+            file: recording.path().to_string_lossy().into_owned(),
+            since: Some(Rfc3339(recording.began())),
+            bytes: recording.bytes(),
+            input: recording.with_input(),
+        })
+    }
+}
