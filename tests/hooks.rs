@@ -299,3 +299,23 @@ fn a_hook_whose_input_stays_open_ends_in_time() {
     world.ask(&["stop", "one", "--kill"]);
     world.assert_nothing_left();
 }
+
+/// hopty's segment stands behind the person's own status line, on the real Claude.
+#[test]
+fn a_segment_stands_behind_the_person_s_own_status_line() {
+    let script = hopty::standin::script::Script::each(|_, _| {
+        hopty::standin::script::Reply::text("Hello.").filling(82_000)
+    });
+    let Some(mut world) = World::new(Kind::Real, script) else { return };
+    let path = world.claude_dir().join("settings.json");
+    let mut settings: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    settings["statusLine"] = serde_json::json!({"type": "command", "command": "echo mine"});
+    std::fs::write(&path, settings.to_string()).unwrap();
+    world.set("HOPTY_TERMINAL_SEGMENT", "true");
+    let term = world.start(&[]);
+    term.wait_box();
+    term.wait_text("mine  hopty proj");
+    term.submit("Say hello.");
+    term.wait_text("mine  hopty proj · 41 % · hands over at 80 %");
+    world.leave(term);
+}

@@ -19,6 +19,7 @@ pub mod journal;
 mod journal_tests;
 pub mod notify;
 pub mod process;
+pub mod segment;
 pub mod status;
 pub mod supervisor;
 pub mod tape;

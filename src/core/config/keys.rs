@@ -136,6 +136,7 @@ pub const KEYS: &[Key] = &[
     own("terminal", "on_hangup", Kind::Word(OnHangup::WORDS)),
     own("terminal", "size", Kind::Word(SizePolicy::WORDS)),
     own("terminal", "detached_size", Kind::Size),
+    own("terminal", "segment", Kind::Switch),
     own("terminal", "offer_attach", Kind::Switch),
     own("terminal", "scrollback_lines", Kind::Count(0, 100_000)),
     shared(

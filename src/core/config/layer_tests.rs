@@ -50,7 +50,7 @@ control = { allow_from = [] }
 handoff = { decisions = 10, diff = true, frame_decisions = 5, gotchas = 5 }
 recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }
 restart = { snooze = "5m" }
-terminal = { offer_attach = true }
+terminal = { offer_attach = true, segment = false }
 notify = { command = "", terminal = [], desktop = false, after = "30s", quiet_hours = "", events = ["blocked", "idle", "limit_reached", "limit_over", "handover_held", "handover_failed", "crashed", "ended"] }
 "#;
 

@@ -28,6 +28,8 @@ const TEXT: usize = 1000;
 #[derive(Debug, Default)]
 pub(in crate::host) struct Notices {
     last: VecDeque<(Stamp, String)>,
+    /// How many the page has not shown.
+    unread: usize,
     /// Notices that came while no client was attached.
     missed: VecDeque<(Stamp, String)>,
 }
@@ -35,6 +37,7 @@ pub(in crate::host) struct Notices {
 impl Notices {
     fn keep(&mut self, now: Stamp, text: &str) {
         self.last.push_back((now, cut_chars(&safe_line(text), TEXT)));
+        self.unread = (self.unread + 1).min(KEPT);
         if self.last.len() > KEPT {
             self.last.pop_front();
         }
@@ -113,8 +116,14 @@ impl Terminals {
         }
     }
 
+    /// How many notices the page has not shown.
+    pub fn unread_notices(&self) -> usize {
+        self.notices.unread
+    }
+
     /// The last notices, for a terminal of this size.
-    pub fn notices_page(&self, now: Stamp, size: Size) -> String {
+    pub fn notices_page(&mut self, now: Stamp, size: Size) -> String {
+        self.notices.unread = 0;
         self.notices.page(now, size)
     }
 }

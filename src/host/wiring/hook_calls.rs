@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
+use crate::core::segment::Segment;
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
@@ -37,7 +38,24 @@ impl Host {
         if !late && self.observer.status_line(&payload, self.clock.now()) {
             self.tell_transcript();
         }
-        self.send(id, &ok_line(request, &json!({"stdout": ""})));
+        let segment = if late || event != "StatusLine" { String::new() } else { self.segment() };
+        self.send(id, &ok_line(request, &json!({"stdout": segment})));
+    }
+
+    /// hopty's segment in Claude's status line; empty where it is not wanted.
+    fn segment(&self) -> String {
+        if !self.launch.config.terminal.segment {
+            return String::new();
+        }
+        let next = self.recorder.supervisor.next_handover(self.clock.now());
+        Segment {
+            name: self.claim.name.as_str(),
+            percent: self.context().known_percent(),
+            level: self.launch.config.context.handoff.percent,
+            next: next.as_ref(),
+            unread: self.terminals.unread_notices(),
+        }
+        .text()
     }
 
     /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
