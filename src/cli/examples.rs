@@ -98,6 +98,19 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         ],
     ),
     ("prune", &[("hopty prune --older 24h", "Remove sessions that ended more than a day ago.")]),
+    (
+        "play",
+        &[
+            ("hopty play build.cast --idle 2s", "Play a recording with its pauses cut to 2 seconds."),
+            ("hopty play build.cast --from /FAILED/", "Begin where a text comes onto the screen."),
+            ("hopty play build.cast --at 1:20", "Print the screen at a time."),
+            (
+                "hopty play build.cast -o build.svg --to 0:30",
+                "Make an animated picture of the first 30 seconds.",
+            ),
+            ("hopty play build.cast -o build.html", "Make a page with a scrubber."),
+        ],
+    ),
     ("events", &[("hopty events rocket --follow | jq -r .sentence", "Follow a session's decisions.")]),
     (
         "handoff",
