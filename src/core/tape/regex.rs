@@ -250,15 +250,19 @@ impl<'a> Translator<'a> {
                 self.out.push(other);
                 self.out.push(']');
             }
-            None if c.is_ascii_alphanumeric() || (!c.is_ascii() && !c.is_control()) => self.out.push(c),
             None => self.code(c),
         }
         self.atom(at, 1)
     }
 
-    /// Writes a character by its number.
+    /// Writes a character so that it is no sign of anything: letters as they are, since `regex-lite` takes the
+    /// number of a letter for a class where case does not matter, others by their number.
     fn code(&mut self, c: char) {
-        let _ = write!(self.out, "\\x{{{:x}}}", u32::from(c));
+        if c.is_ascii_alphanumeric() || (!c.is_ascii() && !c.is_control()) {
+            self.out.push(c);
+        } else {
+            let _ = write!(self.out, "\\x{{{:x}}}", u32::from(c));
+        }
     }
 
     // Groups.

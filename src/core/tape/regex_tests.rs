@@ -41,6 +41,7 @@ fn the_meaning_is_that_of_go() {
         (r"(?i)straße", "STRAßE", "strasse"),
         (r"(?i)^é$", "É", "e"),
         (r"(?i:a)b", "Ab", "AB"),
+        (r"^(?i)[a-c\x41-\x{43}x]+$", "CbX", "d"),
         (r"^(?P<n>a)(?<m>b)$", "ab", "a"),
         (r"^(|a)b$", "b", "c"),
         (r"^(?U)a+?$", "aa", ""),
