@@ -43,7 +43,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`core`] | the supervisor, Claude's transcripts, hooks, screens and arguments, handoffs, configuration, journal |
+//! | [`core`] | the supervisor, Claude's transcripts, hooks, screens and arguments, handoffs, tapes, configuration, journal |
 //! | [`screen`] | a terminal without a window, fed with what the child writes |
 //! | [`pty`] [`tty`] | the child's terminal; the person's terminal |
 //! | [`ipc`] | the control socket: lines of JSON, frames of bytes |
