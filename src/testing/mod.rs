@@ -14,6 +14,7 @@
 //! | [`redaction`] | what reports and snapshots must not show |
 //! | [`report`] | for people, TAP, JUnit, GitHub, Markdown, JSON |
 //! | [`snapshot`] | screens as text files beside the tapes |
+//! | [`library`] | tests in Rust: [`Terminal`] |
 //! | [`processes`] | the processes of a program: what they do, what is left |
 //! | [`screen_watch`] | a program's screen, and what has become new on it since a mark |
 //! | [`terminal`] | a program in a pseudo-terminal of its own |
@@ -24,6 +25,7 @@ pub mod echo;
 pub mod hook_probe;
 pub mod input;
 pub mod isolation;
+pub mod library;
 pub mod look;
 pub mod outcome;
 pub mod processes;
@@ -35,3 +37,5 @@ pub mod snapshot;
 pub mod stress;
 pub mod terminal;
 pub mod wait;
+
+pub use library::{Terminal, TerminalBuilder, TestFailure, TestResult};

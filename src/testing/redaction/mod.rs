@@ -152,6 +152,13 @@ impl TapeRedactions {
         RedactedOutcome(outcome)
     }
 
+    /// A failure that may be shown.
+    #[must_use]
+    pub fn failure(&self, mut failure: TapeFailure) -> TapeFailure {
+        self.redact_failure(&mut failure);
+        failure
+    }
+
     fn redact_failure(&self, failure: &mut TapeFailure) {
         let redact = |text: &mut String| *text = self.text(text);
         redact(&mut failure.command);

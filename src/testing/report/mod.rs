@@ -13,7 +13,7 @@
 //! report: hidden characters are written as `\u{1b}`, and each format has its own escapes on top.
 
 mod console;
-mod failure_text;
+pub(in crate::testing) mod failure_text;
 mod github;
 pub(in crate::testing) mod ink;
 mod json_lines;

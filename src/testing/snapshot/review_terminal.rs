@@ -54,7 +54,7 @@ pub enum ReviewError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The terminal is none, or is gone.
-    #[error("cannot review snapshots: {0}\nhint: run it in a terminal, or use `hopty test --accept NAME`")]
+    #[error("cannot review snapshots: {0}\nhint: run it in a terminal, or use `hopty test --accept=NAME`")]
     Terminal(#[from] io::Error),
 }
 

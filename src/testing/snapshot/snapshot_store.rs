@@ -189,8 +189,20 @@ impl SnapshotStore {
         };
         let full_name = format!("{}__{name}", self.tape);
         let hint =
-            format!("{words} `hopty test --accept {full_name}`, or look at it with `hopty test --review`");
+            format!("{words} `hopty test --accept={full_name}`, or look at it with `hopty test --review`");
         SnapshotFailure { message, hint }
+    }
+
+    /// Makes the directories above the one of the snapshots.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    pub fn make_parents(&self) -> Result<(), SnapshotError> {
+        let above = self.dir.parent().unwrap_or(Path::new(""));
+        if above.as_os_str().is_empty() {
+            return Ok(());
+        }
+        Ok(fs::create_dir_all(above).map_err(FsError::io("make the directory", above))?)
     }
 
     /// The names that were compared or updated.
@@ -299,6 +311,13 @@ pub struct PendingSnapshot {
 }
 
 impl PendingSnapshot {
+    /// The one that waits to become this file.
+    #[must_use]
+    pub fn of_file(file: &Path) -> PendingSnapshot {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        PendingSnapshot { name, file: file.to_owned(), proposal: proposal_of(file) }
+    }
+
     /// All that wait beside these tapes' directories, by name.
     ///
     /// # Errors
@@ -523,7 +542,7 @@ mod tests {
         let failure = check.failure.unwrap();
         assert!(
             failure.message.starts_with("there is no snapshot ")
-                && failure.hint.contains("--accept vim__edited")
+                && failure.hint.contains("--accept=vim__edited")
         );
         assert!(!place.at("vim__edited.snap").exists());
         let pending = place.pending();

@@ -1,0 +1,452 @@
+//! Tests of terminal programs in Rust, for `cargo test`: a [`Terminal`] is started, typed into, looked at, and is
+//! gone with all its processes when the test ends.
+//!
+//! ```
+//! use hopty::testing::{TestResult, Terminal};
+//!
+//! fn greets() -> TestResult {
+//!     let mut t = Terminal::new("sh").args(["-c", "printf 'name? '; read name; echo \"hello $name\""]).start()?;
+//!     t.expect("name? ")?;
+//!     t.type_text("Ada")?.key("enter")?;
+//!     t.expect("hello Ada")?.exit(0)?;
+//!     Ok(())
+//! }
+//! greets().unwrap();
+//! ```
+//!
+//! [`Terminal::expect`] takes only what has become new since the last input, so that a text of before cannot
+//! pass a test. The program has a directory, a home and an environment of its own, as that of a tape. A failure
+//! prints the screen, and `target/hopty/TEST` keeps screen and recording.
+
+mod style_check;
+mod terminal_builder;
+mod test_failure;
+
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::input;
+use super::isolation::TestDirs;
+use super::look::{Look, ScreenArea, TextPattern};
+use super::outcome::{FailureKind, ScreenCopy, TapeFailure, TestTimes};
+use super::processes::end_words;
+use super::redaction::TapeRedactions;
+use super::screen_watch::TestMark;
+use super::snapshot::snapshot_store::{SnapshotMode, SnapshotStore};
+use super::snapshot::{PendingSnapshot, ScreenSnapshot, SnapshotParts};
+use super::terminal::TestTerminal;
+use super::wait::{SettleRules, WaitEnd, WaitFailure};
+use crate::core::cast::CastEvent;
+use crate::core::process::ProcessEnd;
+use crate::core::tape::KeyChord;
+
+pub use style_check::StyleCheck;
+pub use terminal_builder::TerminalBuilder;
+pub use test_failure::{TestFailure, TestResult};
+
+/// How long typed text may take to show.
+const ECHO_LIMIT: Duration = Duration::from_secs(2);
+
+/// A program in a terminal of its own, for one test.
+pub struct Terminal {
+    terminal: TestTerminal,
+    dirs: TestDirs,
+    mark: TestMark,
+    limit: Duration,
+    /// The test's name: snapshots and evidence are kept under it.
+    name: String,
+    command: String,
+    /// Columns and rows at the start.
+    size: (u16, u16),
+    root: PathBuf,
+    keys: Vec<String>,
+    redactions: TapeRedactions,
+    snapshots: Option<SnapshotStore>,
+    events: Arc<Mutex<Vec<CastEvent>>>,
+}
+
+impl Terminal {
+    /// A program to start: a path, or a name that is found in `PATH`. With cargo it is
+    /// `env!("CARGO_BIN_EXE_name")`.
+    #[allow(clippy::new_ret_no_self, reason = "it reads as one sentence: Terminal::new(program).start()")]
+    pub fn new(program: impl Into<std::ffi::OsString>) -> TerminalBuilder {
+        TerminalBuilder::new(program.into())
+    }
+
+    /// The directory in which the program runs.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.dirs.dir()
+    }
+
+    /// The screen as it is.
+    #[must_use]
+    pub fn screen(&self) -> ScreenCopy {
+        ScreenCopy::of(self.terminal.screen())
+    }
+
+    /// Waits until `what`, a text or a [`Regex`](regex_lite::Regex), has come onto the screen since the last
+    /// input.
+    ///
+    /// # Errors
+    /// When it does not come in time, or the program ends first.
+    #[track_caller]
+    pub fn expect(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
+        self.expect_in(ScreenArea::All, what)
+    }
+
+    /// The same in one part of the screen.
+    ///
+    /// # Errors
+    /// As [`Terminal::expect`].
+    #[track_caller]
+    pub fn expect_in(&mut self, area: ScreenArea, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
+        let look = Look::on_screen(what.into()).within(area);
+        let words = format!("expect {}", pattern_words(&look.pattern));
+        let found = self.terminal.expect(&look, &self.mark, self.limit);
+        self.waited(&words, found.map(drop), Location::caller())
+    }
+
+    /// Waits until `what` is on the screen, also when it was there before the last input.
+    ///
+    /// # Errors
+    /// As [`Terminal::expect`].
+    #[track_caller]
+    pub fn wait_for(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
+        let look = Look::on_screen(what.into());
+        let words = format!("wait_for {}", pattern_words(&look.pattern));
+        let found = self.terminal.wait_for(&look, &self.mark, self.limit);
+        self.waited(&words, found.map(drop), Location::caller())
+    }
+
+    /// Waits until `what` has gone from the screen.
+    ///
+    /// # Errors
+    /// As [`Terminal::expect`].
+    #[track_caller]
+    pub fn gone(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
+        let look = Look::on_screen(what.into());
+        let words = format!("gone {}", pattern_words(&look.pattern));
+        let gone = self.terminal.gone(&look, self.limit);
+        self.waited(&words, gone, Location::caller())
+    }
+
+    /// Waits until nothing on the screen changes and the program does nothing.
+    ///
+    /// # Errors
+    /// When it does not settle in time; the message names the rows that kept changing.
+    #[track_caller]
+    pub fn settle(&mut self) -> TestResult<&mut Self> {
+        let settled = self.terminal.settle(&SettleRules::default(), self.limit);
+        self.waited("settle", settled, Location::caller())
+    }
+
+    /// Types a text and waits until the program shows it. A line feed is Enter.
+    ///
+    /// # Errors
+    /// When the terminal is gone, or the program has ended.
+    #[track_caller]
+    pub fn type_text(&mut self, text: &str) -> TestResult<&mut Self> {
+        let words = format!("type_text {text:?}");
+        self.keys.extend(text.chars().map(|c| if c == ' ' { "Space".to_owned() } else { c.to_string() }));
+        self.send(&words, text.replace('\n', "\r").as_bytes(), Location::caller())?;
+        match self.terminal.typed(text, &self.mark, ECHO_LIMIT) {
+            // A program that ends has read it.
+            Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => {
+                Err(self.wait_failure(&words, *failure, Location::caller()))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes are those that the program asked
+    /// for.
+    ///
+    /// # Errors
+    /// When there is no such key, or the program cannot be told of it.
+    #[track_caller]
+    pub fn key(&mut self, key: &str) -> TestResult<&mut Self> {
+        let words = format!("key {key:?}");
+        let chord = key.parse::<KeyChord>();
+        let bytes = chord.map_err(|_| format!("there is no key {key:?}")).and_then(|chord| {
+            input::key_press(self.terminal.screen(), chord).map_err(|refusal| refusal.to_string())
+        });
+        match bytes {
+            Err(message) => Err(self.failure(FailureKind::Command, &words, message, Location::caller())),
+            Ok(bytes) => {
+                self.keys.push(key.to_owned());
+                self.send(&words, &bytes, Location::caller())
+            }
+        }
+    }
+
+    /// Pastes a text, in brackets where the program asked for them.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    #[track_caller]
+    pub fn paste(&mut self, text: &str) -> TestResult<&mut Self> {
+        let bytes = input::paste(self.terminal.screen(), text);
+        self.keys.push(format!("(paste {text:?})"));
+        self.send("paste", &bytes, Location::caller())
+    }
+
+    /// Changes the size of the terminal.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    #[track_caller]
+    pub fn resize(&mut self, cols: u16, rows: u16) -> TestResult<&mut Self> {
+        self.mark = self.terminal.take_mark(Location::caller().line());
+        match self.terminal.resize(cols, rows) {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                Err(self.failure(FailureKind::Command, "resize", error.to_string(), Location::caller()))
+            }
+        }
+    }
+
+    /// The style of the first place on the screen that has this text, to be checked.
+    ///
+    /// # Errors
+    /// When the text is nowhere.
+    #[track_caller]
+    pub fn style(&mut self, text: &str) -> TestResult<StyleCheck<'_>> {
+        self.wait_for(text)?;
+        match StyleCheck::find(self.terminal.screen(), text) {
+            Some((row, cols, styles)) => {
+                Ok(StyleCheck::new(self, text.to_owned(), (row, cols), styles, Location::caller()))
+            }
+            None => {
+                let words = format!("style {text:?}");
+                let message = "the text stands on more than one row".to_owned();
+                Err(self.failure(FailureKind::Check, &words, message, Location::caller()))
+            }
+        }
+    }
+
+    /// Waits until the screen has settled and compares it with `tests/screens/snapshots/TEST__NAME.snap`.
+    /// `UPDATE_SNAPSHOTS=1` accepts what is there now, as do `INSTA_UPDATE=always` and `INSTA_UPDATE=unseen` for
+    /// what is new; where `CI` is set nothing is written.
+    ///
+    /// # Errors
+    /// When the screen differs or there is no file yet, and when the file cannot be read or written.
+    #[track_caller]
+    pub fn snapshot(&mut self, name: &str) -> TestResult<&mut Self> {
+        self.compare(name, SnapshotParts::default(), Location::caller())
+    }
+
+    /// The same with colours and attributes.
+    ///
+    /// # Errors
+    /// As [`Terminal::snapshot`].
+    #[track_caller]
+    pub fn snapshot_with_styles(&mut self, name: &str) -> TestResult<&mut Self> {
+        self.compare(name, SnapshotParts { cursor: false, styles: true }, Location::caller())
+    }
+
+    /// Waits for the end of the program and checks its exit status.
+    ///
+    /// # Errors
+    /// When it does not end in time, or otherwise.
+    #[track_caller]
+    pub fn exit(&mut self, code: i32) -> TestResult<&mut Self> {
+        let words = format!("exit {code}");
+        match self.terminal.exit(self.limit) {
+            Ok(ProcessEnd::Exited(found)) if i32::from(found) == code => Ok(self),
+            Ok(end) => {
+                let message = format!("the program ended with {}", end_words(end));
+                Err(self.failure(FailureKind::ProgramEnd, &words, message, Location::caller()))
+            }
+            Err(failure) => Err(self.wait_failure(&words, *failure, Location::caller())),
+        }
+    }
+
+    fn send(&mut self, words: &str, bytes: &[u8], at: &Location<'_>) -> TestResult<&mut Self> {
+        self.mark = self.terminal.take_mark(at.line());
+        match self.terminal.send(bytes) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.failure(FailureKind::Command, words, error.to_string(), at)),
+        }
+    }
+
+    fn waited(
+        &mut self,
+        words: &str,
+        result: Result<(), Box<WaitFailure>>,
+        at: &Location<'_>,
+    ) -> TestResult<&mut Self> {
+        match result {
+            Ok(()) => Ok(self),
+            Err(failure) => Err(self.wait_failure(words, *failure, at)),
+        }
+    }
+
+    fn compare(&mut self, name: &str, parts: SnapshotParts, at: &Location<'_>) -> TestResult<&mut Self> {
+        let words = format!("snapshot {name:?}");
+        let settled = self.terminal.settle(&SettleRules::default(), self.limit);
+        if let Err(failure) = settled
+            && !matches!(failure.end, WaitEnd::Ended(_))
+        {
+            return Err(self.wait_failure(&words, *failure, at));
+        }
+        let screen = ScreenSnapshot::of(&self.redactions.snapshot_screen(&self.screen()), parts);
+        let update = Update::of_env(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        let store = match self.snapshots.take() {
+            Some(store) => Ok(store),
+            None => {
+                SnapshotStore::of_tape(&self.root.join("tests/screens").join(format!("{}.rs", self.name)))
+            }
+        };
+        let checked = store.and_then(|mut store| {
+            let mode =
+                if update == Update::Nothing { SnapshotMode::CompareOnly } else { SnapshotMode::Propose };
+            if update != Update::Nothing {
+                store.make_parents()?;
+            }
+            let check = store.check(name, &screen, mode)?;
+            self.snapshots = Some(store);
+            let accepts = match update {
+                Update::All => true,
+                Update::New => check.change == super::outcome::SnapshotChange::Missing,
+                Update::Propose | Update::Nothing => false,
+            };
+            if accepts && check.failure.is_some() {
+                PendingSnapshot::of_file(&check.file).accept()?;
+                return Ok(None);
+            }
+            Ok(check.failure.clone().map(|failure| (failure.message, check.comparison)))
+        });
+        match checked {
+            Ok(None) => Ok(self),
+            Ok(Some((message, comparison))) => {
+                let mut failure = self.bare_failure(FailureKind::Snapshot, &words, message, at);
+                let accept = "accept what is there with `UPDATE_SNAPSHOTS=1 cargo test`";
+                failure.hint = Some(accept.to_owned());
+                failure.comparison = Some(comparison);
+                Err(self.finished(failure))
+            }
+            Err(error) => Err(self.failure(FailureKind::Snapshot, &words, error.to_string(), at)),
+        }
+    }
+
+    fn wait_failure(&mut self, words: &str, wait: WaitFailure, at: &Location<'_>) -> TestFailure {
+        let kind = match wait.end {
+            WaitEnd::Ended(_) => FailureKind::ProgramEnd,
+            WaitEnd::Present => FailureKind::Check,
+            _ => FailureKind::Timeout,
+        };
+        let mut failure = self.bare_failure(kind, words, wait.message, at);
+        failure.times =
+            TestTimes { took: wait.took, program_ran: wait.program_ran, waited_for_cpu: wait.waited_for_cpu };
+        failure.row_notes.extend(wait.nearest.map(|place| (place.row + 1, "nearest".to_owned())));
+        self.finished(failure)
+    }
+
+    fn failure(&mut self, kind: FailureKind, words: &str, message: String, at: &Location<'_>) -> TestFailure {
+        let failure = self.bare_failure(kind, words, message, at);
+        self.finished(failure)
+    }
+
+    fn bare_failure(
+        &mut self,
+        kind: FailureKind,
+        words: &str,
+        message: String,
+        at: &Location<'_>,
+    ) -> TapeFailure {
+        let place =
+            super::outcome::TestPlace { file: at.file().to_owned(), line: at.line(), column: at.column() };
+        let mut failure = TapeFailure::new(kind, place, words, message);
+        failure.keys.clone_from(&self.keys);
+        failure.program.extend(self.terminal.end().map(|end| format!("ended: {}", end_words(end))));
+        let mut screen = self.screen();
+        screen.changed =
+            changed_rows(self.terminal.watch().new_places(&self.mark).iter().map(|place| place.row));
+        failure.screen = Some(screen);
+        failure
+    }
+
+    /// Keeps the evidence and hides what nobody may see.
+    fn finished(&mut self, mut failure: TapeFailure) -> TestFailure {
+        failure.evidence = self.keep_evidence();
+        TestFailure::new(self.redactions.failure(failure))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A failed assertion of the test itself has kept nothing so far. The processes end with the terminal.
+        if thread::panicking() {
+            self.keep_evidence();
+        }
+    }
+}
+
+/// Which screens become snapshots without a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Update {
+    /// Nothing is written: continuous integration.
+    Nothing,
+    /// A `.snap.new` is written.
+    Propose,
+    /// Those that have no file yet.
+    New,
+    /// All.
+    All,
+}
+
+impl Update {
+    fn of_env(var: impl Fn(&str) -> Option<String>) -> Update {
+        if var("UPDATE_SNAPSHOTS").is_some_and(|value| value != "0") {
+            return Update::All;
+        }
+        match var("INSTA_UPDATE").as_deref() {
+            Some("always" | "1") => Update::All,
+            Some("unseen") => Update::New,
+            Some("no") => Update::Nothing,
+            Some("new") => Update::Propose,
+            _ if var("CI").is_some() => Update::Nothing,
+            _ => Update::Propose,
+        }
+    }
+}
+
+impl From<&str> for TextPattern {
+    fn from(text: &str) -> TextPattern {
+        TextPattern::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for TextPattern {
+    fn from(text: &String) -> TextPattern {
+        TextPattern::Text(text.clone())
+    }
+}
+
+/// `^` and `$` are the edges of a row where the pattern says so itself: `(?m)`.
+impl From<regex_lite::Regex> for TextPattern {
+    fn from(regex: regex_lite::Regex) -> TextPattern {
+        TextPattern::Regex(regex)
+    }
+}
+
+fn changed_rows(rows: impl Iterator<Item = u16>) -> Vec<u16> {
+    let mut rows: Vec<u16> = rows.map(|row| row + 1).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+fn pattern_words(pattern: &TextPattern) -> String {
+    match pattern {
+        TextPattern::Text(text) => format!("{text:?}"),
+        TextPattern::Regex(regex) => format!("/{}/", regex.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! What a program under test is started with, and what is kept of it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::panic::Location;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use regex_lite::Regex;
+
+use super::{PoisonError, Terminal, TestFailure, TestResult};
+use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
+use crate::screen::PictureLines;
+use crate::testing::isolation::{EnvironmentRules, TestDirs};
+use crate::testing::outcome::{EvidenceFile, FailureKind, TapeFailure, TestPlace};
+use crate::testing::redaction::TapeRedactions;
+use crate::testing::terminal::{ProgramUnderTest, TapEvent, TestTerminal};
+
+/// The most bytes of a recording: a program that floods must not fill the memory.
+const RECORDING_MAX: usize = 32 * 1024 * 1024;
+
+/// A program under test before its start.
+#[derive(Clone, Debug)]
+pub struct TerminalBuilder {
+    argv: Vec<OsString>,
+    size: (u16, u16),
+    rules: EnvironmentRules,
+    files: Vec<(PathBuf, Vec<u8>)>,
+    limit: Duration,
+    redactions: TapeRedactions,
+}
+
+impl TerminalBuilder {
+    pub(super) fn new(program: OsString) -> TerminalBuilder {
+        TerminalBuilder {
+            argv: vec![program],
+            size: (80, 24),
+            rules: EnvironmentRules::default(),
+            files: Vec::new(),
+            limit: Duration::from_secs(5),
+            redactions: TapeRedactions::new(),
+        }
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> TerminalBuilder {
+        self.argv.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Columns and rows; 80x24 otherwise.
+    #[must_use]
+    pub fn size(mut self, cols: u16, rows: u16) -> TerminalBuilder {
+        self.size = (cols, rows);
+        self
+    }
+
+    /// A variable of the program's environment, which has nothing of the test's own but `PATH`.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> TerminalBuilder {
+        self.rules.set.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A file in the program's directory.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> TerminalBuilder {
+        self.files.push((path.into(), content.into()));
+        self
+    }
+
+    /// How long a wait may last; 5 s otherwise. Time in which the program waits for a CPU does not count.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> TerminalBuilder {
+        self.limit = limit;
+        self
+    }
+
+    /// What stands for a match in snapshots and failures: `"id=[ID]"`.
+    #[must_use]
+    pub fn redact(mut self, pattern: Regex, placeholder: &str) -> TerminalBuilder {
+        self.redactions = self.redactions.rule(pattern, placeholder);
+        self
+    }
+
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// When there is no such program, a file cannot be written, or the system refuses.
+    #[track_caller]
+    pub fn start(self) -> TestResult<Terminal> {
+        let at = Location::caller();
+        let command = self.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let failed = |message: String| {
+            let place = TestPlace { file: at.file().to_owned(), line: at.line(), column: at.column() };
+            TestFailure::new(TapeFailure::new(
+                FailureKind::Command,
+                place,
+                format!("start {command}"),
+                message,
+            ))
+        };
+        let dirs = TestDirs::create().map_err(|error| failed(format!("cannot make a directory: {error}")))?;
+        for (path, content) in &self.files {
+            write_below(dirs.dir(), path, content).map_err(&failed)?;
+        }
+        let (cols, rows) = self.size;
+        let program = ProgramUnderTest {
+            env: dirs.environment(&self.rules, &|name| std::env::var_os(name)),
+            cwd: dirs.dir().to_owned(),
+            cols,
+            rows,
+            own_variable: Some("HOME".into()),
+            ..ProgramUnderTest::new(self.argv)
+        };
+        let mut terminal = TestTerminal::start(&program).map_err(|error| failed(error.to_string()))?;
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let (tapped, mut bytes) = (Arc::clone(&events), 0);
+        terminal.set_tap(Box::new(move |time, event| {
+            if let Some(kind) = recorded(event, &mut bytes) {
+                let at_us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+                tapped.lock().unwrap_or_else(PoisonError::into_inner).push(CastEvent { at_us, kind });
+            }
+        }));
+        let mark = terminal.start_mark(at.line());
+        let redactions = self
+            .redactions
+            .dir(&dirs.dir().to_string_lossy())
+            .home(&dirs.home().to_string_lossy())
+            .literal(&dirs.base().to_string_lossy(), "[TEST]");
+        Ok(Terminal {
+            terminal,
+            dirs,
+            mark,
+            limit: self.limit,
+            name: test_name(thread::current().name(), at),
+            command,
+            size: self.size,
+            root: std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from),
+            keys: Vec::new(),
+            redactions,
+            snapshots: None,
+            events,
+        })
+    }
+}
+
+/// An event for the recording; passwords and what is too much are left out.
+fn recorded(event: TapEvent<'_>, bytes: &mut usize) -> Option<CastEventKind> {
+    Some(match event {
+        TapEvent::Output(output) => {
+            *bytes += output.len();
+            if *bytes > RECORDING_MAX {
+                return None;
+            }
+            CastEventKind::Output(output.to_vec())
+        }
+        TapEvent::Input { bytes, secret: false } => CastEventKind::Input(bytes.to_vec()),
+        TapEvent::Input { .. } => return None,
+        TapEvent::Resize { cols, rows } => CastEventKind::Resize { cols, rows },
+        TapEvent::End(_) => return None,
+    })
+}
+
+/// A file below a directory; no name leads out of it.
+fn write_below(dir: &Path, path: &Path, content: &[u8]) -> Result<(), String> {
+    if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(format!("{} is not below the test's directory", path.display()));
+    }
+    let file = dir.join(path);
+    let above = file.parent().unwrap_or(dir);
+    fs::create_dir_all(above)
+        .and_then(|()| fs::write(&file, content))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// The name of the test function as part of a file's name. The harness names its threads; elsewhere it is the
+/// place in the source.
+fn test_name(thread: Option<&str>, at: &Location<'_>) -> String {
+    let name = match thread.filter(|name| *name != "main") {
+        Some(name) => name.replace("::", "-"),
+        None => {
+            let file = Path::new(at.file()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            format!("{file}-{}", at.line())
+        }
+    };
+    name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
+}
+
+impl Terminal {
+    /// Writes screen and recording into `target/hopty/TEST`. What cannot be written is no second failure.
+    pub(super) fn keep_evidence(&mut self) -> Vec<EvidenceFile> {
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from);
+        let dir = target.join("hopty").join(&self.name);
+        if fs::create_dir_all(&dir).is_err() {
+            return Vec::new();
+        }
+        let screen = self.terminal.screen();
+        let text = self.redactions.text(&screen.text(PictureLines::WithHistory));
+        let files = [
+            ("screen", "screen.txt", text.into_bytes()),
+            ("screen", "screen.svg", screen.svg(PictureLines::Screen).into_bytes()),
+            ("cast", "session.cast", self.cast()),
+        ];
+        let mut kept = Vec::new();
+        for (kind, name, content) in files {
+            let path = dir.join(name);
+            if fs::write(&path, content).is_ok() {
+                kept.push(EvidenceFile { kind: kind.to_owned(), path });
+            }
+        }
+        kept
+    }
+
+    fn cast(&self) -> Vec<u8> {
+        let (cols, rows) = self.size;
+        let header = CastHeader {
+            command: Some(self.command.clone()),
+            idle_time_limit: Some(2.0),
+            ..CastHeader::new(cols, rows)
+        };
+        let mut lines = header.line().into_bytes();
+        let mut writer = CastWriter::new();
+        for event in self.events.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            writer.event(event, &mut lines);
+        }
+        writer.finish(&mut lines);
+        lines
+    }
+}
+
+#[cfg(test)]
+mod builder_tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_named_after_its_function() {
+        let at = Location::caller();
+        assert_eq!(test_name(Some("ui::save"), at), "ui-save");
+        assert_eq!(test_name(Some("a/../b c"), at), "a----b-c");
+        assert!(test_name(Some("main"), at).starts_with("terminal_builder-"));
+    }
+
+    #[test]
+    fn files_stay_in_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        write_below(dir.path(), Path::new("a/b.txt"), b"x").unwrap();
+        assert_eq!(fs::read(dir.path().join("a/b.txt")).unwrap(), b"x");
+        for bad in ["../x", "/etc/x", "a/../../x"] {
+            assert!(write_below(dir.path(), Path::new(bad), b"").is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The library tested with programs that are everywhere.
+
+use std::fs;
+
+use regex_lite::Regex;
+
+use super::*;
+use crate::screen::Attr;
+
+fn shell(script: &str) -> TerminalBuilder {
+    Terminal::new("sh").args(["-c", script]).size(40, 8)
+}
+
+#[test]
+fn a_program_is_typed_into_and_looked_at() -> TestResult {
+    let mut t =
+        shell("cat note; printf '\\n\\033[1;31mname?\\033[m '; read name; echo \"hello $name\"; read more")
+            .file("note", "from a file\n")
+            .start()?;
+    t.expect("name?")?.wait_for("from a file")?;
+    t.style("name?")?.fg("red")?.bold()?.bg("default")?.not(Attr::Dim)?;
+    t.type_text("Ada")?.key("enter")?;
+    t.expect(Regex::new("(?m)^hello A[a-z]+$").unwrap())?;
+    assert!(t.screen().text_rows().contains(&"hello Ada".to_owned()));
+    t.key("ctrl-d")?.exit(1)?;
+    Ok(())
+}
+
+#[test]
+fn a_failure_shows_the_screen_and_keeps_it() {
+    let mut t =
+        shell("echo ready; read x; echo four; read y").timeout(Duration::from_millis(300)).start().unwrap();
+    t.expect("ready").unwrap();
+    t.type_text("go").unwrap().key("enter").unwrap();
+    t.wait_for("four").unwrap();
+    // What stood there before the last input is no answer to it.
+    let failure = t.expect("ready").map(drop).unwrap_err();
+    let text = failure.to_string();
+    for part in [
+        "library/tests.rs:",
+        "expect \"ready\"",
+        "screen now 40x8",
+        "│four",
+        "keys since the start: g o enter",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    let kept: Vec<String> =
+        failure.details().evidence.iter().map(|file| file.path.display().to_string()).collect();
+    assert_eq!(kept.len(), 3, "{kept:?}");
+    let cast = fs::read_to_string(&kept[2]).unwrap();
+    assert!(cast.contains("\"version\":3") && cast.contains("\"four\\r\\n\""), "{cast}");
+    fs::remove_dir_all(Path::new(&kept[0]).parent().unwrap()).unwrap();
+}
+
+#[test]
+fn an_end_that_was_not_expected_is_told_at_once() {
+    let mut t = shell("exit 3").start().unwrap();
+    let failure = t.expect("never").map(drop).unwrap_err();
+    assert_eq!(failure.details().kind, FailureKind::ProgramEnd, "{failure}");
+    let failure = t.exit(0).map(drop).unwrap_err();
+    assert!(failure.to_string().contains("exit"), "{failure}");
+    t.exit(3).unwrap();
+    let missing = Terminal::new("/no/such/program").start().map(drop).unwrap_err();
+    assert!(missing.to_string().contains("no such program"), "{missing}");
+    let dir = failure.details().evidence[0].path.parent().unwrap().to_owned();
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn keys_and_styles_that_are_wrong_are_told() {
+    let mut t = shell("echo plain; read x").start().unwrap();
+    let failure = t.style("plain").and_then(StyleCheck::bold).map(drop).unwrap_err();
+    assert!(failure.to_string().contains("\"plain\" on row 1, 1-5 has no style"), "{failure}");
+    let failure = t.key("hyper-q").map(drop).unwrap_err();
+    assert_eq!(failure.details().kind, FailureKind::Command);
+    let dir = failure.details().evidence[0].path.parent().unwrap().to_owned();
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_snapshot_is_compared_in_the_directory_of_the_tests() {
+    let root = tempfile::tempdir().unwrap();
+    let mut t = shell("echo \"in $PWD at 12:00:01\"; read x").start().unwrap();
+    t.root = root.path().to_owned();
+    t.expect("at 12").unwrap();
+    let file = root.path().join("tests/screens/snapshots").join(format!("{}__first.snap", t.name));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "# hopty 1 40x8\nin [DIR] at [TIME]\n").unwrap();
+    t.snapshot("first").unwrap();
+    t.snapshots = None;
+    fs::write(&file, "# hopty 1 40x8\nin [DIR] at noon\n").unwrap();
+    let failure = t.snapshot("first").map(drop).unwrap_err().to_string();
+    for part in ["UPDATE_SNAPSHOTS=1", "-in [DIR] at noon", "+in [DIR] at [TIME]"] {
+        assert!(failure.contains(part), "{part:?} in {failure}");
+    }
+}
+
+#[test]
+fn the_environment_says_what_is_written() {
+    let of = |vars: &[(&str, &str)]| {
+        let vars: Vec<(String, String)> =
+            vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Update::of_env(move |name| {
+            vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        })
+    };
+    assert_eq!(of(&[]), Update::Propose);
+    assert_eq!(of(&[("CI", "true")]), Update::Nothing);
+    assert_eq!(of(&[("CI", "true"), ("UPDATE_SNAPSHOTS", "1")]), Update::All);
+    assert_eq!(of(&[("UPDATE_SNAPSHOTS", "0"), ("INSTA_UPDATE", "no")]), Update::Nothing);
+    assert_eq!(of(&[("INSTA_UPDATE", "unseen"), ("CI", "true")]), Update::New);
+}
