@@ -105,9 +105,18 @@ pub(super) struct RecordOptions {
     /// Continue the recording in FILE
     #[arg(long, requires = "output", conflicts_with = "overwrite")]
     pub append: bool,
-    /// Replace FILE
-    #[arg(long, requires = "output")]
+    /// Replace FILE, or OUT
+    #[arg(long)]
     pub overwrite: bool,
+    /// Write the recording IN to OUT without the secrets that can be seen in it
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["OUT", "IN"],
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["name", "output", "stop", "input", "append", "max_size", "program"]
+    )]
+    pub redact: Vec<PathBuf>,
     /// End the recording before the file is larger, such as 500K, 20M or 2G; 1G by default
     #[arg(long, value_name = "SIZE", value_parser = super::record::size)]
     pub max_size: Option<u64>,
@@ -326,7 +335,7 @@ pub(super) enum Verb {
     /// until the session ends or you stop it. Only the output is recorded, unless you say --input. Secrets on
     /// the screen are in the file, which only you can read.
     #[command(
-        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop"
+        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop\n       hopty record --redact OUT IN [--overwrite]"
     )]
     Record(RecordOptions),
     /// Put a marker into a session's recording

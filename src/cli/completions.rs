@@ -18,7 +18,7 @@ const TELLING: [&str; 7] = ["ls", "status", "events", "log", "why", "restore", "
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
-const WITH_VALUE: [&str; 10] = [
+const WITH_VALUE: [&str; 11] = [
     "--client",
     "--keys",
     "--timeout",
@@ -29,6 +29,7 @@ const WITH_VALUE: [&str; 10] = [
     "--output",
     "-o",
     "--max-size",
+    "--redact",
 ];
 /// What `wait` can wait for.
 const CONDITIONS: &str = "idle busy blocked exit text=";

@@ -1,23 +1,33 @@
 //! `hopty record` and `hopty mark`: recordings of sessions as asciicasts.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::args::{RecordOptions, RunOptions};
 use super::control::{Control, Rule, live, paths};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, note, say, visible};
 use super::run;
 use super::session::ANSWER;
 use crate::client::start::Forked;
+use crate::core::cast::CastReader;
+use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
 use crate::ipc::message::Record;
+use crate::recording::redacted_cast::redacted_cast;
+use crate::sys::safe_file::{self, FileRule};
+
+/// Bytes of a file that are read at a time.
+const PIECE: usize = 1 << 18;
 
 /// The smallest limit of a file that makes sense, in bytes: a screen fits.
 const SIZE_MIN: u64 = 64 << 10;
 
 /// `hopty record`.
 pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
+    if let [out, from] = options.redact.as_slice() {
+        return redact(out, from, options.overwrite, options.json);
+    }
     let order = Record {
         file: options.output.as_deref().map(absolute).transpose()?,
         input: options.input,
@@ -68,6 +78,58 @@ fn absolute(path: &Path) -> Result<String, Failed> {
     whole.into_os_string().into_string().map_err(|path| {
         Failed::new(2, "the file's name is not UTF-8").about(PathBuf::from(path).display()).hint("rename it")
     })
+}
+
+/// `hopty record --redact OUT IN`.
+fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8, Failed> {
+    let about = |error: &dyn std::fmt::Display, path: &Path| {
+        Failed::new(1, error.to_string()).about(path.display()).hint("check the path and its permissions")
+    };
+    let rule = FileRule::of_claude(u64::MAX);
+    let file = safe_file::open(from, rule).map_err(|error| about(&error, from))?;
+    let mut file = file.ok_or_else(|| about(&"no such file", from))?;
+    let mut reader = CastReader::new();
+    let mut piece = vec![0; PIECE];
+    let mut events = Vec::new();
+    let mut torn = None;
+    loop {
+        let length = file.read(&mut piece).map_err(|error| about(&error, from))?;
+        reader.push(&piece[..length]);
+        if length == 0 {
+            reader.finish();
+        }
+        while let Some(next) = reader.next() {
+            match next {
+                Ok(event) => events.push(event),
+                Err(error) => torn = Some(error),
+            }
+        }
+        if length == 0 {
+            break;
+        }
+    }
+    let Some(header) = reader.header() else {
+        let why = torn.map_or_else(|| "it is empty".to_owned(), |error| error.to_string());
+        return Err(Failed::new(1, why).about(from.display()).hint("give an asciicast"));
+    };
+    let opening = if overwrite { CastOpening::Overwrite } else { CastOpening::New };
+    let refused = |error: CastFileError| {
+        let hint = match &error {
+            CastFileError::Exists(_) => "use --overwrite to replace it, or another file".to_owned(),
+            error => error.hint(),
+        };
+        Failed::new(1, error.to_string()).hint(hint)
+    };
+    let lines = redacted_cast(header, &events);
+    let mut written = CastFile::open(out, opening, u64::MAX).map_err(refused)?;
+    written.write(&lines).map_err(|error| about(&error, out))?;
+    if let Some(error) = torn {
+        note(format_args!("hopty: {}: {}; what comes before it is written", from.display(), error));
+    }
+    if as_json {
+        say(format_args!("{}", json!({"file": out.to_string_lossy(), "bytes": written.bytes()})))?;
+    }
+    Ok(0)
 }
 
 /// `hopty mark`.

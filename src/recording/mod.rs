@@ -11,6 +11,7 @@
 //! | [`svg`] | one screen, or a film, as SVG; [`theme`]: its colours |
 //! | [`html`] | the recording as a page, with the lines of a tape |
 //! | [`cut`] | a part as a recording of its own |
+//! | [`redacted_cast`] | a recording without secrets, for other people |
 //! | [`player`] | `hopty play` in a terminal |
 //! | [`film`] | frames at most so many a second, made of rows that are drawn once |
 
@@ -21,6 +22,7 @@ pub mod moment;
 pub mod play_position;
 pub mod play_time;
 pub mod player;
+pub mod redacted_cast;
 pub mod svg;
 pub mod theme;
 pub mod timeline;

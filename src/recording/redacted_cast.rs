@@ -1,0 +1,276 @@
+//! A recording without the secrets that can be seen in it, for other people: each screen is drawn anew from the
+//! model, with dots in place of a secret. So it does not matter in which pieces, in which order or across
+//! which line a secret was written. What is not on the screen goes: titles, working directories, links,
+//! clipboards, typed keys and the environment.
+
+use std::collections::BTreeSet;
+
+use unicode_width::UnicodeWidthChar;
+
+use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
+use crate::core::handoff::redact::{redact, secret_ranges};
+use crate::screen::Screen;
+
+/// How much of a secret that is whole on another screen is hidden where only its beginning stands, in bytes.
+/// Shorter beginnings are those of ordinary words.
+const BEGINNING_MIN: usize = 6;
+
+/// The recording as an asciicast of version 3.
+#[must_use]
+pub fn redacted_cast(header: &CastHeader, events: &[CastEvent]) -> Vec<u8> {
+    // A secret that is typed key by key is only known when it is whole.
+    let mut secrets = BTreeSet::new();
+    each_screen(header, events, |screen, _| {
+        let text = ScreenTextMap::new(screen).text;
+        secrets.extend(secret_ranges(&text).into_iter().map(|(range, _)| unbroken(&text[range])));
+    });
+    let redacted_header = CastHeader {
+        version: 3,
+        command: header.command.as_deref().map(redact),
+        title: header.title.as_deref().map(redact),
+        env: Default::default(),
+        ..header.clone()
+    };
+    let mut lines = redacted_header.line().into_bytes();
+    let mut writer = CastWriter::new();
+    let mut painter = FramePainter::default();
+    each_screen(header, events, |screen, event| match &event.kind {
+        CastEventKind::Output(_) => {
+            let frame = painter.frame(screen, &secrets);
+            writer.output(event.at_us, frame.as_bytes(), &mut lines);
+        }
+        CastEventKind::Resize { .. } => {
+            writer.event(event, &mut lines);
+            painter = FramePainter::default();
+            let frame = painter.frame(screen, &secrets);
+            writer.output(event.at_us, frame.as_bytes(), &mut lines);
+        }
+        CastEventKind::Marker(label) => {
+            let kind = CastEventKind::Marker(redact(label));
+            writer.event(&CastEvent { at_us: event.at_us, kind }, &mut lines);
+        }
+        CastEventKind::Exit(_) => writer.event(event, &mut lines),
+        CastEventKind::Input(_) | CastEventKind::Other { .. } => {}
+    });
+    writer.finish(&mut lines);
+    lines
+}
+
+/// Calls `see` with the screen after each event.
+fn each_screen(header: &CastHeader, events: &[CastEvent], mut see: impl FnMut(&Screen, &CastEvent)) {
+    let mut screen = Screen::new(header.cols, header.rows);
+    for event in events {
+        match &event.kind {
+            CastEventKind::Output(bytes) => {
+                screen.feed(bytes);
+                // Nobody answers.
+                drop(screen.take_queries());
+            }
+            CastEventKind::Resize { cols, rows } => screen.resize(*cols, *rows),
+            _ => {}
+        }
+        see(&screen, event);
+    }
+}
+
+/// A secret without the ends of rows that it goes over.
+fn unbroken(secret: &str) -> String {
+    secret.replace('\n', "")
+}
+
+/// The text of a screen, with the place of each row in it. A row that wraps has no end.
+struct ScreenTextMap {
+    text: String,
+    rows: Vec<usize>,
+}
+
+impl ScreenTextMap {
+    fn new(screen: &Screen) -> Self {
+        let mut map = ScreenTextMap { text: String::new(), rows: Vec::new() };
+        for row in 0..screen.size().1 {
+            map.rows.push(map.text.len());
+            for run in screen.row_runs(row) {
+                map.text.push_str(&run.text);
+            }
+            if !screen.row_wrapped(row) {
+                map.text.push('\n');
+            }
+        }
+        map
+    }
+
+    /// Which bytes are hidden.
+    fn hidden(&self, secrets: &BTreeSet<String>) -> Vec<bool> {
+        let mut hidden = vec![false; self.text.len()];
+        for (range, _) in secret_ranges(&self.text) {
+            hidden[range].fill(true);
+        }
+        for secret in secrets {
+            let Some(beginning) = secret.get(..BEGINNING_MIN) else { continue };
+            for (at, _) in self.text.match_indices(beginning) {
+                let same =
+                    self.text[at..].bytes().zip(secret.bytes()).take_while(|(one, other)| one == other);
+                let same = same.count();
+                hidden[at..at + same].fill(true);
+            }
+        }
+        hidden
+    }
+}
+
+/// Draws screens by their rows, those that have changed.
+#[derive(Debug, Default)]
+struct FramePainter {
+    rows: Vec<String>,
+    cursor: String,
+}
+
+impl FramePainter {
+    /// What brings a terminal from the last screen to this one.
+    fn frame(&mut self, screen: &Screen, secrets: &BTreeSet<String>) -> String {
+        let map = ScreenTextMap::new(screen);
+        let hidden = map.hidden(secrets);
+        let mut frame = String::new();
+        if self.rows.is_empty() {
+            // No wrapping: a full row would move the next one.
+            frame.push_str("\x1b[?7l\x1b[m\x1b[H\x1b[2J");
+            self.rows = vec![String::new(); map.rows.len()];
+        }
+        for (row, start) in (0..screen.size().1).zip(&map.rows) {
+            let drawn = row_bytes(screen, row, *start, &hidden);
+            let before = &mut self.rows[usize::from(row)];
+            if *before != drawn {
+                frame.push_str(&format!("\x1b[{};1H\x1b[m\x1b[K{drawn}\x1b[m", row + 1));
+                *before = drawn;
+            }
+        }
+        let cursor = screen.cursor();
+        let shown = if cursor.visible { 'h' } else { 'l' };
+        let placed = format!("\x1b[{};{}H\x1b[?25{shown}", cursor.row + 1, cursor.col + 1);
+        if placed != self.cursor || !frame.is_empty() {
+            frame.push_str(&placed);
+            self.cursor = placed;
+        }
+        frame
+    }
+}
+
+/// A row with its styles; `start`: where it is in the text that `hidden` is about.
+fn row_bytes(screen: &Screen, row: u16, start: usize, hidden: &[bool]) -> String {
+    let mut bytes = String::new();
+    let mut at = start;
+    for run in screen.row_runs(row) {
+        bytes.push_str(&run.style.sgr());
+        for ch in run.text.chars() {
+            if hidden[at] {
+                bytes.push_str(&"•".repeat(ch.width().unwrap_or(0)));
+            } else {
+                bytes.push(ch);
+            }
+            at += ch.len_utf8();
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cast::CastReader;
+
+    const KEY: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+
+    fn redacted(events: &[(u64, CastEventKind)]) -> (String, CastHeader, Vec<CastEvent>) {
+        let events: Vec<CastEvent> =
+            events.iter().map(|(at_us, kind)| CastEvent { at_us: *at_us, kind: kind.clone() }).collect();
+        let header = CastHeader {
+            title: Some(format!("token {KEY}")),
+            env: [("HOME".to_owned(), "/home/me".to_owned())].into(),
+            ..CastHeader::new(30, 6)
+        };
+        let bytes = redacted_cast(&header, &events);
+        let mut reader = CastReader::new();
+        reader.push(&bytes);
+        reader.finish();
+        let events = std::iter::from_fn(|| reader.next()).map(Result::unwrap).collect();
+        (String::from_utf8(bytes).unwrap(), reader.header().unwrap().clone(), events)
+    }
+
+    fn output(text: &str) -> CastEventKind {
+        CastEventKind::Output(text.as_bytes().to_vec())
+    }
+
+    fn last_screen(events: &[CastEvent]) -> Screen {
+        let mut screen = Screen::new(30, 6);
+        for event in events {
+            match &event.kind {
+                CastEventKind::Output(bytes) => screen.feed(bytes),
+                CastEventKind::Resize { cols, rows } => screen.resize(*cols, *rows),
+                _ => {}
+            }
+        }
+        screen
+    }
+
+    /// No part of the key that tells anything is in it.
+    fn assert_hidden(text: &str) {
+        for from in 0..KEY.len() - 8 {
+            assert!(!text.contains(&KEY[from..from + 8]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_hidden_however_it_was_drawn() {
+        let (start, end) = KEY.split_at(20);
+        let keys: Vec<(u64, CastEventKind)> =
+            KEY.chars().enumerate().map(|(n, ch)| (n as u64 * 1000, output(&ch.to_string()))).collect();
+        for drawn in [
+            // At once, over the end of a row.
+            vec![(0, output(&format!("key {KEY} end")))],
+            // In pieces, with colours within.
+            vec![(0, output(&format!("{start}\x1b[31m"))), (9, output(&format!("{end}\x1b[m")))],
+            // Backwards.
+            vec![
+                (0, output(&format!("\x1b[1;21H{}", &KEY[20..30]))),
+                (9, output(&format!("\x1b[H{start}\x1b[2;1H{}", &KEY[30..]))),
+            ],
+            keys,
+        ] {
+            let (text, header, events) = redacted(&drawn);
+            if !text.contains(&KEY[20..30]) {
+                assert_hidden(&text);
+            }
+            assert!(header.env.is_empty() && !header.title.unwrap().contains(KEY));
+            assert!(last_screen(&events).lines().join("").contains('•'));
+        }
+    }
+
+    #[test]
+    fn everything_else_is_as_it_was() {
+        let (text, _, events) = redacted(&[
+            (
+                0,
+                output(
+                    "\x1b]2;me@host\x1b\\\x1b]7;file://host/home/me\x1b\\\x1b[1;31mred\x1b[m 漢字\r\nplain",
+                ),
+            ),
+            (1000, CastEventKind::Input(b"secret".to_vec())),
+            (1000, output("\x1b[?25l\x1b[4;4H")),
+            (2000, CastEventKind::Marker("m".to_owned())),
+            (3000, CastEventKind::Resize { cols: 40, rows: 5 }),
+            (4000, output("x\x1b[?1049hfull")),
+            (5000, CastEventKind::Exit(0)),
+        ]);
+        assert!(!text.contains("host") && !text.contains("secret"));
+        let at = |n: usize| last_screen(&events[..n]);
+        let first = at(1);
+        assert_eq!(first.lines()[..2], ["red 漢字", "plain"]);
+        assert!(first.row_runs(0)[0].style.sgr().contains("31"));
+        let second = at(2);
+        assert_eq!((second.cursor().row, second.cursor().col, second.cursor().visible), (3, 3, false));
+        let last = last_screen(&events);
+        assert_eq!((last.size(), last.lines()[3].as_str()), ((40, 5), "    full"));
+        assert_eq!(events.last().unwrap().kind, CastEventKind::Exit(0));
+        assert_eq!(events.last().unwrap().at_us, 5000);
+    }
+}

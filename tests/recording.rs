@@ -1,0 +1,243 @@
+//! `hopty record`: recordings of live sessions, from their middle on, through resizes, kills and full disks.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use alacritty_terminal::Term as TheirTerm;
+use alacritty_terminal::event::VoidListener;
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::Config;
+use alacritty_terminal::vte::ansi::Processor;
+use hopty::core::cast::{CastEventKind, CastReader};
+use hopty::screen::{PictureLines, Screen};
+use hopty::standin::script::Script;
+use nix::libc::SIGKILL;
+use serde_json::Value;
+use support::cells::Cells;
+use support::claude::Kind;
+use support::skip::skip;
+use support::wait::{ends_within, wait_for};
+use support::world::World;
+use support::{is_host, kill};
+
+fn world() -> World {
+    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+}
+
+/// A detached session that runs a shell with this script.
+fn shell(world: &World, script: &str) {
+    world.ask(&["run", "--name", "r", "--detached", "--", "sh", "-c", script]);
+}
+
+fn wait_text(world: &World, text: &str) {
+    world.ask(&["wait", "r", &format!("text={text}")]);
+}
+
+/// The events of a recording, which must be whole.
+fn events(path: &Path) -> Vec<CastEventKind> {
+    let mut reader = CastReader::new();
+    reader.push(&std::fs::read(path).unwrap());
+    reader.finish();
+    std::iter::from_fn(|| reader.next()).map(|event| event.unwrap().kind).collect()
+}
+
+/// The size at the start.
+fn size(path: &Path) -> (u16, u16) {
+    let mut reader = CastReader::new();
+    reader.push(&std::fs::read(path).unwrap());
+    let _ = reader.next();
+    let header = reader.header().unwrap();
+    (header.cols, header.rows)
+}
+
+fn replay(path: &Path) -> Screen {
+    let (cols, rows) = size(path);
+    let mut screen = Screen::with_history(cols, rows, 1 << 20);
+    for event in events(path) {
+        match event {
+            CastEventKind::Output(bytes) => screen.feed(&bytes),
+            CastEventKind::Resize { cols, rows } => screen.resize(cols, rows),
+            _ => {}
+        }
+    }
+    screen
+}
+
+/// The text that alacritty and avt show at the end.
+fn others(path: &Path) -> [Vec<String>; 2] {
+    let (cols, rows) = size(path);
+    let mut term = TheirTerm::new(Config::default(), &Cells(cols, rows), VoidListener);
+    let mut parser: Processor = Processor::new();
+    let mut vt = avt::Terminal::new(usize::from(cols), usize::from(rows)).unwrap();
+    let mut now = Cells(cols, rows);
+    for event in events(path) {
+        match event {
+            CastEventKind::Output(bytes) => {
+                parser.advance(&mut term, &bytes);
+                vt.feed(&*String::from_utf8_lossy(&bytes));
+            }
+            CastEventKind::Resize { cols, rows } => {
+                now = Cells(cols, rows);
+                term.resize(now);
+                vt.resize(usize::from(cols), usize::from(rows));
+            }
+            _ => {}
+        }
+    }
+    let theirs = (0..i32::from(now.1)).map(|row| {
+        let line: String = (0..usize::from(now.0)).map(|col| term.grid()[Line(row)][Column(col)].c).collect();
+        line.trim_end().to_owned()
+    });
+    let avts = vt.screen().visible_lines().map(|line| line.text().trim_end().to_owned());
+    [theirs.collect(), avts.collect()]
+}
+
+/// Asks for a recording into this file.
+fn record(world: &World, file: &str, more: &[&str]) -> PathBuf {
+    world.ask(&[&["record", "r", "-o", file], more].concat());
+    world.project.join(file)
+}
+
+fn live(world: &World) -> Value {
+    serde_json::from_str(&world.ask(&["screen", "r", "--history", "--json"])).unwrap()
+}
+
+#[test]
+fn a_recording_from_the_middle_of_a_session_shows_the_live_screen() {
+    let world = world();
+    shell(
+        &world,
+        r#"stty -echo; i=0; while [ $i -lt 60 ]; do printf 'line \033[3%dm%s\033[m\r\n' $((i % 8)) $i; i=$((i+1)); done
+           printf '\033[?2004h\033[1;44mwide 漢字\033[m open \342\202'; read a
+           printf '\254 closed\r\n\033[2;5Hthere\033[20;1H'; read b; printf 'done\r\n\033[31mred'; read c"#,
+    );
+    wait_text(&world, "open");
+    let cast = record(&world, "a.cast", &[]);
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "there");
+    wait_for("the batch", || std::fs::read_to_string(&cast).unwrap().contains("there").then_some(()));
+    let shown: Vec<String> = replay(&cast).lines();
+    for (name, other) in ["alacritty", "avt"].iter().zip(others(&cast)) {
+        let other: Vec<String> = other.iter().map(|line| line.replace("漢 字 ", "漢字")).collect();
+        assert_eq!(other, shown, "{name}");
+    }
+    let mut term = world.terminal(&["attach", "r"]);
+    term.wait_text("there");
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "red");
+    world.ask(&["mark", "r", "all \u{1b}done"]);
+    term.send(b"\x1cd");
+    assert_eq!(term.wait_exit(), 0);
+    world.ask(&["record", "r", "--stop"]);
+    let screen = replay(&cast);
+    assert_eq!(screen.json(PictureLines::WithHistory), live(&world));
+    assert!(screen.lines().iter().any(|line| line.contains("open € closed")), "{:?}", screen.lines());
+    let all = events(&cast);
+    assert!(all.contains(&CastEventKind::Resize { cols: 120, rows: 40 }));
+    assert!(all.iter().any(|kind| matches!(kind, CastEventKind::Marker(label) if label.starts_with("all "))));
+    // What follows is not recorded any more, and the file can be continued.
+    world.ask(&["record", "r", "-o", "a.cast", "--append"]);
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_for("the end", || (events(&cast).last() == Some(&CastEventKind::Exit(0))).then_some(()));
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_program_is_recorded_from_its_first_byte_to_its_exit_code() {
+    let world = world();
+    let program = r"printf 'a\377b'; exit 3";
+    world.ask(&["record", "r", "-o", "a.cast", "--detached", "--", "sh", "-c", program]);
+    let cast = world.project.join("a.cast");
+    wait_for("the end", || (events(&cast).last() == Some(&CastEventKind::Exit(3))).then_some(()));
+    let output: Vec<u8> = events(&cast)
+        .into_iter()
+        .filter_map(|kind| if let CastEventKind::Output(bytes) = kind { Some(bytes) } else { None })
+        .flatten()
+        .collect();
+    assert_eq!(output, b"a\xffb");
+    // Nothing is started where nothing can be recorded.
+    let again = world.hopty(&["record", "-o", "a.cast", "--detached", "--", "touch", "started"]);
+    let told = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(4));
+    assert!(told.contains("a.cast exists") && told.contains("hint: use --append"), "{told}");
+    assert!(!world.project.join("started").exists());
+    world.assert_nothing_left();
+}
+
+#[test]
+fn keys_are_recorded_when_told_and_a_password_never() {
+    let world = world();
+    shell(
+        &world,
+        "printf 'name '; read a; stty -echo; printf 'password '; read b; stty echo; echo over; read c",
+    );
+    wait_text(&world, "name");
+    let cast = record(&world, "a.cast", &["--input"]);
+    world.ask(&["send", "r", "visible"]);
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "password");
+    world.ask(&["send", "r", "geheim"]);
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "over");
+    world.ask(&["record", "r", "--stop"]);
+    let text = std::fs::read_to_string(&cast).unwrap();
+    assert!(text.contains("\"i\", \"visible\"") && text.contains("\"i\", \"••••••\""), "{text}");
+    assert!(!text.contains("geheim"));
+    world.ask(&["stop", "r", "--kill"]);
+}
+
+#[test]
+fn a_host_that_is_killed_leaves_a_recording_that_can_be_played() {
+    let world = world();
+    shell(&world, "i=0; while :; do i=$((i+1)); echo \"tick $i\"; sleep 0.01; done");
+    wait_text(&world, "tick");
+    let cast = record(&world, "a.cast", &[]);
+    wait_for("some ticks", || {
+        (std::fs::read_to_string(&cast).ok()?.matches("tick").count() > 60).then_some(())
+    });
+    let status: Value = serde_json::from_str(&world.ask(&["status", "r", "--json"])).unwrap();
+    assert_eq!(status["recording"]["file"].as_str(), cast.to_str());
+    let host = i32::try_from(status["host_pid"].as_i64().unwrap()).unwrap();
+    assert!(is_host(host));
+    let before = replay(&cast).lines();
+    kill(host, SIGKILL);
+    assert!(ends_within(host, std::time::Duration::from_secs(30)));
+    let after = replay(&cast).lines();
+    assert!(after.iter().any(|line| line.starts_with("tick ")) && !before.is_empty());
+    assert!(std::fs::read(&cast).unwrap().ends_with(b"\n"));
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_session() {
+    let world = world();
+    let disk = world.home.join("disk");
+    std::fs::create_dir_all(&disk).unwrap();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k,mode=700", "none"]).arg(&disk).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return skip("no file system can be mounted here");
+    }
+    shell(&world, "read a; seq 1 20000; echo all; read b");
+    let cast = disk.join("a.cast");
+    world.ask(&["record", "r", "-o", cast.to_str().unwrap()]);
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "all");
+    let why = wait_for("a word about it", || {
+        let status: Value = serde_json::from_str(&world.ask(&["status", "r", "--json"])).ok()?;
+        let journal = std::fs::read_to_string(world.state_dir().join("sessions/r/journal.jsonl")).ok()?;
+        (status["recording"].is_null() && journal.contains("has stopped")).then_some(journal)
+    });
+    let whole = std::fs::read(&cast).unwrap();
+    let read = events(&cast).len();
+    let stopped = Command::new("umount").arg(&disk).status().unwrap();
+    assert!(stopped.success() && why.contains("No space left"));
+    assert!(read > 0 && whole.ends_with(b"\n"));
+    assert!(world.ask(&["screen", "r"]).contains("all"));
+    world.ask(&["stop", "r", "--kill"]);
+    world.assert_nothing_left();
+}
