@@ -3,7 +3,7 @@
 //! which line a secret was written. What is not on the screen goes: titles, working directories, links,
 //! clipboards, typed keys and the environment.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -11,18 +11,24 @@ use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
 use crate::core::handoff::redact::{redact, secret_ranges};
 use crate::screen::Screen;
 
-/// How much of a secret that is whole on another screen is hidden where only its beginning stands, in bytes.
-/// Shorter beginnings are those of ordinary words.
-const BEGINNING_MIN: usize = 6;
+/// The length of the shortest part that is hidden of a secret that is whole on another screen, in bytes.
+/// Shorter parts are those of ordinary words.
+const PART_LEN: usize = 6;
 
 /// The recording as an asciicast of version 3.
 #[must_use]
 pub fn redacted_cast(header: &CastHeader, events: &[CastEvent]) -> Vec<u8> {
     // A secret that is typed key by key is only known when it is whole.
-    let mut secrets = BTreeSet::new();
+    let mut secrets = HashSet::new();
     each_screen(header, events, |screen, _| {
         let text = ScreenTextMap::new(screen).text;
-        secrets.extend(secret_ranges(&text).into_iter().map(|(range, _)| unbroken(&text[range])));
+        for (range, _) in secret_ranges(&text) {
+            let secret = unbroken(&text[range]);
+            // A run of one sign is a rule of a table, too.
+            let parts =
+                secret.as_bytes().windows(PART_LEN).filter(|part| part.iter().any(|byte| *byte != part[0]));
+            secrets.extend(parts.map(<[u8]>::to_vec));
+        }
     });
     let redacted_header = CastHeader {
         version: 3,
@@ -100,18 +106,14 @@ impl ScreenTextMap {
     }
 
     /// Which bytes are hidden.
-    fn hidden(&self, secrets: &BTreeSet<String>) -> Vec<bool> {
+    fn hidden(&self, secrets: &HashSet<Vec<u8>>) -> Vec<bool> {
         let mut hidden = vec![false; self.text.len()];
         for (range, _) in secret_ranges(&self.text) {
             hidden[range].fill(true);
         }
-        for secret in secrets {
-            let Some(beginning) = secret.get(..BEGINNING_MIN) else { continue };
-            for (at, _) in self.text.match_indices(beginning) {
-                let same =
-                    self.text[at..].bytes().zip(secret.bytes()).take_while(|(one, other)| one == other);
-                let same = same.count();
-                hidden[at..at + same].fill(true);
+        for (at, part) in self.text.as_bytes().windows(PART_LEN).enumerate() {
+            if secrets.contains(part) {
+                hidden[at..at + PART_LEN].fill(true);
             }
         }
         hidden
@@ -127,7 +129,7 @@ struct FramePainter {
 
 impl FramePainter {
     /// What brings a terminal from the last screen to this one.
-    fn frame(&mut self, screen: &Screen, secrets: &BTreeSet<String>) -> String {
+    fn frame(&mut self, screen: &Screen, secrets: &HashSet<Vec<u8>>) -> String {
         let map = ScreenTextMap::new(screen);
         let hidden = map.hidden(secrets);
         let mut frame = String::new();
@@ -229,17 +231,12 @@ mod tests {
             vec![(0, output(&format!("key {KEY} end")))],
             // In pieces, with colours within.
             vec![(0, output(&format!("{start}\x1b[31m"))), (9, output(&format!("{end}\x1b[m")))],
-            // Backwards.
-            vec![
-                (0, output(&format!("\x1b[1;21H{}", &KEY[20..30]))),
-                (9, output(&format!("\x1b[H{start}\x1b[2;1H{}", &KEY[30..]))),
-            ],
+            // Its middle first.
+            vec![(0, output(&format!("\x1b[1;21H{}", &KEY[20..30]))), (9, output(&format!("\x1b[H{KEY}")))],
             keys,
         ] {
             let (text, header, events) = redacted(&drawn);
-            if !text.contains(&KEY[20..30]) {
-                assert_hidden(&text);
-            }
+            assert_hidden(&text);
             assert!(header.env.is_empty() && !header.title.unwrap().contains(KEY));
             assert!(last_screen(&events).lines().join("").contains('•'));
         }
