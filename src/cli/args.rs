@@ -469,6 +469,12 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Play terminal tapes as tests: type into programs and check what they show
+    ///
+    /// A tape is a script in the language of VHS with commands for tests. `hopty test` plays those in tests/
+    /// and tapes/. Exit codes: 0 all passed, 1 one failed or is flaky, 2 one does not parse, 3 none matched,
+    /// 125 hopty failed, 130 interrupted.
+    Test(Box<super::test::TestArgs>),
     /// Find what is missing and tell you how to fix it
     Check {
         /// Print JSON
@@ -588,6 +594,7 @@ impl Verb {
             Verb::Run(_)
             | Verb::Attach(_)
             | Verb::Dash
+            | Verb::Test(_)
             | Verb::Demo { .. }
             | Verb::Play(_)
             | Verb::Prune { .. }

@@ -10,7 +10,7 @@
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
-//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo`, `play` | verbs |
+//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
@@ -52,6 +52,7 @@ mod session;
 mod settings;
 mod statusline;
 mod table;
+mod test;
 mod unit;
 mod unknown_verb;
 mod usage;
@@ -63,12 +64,10 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
 use crate::client::start::Forked;
+use crate::testing::hook_probe::{self, HOOK_ARG};
 use args::{Cli, Verb};
 use config::ConfigVerb;
 use error::Failed;
-
-/// Reserved verbs: none of them may reach Claude as a prompt.
-const LATER: &[&str] = &["test"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -98,6 +97,7 @@ const NOW: &[&str] = &[
     "screen-dump",
     "record",
     "mark",
+    "test",
     "check",
     "config",
     "completions",
@@ -138,17 +138,16 @@ pub fn main(args: Vec<OsString>) -> u8 {
                 .print(verb, false);
         }
         // Run after every tool call: nothing else comes before them.
+        Some(HOOK_ARG) => {
+            let words: Vec<String> = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+            return hook_probe::main(&words);
+        }
         Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
         Some("hook") => {
             return hook::main(
                 args.get(1).and_then(|event| event.to_str()),
                 args.get(2).and_then(|ms| ms.to_str()),
             );
-        }
-        Some(word) if LATER.contains(&word) => {
-            let failed = Failed::new(2, format!("{word} is not in this version"))
-                .hint(format!("`hopty help` lists all verbs; `hopty -- {word}` passes the word to Claude"));
-            return failed.print("", asks_json(&args));
         }
         Some(word) if NOW.contains(&word) => {}
         Some("--") => return start(args.into_iter().skip(1).collect()),
@@ -237,6 +236,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Play(options) => play::play(&options),
         Verb::Config { verb: Some(verb), .. } => config::verb(&verb),
         Verb::Config { verb: None, json } => config::verb(&ConfigVerb::Show { json }),
+        Verb::Test(args) => test::test(&args),
         Verb::Check { json } => check::check(json),
         Verb::Completions { shell } => completions::completions(shell),
         Verb::Man { verb } => man::man(&verb),

@@ -37,7 +37,11 @@ impl TextPattern {
         match self {
             TextPattern::Text(wanted) if wanted.is_empty() => Vec::new(),
             TextPattern::Text(wanted) => {
-                text.match_indices(wanted.as_str()).map(|(at, _)| at..at + wanted.len()).collect()
+                let found = text.match_indices(wanted.as_str()).map(|(at, _)| at..at + wanted.len());
+                // Blanks at the end of a row are not told from cells that nobody has written.
+                let cut = wanted.trim_end_matches(' ');
+                let at_end = cut.len() < wanted.len() && !cut.is_empty() && text.ends_with(cut);
+                found.chain(at_end.then(|| text.len() - cut.len()..text.len())).collect()
             }
             TextPattern::Regex(regex) => regex.find_iter(text).map(|found| found.range()).collect(),
         }
@@ -74,7 +78,7 @@ impl fmt::Display for TextPattern {
 
 /// A rectangle of the visible screen, 0-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScreenRegion {
+pub struct CellRegion {
     /// The first row.
     pub row: u16,
     /// The first column.
@@ -85,7 +89,7 @@ pub struct ScreenRegion {
     pub cols: u16,
 }
 
-impl ScreenRegion {
+impl CellRegion {
     /// The rows.
     #[must_use]
     pub fn row_range(&self) -> Range<u16> {
@@ -115,7 +119,7 @@ pub enum ScreenArea {
     /// One row of the visible screen.
     Row(u16),
     /// A rectangle of it.
-    Region(ScreenRegion),
+    Region(CellRegion),
     /// The lines above the visible screen, and its rows.
     History,
     /// The window title.
@@ -418,9 +422,9 @@ pub(super) fn short(text: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrawnFrame {
     /// With its lines.
-    pub outside: ScreenRegion,
+    pub outside: CellRegion,
     /// What it encloses.
-    pub inside: ScreenRegion,
+    pub inside: CellRegion,
 }
 
 const TOP_LEFT: &str = "┌╭┏╔╒╓+";
@@ -487,8 +491,8 @@ fn frames(cells: &[Vec<(u16, char)>], is: &impl Fn(&str, u16, u16) -> bool) -> V
             });
             if let Some((right, bottom)) = right {
                 let (rows, cols) = (bottom - top + 1, right - left + 1);
-                let outside = ScreenRegion { row: top, col: *left, rows, cols };
-                let inside = ScreenRegion {
+                let outside = CellRegion { row: top, col: *left, rows, cols };
+                let inside = CellRegion {
                     row: top + 1,
                     col: left + 1,
                     rows: rows.saturating_sub(2),
@@ -566,7 +570,7 @@ mod tests {
         assert!(find(ScreenArea::Row(0), text("two")).is_empty());
         assert!(find(ScreenArea::Row(99), text("two")).is_empty());
         assert_eq!(find(ScreenArea::Line, text("three")), [cells(2, 0..5)]);
-        let region = ScreenArea::Region(ScreenRegion { row: 1, col: 1, rows: 2, cols: 2 });
+        let region = ScreenArea::Region(CellRegion { row: 1, col: 1, rows: 2, cols: 2 });
         assert_eq!(find(region, regex("^wo$")), [cells(1, 1..3)]);
         assert_eq!(find(region, regex("^..$")).len(), 2);
         assert_eq!(find(ScreenArea::Title, text("title")), [FoundPlace::Title]);
@@ -611,12 +615,12 @@ mod tests {
             "╭────────────────╮\n│┌─ Logs ┐+--+   │\n││saved  │|in|   │\n│└───────┘+--+   │\n╰────────────────╯",
         );
         let frame = frame_around(&screen, "Logs").unwrap();
-        assert_eq!(frame.outside, ScreenRegion { row: 1, col: 1, rows: 3, cols: 9 });
-        assert_eq!(frame.inside, ScreenRegion { row: 2, col: 2, rows: 1, cols: 7 });
+        assert_eq!(frame.outside, CellRegion { row: 1, col: 1, rows: 3, cols: 9 });
+        assert_eq!(frame.inside, CellRegion { row: 2, col: 2, rows: 1, cols: 7 });
         assert_eq!(frame_around(&screen, "saved"), Some(frame), "a title may stand inside");
         assert_eq!(
             frame_around(&screen, "in").unwrap().inside,
-            ScreenRegion { row: 2, col: 11, rows: 1, cols: 2 }
+            CellRegion { row: 2, col: 11, rows: 1, cols: 2 }
         );
         assert_eq!(frame_around(&screen, "nothing"), None);
     }

@@ -5,9 +5,12 @@
 //! | [`echo`] | the terminal's own echo, which is no news |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
 //! | [`look`] | text, patterns and where they are looked for |
+//! | [`runner`] | many tapes at the same time |
+//! | [`tape_player`] | one tape, command by command |
 //! | [`discovery`] | which tapes are meant, and under which names |
 //! | [`isolation`] | a test's own directories and environment |
 //! | [`shells`] | the shells that a tape may type into |
+//! | [`watch`] | which tapes a change concerns |
 //! | [`stress`] | what a loaded machine does, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
 //! | [`outcome`] | what came of a tape: verdict, failure, screens, and the exit code of all |
@@ -31,11 +34,16 @@ pub mod outcome;
 pub mod processes;
 pub mod redaction;
 pub mod report;
+pub mod runner;
 pub mod screen_watch;
 pub mod shells;
 pub mod snapshot;
 pub mod stress;
+pub mod tape_player;
 pub mod terminal;
 pub mod wait;
+pub mod watch;
 
-pub use library::{Terminal, TerminalBuilder, TestFailure, TestResult};
+pub use library::{
+    TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, play_tapes, play_tapes_with,
+};

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::look::{FoundPlace, Look, ScreenArea, ScreenRegion, short};
+use super::look::{CellRegion, FoundPlace, Look, ScreenArea, short};
 use super::processes::{ProcessLook, end_words};
 use super::screen_watch::{FrameEnd, TestMark, TextAge};
 use super::terminal::{PumpEnd, TestTerminal};
@@ -148,7 +148,7 @@ pub struct SettleRules {
     /// How long nothing visible may change.
     pub quiet: Duration,
     /// Where changes do not count.
-    pub except: Vec<ScreenRegion>,
+    pub except: Vec<CellRegion>,
 }
 
 impl Default for SettleRules {

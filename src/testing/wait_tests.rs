@@ -128,7 +128,7 @@ fn what_never_settles_is_named() {
     let failure = terminal.settle(&SettleRules::default(), Duration::from_millis(400)).unwrap_err();
     assert!(failure.message.starts_with("not settled: row 3 ("), "{failure}");
     assert!(failure.message.ends_with("times) kept changing"), "{failure}");
-    let except = vec![ScreenRegion { row: 2, col: 0, rows: 1, cols: 80 }];
+    let except = vec![CellRegion { row: 2, col: 0, rows: 1, cols: 80 }];
     // The loop works between its sleeps, and between two looks it mostly sleeps.
     terminal.settle(&SettleRules { except, ..SettleRules::default() }, LONG).unwrap();
 }

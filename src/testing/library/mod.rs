@@ -19,6 +19,7 @@
 //! prints the screen, and `target/hopty/TEST` keeps screen and recording.
 
 mod style_check;
+mod tape_suite;
 mod terminal_builder;
 mod test_failure;
 
@@ -44,6 +45,7 @@ use crate::core::process::ProcessEnd;
 use crate::core::tape::KeyChord;
 
 pub use style_check::StyleCheck;
+pub use tape_suite::{TapesFailed, play_tapes, play_tapes_with};
 pub use terminal_builder::TerminalBuilder;
 pub use test_failure::{TestFailure, TestResult};
 

@@ -152,7 +152,7 @@ fn row_lines(row: &RowComparison, cols: Option<usize>) -> Vec<InkLine> {
         let is_below = |col: usize| cells.iter().any(|cells| cells.contains(&(col as u16)));
         let carets: String = (0..end).map(|col| if is_below(col) { '^' } else { ' ' }).collect();
         if !carets.trim().is_empty() {
-            lines.push(InkLine::new(Ink::Dim, &format!("{INDENT}        ")).with(Ink::Dim, &carets));
+            lines.push(InkLine::new(Ink::Dim, &format!("{INDENT}         ")).with(Ink::Dim, &carets));
         }
     }
     lines

@@ -1,0 +1,281 @@
+//! `hopty test`: the options, and what becomes of them.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::error::{Failed, note, visible};
+use super::run::find_claude;
+use super::settings;
+use crate::core::tape::TapeSpeed;
+use crate::fs::paths::Paths;
+use crate::ipc::message::Code;
+use crate::testing::discovery::{self, TapeFile};
+use crate::testing::report::{ReportOptions, ReportSet, ReportTarget, ReportTargetError, TestReport};
+use crate::testing::runner::{self, LoadedTape, RunPlanOptions};
+use crate::testing::snapshot::{
+    PendingSnapshot, SnapshotError, SnapshotMode, review_terminal, snapshot_store,
+};
+use crate::testing::stress::SeededChoices;
+use crate::testing::tape_player::{PlayOptions, SnapshotUse};
+use crate::tty::raw;
+
+/// Options of `test`.
+#[derive(Clone, Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(super) struct TestArgs {
+    /// Tapes, or directories with tapes; tests/ and tapes/ by default
+    pub paths: Vec<PathBuf>,
+    /// Only check that the tapes parse; play nothing
+    #[arg(long)]
+    pub check: bool,
+    /// Refuse everything that VHS does not know
+    #[arg(long)]
+    pub vhs: bool,
+    /// Play N tapes at the same time; twice the number of cores by default
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Play only tapes whose path matches this regular expression
+    #[arg(long, value_name = "REGEX")]
+    pub filter: Option<String>,
+    /// Stop at the first tape that fails
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Play only the tapes that failed last time
+    #[arg(long)]
+    pub rerun_failed: bool,
+    /// Play the tapes in a random order
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    pub shuffle: Option<Option<u64>>,
+    /// Play every tape N times
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// Play a tape that fails up to N times more; one that then passes is flaky
+    #[arg(long, value_name = "N")]
+    pub retry: Option<u32>,
+    /// Exit 0 though tapes are flaky
+    #[arg(long)]
+    pub allow_flaky: bool,
+    /// Disturb program and test: short reads, uneven typing, stops, busy CPUs
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    pub stress: Option<Option<u64>>,
+    /// Play tapes again whenever they, their snapshots or their programs change
+    #[arg(long, conflicts_with_all = ["check", "review", "accept", "prune"])]
+    pub watch: bool,
+    /// Type without pauses, and end each Sleep when the screen has settled; default where CI is set
+    #[arg(long, conflicts_with = "real")]
+    pub fast: bool,
+    /// Type and sleep as the tape says; default where CI is not set
+    #[arg(long)]
+    pub real: bool,
+    /// Fail a tape whose Wait is true before anything has changed
+    #[arg(long)]
+    pub strict: bool,
+    /// Make the pictures that the tapes' Output lines name
+    #[arg(long)]
+    pub render: bool,
+    /// Write a report: console, tap, junit, github, json or markdown; repeatable
+    #[arg(long = "report", value_name = "KIND[=FILE]")]
+    pub reports: Vec<String>,
+    /// Play, and accept every snapshot that is the same in two runs
+    #[arg(long, conflicts_with_all = ["check", "watch"])]
+    pub update: bool,
+    /// Accept the snapshots that wait for it, or only those with this name; play nothing
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    pub accept: Option<Option<String>>,
+    /// Show each changed snapshot and ask whether to accept it; play nothing
+    #[arg(long)]
+    pub review: bool,
+    /// Delete the snapshots that no tape takes
+    #[arg(long)]
+    pub prune: bool,
+    /// Keep the directory of every test
+    #[arg(long)]
+    pub keep: bool,
+    /// Pass this variable to the tests; repeatable
+    #[arg(long = "env", value_name = "NAME")]
+    pub env: Vec<String>,
+    /// Fail a tape whose Require names a missing program, where it would be skipped
+    #[arg(long)]
+    pub require_all: bool,
+    /// Stop a failed test where it failed and let you type into it
+    #[arg(long)]
+    pub pause: bool,
+}
+
+/// What the tapes of this directory leave behind: evidence of failures, and which of them failed.
+const EVIDENCE: &str = "target/hopty";
+
+/// Plays tapes.
+pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
+    let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
+        Failed::new(2, error.to_string())
+            .about(visible(&path.to_string_lossy()))
+            .hint("name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/")
+    })?;
+    let evidence = PathBuf::from(EVIDENCE);
+    if let Some(filter) = &args.filter {
+        let regex = regex_lite::Regex::new(filter).map_err(|error| {
+            Failed::new(2, error.to_string())
+                .about("--filter")
+                .hint("it takes a regular expression, such as `vim|less`")
+        })?;
+        files.retain(|tape| regex.is_match(&tape.path.to_string_lossy()));
+    }
+    if args.rerun_failed {
+        let failed = runner::failed_last_time(&evidence);
+        files.retain(|tape| failed.contains(&tape.path));
+    }
+    if files.is_empty() {
+        let hint = if args.rerun_failed {
+            "no tape of these failed last time"
+        } else {
+            "tapes are files that end in .tape; without a path, hopty looks in tests/ and tapes/"
+        };
+        return Err(Failed::new(3, "no tape matches").called(Code::NotFound).hint(hint));
+    }
+    if args.review || args.accept.is_some() {
+        return decide(args, &files);
+    }
+    if let Some(seed) = args.shuffle {
+        let seed = seed.unwrap_or_else(fresh_seed);
+        note(format_args!("hopty: order of seed {seed}: --shuffle={seed} gives it again"));
+        SeededChoices::new(seed).shuffle(&mut files);
+    }
+    let stress = args.stress.map(|seed| seed.unwrap_or_else(fresh_seed));
+    if let Some(seed) = stress {
+        note(format_args!("hopty: stress of seed {seed}: --stress={seed} gives it again"));
+    }
+    let options = options(args, evidence, stress)?;
+    let tapes: Vec<LoadedTape> = files.iter().map(|file| runner::load(file, args.vhs)).collect();
+    let mut reports = reports(args)?;
+    reports.begin(tapes.len())?;
+    // A pipe that nobody reads any more ends no test.
+    let mut summary = runner::run(&tapes, &options, |outcome| {
+        let _ = reports.finished(outcome);
+    })?;
+    if args.prune {
+        snapshot_store::prune(&summary.unused_snapshots).map_err(|error| snapshots_failed(&error))?;
+        for file in std::mem::take(&mut summary.unused_snapshots) {
+            note(format_args!("hopty: deleted {}", visible(&file.to_string_lossy())));
+        }
+    }
+    reports.end(&summary)?;
+    Ok(summary.exit_code())
+}
+
+/// Accepts or reviews the snapshots that wait beside these tapes.
+fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
+    let dirs: BTreeSet<&Path> =
+        files.iter().map(|file| file.path.parent().unwrap_or(Path::new(""))).collect();
+    let mut pending = PendingSnapshot::list(dirs).map_err(|error| snapshots_failed(&error))?;
+    if let Some(Some(name)) = &args.accept {
+        pending.retain(|snapshot| snapshot.name == *name);
+        if pending.is_empty() {
+            return Err(Failed::new(3, "no such snapshot waits to be accepted")
+                .about(visible(name))
+                .called(Code::NotFound)
+                .hint("play the tape first; the name is that of the file: TAPE__NAME"));
+        }
+    }
+    if args.review {
+        let colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let result = review_terminal::run(&pending, colors).map_err(|error| failed_of(&error.to_string()))?;
+        note(format_args!(
+            "hopty: {} accepted, {} rejected, {} left",
+            result.accepted, result.rejected, result.left
+        ));
+        return Ok(u8::from(result.left > 0));
+    }
+    for snapshot in &pending {
+        snapshot.accept().map_err(|error| snapshots_failed(&error))?;
+        note(format_args!("hopty: accepted {}", visible(&snapshot.file.to_string_lossy())));
+    }
+    if pending.is_empty() {
+        note(format_args!("hopty: no snapshot waits to be accepted"));
+    }
+    Ok(0)
+}
+
+fn snapshots_failed(error: &SnapshotError) -> Failed {
+    failed_of(&error.to_string())
+}
+
+/// A failure in two parts: what is wrong, and what to do.
+fn failed_of(text: &str) -> Failed {
+    let (cause, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
+    Failed::new(125, cause).hint(hint)
+}
+
+/// The reports that were asked for.
+fn reports(args: &TestArgs) -> Result<ReportSet, Failed> {
+    let mut targets = Vec::new();
+    for word in &args.reports {
+        let target: ReportTarget = word.parse().map_err(|error: ReportTargetError| {
+            let text = error.to_string();
+            let (cause, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
+            Failed::new(2, cause).hint(hint)
+        })?;
+        targets.push(target);
+    }
+    let var = |name: &str| std::env::var(name).ok();
+    let dir = std::env::current_dir().unwrap_or_default();
+    let cols = std::io::stdout().is_terminal().then(|| usize::from(raw::size().drawn().0));
+    let options = ReportOptions { allow_flaky: args.allow_flaky, ..ReportOptions::from_env(var, &dir, cols) };
+    Ok(ReportSet::open(&targets, &options)?)
+}
+
+/// How the tapes are played.
+fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<RunPlanOptions, Failed> {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+    let is_fast = args.fast || (is_ci && !args.real);
+    let paths = Paths::from_env(|name| std::env::var_os(name));
+    let claude = match std::env::var_os("HOPTY_TEST_CLAUDE") {
+        Some(path) => Some(PathBuf::from(path)),
+        None => paths.and_then(|paths| {
+            let (config, _) = settings::load(&paths, &[]);
+            let home = std::env::var_os("HOME").map(PathBuf::from);
+            find_claude(home.as_deref(), &config).ok()
+        }),
+    };
+    let jobs = args
+        .jobs
+        .unwrap_or_else(|| 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+    let play = PlayOptions {
+        speed: if is_fast { TapeSpeed::Fast } else { TapeSpeed::Real },
+        strict: args.strict,
+        require_all: args.require_all,
+        render: args.render,
+        keep: args.keep,
+        env: args.env.clone(),
+        evidence,
+        hopty: std::env::current_exe()?,
+        claude,
+        snapshots: match (args.update, is_ci) {
+            (true, _) => SnapshotUse::Collect,
+            (false, true) => SnapshotUse::Compare(SnapshotMode::CompareOnly),
+            (false, false) => SnapshotUse::Compare(SnapshotMode::Propose),
+        },
+        stop: None,
+    };
+    Ok(RunPlanOptions {
+        play,
+        vhs: args.vhs,
+        jobs: jobs.max(1),
+        fail_fast: args.fail_fast,
+        repeat: args.repeat,
+        retry: args.retry,
+        allow_flaky: args.allow_flaky,
+        stress,
+        check: args.check,
+    })
+}
+
+/// A seed that nobody has chosen.
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    // Short enough to be typed.
+    now.map_or(1, |at| at.as_millis() as u64 % 1_000_000)
+}

@@ -1,0 +1,120 @@
+//! What is kept of a tape that failed: its last screen in several forms, and the recording.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::TapePlayer;
+use super::session::NamedTerminal;
+use crate::core::cast::{CastHeader, CastWriter};
+use crate::recording::html::{self, TraceOutcome, TracePage, TraceStep};
+use crate::screen::PictureLines;
+use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
+
+impl TapePlayer<'_> {
+    /// The directory for what is made of this tape.
+    pub(super) fn evidence_dir(&self) -> PathBuf {
+        self.options.evidence.join(&self.file.name)
+    }
+
+    /// Writes everything that there is. What cannot be written is no second failure.
+    pub(super) fn write_evidence(&mut self, failure: &TapeFailure) -> Vec<EvidenceFile> {
+        let dir = self.evidence_dir();
+        // What an earlier failure left would be taken for this one's.
+        let _ = fs::remove_dir_all(&dir);
+        if fs::create_dir_all(&dir).is_err() {
+            return Vec::new();
+        }
+        let mut files: Vec<(&str, String, Vec<u8>)> = Vec::new();
+        if let Some(screen) = self.session.screen() {
+            let lines = PictureLines::WithHistory;
+            files.push(("screen", "screen.txt".to_owned(), screen.text(lines).into_bytes()));
+            files.push(("screen", "screen.svg".to_owned(), screen.svg(PictureLines::Screen).into_bytes()));
+            let json = format!("{:#}\n", screen.json(PictureLines::Screen));
+            files.push(("screen", "screen.json".to_owned(), json.into_bytes()));
+        }
+        for (number, named) in self.session.named().enumerate() {
+            let name = if number == 0 {
+                self.file.name.clone()
+            } else {
+                format!("{}-{}", self.file.name, named.name)
+            };
+            files.push(("cast", format!("{name}.cast"), cast(named, &self.settings.term)));
+        }
+        if let Some((_, _, cast)) = files.iter().find(|(kind, ..)| *kind == "cast") {
+            let page = TracePage {
+                title: self.file.path.display().to_string(),
+                cast: cast.clone(),
+                steps: self.trace_steps(),
+                failure: Some(failure.message.clone()),
+                comparison: failure.comparison.as_ref().map(comparison_text),
+            };
+            if let Ok(page) = html::page(&page) {
+                files.insert(0, ("trace", "trace.html".to_owned(), page.into_bytes()));
+            }
+        }
+        let mut written = Vec::new();
+        for (kind, name, content) in files {
+            let path = dir.join(name);
+            if fs::write(&path, content).is_ok() {
+                written.push(EvidenceFile { kind: kind.to_owned(), path });
+            }
+        }
+        written
+    }
+
+    /// The commands with the times at which they began, since the start of the current terminal.
+    fn trace_steps(&mut self) -> Vec<TraceStep> {
+        let started = self.session.current().map_or(self.began, |(_, terminal)| terminal.started());
+        let steps = self.tape.steps.iter().filter(|step| !step.ignored);
+        let carried_out = self.trace.len();
+        steps
+            .enumerate()
+            .map(|(number, step)| {
+                let began = self.trace.get(number).copied().unwrap_or(started);
+                let at_us = began.saturating_duration_since(started).as_micros();
+                TraceStep {
+                    at_us: u64::try_from(at_us).unwrap_or(u64::MAX),
+                    line: step.command.to_string(),
+                    source: format!("{}:{}", step.span.file, step.span.line),
+                    outcome: match number + 1 {
+                        number if number < carried_out => TraceOutcome::Passed,
+                        number if number == carried_out => TraceOutcome::Failed,
+                        _ => TraceOutcome::Skipped,
+                    },
+                }
+            })
+            .collect()
+    }
+}
+
+/// What was expected beside what there is, as text.
+fn comparison_text(comparison: &ScreenComparison) -> String {
+    let mut lines = Vec::new();
+    for row in &comparison.rows {
+        if let Some(expected) = &row.expected {
+            lines.push(format!("-{:>3} {expected}", row.row));
+        }
+        if let Some(actual) = &row.actual {
+            lines.push(format!("+{:>3} {actual}", row.row));
+        }
+    }
+    lines.extend(comparison.others.iter().cloned());
+    lines.join("\n")
+}
+
+/// A recording as a file.
+fn cast(named: &NamedTerminal, term: &str) -> Vec<u8> {
+    let header = CastHeader {
+        term_type: Some(term.to_owned()),
+        command: Some(named.command.clone()),
+        idle_time_limit: Some(2.0),
+        ..CastHeader::new(named.size.0, named.size.1)
+    };
+    let mut lines = header.line().into_bytes();
+    let mut writer = CastWriter::new();
+    for event in &named.recording().events {
+        writer.event(event, &mut lines);
+    }
+    writer.finish(&mut lines);
+    lines
+}

@@ -1,0 +1,565 @@
+//! What plays a tape: the commands in order, each against the program in its terminal.
+//!
+//! | file | what |
+//! |---|---|
+//! | `session` | the terminals of a test, and how programs are started in them |
+//! | `typing` | commands that are input: text, keys, mouse, paste, resize, signals |
+//! | `waiting` | `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit` |
+//! | `inspection` | what is checked on a screen: style, cursor, title, modes, regions |
+//! | `test_files` | files of the test, commands on the side, and what a tape writes |
+//! | `tape_snapshots` | `Snapshot` |
+//! | `claude_test` | Claude Code with a scripted model, and what its hooks did |
+//! | `step_failure` | why a command failed |
+//! | `evidence` | the files that tell why a tape failed |
+
+mod claude_test;
+mod evidence;
+mod inspection;
+mod session;
+mod step_failure;
+mod tape_snapshots;
+mod test_files;
+mod typing;
+mod waiting;
+
+pub use tape_snapshots::{SnapshotUse, redactions_of};
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use self::claude_test::ClaudeTest;
+use self::session::TestSession;
+use self::step_failure::{StepFailure, StepResult};
+use super::discovery::TapeFile;
+use super::isolation::{EnvironmentRules, TestDirs, TestHome};
+use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
+use super::snapshot::{ScreenSnapshot, SnapshotStore};
+use super::stress::SeededChoices;
+use crate::core::tape::{
+    RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
+    TapeSpeed, TapeStep, TapeText, TapeTime,
+};
+
+/// How tapes are played, the same for all of one run.
+#[derive(Clone, Debug)]
+pub struct PlayOptions {
+    /// Type and sleep as the tape says, where it does not say itself.
+    pub speed: TapeSpeed,
+    /// A `Wait` for what stood there before is a failure and not a warning.
+    pub strict: bool,
+    /// A missing program of `Require` is a failure and not a reason to skip.
+    pub require_all: bool,
+    /// Pictures and text outputs are written where the tape says; else text goes to the evidence.
+    pub render: bool,
+    /// Test directories stay.
+    pub keep: bool,
+    /// Variables of this process that the tests get.
+    pub env: Vec<String>,
+    /// The directory of all evidence: `target/hopty`.
+    pub evidence: PathBuf,
+    /// hopty's own program.
+    pub hopty: PathBuf,
+    /// The real Claude, if there is one.
+    pub claude: Option<PathBuf>,
+    /// What snapshots are for.
+    pub snapshots: SnapshotUse,
+    /// Becomes readable when all tests are to stop.
+    pub stop: Option<Arc<OwnedFd>>,
+}
+
+/// What came of one attempt.
+#[derive(Debug)]
+pub struct PlayedTape {
+    /// How it ended.
+    pub end: PlayEnd,
+    /// When it began, in ms since 1970.
+    pub started_ms: u64,
+    /// How long it took, and what its programs did meanwhile.
+    pub times: TestTimes,
+    /// What the author should look at.
+    pub warnings: Vec<TapeWarning>,
+    /// The snapshots that it took.
+    pub snapshots: Vec<SnapshotNote>,
+    /// Those that were collected for an update.
+    pub collected: Vec<(String, ScreenSnapshot)>,
+    /// The last screen.
+    pub last_screen: Option<ScreenCopy>,
+    /// The test's directory and its home, which mean nothing to a reader of reports.
+    pub dirs: Option<(String, String)>,
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub enum PlayEnd {
+    /// Every command was carried out and every check held.
+    Passed,
+    /// One failed.
+    Failed(Box<TapeFailure>),
+    /// It cannot be played here, for this reason.
+    Skipped(String),
+    /// All tests were stopped.
+    Stopped,
+}
+
+/// Plays one tape once. Afterwards no process of it is left, and no file but its evidence.
+#[must_use]
+pub fn play(
+    file: &TapeFile,
+    tape: &Tape,
+    options: &PlayOptions,
+    stress: Option<SeededChoices>,
+) -> PlayedTape {
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |at| at.as_millis());
+    let started_ms = u64::try_from(started_ms).unwrap_or(0);
+    let began = Instant::now();
+    let mut player = match TapePlayer::new(file, tape, options, stress) {
+        Ok(player) => player,
+        Err(error) => {
+            let place = TestPlace { file: file.path.display().to_string(), line: 1, column: 1 };
+            let message = format!("cannot make a directory for the test: {error}");
+            let failure = TapeFailure::new(FailureKind::Internal, place, "", message);
+            return PlayedTape {
+                end: PlayEnd::Failed(Box::new(failure)),
+                started_ms,
+                times: TestTimes::default(),
+                warnings: Vec::new(),
+                snapshots: Vec::new(),
+                collected: Vec::new(),
+                last_screen: None,
+                dirs: None,
+            };
+        }
+    };
+    let end = player.play_all();
+    let times = TestTimes { took: began.elapsed(), ..player.session.times() };
+    PlayedTape {
+        end,
+        started_ms,
+        times,
+        warnings: std::mem::take(&mut player.warnings),
+        snapshots: std::mem::take(&mut player.snapshots),
+        collected: std::mem::take(&mut player.collected),
+        last_screen: player.last_screen.take(),
+        dirs: Some((player.dirs.dir().display().to_string(), player.dirs.home().display().to_string())),
+    }
+}
+
+/// A tape while it is played.
+struct TapePlayer<'a> {
+    file: &'a TapeFile,
+    tape: &'a Tape,
+    options: &'a PlayOptions,
+    settings: TapeSettings,
+    began: Instant,
+    is_fast: bool,
+    typing_speed: Duration,
+    dirs: TestDirs,
+    env: Vec<(OsString, OsString)>,
+    session: TestSession,
+    choices: Option<SeededChoices>,
+    regions: BTreeMap<String, RegionShape>,
+    clipboard: String,
+    /// The exit status of the last command that `Ready` waited for.
+    status: Option<i32>,
+    /// When Escape was sent last, where nothing was waited for since.
+    escape_sent: Option<Instant>,
+    is_hidden: bool,
+    /// The text of each `Output`, as far as it is written.
+    outputs: BTreeMap<String, String>,
+    claude: ClaudeTest,
+    keys: Vec<String>,
+    /// When each command began.
+    trace: Vec<Instant>,
+    warnings: Vec<TapeWarning>,
+    snapshots: Vec<SnapshotNote>,
+    store: Option<SnapshotStore>,
+    collected: Vec<(String, ScreenSnapshot)>,
+    last_screen: Option<ScreenCopy>,
+    /// The line of the command that is carried out.
+    span: TapeSpan,
+}
+
+impl<'a> TapePlayer<'a> {
+    fn new(
+        file: &'a TapeFile,
+        tape: &'a Tape,
+        options: &'a PlayOptions,
+        choices: Option<SeededChoices>,
+    ) -> std::io::Result<Self> {
+        let settings = tape.settings();
+        let dirs = TestDirs::create()?;
+        dirs.link_program("hopty", &options.hopty)?;
+        let speed = settings.speed.unwrap_or(options.speed);
+        let name = file.path.display().to_string();
+        Ok(TapePlayer {
+            file,
+            tape,
+            options,
+            began: Instant::now(),
+            is_fast: speed == TapeSpeed::Fast,
+            typing_speed: duration(settings.typing_speed),
+            session: TestSession::new(options.stop.clone(), choices.clone()),
+            settings,
+            dirs,
+            env: Vec::new(),
+            choices,
+            regions: BTreeMap::new(),
+            clipboard: String::new(),
+            status: None,
+            escape_sent: None,
+            is_hidden: false,
+            outputs: BTreeMap::new(),
+            claude: ClaudeTest::default(),
+            keys: Vec::new(),
+            trace: Vec::new(),
+            warnings: Vec::new(),
+            snapshots: Vec::new(),
+            store: None,
+            collected: Vec::new(),
+            last_screen: None,
+            span: TapeSpan { file: name, line: 1, column: 1 },
+        })
+    }
+
+    /// Plays every command, ends every process, and gathers what there is to tell.
+    fn play_all(&mut self) -> PlayEnd {
+        if let Err(reason) = self.requirements() {
+            return match reason {
+                Requirement::Missing(failure) => self.failed(None, *failure),
+                Requirement::Skip(reason) => PlayEnd::Skipped(reason),
+            };
+        }
+        let tape = self.tape;
+        let mut failure = self.prepare().err().map(|failure| (None, failure));
+        if failure.is_none() {
+            for step in tape.steps.iter().filter(|step| !step.ignored) {
+                self.span = step.span.clone();
+                self.trace.push(Instant::now());
+                if let Err(error) = self.step(step) {
+                    failure = Some((Some(step), error));
+                    break;
+                }
+            }
+        }
+        if failure.is_none() {
+            failure = self.last_checks().err().map(|failure| (None, failure));
+        }
+        if let Some((_, error)) = &failure
+            && error.is_skip
+        {
+            let reason = error.message.clone();
+            self.session.finish_all();
+            return PlayEnd::Skipped(reason);
+        }
+        let mut end = match failure {
+            Some((_, error)) if error.is_stop => PlayEnd::Stopped,
+            Some((step, error)) => self.failed(step, *error),
+            None => {
+                self.last_screen = self.session.screen().map(ScreenCopy::of);
+                PlayEnd::Passed
+            }
+        };
+        let left = self.session.finish_all();
+        if matches!(end, PlayEnd::Passed)
+            && !left.is_empty()
+            && self.settings.leftovers == TapeLeftovers::Fail
+        {
+            let names: Vec<String> =
+                left.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect();
+            let noun = if names.len() == 1 { "a process is" } else { "processes are" };
+            let failure = StepFailure::new(
+                FailureKind::Leftovers,
+                format!("{noun} left after the end of the tape: {}", names.join(", ")),
+            )
+            .hint("`Set Leftovers allow` at the top of the tape ends them without a failure");
+            end = self.failed(None, failure);
+        }
+        self.write_outputs();
+        end
+    }
+
+    /// What the tape needs of this machine.
+    fn requirements(&mut self) -> Result<(), Requirement> {
+        let tape = self.tape;
+        for step in tape.steps.iter().filter(|step| !step.ignored) {
+            let TapeCommand::Require(program) = &step.command else { continue };
+            if self.find_program(program).is_none() {
+                self.span = step.span.clone();
+                let message = format!("{program} is not installed");
+                return Err(if self.options.require_all {
+                    Requirement::Missing(Box::new(StepFailure::new(FailureKind::Command, message)))
+                } else {
+                    Requirement::Skip(message)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The environment: what the header says and every `Env`, wherever it stands.
+    fn prepare(&mut self) -> StepResult {
+        let mut rules = EnvironmentRules {
+            term: self.settings.term.clone(),
+            timezone: self.settings.timezone.clone(),
+            locale: self.settings.locale.clone(),
+            home: match self.settings.home {
+                TapeHome::Fresh => TestHome::Fresh,
+                TapeHome::Keep => TestHome::Keep,
+            },
+            passed: self.options.env.clone(),
+            set: Vec::new(),
+        };
+        self.env = self.dirs.environment(&rules, &|name| std::env::var_os(name));
+        let tape = self.tape;
+        for step in &tape.steps {
+            if let TapeCommand::Env { name, value } = &step.command {
+                self.span = step.span.clone();
+                let value = self.text(value)?;
+                rules.set.push((name.clone(), value));
+                self.env = self.dirs.environment(&rules, &|name| std::env::var_os(name));
+            }
+        }
+        self.collect_model_script()
+    }
+
+    /// Carries out one command.
+    fn step(&mut self, step: &TapeStep) -> StepResult {
+        let deadline = duration(self.settings.deadline);
+        if self.began.elapsed() > deadline {
+            return Err(Box::new(
+                StepFailure::new(
+                    FailureKind::Timeout,
+                    format!("the tape has taken longer than its deadline of {}", self.settings.deadline),
+                )
+                .hint("`Set Deadline 5m` at the top of the tape gives it more time"),
+            ));
+        }
+        self.command(&step.command)?;
+        self.add_text_output(&step.command);
+        Ok(())
+    }
+
+    fn command(&mut self, command: &TapeCommand) -> StepResult {
+        use TapeCommand as C;
+        match command {
+            C::Set(setting) => {
+                if let crate::core::tape::TapeSetting::TypingSpeed(speed) = setting {
+                    self.typing_speed = duration(*speed);
+                }
+                Ok(())
+            }
+            C::Env { .. } | C::Require(_) | C::Model(_) => Ok(()),
+            C::Output(path) => self.begin_output(path),
+            C::Type { text, speed } => self.type_text(text, *speed),
+            C::Key(press) => self.press_keys(press),
+            // hopty looks at the screen that a person would see, which does not depend on a scrolled view.
+            C::Scroll { .. } => Ok(()),
+            C::Sleep(time) => self.sleep(duration(*time)),
+            C::Wait { scope, limit, pattern } => self.wait(*scope, *limit, pattern.as_ref()),
+            C::Hide => self.hide(true),
+            C::Show => self.hide(false),
+            C::Screenshot(path) => self.screenshot(path),
+            C::Copy(text) => {
+                self.clipboard = self.text(text)?;
+                Ok(())
+            }
+            C::PasteClipboard => self.type_clipboard(),
+            C::Start(words) => self.start(words),
+            C::StartShell(line) => self.start_line(line),
+            C::Run(line) => self.run_aside(line),
+            C::File { path, content } => self.write_file(path, content),
+            C::CopyFile { from, to } => self.copy_file(from, to.as_ref()),
+            C::On(name) => self.switch_to(name),
+            C::Attach(name) => self.attach(name),
+            C::Detach => self.detach(),
+            C::Click(click) => self.click(click),
+            C::Drag { from, to, button } => self.drag(from, to, *button),
+            C::Wheel { direction, notches, at } => self.wheel(*direction, *notches, at.as_ref()),
+            C::Hover(place) => self.hover(place),
+            C::Paste(text) => self.paste(text),
+            C::Focus(is_in) => self.focus(*is_in),
+            C::Resize { cols, rows } => self.resize(*cols, *rows),
+            C::Signal(signal) => self.signal(signal),
+            C::Raw(text) => self.send_raw(text),
+            C::Expect(expect) => self.expect(expect),
+            C::ExpectNot(expect) => self.expect_not(expect),
+            C::Gone(expect) => self.gone(expect),
+            C::Settle { limit, quiet, except } => self.settle(*limit, *quiet, except),
+            C::Ready { limit } => self.ready(*limit),
+            C::Exit { limit, end } => self.exit(*limit, end),
+            C::Status(status) => self.check_status(*status),
+            C::Snapshot { name, region, style, cursor, history } => {
+                self.snapshot(name, region.as_ref(), *style, *cursor, *history)
+            }
+            C::Style(style) => self.check_style(style),
+            C::Cursor { limit, position, shape, visible } => {
+                self.check_cursor(*limit, *position, *shape, *visible)
+            }
+            C::Title { limit, pattern } => self.check_title(*limit, pattern),
+            C::Bell { limit, times } => self.check_bell(*limit, *times),
+            C::Mode { limit, private, number, on } => self.check_mode(*limit, *private, *number, *on),
+            C::Region { name, shape } => {
+                self.regions.insert(name.clone(), shape.clone());
+                Ok(())
+            }
+            C::ExpectFile { limit, path, absent, pattern } => {
+                self.expect_file(*limit, path, *absent, pattern)
+            }
+            C::Claude(words) => self.start_claude(words, false),
+            C::ClaudeStandIn(words) => self.start_claude(words, true),
+            C::Plugin(dir) => self.add_plugin(dir),
+            C::ExpectRequest { limit, number, pattern } => self.expect_request(*limit, *number, pattern),
+            C::ExpectHook(hook) => self.expect_hook(hook),
+            C::ExpectState { limit, state } => self.expect_state(*limit, *state),
+            C::ExpectStatusline { limit, pattern } => self.expect_status_line(*limit, pattern),
+            C::Mark(text) => {
+                let text = self.text(text)?;
+                self.session.mark(&text);
+                Ok(())
+            }
+            C::Caption(text) => {
+                let text = self.text(text)?;
+                self.session.mark(&format!("caption: {text}"));
+                Ok(())
+            }
+            C::State(path) => self.write_state(path),
+            // A person takes over only where one is there: see `--pause`.
+            C::Pause => Ok(()),
+        }
+    }
+
+    /// What is looked at when all commands are done.
+    fn last_checks(&mut self) -> StepResult {
+        self.check_model_script()?;
+        if !self.tape.has_checks()
+            && let Some(end) = self.session.current_end()
+            && end.code() != 0
+        {
+            return Err(Box::new(StepFailure::new(
+                FailureKind::ProgramEnd,
+                format!("the program ended {} before the end of the tape", end.words()),
+            )));
+        }
+        Ok(())
+    }
+
+    /// Makes the failure that reports show.
+    fn failed(&mut self, step: Option<&TapeStep>, error: StepFailure) -> PlayEnd {
+        let place =
+            TestPlace { file: self.span.file.clone(), line: self.span.line, column: self.span.column };
+        let command = step.map(|step| step.command.to_string()).unwrap_or_default();
+        let mut failure = TapeFailure::new(error.kind, place, command, error.message);
+        failure.nearest = error.nearest;
+        failure.hint = error.hint;
+        failure.times = error.times;
+        failure.row_notes = error.row_notes;
+        failure.comparison = error.comparison;
+        failure.keys.clone_from(&self.keys);
+        failure.screen = self.session.screen_copy();
+        failure.program = self.session.program_words();
+        self.last_screen.clone_from(&failure.screen);
+        failure.again = Some(self.again());
+        failure.evidence = self.write_evidence(&failure);
+        PlayEnd::Failed(Box::new(failure))
+    }
+
+    fn again(&self) -> String {
+        format!("hopty test {}", self.file.path.display())
+    }
+
+    fn warn(&mut self, message: String) {
+        let place =
+            TestPlace { file: self.span.file.clone(), line: self.span.line, column: self.span.column };
+        self.warnings.push(TapeWarning { place, message });
+    }
+
+    /// A text with the values of its variables.
+    fn text(&self, text: &TapeText) -> Result<String, Box<StepFailure>> {
+        text.resolve(|name| self.variable(name)).map_err(|name| {
+            Box::new(
+                StepFailure::new(FailureKind::Command, format!("there is no variable {name}"))
+                    .hint(format!("set it with `Env {name} \"…\"`, or pass yours with `--env {name}`")),
+            )
+        })
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        match name {
+            "DIR" => return Some(self.dirs.dir().display().to_string()),
+            "TAPE" => return Some(self.tape_dir().display().to_string()),
+            _ => {}
+        }
+        let found = self.env.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.to_string_lossy().into_owned())
+    }
+
+    /// The directory of the tape's own file.
+    fn tape_dir(&self) -> PathBuf {
+        let path = self.file.path.canonicalize().unwrap_or_else(|_| self.file.path.clone());
+        path.parent().map_or_else(|| ".".into(), Path::to_path_buf)
+    }
+
+    /// A pattern as the terminal looks for it. `lines`: `^` and `$` are the edges of a row.
+    fn pattern(
+        &self,
+        pattern: &TapePattern,
+        lines: bool,
+    ) -> Result<super::look::TextPattern, Box<StepFailure>> {
+        match pattern {
+            TapePattern::Text(text) => Ok(super::look::TextPattern::Text(self.text(text)?)),
+            TapePattern::Regex(regex) => match regex.compile(lines) {
+                Ok(regex) => Ok(super::look::TextPattern::Regex(regex)),
+                Err(error) => Err(Box::new(StepFailure::new(FailureKind::Command, error))),
+            },
+        }
+    }
+
+    /// How long a wait may last: what it says or the usual limit, and not beyond the tape's deadline.
+    fn limit(&self, given: Option<TapeTime>, usual: TapeTime) -> Duration {
+        let left = duration(self.settings.deadline).saturating_sub(self.began.elapsed());
+        duration(given.unwrap_or(usual)).min(left)
+    }
+
+    /// The same for checks.
+    fn check_limit(&self, given: Option<TapeTime>) -> Duration {
+        self.limit(given, self.settings.expect_timeout)
+    }
+
+    /// A program of the test's `PATH`.
+    fn find_program(&self, name: &str) -> Option<PathBuf> {
+        if name.contains('/') {
+            let path = PathBuf::from(name);
+            return path.is_file().then_some(path);
+        }
+        let path = self.env.iter().find(|(known, _)| known == "PATH").map(|(_, value)| value.clone());
+        let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+        std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| is_executable(path))
+    }
+}
+
+/// Why a tape is not played.
+enum Requirement {
+    Missing(Box<StepFailure>),
+    Skip(String),
+}
+
+/// Whether a tape wants to be alone.
+#[must_use]
+pub fn wants_to_be_alone(tape: &Tape) -> bool {
+    tape.settings().needs.iter().any(|need| matches!(need, TapeNeed::Core | TapeNeed::Net))
+}
+
+fn duration(time: TapeTime) -> Duration {
+    Duration::from_nanos(time.as_nanos())
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Why a command of a tape failed.
+
+use std::io;
+
+use crate::testing::outcome::{FailureKind, ScreenComparison, TestTimes};
+use crate::testing::terminal::TestStartError;
+use crate::testing::wait::{WaitEnd, WaitFailure};
+
+/// What a command of a tape comes to.
+pub(super) type StepResult<T = ()> = Result<T, Box<StepFailure>>;
+
+/// A command that failed.
+#[derive(Debug)]
+pub(super) struct StepFailure {
+    pub kind: FailureKind,
+    /// What went wrong; the first line stands alone.
+    pub message: String,
+    pub nearest: Option<String>,
+    pub hint: Option<String>,
+    pub times: TestTimes,
+    /// Words behind rows of the screen, from 1.
+    pub row_notes: Vec<(u16, String)>,
+    pub comparison: Option<ScreenComparison>,
+    /// All tests were stopped.
+    pub is_stop: bool,
+    /// The tape cannot be played here, and that is no failure.
+    pub is_skip: bool,
+}
+
+impl StepFailure {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        StepFailure {
+            kind,
+            message: message.into(),
+            nearest: None,
+            hint: None,
+            times: TestTimes::default(),
+            row_notes: Vec::new(),
+            comparison: None,
+            is_stop: false,
+            is_skip: false,
+        }
+    }
+
+    /// A command that could not be carried out.
+    pub fn command(message: impl Into<String>) -> Box<Self> {
+        Box::new(StepFailure::new(FailureKind::Command, message))
+    }
+
+    /// A check that does not hold.
+    pub fn check(message: impl Into<String>) -> Box<Self> {
+        Box::new(StepFailure::new(FailureKind::Check, message))
+    }
+
+    /// The tape cannot be played here.
+    pub fn skip(reason: impl Into<String>) -> Box<Self> {
+        Box::new(StepFailure { is_skip: true, ..StepFailure::new(FailureKind::Command, reason) })
+    }
+
+    /// A file or directory that could not be used.
+    pub fn io(what: &str, error: &io::Error) -> Box<Self> {
+        StepFailure::command(format!("{what}: {error}"))
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<Box<WaitFailure>> for Box<StepFailure> {
+    fn from(wait: Box<WaitFailure>) -> Self {
+        let kind = match wait.end {
+            WaitEnd::TimedOut | WaitEnd::Stopped => FailureKind::Timeout,
+            WaitEnd::Ended(_) => FailureKind::ProgramEnd,
+            WaitEnd::Present => FailureKind::Check,
+        };
+        let mut failure = StepFailure::new(kind, wait.message);
+        failure.is_stop = wait.end == WaitEnd::Stopped;
+        failure.times =
+            TestTimes { took: wait.took, program_ran: wait.program_ran, waited_for_cpu: wait.waited_for_cpu };
+        failure.row_notes = wait.nearest.iter().map(|place| (place.row + 1, String::new())).collect();
+        Box::new(failure)
+    }
+}
+
+impl From<TestStartError> for Box<StepFailure> {
+    fn from(error: TestStartError) -> Self {
+        StepFailure::command(error.to_string())
+    }
+}

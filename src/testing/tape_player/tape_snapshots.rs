@@ -1,0 +1,100 @@
+//! `Snapshot`: the screen is compared with its file, or collected for an update.
+
+use super::step_failure::{StepFailure, StepResult};
+use super::{TapePlayer, duration};
+use crate::core::tape::{ScreenRegion, Tape};
+use crate::testing::outcome::{FailureKind, ScreenCopy, SnapshotChange, SnapshotNote};
+use crate::testing::redaction::TapeRedactions;
+use crate::testing::snapshot::snapshot_store::SnapshotError;
+use crate::testing::snapshot::{ScreenSnapshot, SnapshotMode, SnapshotParts, SnapshotStore};
+use crate::testing::wait::{SettleRules, WaitEnd};
+
+/// What a tape's snapshots are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotUse {
+    /// To be compared with their files.
+    Compare(SnapshotMode),
+    /// To be written, when they are the same in two runs.
+    Collect,
+}
+
+/// What the tape wants to be replaced in what is told of it and in its snapshots.
+#[must_use]
+pub fn redactions_of(tape: &Tape) -> TapeRedactions {
+    let rules = tape.settings().redactions;
+    rules.iter().fold(TapeRedactions::new(), |all, (pattern, instead)| match pattern.compile(true) {
+        Ok(regex) => all.rule(regex, instead.as_str()),
+        Err(_) => all,
+    })
+}
+
+impl TapePlayer<'_> {
+    pub(super) fn snapshot(
+        &mut self,
+        name: &str,
+        region: Option<&ScreenRegion>,
+        styles: bool,
+        cursor: bool,
+        history: bool,
+    ) -> StepResult {
+        if history {
+            return Err(StepFailure::command("a snapshot has no lines above the screen yet (+History)"));
+        }
+        let rules = SettleRules { quiet: duration(self.settings.settle), except: Vec::new() };
+        let limit = self.check_limit(None);
+        let (_, terminal) = self.terminal()?;
+        match terminal.settle(&rules, limit) {
+            // A program that has ended has settled.
+            Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => return Err(failure.into()),
+            _ => {}
+        }
+        let region = region.map(|region| self.region(region)).transpose()?;
+        let mut redactions = redactions_of(self.tape)
+            .dir(&self.dirs.dir().to_string_lossy())
+            .home(&self.dirs.home().to_string_lossy())
+            .literal(&self.dirs.base().to_string_lossy(), "[TEST]");
+        let (_, terminal) = self.terminal()?;
+        let pids: Vec<i32> =
+            terminal.look_at_processes().all.iter().map(|process| process.stat.pid).collect();
+        redactions.add_pids(pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()));
+        let screen = terminal.screen();
+        let copy = match region {
+            Some(region) => ScreenCopy::part(screen, region.row_range(), region.col_range()),
+            None => ScreenCopy::of(screen),
+        };
+        let snapshot =
+            ScreenSnapshot::of(&redactions.snapshot_screen(&copy), SnapshotParts { cursor, styles });
+        let SnapshotUse::Compare(mode) = self.options.snapshots else {
+            self.collected.push((name.to_owned(), snapshot));
+            return Ok(());
+        };
+        let checked = match &mut self.store {
+            Some(store) => store.check(name, &snapshot, mode),
+            None => SnapshotStore::of_tape(&self.file.path).and_then(|mut store| {
+                let checked = store.check(name, &snapshot, mode);
+                self.store = Some(store);
+                checked
+            }),
+        };
+        let checked = checked.map_err(|error| snapshot_failure(&error))?;
+        self.snapshots.push(SnapshotNote {
+            name: name.to_owned(),
+            file: checked.file,
+            change: checked.change,
+        });
+        let Some(failed) = checked.failure else { return Ok(()) };
+        let mut failure = StepFailure::new(FailureKind::Snapshot, failed.message).hint(failed.hint);
+        failure.comparison = (checked.change == SnapshotChange::Differs).then_some(checked.comparison);
+        Err(Box::new(failure))
+    }
+}
+
+/// An error in two parts: what is wrong, and what to do.
+fn snapshot_failure(error: &SnapshotError) -> Box<StepFailure> {
+    let text = error.to_string();
+    let failure = |message: &str| StepFailure::new(FailureKind::Snapshot, message);
+    Box::new(match text.split_once("\nhint: ") {
+        Some((message, hint)) => failure(message).hint(hint),
+        None => failure(&text),
+    })
+}

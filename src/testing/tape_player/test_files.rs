@@ -1,0 +1,282 @@
+//! Files: those of the test, those that it checks, and those that a tape writes of its screen.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::step_failure::{StepFailure, StepResult};
+use super::{TapePlayer, duration};
+use crate::core::process::ProcessEnd;
+use crate::core::tape::{TapeCommand, TapePattern, TapeText, TapeTime};
+use crate::screen::PictureLines;
+use crate::sys::safe_file::{self, FileRule};
+use crate::testing::look::TextPattern;
+use crate::testing::outcome::FailureKind;
+use crate::testing::terminal::starting;
+use crate::testing::wait::SettleRules;
+
+/// The longest file that a tape copies or looks into, in bytes.
+const FILE_MAX: u64 = 64 << 20;
+/// The longest output of a command on the side that a failure shows, in bytes.
+const OUTPUT_MAX: usize = 2000;
+/// What stands between two screens of a text output: as VHS writes it.
+const SCREEN_LINE: usize = 80;
+/// The endings of text outputs.
+const TEXT_ENDINGS: [&str; 3] = ["txt", "ascii", "test"];
+
+impl TapePlayer<'_> {
+    /// A path within the test's directory.
+    fn inside(&self, path: &TapeText) -> StepResult<PathBuf> {
+        let path = self.text(path)?;
+        let relative = Path::new(&path);
+        let base = [self.dirs.dir(), &self.dirs.home(), self.dirs.base()];
+        if relative.is_absolute() && base.iter().any(|base| relative.starts_with(base)) {
+            return Ok(relative.to_owned());
+        }
+        let is_inside =
+            relative.is_relative() && !relative.components().any(|part| part == Component::ParentDir);
+        if !is_inside {
+            return Err(StepFailure::command(format!("{path} is not within the directory of the test")));
+        }
+        Ok(self.dirs.dir().join(relative))
+    }
+
+    pub(super) fn write_file(&mut self, path: &TapeText, content: &TapeText) -> StepResult {
+        let (target, content) = (self.inside(path)?, self.text(content)?);
+        let failed = |error| StepFailure::io(&format!("cannot write {}", target.display()), &error);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        fs::write(&target, content).map_err(failed)
+    }
+
+    pub(super) fn copy_file(&mut self, from: &TapeText, to: Option<&TapeText>) -> StepResult {
+        let from_text = self.text(from)?;
+        let from = self.tape_dir().join(&from_text);
+        let failed = |error| StepFailure::io(&format!("cannot copy {}", from.display()), &error);
+        let meta = fs::metadata(&from).map_err(failed)?;
+        let name = from.file_name().map_or_else(|| OsString::from("copy"), OsString::from);
+        let target = match to {
+            Some(to) => {
+                let target = self.inside(to)?;
+                if meta.is_file() && target.is_dir() { target.join(&name) } else { target }
+            }
+            None => self.dirs.dir().join(&name),
+        };
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        copy_tree(&from, &target).map_err(failed)
+    }
+
+    /// `Run`: a command on the side, which must succeed.
+    pub(super) fn run_aside(&mut self, line: &TapeText) -> StepResult {
+        let line = self.text(line)?;
+        self.pass_aside();
+        let log = self.dirs.base().join("run.log");
+        let failed = |error| StepFailure::io(&format!("cannot run {line:?}"), &error);
+        let output = fs::File::create(&log).map_err(failed)?;
+        let errors = output.try_clone().map_err(failed)?;
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).env_clear().envs(self.env.iter().cloned()).current_dir(self.dirs.dir());
+        command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        let turn = starting();
+        let mut child = command.spawn().map_err(failed)?;
+        drop(turn);
+        let until = Instant::now() + self.limit(None, self.settings.deadline);
+        loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                if status.success() {
+                    return Ok(());
+                }
+                let said = safe_file::read(&log, FileRule::own(FILE_MAX)).ok().flatten().unwrap_or_default();
+                let said = String::from_utf8_lossy(&said).into_owned();
+                let end = status.code().map_or("a signal".to_owned(), |code| format!("exit {code}"));
+                let from = said.char_indices().rev().nth(OUTPUT_MAX).map_or(0, |(at, _)| at);
+                let said = said[from..].trim_end();
+                return Err(StepFailure::command(format!("{line:?} ended with {end}\n{said}").trim_end()));
+            }
+            if Instant::now() >= until {
+                let _ = child.kill();
+                let _ = child.wait();
+                let message = format!("{line:?} did not end before the deadline of the tape");
+                return Err(Box::new(StepFailure::new(FailureKind::Timeout, message)));
+            }
+            self.serve_until(until)?;
+        }
+    }
+
+    /// What a command on the side changes on the screen is new.
+    fn pass_aside(&mut self) {
+        let line = self.span.line;
+        if let Some((named, terminal)) = self.session.current() {
+            named.mark = terminal.take_mark(line);
+        }
+    }
+
+    pub(super) fn expect_file(
+        &mut self,
+        limit: Option<TapeTime>,
+        path: &TapeText,
+        absent: bool,
+        pattern: &TapePattern,
+    ) -> StepResult {
+        let (file, looked_for) = (self.inside(path)?, self.pattern(pattern, true)?);
+        let until = Instant::now() + self.check_limit(limit);
+        loop {
+            let read = safe_file::read(&file, FileRule::of_claude(FILE_MAX));
+            let content = read.map_err(|error| StepFailure::command(error.to_string()))?;
+            let text = content.as_deref().map(String::from_utf8_lossy);
+            let is_in = text.as_ref().is_some_and(|text| match &looked_for {
+                TextPattern::Text(wanted) => text.contains(wanted.as_str()),
+                TextPattern::Regex(regex) => regex.is_match(text),
+            });
+            if is_in != absent {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                let name = self.text(path)?;
+                let message = match text {
+                    None => format!("{name} does not exist"),
+                    Some(_) if absent => format!("{name} contains {looked_for}"),
+                    Some(text) => {
+                        format!("{name} does not contain {looked_for}; it holds\n{}", shortened(&text))
+                    }
+                };
+                return Err(StepFailure::check(message));
+            }
+            self.serve_until(until)?;
+        }
+    }
+
+    /// Where a file of this name is written that a tape makes: as VHS does with `--render`, else to the
+    /// evidence of the tape, so that a test changes nothing of the project.
+    fn made_file(&self, path: &str) -> PathBuf {
+        if self.options.render {
+            return PathBuf::from(path);
+        }
+        let name = Path::new(path).file_name().map_or_else(|| OsString::from("output"), OsString::from);
+        self.evidence_dir().join(name)
+    }
+
+    fn write_made(&self, path: &str, content: &[u8]) -> StepResult {
+        let file = self.made_file(path);
+        let failed = |error| StepFailure::io(&format!("cannot write {}", file.display()), &error);
+        if let Some(parent) = file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        fs::write(&file, content).map_err(failed)
+    }
+
+    pub(super) fn begin_output(&mut self, path: &TapeText) -> StepResult {
+        let path = self.text(path)?;
+        if is_text_output(&path) {
+            self.outputs.insert(path, String::new());
+        }
+        Ok(())
+    }
+
+    /// A text output has the screen after every command.
+    pub(super) fn add_text_output(&mut self, command: &TapeCommand) {
+        let is_header = command.belongs_to_header() || matches!(command, TapeCommand::Env { .. });
+        if self.outputs.is_empty() || self.is_hidden || is_header {
+            return;
+        }
+        let Some(screen) = self.session.screen() else { return };
+        let mut text = screen.lines().join("\n");
+        text.push('\n');
+        text.push_str(&"─".repeat(SCREEN_LINE));
+        text.push('\n');
+        self.outputs.values_mut().for_each(|output| output.push_str(&text));
+    }
+
+    pub(super) fn write_outputs(&mut self) {
+        for (path, text) in std::mem::take(&mut self.outputs) {
+            if let Err(failure) = self.write_made(&path, text.as_bytes()) {
+                self.warn(failure.message);
+            }
+        }
+    }
+
+    pub(super) fn screenshot(&mut self, path: &TapeText) -> StepResult {
+        let path = self.text(path)?;
+        self.settle_for_picture()?;
+        let (_, terminal) = self.terminal()?;
+        let screen = terminal.screen();
+        let lines = PictureLines::Screen;
+        let content = match ending(&path) {
+            "svg" => screen.svg(lines),
+            "txt" => screen.text(lines),
+            "ansi" => screen.ansi(lines),
+            "json" => format!("{:#}\n", screen.json(lines)),
+            _ => {
+                if self.options.render {
+                    self.warn(format!("{path} is not made: hopty writes .svg, .txt, .ansi and .json"));
+                }
+                return Ok(());
+            }
+        };
+        self.write_made(&path, content.as_bytes())
+    }
+
+    pub(super) fn write_state(&mut self, path: &TapeText) -> StepResult {
+        let path = self.text(path)?;
+        self.settle_for_picture()?;
+        let (_, terminal) = self.terminal()?;
+        let screen = terminal.screen();
+        let mut state = screen.json(PictureLines::Screen);
+        let end = terminal.end();
+        state["modes"] = json!(screen.modes());
+        state["exit"] = json!(end.map(ProcessEnd::code));
+        self.write_made(&path, format!("{state:#}\n").as_bytes())
+    }
+
+    /// Waits until the screen is quiet, but for no failure of its own.
+    fn settle_for_picture(&mut self) -> StepResult {
+        let (rules, limit) = (
+            SettleRules { quiet: duration(self.settings.settle), except: Vec::new() },
+            self.check_limit(None),
+        );
+        let (_, terminal) = self.terminal()?;
+        match terminal.settle(&rules, limit) {
+            Err(failure) if failure.end == crate::testing::wait::WaitEnd::Stopped => Err(failure.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(from)?;
+    if meta.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    if meta.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    }
+    let bytes = safe_file::read(from, FileRule::of_claude(FILE_MAX)).map_err(std::io::Error::other)?;
+    fs::write(to, bytes.unwrap_or_default())?;
+    fs::set_permissions(to, meta.permissions())
+}
+
+fn ending(path: &str) -> &str {
+    Path::new(path).extension().and_then(|ext| ext.to_str()).unwrap_or("")
+}
+
+fn is_text_output(path: &str) -> bool {
+    TEXT_ENDINGS.contains(&ending(path))
+}
+
+fn shortened(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().take(20).collect();
+    let end: String = lines.join("\n").chars().take(OUTPUT_MAX).collect();
+    if end.len() < text.trim_end().len() { format!("{end}\n…") } else { end }
+}

@@ -1,0 +1,161 @@
+use super::*;
+use crate::core::tape::{ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapeSetting};
+
+fn options(evidence: &Path) -> PlayOptions {
+    PlayOptions {
+        speed: TapeSpeed::Fast,
+        strict: false,
+        require_all: false,
+        render: false,
+        keep: false,
+        env: Vec::new(),
+        evidence: evidence.to_owned(),
+        hopty: "/bin/true".into(),
+        claude: None,
+        snapshots: SnapshotUse::Compare(crate::testing::snapshot::SnapshotMode::CompareOnly),
+        stop: None,
+    }
+}
+
+fn tape(commands: Vec<TapeCommand>) -> Tape {
+    let steps = commands.into_iter().enumerate().map(|(line, command)| TapeStep {
+        command,
+        span: TapeSpan { file: "t.tape".to_owned(), line: line as u32 + 1, column: 1 },
+        ignored: false,
+    });
+    Tape { steps: steps.collect(), ..Tape::default() }
+}
+
+fn play_now(commands: Vec<TapeCommand>) -> PlayEnd {
+    crate::sys::process::become_subreaper();
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    play(&file, &tape(commands), &options(dir.path()), None).end
+}
+
+fn text(text: &str) -> TapeText {
+    TapeText::plain(text)
+}
+
+fn start(line: &str) -> TapeCommand {
+    TapeCommand::StartShell(text(line))
+}
+
+fn typed(what: &str) -> TapeCommand {
+    TapeCommand::Type { text: text(what), speed: None }
+}
+
+fn enter() -> TapeCommand {
+    TapeCommand::Key(KeyPress::once(KeyChord::plain(KeyName::Enter)))
+}
+
+fn expect(what: &str) -> TapeCommand {
+    let pattern = TapePattern::Text(text(what));
+    TapeCommand::Expect(ExpectCommand { area: ExpectArea::Screen, limit: None, times: None, pattern })
+}
+
+fn exit(code: i32) -> TapeCommand {
+    TapeCommand::Exit { limit: None, end: ProgramEnd::Code(code) }
+}
+
+fn failure(end: PlayEnd) -> TapeFailure {
+    match end {
+        PlayEnd::Failed(failure) => *failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_is_started_typed_into_and_ends() {
+    let end = play_now(vec![
+        start("echo Ready; read line; echo got $line; exit 3"),
+        expect("Ready"),
+        typed("abc"),
+        enter(),
+        expect("got abc"),
+        exit(3),
+    ]);
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn the_echo_of_what_is_typed_is_no_answer() {
+    let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(200)));
+    let end = play_now(vec![limit, start("read line; sleep 60"), typed("abc"), enter(), expect("abc")]);
+    let failure = failure(end);
+    assert_eq!((failure.kind, failure.place.line), (FailureKind::Timeout, 5), "{failure:?}");
+    assert!(failure.message.contains("since before line"), "{}", failure.message);
+    assert_eq!(failure.keys, ["a", "b", "c", "Enter"]);
+}
+
+#[test]
+fn a_shell_is_started_for_what_is_typed() {
+    let end = play_now(vec![
+        typed("false"),
+        enter(),
+        TapeCommand::Ready { limit: None },
+        TapeCommand::Status(1),
+        typed("echo $((6 * 7)) $PWD $HOME"),
+        enter(),
+        expect("42 "),
+    ]);
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_process_that_is_left_fails_the_tape() {
+    let commands = |leftovers| {
+        vec![
+            TapeCommand::Set(TapeSetting::Leftovers(leftovers)),
+            start("setsid sh -c 'echo up; exec sleep 300' & read line"),
+            expect("up"),
+            enter(),
+            exit(0),
+        ]
+    };
+    let left = failure(play_now(commands(TapeLeftovers::Fail)));
+    assert_eq!(left.kind, FailureKind::Leftovers);
+    assert!(left.message.contains("sleep 300"), "{}", left.message);
+    let end = play_now(commands(TapeLeftovers::Allow));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_missing_program_is_no_failure_unless_all_are_required() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let tape = tape(vec![TapeCommand::Require("no-such-program".to_owned())]);
+    let end = play(&file, &tape, &options(dir.path()), None).end;
+    assert!(
+        matches!(&end, PlayEnd::Skipped(reason) if reason == "no-such-program is not installed"),
+        "{end:?}"
+    );
+    let all = PlayOptions { require_all: true, ..options(dir.path()) };
+    assert_eq!(failure(play(&file, &tape, &all, None).end).kind, FailureKind::Command);
+}
+
+#[test]
+fn an_input_after_the_end_of_the_program_is_a_failure() {
+    let failure = failure(play_now(vec![start("exit 1"), exit(1), typed("x")]));
+    assert_eq!(failure.kind, FailureKind::ProgramEnd);
+    assert!(failure.message.contains("ended (exit 1) before this command"), "{}", failure.message);
+}
+
+#[test]
+fn terminals_of_one_test_are_served_side_by_side() {
+    let end = play_now(vec![
+        start("read a; echo first $a"),
+        TapeCommand::On("second".to_owned()),
+        start("read b; echo second $b"),
+        typed("two"),
+        enter(),
+        expect("second two"),
+        exit(0),
+        TapeCommand::On("main".to_owned()),
+        typed("one"),
+        enter(),
+        expect("first one"),
+        exit(0),
+    ]);
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}

@@ -1,0 +1,228 @@
+//! Commands that are input: text, keys, mouse, paste, focus, bytes.
+
+use std::time::{Duration, Instant};
+
+use super::step_failure::{StepFailure, StepResult};
+use super::{TapePlayer, duration};
+use crate::core::input::encode::KeyEvent;
+use crate::core::tape::{
+    ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapePlace, TapeText,
+    TapeTime, WheelDirection,
+};
+use crate::testing::input::{self, InputRefusal, MouseAction, MouseEvent};
+use crate::testing::look::{FoundPlace, Look};
+use crate::testing::wait::WaitEnd;
+
+/// How long a program may take to show what was typed.
+const TYPED_LIMIT: Duration = Duration::from_secs(2);
+
+impl TapePlayer<'_> {
+    /// The pause after each key: the tape's own in real time, none in fast mode, uneven ones under stress.
+    fn key_pause(&mut self, given: Option<TapeTime>) -> Duration {
+        match &mut self.choices {
+            Some(choices) => choices.key_pause(),
+            None if self.is_fast => Duration::ZERO,
+            None => given.map_or(self.typing_speed, duration),
+        }
+    }
+
+    pub(super) fn type_text(&mut self, text: &TapeText, speed: Option<TapeTime>) -> StepResult {
+        let text = self.text(text)?;
+        self.type_string(&text, speed)
+    }
+
+    pub(super) fn type_clipboard(&mut self) -> StepResult {
+        let text = self.clipboard.clone();
+        self.type_string(&text, None)
+    }
+
+    /// Types a text, and waits until the program shows it, so that it is old for the next input.
+    fn type_string(&mut self, text: &str, speed: Option<TapeTime>) -> StepResult {
+        self.input()?;
+        self.keys.extend(text.chars().map(|c| match c {
+            ' ' => "Space".to_owned(),
+            '\n' => "Enter".to_owned(),
+            c => c.to_string(),
+        }));
+        let is_piecewise = !self.is_fast || self.choices.is_some();
+        if is_piecewise {
+            for c in text.chars() {
+                self.send(c.to_string().replace('\n', "\r").as_bytes())?;
+                let pause = self.key_pause(speed);
+                self.pass(pause)?;
+            }
+        } else {
+            self.send(text.replace('\n', "\r").as_bytes())?;
+        }
+        let limit = self.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
+        self.wait_for_echo(text, limit)
+    }
+
+    /// Waits until the program shows a text. One that ends instead has read it.
+    fn wait_for_echo(&mut self, text: &str, limit: Duration) -> StepResult {
+        let Some((named, terminal)) = self.session.current() else { return Ok(()) };
+        match terminal.typed(text, &named.mark, limit) {
+            Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => Err(failure.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn pass(&mut self, pause: Duration) -> StepResult {
+        if !pause.is_zero()
+            && let Some((_, terminal)) = self.session.current()
+        {
+            terminal.pass(pause)?;
+        }
+        Ok(())
+    }
+
+    /// Sends bytes to the program.
+    fn send(&mut self, bytes: &[u8]) -> StepResult {
+        let (_, terminal) = self.terminal()?;
+        terminal.send(bytes).map_err(|error| StepFailure::io("cannot type", &error))
+    }
+
+    pub(super) fn press_keys(&mut self, press: &KeyPress) -> StepResult {
+        if press.chords.is_empty() {
+            return Ok(());
+        }
+        self.input()?;
+        for _ in 0..press.count {
+            for chord in &press.chords {
+                self.keys.push(chord.to_string());
+                let (_, terminal) = self.terminal()?;
+                // By the modes that the program has now.
+                terminal.pump_now();
+                let screen = terminal.screen();
+                let bytes = match press.action {
+                    KeyAction::Press => input::key_press(screen, *chord),
+                    KeyAction::Down => input::key(screen, *chord, KeyEvent::Press),
+                    KeyAction::Up => input::key(screen, *chord, KeyEvent::Release),
+                };
+                let bytes = bytes.map_err(|refusal| refused(&refusal))?;
+                self.send(&bytes)?;
+                let pause = self.key_pause(press.speed);
+                self.pass(pause)?;
+            }
+        }
+        let is_escape = press.chords.last() == Some(&KeyChord::plain(KeyName::Escape));
+        self.escape_sent = is_escape.then(Instant::now);
+        Ok(())
+    }
+
+    pub(super) fn paste(&mut self, text: &TapeText) -> StepResult {
+        let text = self.text(text)?;
+        self.input()?;
+        self.keys.push(format!("Paste {text:?}"));
+        let (_, terminal) = self.terminal()?;
+        let bytes = input::paste(terminal.screen(), &text);
+        self.send(&bytes)?;
+        let limit = self.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
+        self.wait_for_echo(&text, limit)
+    }
+
+    pub(super) fn focus(&mut self, is_in: bool) -> StepResult {
+        let (_, terminal) = self.input()?;
+        let bytes = input::focus(terminal.screen(), is_in).map_err(|refusal| refused(&refusal))?;
+        self.keys.push(if is_in { "Focus In" } else { "Focus Out" }.to_owned());
+        self.send(&bytes)
+    }
+
+    pub(super) fn send_raw(&mut self, text: &TapeText) -> StepResult {
+        let text = self.text(text)?;
+        self.input()?;
+        self.keys.push(format!("Raw {text:?}"));
+        self.send(text.as_bytes())
+    }
+
+    /// The cell of a place, 0-based: row and column. A text is waited for as `Wait` does.
+    fn cell_of(&mut self, place: &TapePlace) -> StepResult<(u16, u16)> {
+        match place {
+            TapePlace::Cell(row, col) => Ok((row.saturating_sub(1), col.saturating_sub(1))),
+            TapePlace::Pattern(pattern) => {
+                let look = Look::on_screen(self.pattern(pattern, true)?);
+                let limit = self.check_limit(None);
+                let (named, terminal) = self.terminal()?;
+                let found = terminal.wait_for(&look, &named.mark, limit)?;
+                let first = found.places.iter().find_map(|place| match place {
+                    FoundPlace::Cells(places) => places.first().cloned(),
+                    _ => None,
+                });
+                let first = first.ok_or_else(|| StepFailure::command(format!("{pattern} has no cells")))?;
+                Ok((first.row, first.cols.start + (first.cols.end - first.cols.start) / 2))
+            }
+        }
+    }
+
+    /// Sends mouse events, after the program has asked for the mouse; it may take a moment to do so.
+    fn mouse(&mut self, name: String, events: &[MouseEvent]) -> StepResult {
+        let limit = self.check_limit(None).min(Duration::from_secs(1));
+        let (_, terminal) = self.terminal()?;
+        if let Some(first) = events.first() {
+            let asked = terminal.wait_until(limit, "the program to ask for the mouse", |terminal| {
+                input::mouse(terminal.screen(), first).map(|_| ()).map_err(|refusal| refusal.to_string())
+            });
+            asked?;
+        }
+        let (_, terminal) = self.input()?;
+        let mut bytes = Vec::new();
+        for event in events {
+            bytes.extend(input::mouse(terminal.screen(), event).map_err(|refusal| refused(&refusal))?);
+        }
+        self.keys.push(name);
+        self.send(&bytes)
+    }
+
+    pub(super) fn click(&mut self, click: &ClickCommand) -> StepResult {
+        let (row, col) = self.cell_of(&click.place)?;
+        let event = |action| MouseEvent { action, row, col, modifiers: click.modifiers };
+        let one = [event(MouseAction::Press(click.button)), event(MouseAction::Release(click.button))];
+        let times = usize::try_from(click.times).unwrap_or(1);
+        let name = format!("{}Click {},{}", click.modifiers, row + 1, col + 1);
+        self.mouse(name, &one.repeat(times))
+    }
+
+    pub(super) fn drag(&mut self, from: &TapePlace, to: &TapePlace, button: PointerButton) -> StepResult {
+        let ((row, col), (end_row, end_col)) = (self.cell_of(from)?, self.cell_of(to)?);
+        let event = |action, row, col| MouseEvent { action, row, col, modifiers: KeyModifiers::default() };
+        let events = [
+            event(MouseAction::Press(button), row, col),
+            event(MouseAction::Drag(button), end_row, end_col),
+            event(MouseAction::Release(button), end_row, end_col),
+        ];
+        self.mouse(format!("Drag {},{} to {},{}", row + 1, col + 1, end_row + 1, end_col + 1), &events)
+    }
+
+    pub(super) fn wheel(
+        &mut self,
+        direction: WheelDirection,
+        notches: u32,
+        at: Option<&TapePlace>,
+    ) -> StepResult {
+        let (row, col) = match at {
+            Some(place) => self.cell_of(place)?,
+            None => {
+                let cursor = self.terminal()?.1.screen().cursor();
+                (cursor.row, cursor.col)
+            }
+        };
+        let event = MouseEvent {
+            action: MouseAction::Wheel(direction),
+            row,
+            col,
+            modifiers: KeyModifiers::default(),
+        };
+        let notches = usize::try_from(notches).unwrap_or(1);
+        self.mouse(format!("Wheel {direction:?} {notches}"), &vec![event; notches])
+    }
+
+    pub(super) fn hover(&mut self, place: &TapePlace) -> StepResult {
+        let (row, col) = self.cell_of(place)?;
+        let event = MouseEvent { action: MouseAction::Move, row, col, modifiers: KeyModifiers::default() };
+        self.mouse(format!("Hover {},{}", row + 1, col + 1), &[event])
+    }
+}
+
+fn refused(refusal: &InputRefusal) -> Box<StepFailure> {
+    StepFailure::command(refusal.to_string())
+}

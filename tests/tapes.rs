@@ -1,0 +1,154 @@
+//! The tapes of `tests/tapes`, played by `hopty test` as a person plays them, at rest and under stress. What is
+//! not installed here is skipped by name.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use support::{claude, skip};
+
+/// The tapes that need the real Claude Code.
+const REAL_CLAUDE: &str = "guard.tape";
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// `hopty test` in a directory, with a home of its own.
+fn hopty_test(dir: &Path, args: &[&str]) -> Output {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(claude::hopty());
+    command.arg("test").args(args).current_dir(dir).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", home.path()).env("XDG_RUNTIME_DIR", home.path()).env("CI", "1");
+    if let Some(path) = real_claude() {
+        command.env("HOPTY_TEST_CLAUDE", path);
+    }
+    command.output().unwrap()
+}
+
+/// The real Claude, where a test may have it.
+fn real_claude() -> Option<PathBuf> {
+    claude::real()
+}
+
+fn said(output: &Output) -> String {
+    let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    format!("{out}{errors}")
+}
+
+/// Plays all tapes of the repository in a directory of this test, so that evidence does not mix.
+fn play_all(more: &[&str]) -> Output {
+    let work = tempfile::tempdir().unwrap();
+    let tapes = repository().join("tests/tapes");
+    let mut args = vec![tapes.to_str().unwrap()];
+    args.extend_from_slice(more);
+    hopty_test(work.path(), &args)
+}
+
+/// Every skipped tape is told with its reason.
+fn report_skipped(text: &str) {
+    for line in text.lines().filter(|line| line.contains("is not installed")) {
+        skip::skip(line.trim());
+    }
+}
+
+#[test]
+fn all_tapes_pass() {
+    let output = play_all(&[]);
+    let text = said(&output);
+    report_skipped(&text);
+    assert!(output.status.success(), "{text}");
+    assert!(repository().join("tests/tapes").join(REAL_CLAUDE).is_file());
+}
+
+#[test]
+fn all_tapes_pass_under_stress() {
+    let output = play_all(&["--stress=7", "--jobs", "2"]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// A tape in a directory of its own.
+fn with_tape(content: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("tests")).unwrap();
+    std::fs::write(dir.path().join("tests/one.tape"), content).unwrap();
+    dir
+}
+
+#[test]
+fn a_failure_shows_what_is_wrong_and_keeps_evidence() {
+    let dir = with_tape(
+        "Set ExpectTimeout 200ms\nStart sh -c \"echo one; echo four; read x\"\nExpect+Row 2 /^fuor$/\n",
+    );
+    let output = hopty_test(dir.path(), &[]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for part in
+        ["FAIL", "tests/one.tape:3", "Expect+Row 2 /^fuor$/", "nearest: row 2 \"four\"", "0 passed, 1 failed"]
+    {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+    let evidence = dir.path().join("target/hopty/one");
+    for file in ["trace.html", "one.cast", "screen.txt", "screen.svg", "screen.json"] {
+        assert!(evidence.join(file).is_file(), "{file}");
+    }
+    let again = hopty_test(dir.path(), &["--rerun-failed", "--check"]);
+    assert!(said(&again).contains("1 passed"), "{}", said(&again));
+}
+
+#[test]
+fn exit_codes_are_those_of_the_design() {
+    let none = tempfile::tempdir().unwrap();
+    assert_eq!(hopty_test(none.path(), &[]).status.code(), Some(3));
+    assert_eq!(hopty_test(none.path(), &["missing.tape"]).status.code(), Some(2));
+    let broken = with_tape("Tpye \"x\"\n");
+    let output = hopty_test(broken.path(), &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("Type"), "{}", said(&output));
+    let own = with_tape("Start true\nExit 0\n");
+    assert_eq!(hopty_test(own.path(), &[]).status.code(), Some(0));
+    assert_eq!(hopty_test(own.path(), &["--vhs"]).status.code(), Some(2));
+    assert_eq!(hopty_test(own.path(), &["--filter", "two"]).status.code(), Some(3));
+    let skipped = with_tape("Require no-such-program\nStart true\nExit 0\n");
+    assert_eq!(hopty_test(skipped.path(), &[]).status.code(), Some(0));
+    assert_eq!(hopty_test(skipped.path(), &["--require-all"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_tape_that_passes_only_the_second_time_is_flaky_and_red() {
+    let marker = tempfile::tempdir().unwrap();
+    let file = marker.path().join("seen");
+    let line = format!("test -e {0} || {{ touch {0}; exit 1; }}", file.display());
+    let dir = with_tape(&format!("Start sh -c \"{line}\"\nExit 0\n"));
+    let output = hopty_test(dir.path(), &["--retry", "2"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("1 flaky"), "{}", said(&output));
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(hopty_test(dir.path(), &["--retry", "2", "--allow-flaky"]).status.code(), Some(0));
+}
+
+#[test]
+fn an_interrupt_ends_all_tests_and_tells_the_results_so_far() {
+    let dir = with_tape("Start sleep 300\nExit@60s 0\n");
+    let work = dir.path();
+    let mut child = Command::new(claude::hopty())
+        .args(["test"])
+        .current_dir(work)
+        .env("HOME", work)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    support::wait_for("the program of the tape", || {
+        hopty::sys::process::descendants(pid).first().map(|process| process.pid)
+    });
+    support::kill(pid, nix::libc::SIGINT);
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(hopty::sys::process::descendants(pid).is_empty());
+}
