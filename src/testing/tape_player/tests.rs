@@ -89,6 +89,17 @@ fn the_echo_of_what_is_typed_is_no_answer() {
 }
 
 #[test]
+fn a_text_that_looks_like_a_regular_expression_gets_a_hint() {
+    let hint = |pattern| {
+        let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(50)));
+        failure(play_now(vec![limit, start("echo four; read line"), expect(pattern)])).hint
+    };
+    assert!(hint("^four$").is_some_and(|hint| hint.contains("/…/")));
+    assert_eq!(hint("$"), None);
+    assert_eq!(hint("five"), None);
+}
+
+#[test]
 fn a_shell_is_started_for_what_is_typed() {
     let end = play_now(vec![
         typed("false"),

@@ -187,5 +187,15 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     failure.message = failure.message.replace(&inner, &shown);
     let expected = format!("expected {shown}");
     failure.row_notes.iter_mut().for_each(|(_, note)| note.clone_from(&expected));
+    if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
+        failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
+    }
     failure
+}
+
+/// Whether a text was probably meant as a regular expression.
+fn looks_like_a_regex(text: &str) -> bool {
+    text.starts_with('^')
+        || text.ends_with('$') && text.len() > 1
+        || [".*", ".+", "\\d", "\\w", "\\s"].iter().any(|part| text.contains(part))
 }
