@@ -125,7 +125,10 @@ impl FrameChanges {
         (self.cols, self.alternate) = (cols, buffers.alternate.is_some());
         for (row, old) in buffers.active.grid.rows().iter().zip(self.cells.chunks_mut(cols)) {
             for (col, cell) in row.stored().iter().enumerate().take(cols) {
-                old[col] = CellMemory { cell: *cell, marks: marks(row, col), since };
+                // An empty cell is no news, whether the row stores it or not.
+                if *cell != GridCell::BLANK {
+                    old[col] = CellMemory { cell: *cell, marks: marks(row, col), since };
+                }
             }
         }
         self.revision = screen.revision();

@@ -28,6 +28,8 @@ pub mod echo;
 pub mod hook_probe;
 pub mod input;
 pub mod isolation;
+#[cfg(test)]
+mod laws;
 pub mod library;
 pub mod look;
 pub mod outcome;
