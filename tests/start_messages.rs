@@ -41,6 +41,20 @@ fn a_mistake_in_the_configuration_waits_for_enter_and_stays_among_the_notices() 
 }
 
 #[test]
+fn a_mistake_in_a_repository_keeps_nobody_waiting() {
+    let world = world();
+    std::fs::write(world.project.join(".hopty.toml"), "[restart]\nmode = \"aks\"\n").unwrap();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.send(NOTICES);
+    term.wait_text("Press any key to return");
+    term.wait_text("restart.mode");
+    term.send("x");
+    term.wait_box();
+    world.leave(term);
+}
+
+#[test]
 fn ctrl_c_at_the_question_starts_nothing() {
     let world = world();
     let dir = world.home.join(".config/hopty");

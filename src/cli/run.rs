@@ -16,7 +16,7 @@ use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, Hold};
 use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
-use crate::core::config::{Config, FlagValue, Problem, ProblemKind};
+use crate::core::config::{Config, FlagValue, Problem, ProblemKind, Source};
 use crate::core::ids::SessionName;
 use crate::core::inherited::SignalState;
 use crate::core::supervisor::Agent;
@@ -62,8 +62,14 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let mut messages = StartMessages::default();
     let told: Vec<&Problem> = problems.iter().filter(to_say).collect();
     told.iter().for_each(|problem| messages.tell(format!("{problem}; using the default")));
-    // A file that cannot be read is no mistake in what it says.
-    let mistaken = told.iter().any(|problem| !matches!(problem.kind, ProblemKind::Unreadable(_)));
+    // A file that cannot be read is no mistake in what it says, and no repository may keep Claude waiting.
+    let own_file = paths.config_file();
+    let is_own = |at: &Source| match at {
+        Source::File { path, .. } => Path::new(path) == own_file,
+        Source::Variable(_) | Source::Flag(_) => true,
+    };
+    let mistaken =
+        told.iter().any(|problem| !matches!(problem.kind, ProblemKind::Unreadable(_)) && is_own(&problem.at));
     for line in ignored.iter().filter(|_| host.is_some()) {
         messages.tell(line.to_string());
     }
