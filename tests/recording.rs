@@ -218,11 +218,11 @@ fn a_full_disk_ends_the_recording_and_not_the_session() {
     let disk = world.home.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
     let mounted =
-        Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k,mode=700", "none"]).arg(&disk).status();
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k,mode=700", "none"]).arg(&disk).status();
     if !mounted.is_ok_and(|status| status.success()) {
         return skip("no file system can be mounted here");
     }
-    shell(&world, "read a; seq 1 20000; echo all; read b");
+    shell(&world, "read a; seq 1 100000; echo all; read b");
     let cast = disk.join("a.cast");
     world.ask(&["record", "r", "-o", cast.to_str().unwrap()]);
     world.ask(&["send", "r", "--keys", "enter"]);
