@@ -119,9 +119,13 @@ impl TestSession {
         }
         if let Some(choices) = &mut self.choices {
             let (mut own, pid) = (SeededChoices::new(choices.number()), terminal.pid());
+            let mut next_stop = Instant::now();
             terminal.cut_reads(Box::new(move || {
-                if let Some(time) = own.stop() {
+                let stop = own.stop().filter(|_| Instant::now() >= next_stop);
+                if let Some(time) = stop {
                     stop_for(pid, time);
+                    // A program that writes without end would else be stopped most of the time.
+                    next_stop = Instant::now() + time * STOPS_SHARE;
                 }
                 own.read_length()
             }));
@@ -246,6 +250,9 @@ impl TestSession {
         left
     }
 }
+
+/// How much longer a program runs between two stops than it was stopped.
+const STOPS_SHARE: u32 = 10;
 
 /// Stops a process for a moment, as a machine does that has something else to do.
 fn stop_for(pid: i32, time: Duration) {
