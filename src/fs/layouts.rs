@@ -15,6 +15,7 @@ use nix::fcntl::OFlag;
 use super::atomic;
 use super::error::FsError;
 use super::store::TRANSCRIPT_CAP;
+use crate::core::compat::copy_names;
 use crate::core::compat::layouts::memory::{self, Reason};
 use crate::core::compat::layouts::orchestrator::Before;
 use crate::core::compat::layouts::{Material, acm, checkpoint, orchestrator, pid};
@@ -28,8 +29,6 @@ use crate::sys::safe_file::{self, FileRule};
 const CHANGED_CAP: u64 = 1 << 20;
 /// The longest marker, in bytes.
 const MARKER_CAP: u64 = 8192;
-/// How many copies can be made within one second.
-const SAME_SECOND: u32 = 100;
 
 /// The destination of a handoff's layouts.
 #[derive(Clone, Debug)]
@@ -105,18 +104,6 @@ pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTim
     safe_file::hangs::wait();
     fs::metadata(transcript).ok().filter(|meta| meta.len() > 0)?;
     copy_names(project, reason, now).find(|path| fs::symlink_metadata(path).is_err())
-}
-
-/// The message of [`copy_for`] after the copies that are `due`, unless another process makes one in the same
-/// second. Does not access the disk.
-#[must_use]
-pub fn copy_name(project: &Path, reason: &Reason, now: WallTime, due: &[PathBuf]) -> Option<PathBuf> {
-    copy_names(project, reason, now).find(|path| !due.contains(path))
-}
-
-fn copy_names(project: &Path, reason: &Reason, now: WallTime) -> impl Iterator<Item = PathBuf> {
-    let raw = project.join(memory::DIR).join(memory::RAW);
-    (0..SAME_SECOND).map(move |n| raw.join(memory::name(now, reason, n)))
 }
 
 /// Copies a transcript into layout `memory`, to the path that [`copy_for`] returned.

@@ -157,7 +157,7 @@ impl Host {
             ("notification", self.notification_deadline(now)),
             ("accept", self.control.accept_deadline(now)),
             ("next run", self.launch_deadline(now)),
-            ("check", self.check_deadline()),
+            ("check", self.jobs.code.deadline()),
         ]
     }
 

@@ -52,10 +52,10 @@ use nix::libc;
 pub use jobs::drift;
 
 use crate::core::claude::{args, offers::HookSet, view::Rules};
+use crate::core::compat::SessionCompat;
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::status::MachineStatus;
-use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};
@@ -67,8 +67,8 @@ use cast_recording::SessionCast;
 use child::Child;
 use control::Control;
 use exit::Exit;
+use jobs::Jobs;
 use jobs::log::log;
-use jobs::{AcceptedCode, Brief, CodeCheck, Jobs, Lineage, MemoryCopies, NoteState, RunLog};
 use keyboard::Keyboard;
 use notifier::Notifier;
 use observer::{FileReader, Observer};
@@ -108,25 +108,10 @@ pub struct Host {
     notifier: Notifier,
     /// When attached terminals may be between two sequences again, for a notification.
     ring_at: Option<Stamp>,
-    /// The last content of `.context-status`.
-    context_status_file: String,
-    backups: MemoryCopies,
-    runs: RunLog,
-    /// Messages for the person, shown before the program draws.
-    told: Vec<String>,
-    /// Lines that are printed above the first run.
-    resuming: Option<String>,
-    /// Claude's own words for the next handoff.
-    words: NoteState,
-    /// The handoff whose prompt is being delivered, and the text for the new conversation.
-    brief: Option<Brief>,
-    lineage: Lineage,
-    accepted: AcceptedCode,
-    check: Option<CodeCheck>,
+    /// The source documents' own forms.
+    compat: SessionCompat,
+    /// The last sentence that explains the session's state.
     why: String,
-    /// The reason for the last restart, which its handoff records.
-    wish: String,
-    wished_by: Option<RestartBy>,
     exit: Option<Exit>,
     /// The run of the machine.
     machine: MachineStatus,
@@ -140,13 +125,21 @@ pub struct Host {
     overdue: Option<(&'static str, u32)>,
 }
 
+/// A host whose first run has started.
+#[derive(Debug)]
+struct StartedHost {
+    host: Box<Host>,
+    /// Messages for the person, shown before the program draws.
+    notices: Vec<String>,
+}
+
 impl Host {
     fn begin(
         launch: Launch,
         args: Vec<OsString>,
         lent: Lent,
         place: SessionPlace,
-    ) -> Result<Box<Host>, Ready> {
+    ) -> Result<StartedHost, Ready> {
         let socket = place.socket.clone();
         // A host that fails to start leaves no socket behind.
         let host =
@@ -190,7 +183,8 @@ impl Host {
             launch.config.control.clone(),
             (listener, socket),
         );
-        let jobs = Jobs::new(launch.config.journal.clone(), &claim.dir);
+        let jobs = Jobs::new(&paths, &launch.config, &claim.dir);
+        let compat = SessionCompat::new(&launch.config, claude);
         let terminals = Terminals::new(&launch.config.terminal);
         let notifier = Notifier::new(&launch.config.notify);
         // On the heap, because the stack frames of a start stay for as long as the session lives.
@@ -215,22 +209,11 @@ impl Host {
             terminals,
             keyboard: Keyboard::default(),
             control,
-            context_status_file: String::new(),
-            backups: MemoryCopies::default(),
-            runs: RunLog::default(),
             observer,
             notifier,
             ring_at: None,
-            brief: None,
-            told: Vec::new(),
-            resuming: None,
-            words: NoteState::default(),
-            lineage: Lineage::default(),
-            accepted: AcceptedCode::default(),
-            check: None,
+            compat,
             why: String::new(),
-            wish: String::new(),
-            wished_by: None,
             exit: None,
             machine: MachineStatus { boot_id: boot::id(), shutdown: false },
             goodbye: None,
@@ -242,25 +225,30 @@ impl Host {
     }
 
     /// Handles the first event and everything that follows from it, including the start of the first run.
-    fn first_step(mut self: Box<Self>) -> Result<Box<Host>, Ready> {
+    fn first_step(mut self: Box<Self>) -> Result<StartedHost, Ready> {
         let host = &mut self;
-        if let Err(failed) = host.first_event() {
-            host.tidy();
-            return Err(failed);
-        }
-        if let Some(order) = host.launch.record.take()
-            && let Err(failed) = host.record_from_start(&order)
-        {
-            host.tidy();
-            return Err(failed);
+        let mut notices = match host.first_event() {
+            Ok(notices) => notices,
+            Err(failed) => {
+                host.tidy();
+                return Err(failed);
+            }
+        };
+        if let Some(order) = host.launch.record.take() {
+            match host.record_from_start(&order) {
+                Ok(notice) => notices.push(notice),
+                Err(failed) => {
+                    host.tidy();
+                    return Err(failed);
+                }
+            }
         }
         // Not earlier: a failure before this point keeps the journal of the ended session of that name in
         // place.
         let unwritten = match &host.private {
             None => host.begin_journal().err(),
             Some(private) => {
-                let told = private.told();
-                host.told.push(told);
+                notices.push(private.notice());
                 None
             }
         };
@@ -268,7 +256,7 @@ impl Host {
         if let Some(e) = unwritten {
             // After the start, so that `status` and `why` report it.
             log(format_args!("cannot open the journal: {e}"));
-            host.told.push(format!("cannot open the journal ({e}): this session is not recorded"));
+            notices.push(format!("cannot open the journal ({e}): this session is not recorded"));
             host.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }
         // The first step spawns the first run: by now exec has succeeded or failed.
@@ -279,18 +267,16 @@ impl Host {
                 host.tidy();
                 Err(Ready::failed(code, message, start::start_hint(code)))
             }
-            _ => Ok(self),
+            _ => Ok(StartedHost { host: self, notices }),
         }
     }
 
-    /// Takes the messages for the person who starts the session. Claude draws over them at once, so they are
+    /// Keeps the messages for the person who starts the session. Claude draws over them at once, so they are
     /// kept among the notices.
-    fn tell_at_start(&mut self) -> Vec<String> {
-        let told = std::mem::take(&mut self.told);
+    fn keep_start_notices(&mut self, notices: &[String]) {
         let now = self.clock.now();
         let before = std::mem::take(&mut self.launch.messages);
-        before.iter().chain(&told).for_each(|text| self.terminals.keep_notice(now, text));
-        told
+        before.iter().chain(notices).for_each(|text| self.terminals.keep_notice(now, text));
     }
 
     /// The session's name.

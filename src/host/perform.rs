@@ -4,12 +4,11 @@ use serde_json::json;
 
 use super::child::NextRun;
 use super::exit::Exit;
+use super::jobs::RestartReason;
 use super::keyboard::paste;
 use super::terminals::Terminals;
 use super::{Host, LAST_WRITES};
 use crate::core::claude::view::Press;
-use crate::core::compat::boxes;
-use crate::core::context::Level;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
 
@@ -45,9 +44,9 @@ impl Host {
             }
             Action::ConsumeSignal { file } => self.observer.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
-            Action::Clear { handoff } => self.clear(handoff),
+            Action::Clear { handoff } => self.jobs.discard(handoff),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
-            Action::KeepHandoffs { until } => self.keep_handoffs(until),
+            Action::KeepHandoffs { until } => self.jobs.keep_handoffs(self.channel.clone(), until),
             Action::Suspend => self.on_terminals(Terminals::suspend_leader),
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
@@ -59,9 +58,9 @@ impl Host {
     fn type_for_supervisor(&mut self, typing: &Typing) {
         match typing {
             Typing::Prompt { frame: with_frame, .. } => {
-                let Some(frame) = &mut self.brief else { return };
-                let text = frame.prompt(*with_frame);
-                frame.typed = Some(text.clone());
+                let Some(brief) = &mut self.jobs.brief else { return };
+                let text = brief.prompt(*with_frame);
+                brief.typed = Some(text.clone());
                 self.type_in(&paste(&text));
             }
             Typing::Carried { .. } => self.type_carried(),
@@ -93,8 +92,7 @@ impl Host {
             self.why.clone_from(&decision.sentence);
         }
         if decision.kind == K::RestartRequested {
-            self.wish.clone_from(&decision.sentence);
-            self.wished_by = decision.by;
+            self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }
         if decision.kind == K::RunEnded {
             self.save_lost_draft();
@@ -103,15 +101,18 @@ impl Host {
         self.notify_of(decision);
         self.record_decision(decision);
         match decision.kind {
-            K::LevelCrossed if decision.level == Some(Level::Warn) && self.prints_boxes() => {
+            K::LevelCrossed => {
                 let percent = u64::from(self.recorder.supervisor.fill().percent());
-                self.notice(decision.kind, &boxes::approaching(percent));
+                let text = decision.level.and_then(|level| self.compat.level_reached(level, percent));
+                if let Some(text) = text {
+                    self.notice(decision.kind, &text);
+                }
             }
             K::DeliverySubmitted => {
                 let done = json!({"handoff": decision.handoff, "conversation": decision.conversation});
                 self.restart_settled(&Ok(done));
                 self.carried_submitted(decision.conversation.as_ref());
-                self.compress_transcripts();
+                self.jobs.compress_transcripts();
             }
             K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
                 self.restart_settled(&Err(decision.sentence.clone()));
@@ -119,7 +120,7 @@ impl Host {
                     // The prompts are still in the queue of the Claude that continues.
                     self.keyboard.carried.forget_queued();
                 } else {
-                    self.compress_transcripts();
+                    self.jobs.compress_transcripts();
                 }
             }
             K::RunSpawned => {

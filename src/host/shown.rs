@@ -57,7 +57,7 @@ impl Host {
         let supervisor = &self.recorder.supervisor;
         let fill = supervisor.fill();
         // A person who requested the restart knows the reason.
-        let full = match self.wished_by {
+        let full = match self.jobs.reason.by {
             Some(RestartBy::Level) if fill.is_by_size(&supervisor.levels()) => {
                 format!("transcript of {} KiB, ", fill.bytes / 1024)
             }
@@ -219,7 +219,7 @@ impl Host {
         // A screen that cannot be read any more proves nothing: a dialog that was there may be gone.
         let view = self.view().unwrap_or_default();
         let sent = self.keyboard.queue.text().filter(|_| !delivering).map(str::to_owned);
-        let expected = sent.or_else(|| self.brief.as_ref().and_then(|frame| frame.typed.clone()));
+        let expected = sent.or_else(|| self.jobs.brief.as_ref().and_then(|frame| frame.typed.clone()));
         let prompt = match &view.prompt_box {
             None => PromptBox::None,
             Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,

@@ -4,6 +4,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `session` | the one door: what happens in a session, and what the forms make of it |
 //! | `layouts` | a handoff in the formats of other tools (`handoff.views`) |
 //! | `boxes` | what documents 001 and 002 print between two sessions |
 //! | `signals` | `.restart-session`, `.handoff-requested` and `.current-session` |
@@ -11,10 +12,14 @@
 //! | `channel_registry` | `channel-registry.json`: which directory's handoffs belong to which channel |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
 
-pub mod boxes;
+mod boxes;
 pub mod channel_registry;
 pub mod layouts;
 pub(super) mod profile_files;
 mod profiles;
-pub mod session_log;
+mod session;
+mod session_log;
 pub mod signals;
+
+pub use session::{CompatWork, SessionCompat, copy_names};
+pub use session_log::About;

@@ -18,8 +18,8 @@ use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
+use crate::host::jobs::code_approval::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::jobs::log::log;
-use crate::host::jobs::start_code::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::observer::status_line;
 use crate::host::wiring::own_files::Restored;
 
@@ -152,7 +152,7 @@ impl Host {
                     // could wait.
                     let site = read();
                     let Site { found, settings, .. } = site;
-                    self.accepted.take(found);
+                    self.jobs.code.accept(found);
                     self.look_at_trusted();
                     let given = self.order(settings).write();
                     return self.written(number, given);
@@ -195,7 +195,7 @@ impl Host {
         if !matches!(&self.child.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
             return;
         }
-        let changed = self.start_code_changes(&site.found);
+        let changed = self.jobs.code.changes(&site.found);
         if let Some((dir, channel)) = site.moved {
             self.dir = dir;
             self.channel = channel.unwrap_or_else(|| self.channel.clone());

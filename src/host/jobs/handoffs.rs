@@ -1,28 +1,34 @@
-//! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop waits for none
-//! of them, and a hand-over never for the copy of an earlier one's transcript.
+//! Handoffs: saved, claimed and consumed; the brief of the one on its way; the copies of transcripts. A
+//! hand-over never waits for the copy of an earlier one's transcript.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use crate::core::compat::layouts::Material;
-use crate::core::compat::signals::current_session;
 use crate::core::handoff::brief::Budget;
-use crate::core::handoff::capture::{Capture, Lists, Origin};
+use crate::core::handoff::capture::Capture;
 use crate::core::handoff::continuation::Continuation;
-use crate::core::handoff::entry::{Claim, Kind};
+use crate::core::handoff::entry::Claim;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::supervisor::action::RestartBy;
-use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Keeping, Store};
 use crate::git::state::Limits;
-use crate::host::Host;
-use crate::host::jobs::{JobEvent, NoteState};
+use crate::host::jobs::code_approval::CodeFound;
+use crate::host::jobs::lineage::OwnFiles;
+use crate::host::jobs::{JobEvent, Jobs};
 use crate::sys::clock::Clock;
 use crate::sys::process::start_ticks;
+
+/// The reason for the last restart, which its handoff records.
+#[derive(Clone, Debug, Default)]
+pub(in crate::host) struct RestartReason {
+    pub sentence: String,
+    pub by: Option<RestartBy>,
+}
 
 /// A handoff that is being delivered.
 #[derive(Clone, Debug)]
@@ -58,69 +64,39 @@ impl Brief {
     }
 }
 
-impl Host {
+/// The claim of this host for a conversation.
+pub(super) fn claim_for(conversation: &ConversationId) -> Claim {
+    let pid = std::process::id();
+    Claim {
+        by_pid: pid,
+        by_start: start_ticks(pid).unwrap_or(0),
+        session_id: conversation.clone(),
+        at: Clock::wall(),
+        other: Default::default(),
+    }
+}
+
+impl Jobs {
     fn keeping(&self) -> Keeping {
-        Keeping::of(&self.launch.config.handoff)
+        Keeping::of(&self.config.handoff)
     }
 
-    pub(in crate::host) fn budget(&self) -> Budget {
-        Budget::of(&self.launch.config.handoff)
-    }
-
-    pub(in crate::host) fn claim_for(&self, conversation: &ConversationId) -> Claim {
-        let pid = std::process::id();
-        Claim {
-            by_pid: pid,
-            by_start: start_ticks(pid).unwrap_or(0),
-            session_id: conversation.clone(),
-            at: Clock::wall(),
-            other: Default::default(),
-        }
-    }
-
-    /// The data on the conversation, for a record of it.
-    fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
-        let supervisor = &self.recorder.supervisor;
-        let empty = crate::core::claude::facts::Facts::new();
-        let followed = self.observer.transcript();
-        let facts = followed.map_or(&empty, |transcript| &transcript.facts);
-        let origin = Origin {
-            conversation,
-            channel: self.channel.clone(),
-            kind,
-            created_at: Clock::wall(),
-            working_dir: self.dir.display().to_string(),
-            transcript: followed
-                .and_then(|transcript| transcript.path())
-                .map(|p| p.display().to_string())
-                .unwrap_or_default(),
-            session: Some(self.claim.name.clone()),
-            pid: std::process::id(),
-            predecessor: self.lineage.predecessor.clone(),
-        };
-        let mut capture = Capture::new(origin, facts);
-        capture.lists = Lists::of(&self.launch.config.handoff);
-        let fill = supervisor.fill();
-        capture.situation.reason = reason;
-        capture.situation.window = (fill.window > 0).then_some(fill.window);
-        capture.situation.moved_to = self.observer.working_dir().map(str::to_owned);
-        capture
+    pub(super) fn budget(&self) -> Budget {
+        Budget::of(&self.config.handoff)
     }
 
     /// Saves a record of what a compaction is about to shorten. It stays in the store for people who look for
-    /// it; no conversation continues from it.
-    pub(in crate::host) fn save_before_compaction(&mut self, hook: u64) {
-        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
-            return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
-        };
-        let mut capture =
-            self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
-        // Its queue stays with the conversation.
-        capture.situation.queued.clear();
-        let (paths, dir, keeping) = (self.paths.clone(), self.dir.clone(), self.keeping());
-        let limits = Limits::of(&self.launch.config.handoff);
-        let own = self.own_files();
-        let read = self.next_found(self.recorder.supervisor.next_dir());
+    /// it; no conversation continues from it. `code` reads what runs code at the next start.
+    pub fn save_record(
+        &mut self,
+        hook: u64,
+        mut capture: Capture,
+        dir: PathBuf,
+        own: OwnFiles,
+        code: impl FnOnce() -> CodeFound + Send + 'static,
+    ) {
+        let (paths, keeping) = (self.paths.clone(), self.keeping());
+        let limits = Limits::of(&self.config.handoff);
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
             own.add_to(&mut capture);
@@ -128,50 +104,34 @@ impl Host {
             saved.map(|saved| saved.id).map_err(|e| e.to_string())
         };
         let failed = |_| Err("the worker failed".to_owned());
-        let job = move || {
+        self.work(move || {
             let saved = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed);
-            JobEvent::Recorded(hook, saved, catch_unwind(AssertUnwindSafe(read)).ok())
-        };
-        self.jobs.work(job);
+            JobEvent::Recorded(hook, saved, catch_unwind(AssertUnwindSafe(code)).ok())
+        });
     }
 
-    /// Collects the data and has the worker save it.
-    pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
-        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
-            self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
-            return;
-        };
-        let draft = self.draft_text();
-        let kind = match by {
-            RestartBy::Level => Kind::Auto,
-            RestartBy::Signal => Kind::Signal,
-            RestartBy::Command => Kind::Manual,
-        };
-        let mut capture = self.capture(conversation, kind, self.wish.clone());
-        capture.situation.draft = draft;
+    /// Saves a handoff and claims it for a conversation. `material`: whether its layouts need theirs.
+    pub fn save_handoff(
+        &mut self,
+        mut capture: Capture,
+        claim_for_conversation: &ConversationId,
+        dir: PathBuf,
+        own: OwnFiles,
+        material: bool,
+    ) {
         let transcript = capture.origin.transcript.clone();
-        let mut next = Vec::new();
-        self.hear_words();
-        if let NoteState::Said(note) = std::mem::take(&mut self.words) {
-            capture.summary = Some(note.text());
-            next.clone_from(&note.next);
-            capture.note = Some(note);
-        }
-        let queued = self.observer.transcript().map(|transcript| transcript.facts.queued_prompts().collect());
-        self.keyboard.carried.found_queued(queued.unwrap_or_default());
-        let wanted = self.makes_layouts();
-        let (store, keeping) = (self.paths.claude.clone(), self.keeping());
-        let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
-        let limits = Limits::of(&self.launch.config.handoff);
-        let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
+        let next = capture.note.as_ref().map(|note| note.next.clone()).unwrap_or_default();
+        let (store, keeping, paths) = (self.paths.claude.clone(), self.keeping(), self.paths.clone());
+        let claim = claim_for(claim_for_conversation);
+        let limits = Limits::of(&self.config.handoff);
+        let copied = self.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
-        let own = self.own_files();
         self.lineage.saves();
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
             let found = own.add_to(&mut capture);
             let channel = capture.origin.channel.clone();
-            let material = wanted.then(|| Material::of(&capture));
+            let material = material.then(|| Material::of(&capture));
             let mark = Mark::of(&capture, &next);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
@@ -180,7 +140,7 @@ impl Host {
             });
             match saved {
                 Ok((saved, notices)) => {
-                    let frame = Brief {
+                    let brief = Brief {
                         material: material.map(|of| Box::new(of.saved(&saved.entry))),
                         text: saved.brief,
                         id: saved.id,
@@ -191,23 +151,29 @@ impl Host {
                         made_in: (dir, channel),
                         found,
                     };
-                    JobEvent::Saved(Box::new(frame), notices)
+                    JobEvent::Saved(Box::new(brief), notices)
                 }
                 Err(error) => JobEvent::NotSaved(error.to_string()),
             }
         };
         // A hand-over waits for this answer, and so does every later one.
         let failed = |_| JobEvent::NotSaved("the worker failed".to_owned());
-        self.jobs.work(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
+        self.work(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
+    }
+
+    /// The brief of this handoff, if it is the one on its way.
+    pub fn brief_of(&self, id: &HandoffId) -> Option<&Brief> {
+        self.brief.as_ref().filter(|brief| brief.id == *id)
     }
 
     /// The raw copy is made after the next run has its prompt: earlier, it would compete with the new Claude
     /// for the processor.
-    pub(in crate::host) fn compress_transcripts(&mut self) {
-        let Some(frame) = &mut self.brief else { return };
-        let Some(source) = frame.raw.take() else { return };
-        let (store, id) = (self.paths.claude.clone(), frame.id.clone());
-        let job = move || {
+    pub fn compress_transcripts(&mut self) {
+        let Some(brief) = &mut self.brief else { return };
+        let Some(source) = brief.raw.take() else { return };
+        let (store, id) = (self.paths.claude.clone(), brief.id.clone());
+        // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
+        self.copy(move || {
             #[cfg(debug_assertions)]
             crate::sys::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
@@ -215,17 +181,15 @@ impl Host {
                 |e| JobEvent::Failed(format!("the transcript of {id} could not be copied: {e}")),
                 |_| JobEvent::Quiet,
             )
-        };
-        // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
-        self.jobs.copy(job);
+        });
     }
 
-    pub(in crate::host) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
+    /// A conversation has continued from a handoff.
+    pub fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
         self.lineage.went_on(handoff);
-        let claim = self.claim_for(conversation);
-        self.layouts_consumed(&id);
-        self.jobs.work(move || {
+        let claim = claim_for(conversation);
+        self.work(move || {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());
                 consume().or_else(|_| {
@@ -246,38 +210,10 @@ impl Host {
         });
     }
 
-    /// `.current-session`, for scripts that read it.
-    pub(in crate::host) fn write_current_session(&mut self) {
-        if !self.launch.config.compat.signal_files {
-            return;
-        }
-        let Some(transcript) = self.observer.transcript() else { return };
-        let Some(path) = transcript.path() else { return };
-        let text = current_session(&transcript.conversation, &path.display().to_string());
-        self.jobs.write_small(self.paths.current_session(), text);
-    }
-
-    /// `.context-status`, for scripts that read it, whenever its text would be another.
-    pub(in crate::host) fn write_context_status(&mut self) {
-        if !self.launch.config.compat.signal_files {
-            return;
-        }
-        let text = self
-            .observer
-            .context_usage(self.clock.now())
-            .fill
-            .status_line(&self.recorder.supervisor.levels())
-            + "\n";
-        if self.context_status_file != text {
-            self.context_status_file.clone_from(&text);
-            self.jobs.write_small(self.paths.context_status(), text);
-        }
-    }
-
-    /// Pending handoffs must not expire while nobody can load them.
-    pub(in crate::host) fn keep_handoffs(&mut self, until: u64) {
-        let (store, channel) = (self.paths.claude.clone(), self.channel.clone());
-        self.jobs.work(move || {
+    /// Pending handoffs must not expire while nobody can load them. `until` is in seconds since 1970.
+    pub fn keep_handoffs(&mut self, channel: Channel, until: u64) {
+        let store = self.paths.claude.clone();
+        self.work(move || {
             let until = WallTime::of_seconds(until);
             let done =
                 Store::open(&store).and_then(|store| store.postpone_expiry(&channel, Clock::wall(), until));

@@ -1,22 +1,21 @@
 //! What a conversation inherits: the handoff that it began from (`--handoff` claims one), and files that
 //! Claude or the person wrote for the next conversation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::core::compat::boxes;
+use crate::core::compat::SessionCompat;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::handoff::text::safe_line;
-use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::time::WallTime;
 use crate::fs::own_files::{self, OwnFile};
 use crate::fs::project::project_of;
 use crate::fs::store::{Loaded, Scope, Store, StoreError};
-use crate::host::Host;
-use crate::host::jobs::drift;
-use crate::host::jobs::{Brief, JobEvent};
+use crate::host::jobs::handoffs::claim_for;
+use crate::host::jobs::{Brief, JobEvent, Jobs, drift};
 use crate::host::start::Ready;
 use crate::sys::clock::Clock;
 
@@ -44,6 +43,14 @@ impl Lineage {
     }
 }
 
+/// A handoff that the session begins from.
+#[derive(Debug)]
+pub(in crate::host) struct LoadedHandoff {
+    pub id: HandoffId,
+    /// What the person is told before the program draws.
+    pub notices: Vec<String>,
+}
+
 /// Where Claude's own files may be, for a worker that looks for them.
 pub(in crate::host) struct OwnFiles {
     claude: PathBuf,
@@ -63,22 +70,17 @@ impl OwnFiles {
     }
 }
 
-impl Host {
-    /// Files of Claude's own for the next record.
-    pub(in crate::host) fn own_files(&self) -> OwnFiles {
-        let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
-        OwnFiles {
-            claude: self.paths.claude.clone(),
-            pid,
-            since: self.lineage.carried.unwrap_or(WallTime(self.began.0)),
-        }
+impl Jobs {
+    /// Files of Claude's own for the next record. `pid`: the program; `began`: when the session did.
+    pub fn own_files(&self, pid: Option<u32>, began: WallTime) -> OwnFiles {
+        OwnFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(began) }
     }
 
     /// The session went back to the conversation before a handoff: it must not be loaded again, unless
     /// another conversation already continues from it.
-    pub(in crate::host) fn clear(&mut self, handoff: HandoffId) {
+    pub fn discard(&mut self, handoff: HandoffId) {
         let store = self.paths.claude.clone();
-        self.jobs.work(move || {
+        self.work(move || {
             let cleared = Store::open(&store).and_then(|store| store.clear(&handoff));
             match cleared {
                 Ok(()) | Err(StoreError::NotMoved(_)) => JobEvent::Quiet,
@@ -88,11 +90,16 @@ impl Host {
     }
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
-    pub(in crate::host) fn load_handoff(
+    ///
+    /// # Errors
+    /// When there is none, or it may not be loaded: what the person is told instead of a session.
+    pub fn load_handoff(
         &mut self,
         id: Option<&str>,
         conversation: &ConversationId,
-    ) -> Result<HandoffId, Ready> {
+        (dir, channel): (&Path, &Channel),
+        compat: &mut SessionCompat,
+    ) -> Result<LoadedHandoff, Ready> {
         let hint =
             "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
         let refuse = |what: String| Ready::failed(1, what, hint);
@@ -106,17 +113,16 @@ impl Host {
                 })?
             }
             None => {
-                let (dir, now) = (&self.dir, Clock::wall());
+                let now = Clock::wall();
                 let pending = store
-                    .pending(&self.channel, None, Scope::Project, dir, now)
+                    .pending(channel, None, Scope::Project, dir, now)
                     .map_err(|e| refuse(e.to_string()))?;
-                pending.ok_or_else(|| refuse(store.none_waits(&self.channel, dir, now)))?.id
+                pending.ok_or_else(|| refuse(store.none_waits(channel, dir, now)))?.id
             }
         };
-        let loaded: Loaded =
-            store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
-        let said = drift::since(&self.launch.config, &store, &loaded, &self.dir);
-        if !said.is_empty() && self.launch.config.handoff.git == GitPolicy::Hold {
+        let loaded: Loaded = store.claim(&id, claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let said = drift::since(&self.config, &store, &loaded, dir);
+        if !said.is_empty() && self.config.handoff.git == GitPolicy::Hold {
             let _ = store.release(&id, conversation);
             let what = format!("{id} is not loaded: {}", said.join(" "));
             return Err(Ready::failed(
@@ -126,17 +132,18 @@ impl Host {
             ));
         }
         let (text, document) = loaded.brief(&said, self.budget());
-        if !said.is_empty() {
-            self.told = said.into_iter().chain([ADVICE.to_owned()]).collect();
+        let mut notices = said;
+        if !notices.is_empty() {
+            notices.push(ADVICE.to_owned());
         }
-        let foreign = *loaded.entry.project() != *project_of(&self.dir).to_string_lossy();
+        let foreign = *loaded.entry.project() != *project_of(dir).to_string_lossy();
         if foreign {
-            self.told.push(format!("{id} belongs to another project: {}", safe_line(loaded.entry.project())));
+            notices.push(format!("{id} belongs to another project: {}", safe_line(loaded.entry.project())));
         }
-        if *loaded.entry.working_dir != *self.dir.to_string_lossy()
+        if *loaded.entry.working_dir != *dir.to_string_lossy()
             && !(foreign && loaded.entry.working_dir == loaded.entry.project())
         {
-            self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
+            notices.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
         }
         self.brief = Some(Brief {
             text,
@@ -146,14 +153,11 @@ impl Host {
             mark: None,
             raw: None,
             material: None,
-            made_in: (self.dir.clone(), loaded.channel),
+            made_in: (dir.to_owned(), loaded.channel),
             found: Vec::new(),
         });
-        if self.prints_boxes() {
-            let (task, phases) = store.progress(&id).unwrap_or_default();
-            self.resuming = Some(boxes::resuming(&id, &task, phases).replace('\n', "\r\n"));
-        }
+        compat.begins_from(&id, || store.progress(&id).unwrap_or_default());
         self.lineage.predecessor = Some(id.clone());
-        Ok(id)
+        Ok(LoadedHandoff { id, notices })
     }
 }

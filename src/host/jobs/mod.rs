@@ -1,43 +1,41 @@
 //! Jobs: what the host writes, and what it has read, git asked or compressed, on threads. The loop waits for
 //! none of them.
 //!
-//! [`Jobs`] owns the threads, the journal and the time at which the session's file is written. What a job has
-//! brought comes out as a [`JobEvent`], which `wiring/jobs` handles.
+//! [`Jobs`] owns the threads, the journal, the handoff on its way and what it comes from, and the settings
+//! that a person accepted. What a job has brought comes out as a [`JobEvent`], which `wiring/jobs` handles.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `handoffs` | handoffs: saved, claimed, consumed; the brief of the one on its way; transcripts compressed; answers of the threads |
+//! | `handoffs` | handoffs: saved, claimed, consumed; the brief of the one on its way; transcripts compressed |
 //! | `lineage` | `--handoff`, and what a conversation has from before it |
 //! | `note` | Claude's own words for the next handoff |
 //! | `drift` | whether the work tree is still the one that a handoff was made in |
-//! | `layouts` | handoffs in other tools' formats, and what is printed between two runs |
-//! | `start_code` | what runs code when Claude starts, and whether a person accepted it |
+//! | `code_approval` | what runs code when Claude starts, and whether a person accepted it |
 //! | `journal`, `disk_writer` | the journal; the thread that writes it, the session's file and `host.log` |
 //! | `session_file` | when `session.json` is written |
-//! | `log`, `session_log` | `host.log`; `auto-session.log` |
+//! | `log` | `host.log` |
 
+pub(super) mod code_approval;
 mod disk_writer;
 pub mod drift;
-pub(super) mod handoffs;
+mod handoffs;
 mod journal;
-mod layouts;
 mod lineage;
 pub(super) mod log;
 mod note;
 mod session_file;
-mod session_log;
-pub(super) mod start_code;
 
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::code::CodeDigest;
-use crate::core::config;
+use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 use crate::fs::atomic;
 use crate::fs::cast_file::{CastFile, CastFileError};
+use crate::fs::paths::Paths;
 use crate::host::cast_recording::CastOrder;
 use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::Token;
@@ -45,17 +43,16 @@ use crate::host::observer::{FileReader, ScanResult};
 use crate::host::wiring::own_files::Restored;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
+use code_approval::CodeApproval;
 use journal::Journal;
+use lineage::Lineage;
 use session_file::SessionFile;
-use start_code::CodeFound;
 
-pub(super) use handoffs::Brief;
+pub(super) use code_approval::CodeFound;
+pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal::JournalEvent;
-pub(super) use layouts::MemoryCopies;
-pub(super) use lineage::Lineage;
+pub(super) use lineage::OwnFiles;
 pub(super) use note::NoteState;
-pub(super) use session_log::RunLog;
-pub(super) use start_code::{AcceptedCode, CodeCheck};
 
 /// What a job has brought.
 #[derive(Debug)]
@@ -107,18 +104,35 @@ pub(super) struct Jobs {
     launch_writer: Worker<JobEvent>,
     pub journal: Journal,
     pub session_file: SessionFile,
+    /// The reason for the last restart.
+    pub reason: RestartReason,
+    /// Claude's own words for the next handoff.
+    pub note: NoteState,
+    /// The handoff whose prompt is being delivered, and the text for the new conversation.
+    pub brief: Option<Brief>,
+    pub lineage: Lineage,
+    pub code: CodeApproval,
+    paths: Paths,
+    config: Config,
 }
 
 impl Jobs {
     /// No thread runs yet. The journal would be in `dir`.
-    pub fn new(journal: config::Journal, dir: &Path) -> Self {
+    pub fn new(paths: &Paths, config: &Config, dir: &Path) -> Self {
         Jobs {
             worker: Worker::new("hopty-worker"),
             copier: Worker::new("hopty-copier"),
             reader: Worker::new("hopty-observer"),
             launch_writer: Worker::new("hopty-launch"),
-            journal: Journal::new(journal, dir),
+            journal: Journal::new(config.journal.clone(), dir),
             session_file: SessionFile::default(),
+            reason: RestartReason::default(),
+            note: NoteState::default(),
+            brief: None,
+            lineage: Lineage::default(),
+            code: CodeApproval::default(),
+            paths: paths.clone(),
+            config: config.clone(),
         }
     }
 
@@ -228,7 +242,8 @@ mod tests {
     #[test]
     fn a_small_file_is_written_and_its_failure_comes_out() {
         let dir = tempfile::tempdir().unwrap();
-        let mut jobs = Jobs::new(config::Journal::default(), dir.path());
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| dir.path().into())).unwrap();
+        let mut jobs = Jobs::new(&paths, &Config::default(), dir.path());
         jobs.work_by_hand();
         jobs.write_small(dir.path().join("file"), "text\n".to_owned());
         jobs.write_small(dir.path().join("missing/file"), String::new());

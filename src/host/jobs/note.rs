@@ -1,7 +1,6 @@
 //! Claude's own words for the next handoff, as far as it has written them.
 
 use crate::core::handoff::note::Note;
-use crate::host::Host;
 
 /// Claude's own words for the next handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,20 +23,11 @@ impl NoteState {
     }
 
     /// A message in the middle of a turn: it may be the answer, and so may a later one.
-    fn hear(&mut self, message: &str) {
+    pub fn hear(&mut self, message: &str) {
         if *self == NoteState::Asked
             && let Some(note) = Note::read(message)
         {
             *self = NoteState::Said(note);
-        }
-    }
-}
-
-impl Host {
-    /// Claude's last message may be its answer in a tool loop.
-    pub(in crate::host) fn hear_words(&mut self) {
-        if let Some(transcript) = self.observer.transcript() {
-            self.words.hear(transcript.facts.last_text());
         }
     }
 }

@@ -143,7 +143,7 @@ impl Host {
         };
         if !matches!(with, HookAnswer::StopTurn { .. }) {
             // Claude's note on its work is older than this.
-            self.words = NoteState::None;
+            self.jobs.note = NoteState::None;
         } else if persons && self.keyboard.carried.taken.is_some() {
             self.keyboard.carried.stop(prompt);
         } else if persons {
@@ -214,9 +214,9 @@ impl Host {
             .carried
             .text()
             .map(str::to_owned)
-            .or_else(|| self.brief.as_ref().map(|frame| frame.prompt(true)));
+            .or_else(|| self.jobs.brief.as_ref().map(|frame| frame.prompt(true)));
         let Some(text) = text else { return };
-        if let Some(frame) = &mut self.brief {
+        if let Some(frame) = &mut self.jobs.brief {
             frame.typed = Some(text.clone());
         }
         self.type_in(&paste(&text));

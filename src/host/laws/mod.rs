@@ -123,7 +123,7 @@ impl World {
         host.child.processes = Box::new(stage.clone());
         host.dir.clone_from(&project);
         host.jobs.work_by_hand();
-        let host = host.first_step().unwrap();
+        let host = host.first_step().unwrap().host;
         let pid = stage.last(|child| child.pid).unwrap();
         World {
             host,

@@ -17,9 +17,9 @@ use std::time::Duration;
 use nix::libc;
 use serde::{Deserialize, Serialize};
 
-use super::Host;
 use super::control::connection::Connection;
 use super::control::peer::{HOST_NAMES, Peer};
+use super::{Host, StartedHost};
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
@@ -273,13 +273,14 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     }
     let detached = launch.detached;
     match begin(launch, args, lent) {
-        Ok(mut host) => {
+        Ok(StartedHost { mut host, notices }) => {
             if detached {
                 // The caller may look the session up by its directory at once.
                 host.jobs.journal.flush(FIRST_WRITES);
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
-            tell(&socket, &Ready::Up { name: host.name().clone(), told: host.tell_at_start(), state });
+            host.keep_start_notices(&notices);
+            tell(&socket, &Ready::Up { name: host.name().clone(), told: notices, state });
             if !detached {
                 host.expect(socket);
             }
@@ -299,7 +300,7 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
 }
 
 #[inline(never)]
-fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
+fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<StartedHost, Ready> {
     let paths = Paths::from_env(|name| std::env::var_os(name))
         .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = place::find(&paths, &launch)?;
@@ -327,8 +328,8 @@ impl Host {
         self.terminals.expect(self.control.admit(connection));
     }
 
-    /// The first event of the session.
-    pub(in crate::host) fn first_event(&mut self) -> Result<(), Ready> {
+    /// The first event of the session. Returns messages for the person, shown before the program draws.
+    pub(in crate::host) fn first_event(&mut self) -> Result<Vec<String>, Ready> {
         let claude = self.launch.agent == Agent::Claude;
         let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());
         let resumed = self.own.resume.clone().flatten().and_then(|id| id.parse().ok());
@@ -350,18 +351,21 @@ impl Host {
         let handoff = match (id, &conversation) {
             (None, _) => None,
             (Some(id), Some(conversation)) if !goes_on => {
-                Some(self.load_handoff(id.as_deref(), conversation)?)
+                let place = (&*self.dir, &self.channel);
+                Some(self.jobs.load_handoff(id.as_deref(), conversation, place, &mut self.compat)?)
             }
             (Some(_), _) => {
                 let hint = "remove options that continue an old one, such as --resume or --continue; or remove --handoff";
                 return Err(Ready::failed(2, "--handoff starts a new conversation", hint));
             }
         };
+        let (handoff, notices) =
+            handoff.map_or((None, Vec::new()), |loaded| (Some(loaded.id), loaded.notices));
         self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
         if let Some(what) = self.launch.offers.limited.clone() {
             self.events.push_back(Event::Limited { what });
         }
-        Ok(())
+        Ok(notices)
     }
 }
 

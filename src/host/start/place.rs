@@ -53,7 +53,7 @@ impl Private {
     }
 
     /// The message for the person, once.
-    pub fn told(&self) -> String {
+    pub fn notice(&self) -> String {
         format!("{}: this session keeps no journal, and no other terminal can attach to it", self.reason)
     }
 }

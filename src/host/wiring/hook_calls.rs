@@ -14,7 +14,7 @@ use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::host::Host;
 use crate::host::control::HookCall;
 use crate::host::jobs::NoteState;
-use crate::host::jobs::start_code::{CodeFound, UNREADABLE};
+use crate::host::jobs::code_approval::{CodeFound, UNREADABLE};
 use crate::ipc::message::ok_line;
 
 /// How long a PreCompact call waits for its record, in ms. Claude aborts it after 30 s.
@@ -68,7 +68,7 @@ impl Host {
         payload: &Value,
         believed: bool,
     ) {
-        let expected = self.brief.as_ref().map(|brief| brief.id.clone());
+        let expected = self.jobs.brief.as_ref().map(|brief| brief.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
         let hook = &mut call.hook;
         if !believed {
@@ -93,7 +93,7 @@ impl Host {
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => self.keyboard.draft.forget(),
             HookEvent::Stop if is_current => {
-                self.words.answer(call.last_message.as_deref());
+                self.jobs.note.answer(call.last_message.as_deref());
                 // The draft in the box must be known now.
                 self.look_at_screen();
             }
@@ -130,7 +130,7 @@ impl Host {
         let mut hook = call.call.hook.clone();
         let changed = match found {
             _ if !hook.auto => Vec::new(),
-            Some(found) => self.start_code_changes(found),
+            Some(found) => self.jobs.code.changes(found),
             None => vec![UNREADABLE.to_owned()],
         };
         let unable = match &saved {
@@ -163,12 +163,12 @@ impl Host {
         let Some(call) = self.control.hooks.remove(id) else { return };
         self.back_up(&call.call, with);
         self.prompt_answered(&call, with);
-        let brief = self.brief.as_ref().map(|brief| brief.text.clone());
+        let brief = self.jobs.brief.as_ref().map(|brief| brief.text.clone());
         if matches!(with, HookAnswer::Tell { what: HookInstruction::Note | HookInstruction::NoteInLoop }) {
-            self.words = NoteState::Asked;
+            self.jobs.note = NoteState::Asked;
         }
         let event = call.call.hook.event;
-        let pending = self.pending_backup(&call.call, with).map(|text| hooks::told(event, &text));
+        let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
         let stdout = pending.unwrap_or_else(|| hooks::stdout(event, with, brief.as_deref()));
         self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
     }

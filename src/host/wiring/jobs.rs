@@ -16,7 +16,9 @@ impl Host {
     pub(in crate::host) fn take_jobs(&mut self) {
         for event in self.jobs.take() {
             match event {
-                JobEvent::Accepted(at, found) => self.accepted(at, found),
+                JobEvent::Accepted(at, found) => {
+                    self.jobs.code.accept_read(at, self.clock.now(), found);
+                }
                 JobEvent::Checked(number, found) => self.checked(number, &found),
                 JobEvent::Scanned(reader, result) => self.scanned(reader, *result),
                 JobEvent::Recalled(conversation, bytes) => self.recalled(&conversation, bytes.as_deref()),
@@ -30,7 +32,7 @@ impl Host {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: brief.id.clone(), mark: brief.mark });
                     self.channel.clone_from(&brief.made_in.1);
-                    self.brief = Some(*brief);
+                    self.jobs.brief = Some(*brief);
                     self.write_layouts();
                 }
                 JobEvent::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
@@ -40,7 +42,7 @@ impl Host {
                     self.events.extend(failed.into_iter().map(|what| Event::Limited { what }))
                 }
                 JobEvent::Copied(due, copied) => self.backed_up(&due, copied),
-                JobEvent::Known(dirs) => self.accepted.know(dirs),
+                JobEvent::Known(dirs) => self.jobs.code.know(dirs),
                 JobEvent::CastOpened(number, opened, order) => self.cast_opened(number, opened, *order),
                 JobEvent::Quiet => {}
             }

@@ -2,7 +2,9 @@
 //! remembered here.
 
 mod ask;
+mod compat;
 mod connections;
+mod handoffs;
 mod hook_calls;
 mod jobs;
 mod notifications;
@@ -11,6 +13,7 @@ pub(super) mod own_files;
 mod prefix_key;
 mod recording;
 mod requests;
+mod start_code;
 mod status;
 mod terminals;
 mod waits;

@@ -93,7 +93,7 @@ impl Host {
             self.take_transcript(read);
         }
         if let Some(copy) = result.backup {
-            self.found_backup(copy);
+            self.compat.copy_found(copy);
         }
         if let Some(own) = result.own {
             self.look_at_own_files(own);
@@ -163,7 +163,7 @@ impl Host {
         if anew {
             // Another job: the tasks and notes of the one before do not apply.
             self.observer.forget_tasks();
-            self.lineage.predecessor = None;
+            self.jobs.lineage.predecessor = None;
         }
         let keeps_tasks = !anew && self.recorder.supervisor.restarts() > 0;
         if self.observer.follow(conversation, transcript, keeps_tasks) {
@@ -181,7 +181,7 @@ impl Host {
     }
 
     pub(in crate::host) fn tell_transcript(&mut self) {
-        let handoff = self.brief.as_ref().map(|frame| &frame.id);
+        let handoff = self.jobs.brief.as_ref().map(|frame| &frame.id);
         if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
             return;
         }
@@ -213,7 +213,7 @@ impl Host {
             }
         }
         if heard {
-            self.hear_words();
+            self.hear_note();
         }
         self.tell_prompt_line(self.clock.now());
     }

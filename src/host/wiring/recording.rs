@@ -158,14 +158,13 @@ impl Host {
         Ok(())
     }
 
-    /// `hopty record -- PROGRAM`: before the program starts.
-    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<(), Ready> {
+    /// `hopty record -- PROGRAM`: before the program starts. Returns the message for the person.
+    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<String, Ready> {
         let failed = |failure: Failure| Ready::failed(failure.code.exit(), failure.message, failure.hint);
         let order = self.cast_order(wanted).map_err(failed)?;
         let file = order.open(&self.own_recordings()).map_err(|error| failed(error.failure()))?;
         self.begin_cast(file, &order).map_err(failed)?;
-        self.told.push(format!("recording to {}", order.path.display()));
-        Ok(())
+        Ok(format!("recording to {}", order.path.display()))
     }
 
     /// `hopty record --stop`.

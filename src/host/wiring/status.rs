@@ -19,7 +19,7 @@ impl Host {
         let handoff =
             |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
         let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
-        let consumed = || self.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
+        let consumed = || self.jobs.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
         let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));

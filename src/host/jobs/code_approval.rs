@@ -1,0 +1,164 @@
+//! The settings that run code when Claude starts: accepted when the session begins and with every `hopty
+//! restart` of a person, compared before a hand-over stops Claude, and once more when the next run starts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::claude::start_code::{Places, StartCode};
+use crate::core::claude::code::{Change, CodeDigest};
+use crate::core::time::Stamp;
+
+/// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing
+/// unchecked.
+pub(in crate::host) const READ_MS: u64 = 5000;
+/// The message if it takes longer.
+pub(in crate::host) const UNREADABLE: &str = "its files cannot be read in time";
+/// How many changes are listed by name.
+const LISTED_MOST: usize = 20;
+
+/// The settings that run code in a directory, as read.
+#[derive(Debug)]
+pub(in crate::host) struct CodeFound {
+    /// The directory, with links resolved.
+    real: PathBuf,
+    code: StartCode,
+}
+
+impl CodeFound {
+    pub fn read(places: &Places, dir: &Path) -> CodeFound {
+        CodeFound { real: real(dir), code: StartCode::read(places, dir) }
+    }
+
+    /// The settings of every directory that Claude trusts but this one, each with its directory.
+    pub fn trusted(places: &Places, dir: &Path) -> Vec<(PathBuf, CodeDigest)> {
+        let dirs = StartCode::trusted(places, dir);
+        dirs.into_iter().map(|dir| (real(&dir), StartCode::here(places, &dir))).collect()
+    }
+}
+
+fn real(dir: &Path) -> PathBuf {
+    dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
+}
+
+/// The settings that run code as a person last accepted them, and the comparison with the current ones.
+#[derive(Debug, Default)]
+pub(in crate::host) struct CodeApproval {
+    everywhere: CodeDigest,
+    /// By directory. In any other directory nothing was ever accepted.
+    dirs: BTreeMap<PathBuf, CodeDigest>,
+    /// A person's restart requests without a decision, by number, with the directory of each.
+    restarts: BTreeMap<u64, Option<PathBuf>>,
+    /// The number of the last comparison.
+    check: u64,
+    /// When to give it up, while it runs.
+    until: Option<Stamp>,
+}
+
+impl CodeApproval {
+    /// A person accepts these settings.
+    pub fn accept(&mut self, found: CodeFound) {
+        self.everywhere = found.code.everywhere;
+        self.dirs.insert(found.real, found.code.here);
+    }
+
+    /// The same for settings that were read because of a restart requested at `at`. A much later reading may
+    /// include somebody else's changes.
+    pub fn accept_read(&mut self, at: Stamp, now: Stamp, found: Vec<CodeFound>) {
+        if now.since(at) < READ_MS {
+            found.into_iter().for_each(|found| self.accept(found));
+        }
+    }
+
+    /// The settings of other directories when the session began. A restart may lead into any of them.
+    pub fn know(&mut self, dirs: Vec<(PathBuf, CodeDigest)>) {
+        for (dir, digest) in dirs {
+            self.dirs.entry(dir).or_insert(digest);
+        }
+    }
+
+    /// The changes since a person last accepted the settings: a phrase for each.
+    pub fn changes(&self, found: &CodeFound) -> Vec<String> {
+        let nothing = CodeDigest::default();
+        let here = self.dirs.get(&found.real).unwrap_or(&nothing);
+        let mut all: Vec<(String, Change)> = self
+            .everywhere
+            .changes(&found.code.everywhere)
+            .into_iter()
+            .chain(here.changes(&found.code.here))
+            .collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all.dedup();
+        let more = all.len().saturating_sub(LISTED_MOST);
+        let listed =
+            all.into_iter().take(LISTED_MOST).map(|(key, change)| format!("{key} {}", change.word()));
+        listed.chain((more > 0).then(|| format!("{more} more"))).collect()
+    }
+
+    /// A person requests a restart into `dir`. Nothing is accepted before it is clear that there will be one.
+    pub fn restart_requested(&mut self, number: u64, dir: Option<PathBuf>) {
+        self.restarts.insert(number, dir);
+    }
+
+    /// A request was decided. Returns the directory of a person's restart.
+    pub fn restart_decided(&mut self, number: u64) -> Option<Option<PathBuf>> {
+        self.restarts.remove(&number)
+    }
+
+    /// A comparison begins: its number.
+    pub fn begin_check(&mut self, now: Stamp) -> u64 {
+        self.check += 1;
+        self.until = Some(now.after(READ_MS));
+        self.check
+    }
+
+    /// The settings for a comparison were read: the changes, if anybody still waits for them.
+    pub fn end_check(&mut self, number: u64, found: &CodeFound) -> Option<Vec<String>> {
+        if number != self.check {
+            return None;
+        }
+        self.until.take().map(|_| self.changes(found))
+    }
+
+    /// When to give up a comparison.
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.until
+    }
+
+    /// Gives up a comparison whose time is up: what is reported instead.
+    pub fn due(&mut self, now: Stamp) -> Option<Vec<String>> {
+        self.until.take_if(|at| *at <= now).map(|_| vec![UNREADABLE.to_owned()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(dir: &str) -> CodeFound {
+        CodeFound { real: dir.into(), code: StartCode::default() }
+    }
+
+    #[test]
+    fn a_comparison_ends_once_and_only_the_last_one_counts() {
+        let mut approval = CodeApproval::default();
+        let first = approval.begin_check(Stamp(0));
+        let second = approval.begin_check(Stamp(10));
+        assert_eq!(approval.end_check(first, &found("/p")), None, "somebody asked anew");
+        assert_eq!(approval.deadline(), Some(Stamp(10 + READ_MS)));
+        assert_eq!(approval.end_check(second, &found("/p")), Some(Vec::new()));
+        assert_eq!((approval.end_check(second, &found("/p")), approval.deadline()), (None, None));
+        let third = approval.begin_check(Stamp(20));
+        assert_eq!(approval.due(Stamp(19 + READ_MS)), None);
+        assert_eq!(approval.due(Stamp(20 + READ_MS)), Some(vec![UNREADABLE.to_owned()]));
+        assert_eq!(approval.end_check(third, &found("/p")), None, "it is given up");
+    }
+
+    #[test]
+    fn a_restart_is_decided_once() {
+        let mut approval = CodeApproval::default();
+        approval.restart_requested(7, Some("/p".into()));
+        assert_eq!(approval.restart_decided(8), None);
+        assert_eq!(approval.restart_decided(7), Some(Some("/p".into())));
+        assert_eq!(approval.restart_decided(7), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! What is known of the conversation, for its handoff.
+
+use crate::core::handoff::capture::{Capture, Lists, Origin};
+use crate::core::handoff::entry::Kind;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::supervisor::action::RestartBy;
+use crate::core::supervisor::event::Event;
+use crate::core::time::WallTime;
+use crate::host::Host;
+use crate::host::jobs::{NoteState, OwnFiles};
+use crate::sys::clock::Clock;
+
+impl Host {
+    /// The data on the conversation, for a record of it.
+    fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
+        let supervisor = &self.recorder.supervisor;
+        let empty = crate::core::claude::facts::Facts::new();
+        let followed = self.observer.transcript();
+        let facts = followed.map_or(&empty, |transcript| &transcript.facts);
+        let origin = Origin {
+            conversation,
+            channel: self.channel.clone(),
+            kind,
+            created_at: Clock::wall(),
+            working_dir: self.dir.display().to_string(),
+            transcript: followed
+                .and_then(|transcript| transcript.path())
+                .map(|p| p.display().to_string())
+                .unwrap_or_default(),
+            session: Some(self.claim.name.clone()),
+            pid: std::process::id(),
+            predecessor: self.jobs.lineage.predecessor.clone(),
+        };
+        let mut capture = Capture::new(origin, facts);
+        capture.lists = Lists::of(&self.launch.config.handoff);
+        let fill = supervisor.fill();
+        capture.situation.reason = reason;
+        capture.situation.window = (fill.window > 0).then_some(fill.window);
+        capture.situation.moved_to = self.observer.working_dir().map(str::to_owned);
+        capture
+    }
+
+    fn own_files(&self) -> OwnFiles {
+        let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
+        self.jobs.own_files(pid, WallTime(self.began.0))
+    }
+
+    /// Has a record saved of what a compaction is about to shorten.
+    pub(in crate::host) fn save_before_compaction(&mut self, hook: u64) {
+        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
+            return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
+        };
+        let mut capture =
+            self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
+        // Its queue stays with the conversation.
+        capture.situation.queued.clear();
+        let (own, code) = (self.own_files(), self.next_found(self.recorder.supervisor.next_dir()));
+        self.jobs.save_record(hook, capture, self.dir.clone(), own, code);
+    }
+
+    /// Has a handoff saved.
+    pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
+        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
+            self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
+            return;
+        };
+        let draft = self.draft_text();
+        let kind = match by {
+            RestartBy::Level => Kind::Auto,
+            RestartBy::Signal => Kind::Signal,
+            RestartBy::Command => Kind::Manual,
+        };
+        let mut capture = self.capture(conversation, kind, self.jobs.reason.sentence.clone());
+        capture.situation.draft = draft;
+        self.hear_note();
+        if let NoteState::Said(note) = std::mem::take(&mut self.jobs.note) {
+            capture.summary = Some(note.text());
+            capture.note = Some(note);
+        }
+        let queued = self.observer.transcript().map(|transcript| transcript.facts.queued_prompts().collect());
+        self.keyboard.carried.found_queued(queued.unwrap_or_default());
+        let (own, material) = (self.own_files(), self.compat.needs_material());
+        self.jobs.save_handoff(capture, claim_for, self.dir.clone(), own, material);
+    }
+
+    /// Claude's last message may be its note in a tool loop.
+    pub(in crate::host) fn hear_note(&mut self) {
+        if let Some(transcript) = self.observer.transcript() {
+            self.jobs.note.hear(transcript.facts.last_text());
+        }
+    }
+
+    pub(in crate::host) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
+        if let Some(work) = self.compat.handoff_consumed(handoff) {
+            self.do_compat(work);
+        }
+        self.jobs.consume(handoff, conversation);
+    }
+}
