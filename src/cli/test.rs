@@ -61,9 +61,6 @@ pub(super) struct TestArgs {
     /// Disturb program and test: short reads, uneven typing, stops, busy CPUs
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
     pub stress: Option<Option<u64>>,
-    /// Play tapes again whenever they, their snapshots or their programs change
-    #[arg(long, conflicts_with_all = ["check", "review", "accept", "prune"])]
-    pub watch: bool,
     /// Type without pauses, and end each Sleep when the screen has settled; default where CI is set
     #[arg(long, conflicts_with = "real")]
     pub fast: bool,
@@ -80,7 +77,7 @@ pub(super) struct TestArgs {
     #[arg(long = "report", value_name = "KIND[=FILE]")]
     pub reports: Vec<String>,
     /// Play, and accept every snapshot that is the same in two runs
-    #[arg(long, conflicts_with_all = ["check", "watch"])]
+    #[arg(long, conflicts_with = "check")]
     pub update: bool,
     /// Accept the snapshots that wait for it, or only those with this name; play nothing
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
@@ -91,18 +88,12 @@ pub(super) struct TestArgs {
     /// Delete the snapshots that no tape takes
     #[arg(long)]
     pub prune: bool,
-    /// Keep the directory of every test
-    #[arg(long)]
-    pub keep: bool,
     /// Pass this variable to the tests; repeatable
     #[arg(long = "env", value_name = "NAME")]
     pub env: Vec<String>,
     /// Fail a tape whose Require names a missing program, where it would be skipped
     #[arg(long)]
     pub require_all: bool,
-    /// Stop a failed test where it failed and let you type into it
-    #[arg(long)]
-    pub pause: bool,
 }
 
 /// What the tapes of this directory leave behind: evidence of failures, and which of them failed.
@@ -248,7 +239,6 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
         strict: args.strict,
         require_all: args.require_all,
         render: args.render,
-        keep: args.keep,
         env: args.env.clone(),
         evidence,
         hopty: std::env::current_exe()?,

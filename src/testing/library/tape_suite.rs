@@ -67,7 +67,6 @@ pub fn play_tapes_with(
             strict: false,
             require_all: false,
             render: false,
-            keep: false,
             env: variables.iter().map(|name| (*name).to_owned()).collect(),
             evidence: env::var_os("CARGO_TARGET_DIR")
                 .map_or_else(|| root.join("target"), PathBuf::from)

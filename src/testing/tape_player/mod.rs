@@ -55,8 +55,6 @@ pub struct PlayOptions {
     pub require_all: bool,
     /// Pictures and text outputs are written where the tape says; else text goes to the evidence.
     pub render: bool,
-    /// Test directories stay.
-    pub keep: bool,
     /// Variables of this process that the tests get.
     pub env: Vec<String>,
     /// The directory of all evidence: `target/hopty`.
@@ -427,8 +425,11 @@ impl<'a> TapePlayer<'a> {
                 Ok(())
             }
             C::State(path) => self.write_state(path),
-            // A person takes over only where one is there: see `--pause`.
-            C::Pause => Ok(()),
+            // Nobody can take over a test yet.
+            C::Pause => {
+                self.warn("`Pause` does nothing in this version".to_owned());
+                Ok(())
+            }
         }
     }
 

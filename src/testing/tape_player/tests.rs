@@ -7,7 +7,6 @@ fn options(evidence: &Path) -> PlayOptions {
         strict: false,
         require_all: false,
         render: false,
-        keep: false,
         env: Vec::new(),
         evidence: evidence.to_owned(),
         hopty: "/bin/true".into(),
