@@ -324,11 +324,23 @@ pub fn become_subreaper() {
 /// available.
 #[must_use]
 pub fn ignores(pid: i32, signal: Signal) -> bool {
+    in_signal_set(pid, "SigIgn:", signal)
+}
+
+/// Whether a process has a handler for a signal (`SigCgt` of Linux's `/proc/PID/status`); `false` if that is
+/// not available.
+#[must_use]
+pub fn catches(pid: i32, signal: Signal) -> bool {
+    in_signal_set(pid, "SigCgt:", signal)
+}
+
+/// Whether a signal is in one of the sets of `/proc/PID/status`: bit n - 1 is signal n.
+fn in_signal_set(pid: i32, set: &str, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let ignored =
-        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let signals =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix(set)?.trim(), 16).ok());
     let bit = u32::try_from(signal.0 - 1).ok().and_then(|bit| 1u64.checked_shl(bit));
-    ignored.zip(bit).is_some_and(|(ignored, bit)| ignored & bit != 0)
+    signals.zip(bit).is_some_and(|(signals, bit)| signals & bit != 0)
 }
 
 #[cfg(test)]

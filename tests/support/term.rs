@@ -157,21 +157,23 @@ impl Term {
     }
 
     /// Answers Claude's trust question with yes, as a person does who looks before each key: Claude draws the
-    /// question anew in its first second, takes no Enter then, and forgets what was chosen.
+    /// question anew in its first second, takes no Enter then, and forgets what was chosen. Nor is the question
+    /// at its end when it is gone from one picture, before an Enter.
     pub fn accept_trust(&self) {
         const QUESTION: &str = "Yes, I trust this folder";
         self.wait_text(QUESTION);
-        let (mut before, mut since) = (Vec::new(), Instant::now());
+        let (mut before, mut since, mut entered) = (Vec::new(), Instant::now(), false);
         self.wait_for("the end of the trust question", |screen| {
             let lines = screen.lines();
             if !lines.iter().any(|line| line.contains(QUESTION)) {
-                return true;
+                return entered;
             }
             if lines != before {
                 (before, since) = (lines, Instant::now());
             } else if since.elapsed() > Duration::from_millis(1200) {
                 let yes = lines.iter().any(|line| line.contains('❯') && line.contains(QUESTION));
                 self.send(if yes { "\r" } else { "\x1b[B" });
+                entered = yes;
                 since = Instant::now();
             }
             false

@@ -4,12 +4,17 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use nix::libc;
+use nix::sys::signal::{Signal as UnixSignal, kill};
+use nix::unistd::Pid;
+
 use super::TapePlayer;
 use super::step_failure::{StepFailure, StepResult};
 use crate::core::cast::{CastEvent, CastEventKind};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::tape::{TapeText, TapeTime};
 use crate::screen::Screen;
+use crate::sys::process::catches;
 use crate::testing::outcome::{FailureKind, ScreenCopy, TestTimes};
 use crate::testing::processes::{LeftProcess, end_words};
 use crate::testing::screen_watch::TestMark;
@@ -254,13 +259,18 @@ impl TestSession {
 /// How much longer a program runs between two stops than it was stopped.
 const STOPS_SHARE: u32 = 10;
 
-/// Stops a process for a moment, as a machine does that has something else to do.
+/// Stops a process for a moment, as a machine does that has something else to do. A program that catches
+/// SIGCONT is left alone: it would notice, where a busy machine is never noticed (vim and nano draw anew without
+/// their last message).
 fn stop_for(pid: i32, time: Duration) {
-    // SAFETY: kill takes two numbers; the process was not waited for, so its pid is its own.
-    unsafe {
-        nix::libc::kill(pid, nix::libc::SIGSTOP);
+    if catches(pid, Signal(libc::SIGCONT)) {
+        return;
+    }
+    // The process was not waited for, so its pid is its own.
+    let pid = Pid::from_raw(pid);
+    if kill(pid, UnixSignal::SIGSTOP).is_ok() {
         std::thread::sleep(time);
-        nix::libc::kill(pid, nix::libc::SIGCONT);
+        let _ = kill(pid, UnixSignal::SIGCONT);
     }
 }
 
