@@ -83,6 +83,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("ratatui", &["dashboard"]),
     // The stand-in agent is a program of its own with a loop of its own.
     ("signal_hook", &["sys", "standin"]),
+    ("tar", &["fs"]),
     ("vte", &["screen"]),
 ];
 

@@ -18,6 +18,7 @@ pub mod journal;
 #[cfg(test)]
 mod journal_tests;
 pub mod notify;
+pub mod package;
 pub mod process;
 pub mod segment;
 pub mod status;

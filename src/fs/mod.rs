@@ -8,6 +8,7 @@ pub mod journal;
 pub mod layouts;
 pub mod lock;
 pub mod own_files;
+pub mod package;
 pub mod paths;
 pub mod project;
 pub mod registry;

@@ -1,0 +1,43 @@
+//! Writing and reading packages (`core::package`): one pass over a stream, with a bounded amount of memory.
+//!
+//! [`write()`] needs to know lengths and hashes before it begins ([`describe`]) and fails if a file has changed
+//! since then. [`PackageReader`] takes a stream from anybody: it refuses what the manifest does not name, and
+//! writes only below a directory that it was given and that nobody else uses.
+
+mod read;
+#[cfg(test)]
+mod read_tests;
+mod write;
+
+pub use read::PackageReader;
+pub use write::{describe, write};
+
+use std::io;
+
+use thiserror::Error;
+
+use super::error::FsError;
+use crate::core::package::PackageError;
+
+/// Why a package was not written or read.
+#[derive(Debug, Error)]
+pub enum PackageFailure {
+    /// The package is refused.
+    #[error(transparent)]
+    Refused(#[from] PackageError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The package could not be read.
+    #[error("cannot read the package: {0}")]
+    Input(io::Error),
+    /// The package ended before its last file did.
+    #[error("the package ends too early")]
+    CutShort,
+    /// The package could not be written.
+    #[error("cannot write the package: {0}")]
+    Output(io::Error),
+    /// A file changed while it was packed.
+    #[error("{0} changed while it was packed")]
+    Changed(String),
+}
