@@ -364,7 +364,7 @@ fn a_word_that_was_meant_as_a_verb_never_reaches_claude() {
             ("list", "hopty ls"),
             ("new", "hopty"),
             ("kill", "hopty stop"),
-            ("conversations", "hopty ls --all"),
+            ("history", "hopty conversations ls"),
             ("archive", "hopty handoff list"),
             ("usage", "hopty context"),
         ] {

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 
 use super::channel::ChannelVerb;
 use super::config::ConfigVerb;
+use super::conversations::args::ConversationsVerb;
 use super::handoff::args::HandoffVerb;
 use super::play::PlayOptions;
 use crate::core::config::Span;
@@ -412,6 +413,12 @@ pub(super) enum Verb {
         #[arg(long)]
         status: bool,
     },
+    /// List the conversations that Claude keeps
+    #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+    Conversations {
+        #[command(subcommand)]
+        verb: ConversationsVerb,
+    },
     /// Save, show, list, load and clear handoffs
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Handoff {
@@ -590,6 +597,7 @@ impl Verb {
             | Verb::Config { verb: None, json } => *json,
             Verb::Config { .. } => false,
             Verb::Handoff { verb } => verb.wants_json(),
+            Verb::Conversations { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_)
             | Verb::Attach(_)

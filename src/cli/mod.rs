@@ -10,7 +10,7 @@
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
-//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
+//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
@@ -27,6 +27,7 @@ mod config;
 mod context;
 mod control;
 mod conversation;
+mod conversations;
 mod dash;
 mod demo;
 mod error;
@@ -89,6 +90,7 @@ const NOW: &[&str] = &[
     "demo",
     "play",
     "context",
+    "conversations",
     "handoff",
     "channel",
     "help",
@@ -225,6 +227,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Log { name, follow, json: false } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
+        Verb::Conversations { verb } => conversations::conversations(&verb),
         Verb::Context { which, json, explain, status } => {
             context::context(which.as_deref(), context::ContextOptions { json, explain, status })
         }

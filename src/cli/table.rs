@@ -107,7 +107,7 @@ fn shorten(rows: &mut [Vec<String>], room: usize, last_column: LastColumn) {
 }
 
 /// The begin of a text, an ellipsis behind it where something was cut.
-fn begin_of(text: &str, room: usize) -> String {
+pub(super) fn begin_of(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }

@@ -41,7 +41,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("clean", "prune"),
     ("health", "check"),
     ("usage", "context"),
-    ("conversations", "ls --all"),
+    ("history", "conversations ls"),
     ("archive", "handoff list"),
     ("backup", "handoff create"),
     ("export", "handoff show"),

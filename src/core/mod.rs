@@ -9,6 +9,7 @@ pub mod compat;
 pub mod config;
 pub mod context;
 pub mod context_usage;
+pub mod conversation;
 pub mod draft;
 pub mod handoff;
 pub mod ids;

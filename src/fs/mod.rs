@@ -3,6 +3,7 @@
 
 pub mod atomic;
 pub mod cast_file;
+pub mod conversations;
 pub mod error;
 pub mod journal;
 pub mod layouts;

@@ -102,6 +102,12 @@ impl Paths {
         self.run().join(format!("{name}.sock"))
     }
 
+    /// What was read of conversations, for the next list. It may be deleted at any time.
+    #[must_use]
+    pub fn conversation_cache(&self) -> PathBuf {
+        self.state.join("cache").join("conversations.json")
+    }
+
     /// The person's configuration file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {

@@ -12,7 +12,7 @@ pub mod environment;
 pub mod facts;
 pub mod hooks;
 pub mod lines;
-mod loose;
+pub(crate) mod loose;
 mod memory;
 pub mod model;
 pub mod offers;

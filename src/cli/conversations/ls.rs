@@ -1,0 +1,313 @@
+//! `hopty conversations ls`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::args::LsOptions;
+use super::open::{OpenBy, OpenConversations};
+use crate::cli::control::paths;
+use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::handoff::age;
+use crate::cli::table::{TableStyle, begin_of};
+use crate::core::conversation::summary::{ConversationSummary, TokensOrigin};
+use crate::core::ids::ConversationId;
+use crate::core::time::WallTime;
+use crate::fs::conversations::{Summaries, SummaryDepth, TranscriptFile, Transcripts};
+use crate::fs::paths::Paths;
+use crate::fs::project::project_of;
+use crate::fs::store::Store;
+use crate::sys::clock::Clock;
+
+/// How long transcripts are read to their end for the sake of tokens, unless --full asks for all.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Columns of the details below a title.
+const INDENT: usize = 2;
+/// Columns where standard output is no terminal: nothing is cut.
+const ENDLESS: usize = usize::MAX;
+
+/// One line of the list.
+struct Row<'a> {
+    file: &'a TranscriptFile,
+    summary: ConversationSummary,
+    open: Option<&'a OpenBy>,
+    from: Option<&'a ConversationId>,
+    to: Vec<&'a ConversationId>,
+    /// How many files have this id.
+    copies: usize,
+}
+
+/// Which conversation handed over to which, by the store of handoffs.
+#[derive(Default)]
+struct HandoverLinks {
+    from: HashMap<ConversationId, ConversationId>,
+    to: HashMap<ConversationId, Vec<ConversationId>>,
+}
+
+impl HandoverLinks {
+    fn read(paths: &Paths) -> Self {
+        let mut links = HandoverLinks::default();
+        let entries = Store::at(&paths.claude).list(None).unwrap_or_default();
+        for (_, entry) in entries.into_iter().rev() {
+            let Some(next) = entry.consumed_by_session else { continue };
+            links.from.insert(next.clone(), entry.session_id.clone());
+            links.to.entry(entry.session_id).or_default().push(next);
+        }
+        links
+    }
+}
+
+pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let found = Transcripts::all(&paths);
+    let mut summaries = Summaries::load(&paths);
+    let ends = summaries.read(&found.files, SummaryDepth::Ends);
+    let mut rows: Vec<(&TranscriptFile, ConversationSummary)> = found.files.iter().zip(ends).collect();
+    let total = rows.len();
+    if !options.all {
+        let here = project_of(&std::env::current_dir()?);
+        let mut known: HashMap<String, PathBuf> = HashMap::new();
+        rows.retain(|(_, summary)| {
+            let Some(dir) = &summary.dir else { return false };
+            let project = known.entry(dir.clone()).or_insert_with(|| project_of(Path::new(dir)));
+            *project == here
+        });
+    }
+    let elsewhere = total - rows.len();
+    // Claude touches files of conversations that it did not go on with: what was said counts.
+    rows.sort_by_key(|(file, summary)| std::cmp::Reverse(used_at(file, summary)));
+    rows.truncate(options.number.unwrap_or(usize::MAX));
+    let uncounted = count_all(&mut summaries, &mut rows, options.full);
+    summaries.save();
+    let (open, links, copies) =
+        (OpenConversations::look(&paths), HandoverLinks::read(&paths), found.duplicates());
+    let rows: Vec<Row<'_>> = rows
+        .into_iter()
+        .map(|(file, summary)| Row {
+            open: open.get(&file.id),
+            from: links.from.get(&file.id),
+            to: links.to.get(&file.id).into_iter().flatten().collect(),
+            copies: copies.get(&file.id).copied().unwrap_or(1),
+            file,
+            summary,
+        })
+        .collect();
+    if options.json {
+        let list: Vec<Value> = rows.iter().map(Row::json).collect();
+        say(format_args!("{}", json!(list)))?;
+        return Ok(0);
+    }
+    if rows.is_empty() {
+        let more = match elsewhere {
+            0 => String::new(),
+            n => format!("; `hopty conversations ls --all` lists {n} of other projects"),
+        };
+        note(format_args!("no conversation is known{}{more}", if options.all { "" } else { " here" }));
+    }
+    print(&rows, options.all, TableStyle::of_output())?;
+    super::tell(&found.notices);
+    if uncounted > 0 {
+        note(format_args!("the tokens of {uncounted} are not counted yet: --full reads them to their end"));
+    }
+    Ok(0)
+}
+
+fn used_at(file: &TranscriptFile, summary: &ConversationSummary) -> WallTime {
+    summary.last_at.unwrap_or_else(|| file.state.modified())
+}
+
+/// Reads to their end those whose tokens are not known, the last used first, all or as long as a person waits
+/// gladly. Gives the number of those that are left.
+fn count_all(
+    summaries: &mut Summaries,
+    rows: &mut [(&TranscriptFile, ConversationSummary)],
+    all: bool,
+) -> usize {
+    let start = Instant::now();
+    let mut left = 0;
+    let mut missing: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].1.is_complete()).collect();
+    if all {
+        let files: Vec<TranscriptFile> = missing.iter().map(|at| rows[*at].0.clone()).collect();
+        let read = summaries.read(&files, SummaryDepth::Whole);
+        missing.drain(..).zip(read).for_each(|(at, summary)| rows[at].1 = summary);
+    }
+    for at in missing {
+        // A large file would take all of the time, and others wait behind it.
+        if start.elapsed() > PATIENCE || rows[at].0.state.bytes > 64 << 20 {
+            left += 1;
+            continue;
+        }
+        let file = std::slice::from_ref(rows[at].0);
+        rows[at].1 = summaries.read(file, SummaryDepth::Whole).remove(0);
+    }
+    left
+}
+
+fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), Failed> {
+    let now = Clock::wall();
+    let cols = style.cols.unwrap_or(ENDLESS);
+    let paint = |number: u8, text: String| {
+        if style.colors && !text.is_empty() { format!("\x1b[{number}m{text}\x1b[m") } else { text }
+    };
+    for row in rows {
+        let (head, state) = (row.head(now), row.state());
+        // In a narrow terminal the state has a line of its own.
+        let fits = head.width() + 2 + state.width() <= cols;
+        let title = paint(1, begin_of(&row.title(), cols));
+        say(format_args!("{title}"))?;
+        let head = paint(2, begin_of(&format!("  {head}"), cols));
+        let state_color = if row.open.is_some() { 32 } else { 36 };
+        if state.is_empty() {
+            say(format_args!("{head}"))?;
+        } else if fits {
+            say(format_args!("{head}  {}", paint(state_color, state)))?;
+        } else {
+            say(format_args!("{head}"))?;
+            say(format_args!("{}", paint(state_color, begin_of(&format!("  {state}"), cols))))?;
+        }
+        if with_project {
+            let dir = row.summary.dir.as_deref().map_or_else(|| "(directory not known)".to_owned(), visible);
+            say(format_args!("{}", begin_of(&format!("  {dir}"), cols)))?;
+        }
+        for (word, text) in row.prompts() {
+            let room = cols.saturating_sub(INDENT);
+            say(format_args!("  {}", begin_of(&format!("{word} {}", one_line(text)), room)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Text of a transcript on one line, with nothing that a terminal acts on and without secrets.
+fn one_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+impl Row<'_> {
+    fn title(&self) -> String {
+        let title = self.summary.title().or(self.summary.first_prompt.as_deref());
+        title.map_or_else(|| "(no prompt)".to_owned(), one_line)
+    }
+
+    /// `c74cc080  2 h  1.2M  340k tokens  $1.24`.
+    fn head(&self, now: WallTime) -> String {
+        let mut parts = vec![
+            self.file.id.short().to_owned(),
+            age(now.0.saturating_sub(used_at(self.file, &self.summary).0)),
+            size(self.file.state.bytes),
+        ];
+        parts.extend(self.summary.tokens().map(|(tokens, _)| format!("{} tokens", short(tokens.all()))));
+        if let Some(account) = &self.summary.account {
+            let more = if self.summary.account_is_behind || account.has_unknown_cost { "+" } else { "" };
+            parts.push(format!("${:.2}{more}", account.usd));
+        }
+        parts.join("  ")
+    }
+
+    fn state(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.open.map(|by| match (&by.session, by.pid) {
+            (Some(name), _) => format!("open in {name}"),
+            (None, Some(pid)) => format!("open (pid {pid})"),
+            (None, None) => "open".to_owned(),
+        }));
+        parts.extend(self.from.map(|id| format!("from {}", id.short())));
+        if !self.to.is_empty() {
+            let ids: Vec<&str> = self.to.iter().map(|id| id.short()).collect();
+            parts.push(format!("handed over to {}", ids.join(", ")));
+        }
+        if self.copies > 1 {
+            parts.push(format!("{} files have this id", self.copies));
+        }
+        parts.join(", ")
+    }
+
+    /// The first prompt and the last, where they say more than the title.
+    fn prompts(&self) -> Vec<(&'static str, &str)> {
+        let summary = &self.summary;
+        let first = summary.first_prompt.as_deref().filter(|_| summary.title().is_some());
+        let last =
+            summary.last_prompt.as_deref().filter(|last| summary.first_prompt.as_deref() != Some(last));
+        first.map(|text| ("first:", text)).into_iter().chain(last.map(|text| ("last: ", text))).collect()
+    }
+
+    fn json(&self) -> Value {
+        let summary = &self.summary;
+        let safe = |text: Option<&str>| text.map(crate::core::handoff::redact::redact);
+        json!({
+            "id": self.file.id,
+            "project": summary.dir,
+            "title": safe(summary.title()),
+            "title_from": summary.title().map(|_| if summary.custom_title.is_some() { "person" } else { "claude" }),
+            "first_prompt": safe(summary.first_prompt.as_deref()),
+            "last_prompt": safe(summary.last_prompt.as_deref()),
+            "begun_at": summary.begun_at.map(WallTime::rfc3339_s),
+            "used_at": used_at(self.file, summary).rfc3339_s(),
+            "bytes": self.file.state.bytes,
+            "transcript": self.file.path.to_string_lossy(),
+            "version": summary.version,
+            "model": summary.model,
+            "branch": summary.branch,
+            "tokens": summary.tokens().map(|(tokens, from)| json!({
+                "input": tokens.input, "output": tokens.output, "cache_read": tokens.cache_read,
+                "cache_creation": tokens.cache_creation, "all": tokens.all(), "from": tokens_from(from),
+            })),
+            "cost_usd": summary.account.map(|account| account.usd),
+            "cost_is_complete": summary.account.map(|account| !summary.account_is_behind && !account.has_unknown_cost),
+            "open": self.open.map(OpenBy::json),
+            "handed_over_from": self.from,
+            "handed_over_to": self.to,
+            "files_with_this_id": self.copies,
+        })
+    }
+}
+
+fn tokens_from(origin: TokensOrigin) -> Value {
+    json!(origin)
+}
+
+/// A number of bytes in the largest unit: `812`, `4.2K`, `120M`.
+fn size(bytes: u64) -> String {
+    scaled(bytes, 1024, &["", "K", "M", "G", "T"])
+}
+
+/// A number of tokens: `812`, `4.2k`, `120k`, `1.2M`.
+fn short(count: u64) -> String {
+    scaled(count, 1000, &["", "k", "M", "G", "T"])
+}
+
+fn scaled(number: u64, step: u64, units: &[&str]) -> String {
+    let mut unit = 0;
+    let mut divisor = 1_u64;
+    while unit + 1 < units.len() && number / divisor >= step {
+        divisor *= step;
+        unit += 1;
+    }
+    let whole = number / divisor;
+    if unit == 0 || whole >= 10 {
+        format!("{whole}{}", units[unit])
+    } else {
+        format!("{whole}.{}{}", number % divisor * 10 / divisor, units[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (bytes, text) in
+            [(0, "0"), (1023, "1023"), (1024, "1.0K"), (1536, "1.5K"), (10 << 20, "10M"), (5 << 40, "5.0T")]
+        {
+            assert_eq!(size(bytes), text);
+        }
+        for (count, text) in
+            [(999, "999"), (1000, "1.0k"), (12_345, "12k"), (1_999_999, "1.9M"), (u64::MAX, "18446744T")]
+        {
+            assert_eq!(short(count), text);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `hopty conversations`: the conversations that Claude keeps, for people and scripts. One file for each verb.
+//!
+//! It works on files alone, Claude's and hopty's; no session is asked.
+
+pub(super) mod args;
+mod ls;
+pub(super) mod open;
+
+use super::error::{Failed, note, visible};
+use crate::fs::conversations::{FindError, TranscriptFile, find};
+use crate::fs::paths::Paths;
+use crate::ipc::message::Code;
+use args::ConversationsVerb;
+
+pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
+    match verb {
+        ConversationsVerb::Ls(options) => ls::ls(options),
+    }
+}
+
+/// The conversation that `word` names: by id, the begin of an id, title or path.
+#[allow(dead_code, reason = "for the verbs about one conversation")]
+pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed> {
+    find(paths, word).map_err(|error| {
+        let (code, kind) = match error {
+            FindError::None | FindError::NoTranscript(_) => (1, Code::NotFound),
+            FindError::Several(_) => (2, Code::BadRequest),
+        };
+        Failed::new(code, error.to_string()).called(kind).about(word).hint(error.hint())
+    })
+}
+
+/// What was found on the way that a person may want to know.
+fn tell(notices: &[String]) {
+    notices.iter().for_each(|notice| note(format_args!("hopty: {}", visible(notice))));
+}

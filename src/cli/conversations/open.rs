@@ -1,0 +1,63 @@
+//! Which conversations are open now: what Claude's own files and hopty's sessions say.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::claude::sessions_file;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::fs::paths::Paths;
+use crate::fs::session;
+
+/// Who has a conversation open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::cli) struct OpenBy {
+    /// The process of Claude that runs it.
+    pub pid: Option<u32>,
+    /// The session of hopty's that it belongs to. Between two runs there is no process.
+    pub session: Option<SessionName>,
+}
+
+impl OpenBy {
+    /// In words, for a sentence: `session rocket`, `Claude with pid 7`.
+    #[allow(dead_code, reason = "for the verbs that leave an open conversation alone")]
+    pub fn words(&self) -> String {
+        match (&self.session, self.pid) {
+            (Some(name), _) => format!("session {name}"),
+            (None, Some(pid)) => format!("Claude with pid {pid}"),
+            (None, None) => "a program".to_owned(),
+        }
+    }
+
+    /// For scripts.
+    pub fn json(&self) -> Value {
+        json!({"pid": self.pid, "session": self.session})
+    }
+}
+
+/// The conversations that are open now.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct OpenConversations(HashMap<ConversationId, OpenBy>);
+
+impl OpenConversations {
+    /// Looks at Claude's files of running sessions (from 2.1.197 on) and at the files of hopty's live sessions
+    /// (any version).
+    pub fn look(paths: &Paths) -> Self {
+        let mut open: HashMap<ConversationId, OpenBy> = HashMap::new();
+        for living in sessions_file::living(&paths.claude.join("sessions")) {
+            open.entry(living.conversation).or_default().pid = Some(living.pid);
+        }
+        for (name, _) in session::list(paths).into_iter().filter(|(_, alive)| *alive) {
+            let status = session::status(&paths.session(&name)).ok().flatten();
+            if let Some(id) = status.and_then(|status| status.conversation) {
+                open.entry(id).or_default().session = Some(name);
+            }
+        }
+        OpenConversations(open)
+    }
+
+    /// Who has this one open.
+    pub fn get(&self, id: &ConversationId) -> Option<&OpenBy> {
+        self.0.get(id)
+    }
+}

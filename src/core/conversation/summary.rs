@@ -1,0 +1,539 @@
+//! What a list shows of a conversation, from the lines of its transcript.
+//!
+//! Most of it stands near the begin or the end: Claude writes titles, the last prompt and its own account of
+//! tokens and cost again whenever a turn or the program ends. So a list reads both ends of a file and no more
+//! ([`SummaryReader::skip`] marks what lies between). What can only be counted is known when every line was
+//! read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::claude::loose::{Flag, Number, Object, Text};
+use crate::core::claude::prompts::mark_pastes;
+use crate::core::claude::transcript::{Line, UserKind};
+use crate::core::handoff::continuation::handoff_of;
+use crate::core::handoff::text::cut_words;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::time::WallTime;
+
+/// How much of a prompt or a title is kept, in bytes.
+pub const PROMPT_CAP: usize = 400;
+/// How many messages are remembered so that one that comes in several lines is counted once.
+const MESSAGES: usize = 32;
+
+/// What a list shows of one conversation. What its lines do not say is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConversationSummary {
+    /// The id that its lines name.
+    pub id: Option<ConversationId>,
+    /// The directory in which it began, or to which Claude moved it: an absolute path.
+    pub dir: Option<String>,
+    /// The git branch that it was last on.
+    pub branch: Option<String>,
+    /// The title that the person gave it.
+    pub custom_title: Option<String>,
+    /// The title that Claude gave it.
+    pub ai_title: Option<String>,
+    /// The first prompt that a person typed, at most [`PROMPT_CAP`] bytes.
+    pub first_prompt: Option<String>,
+    /// The last one.
+    pub last_prompt: Option<String>,
+    /// When its first line was written.
+    pub begun_at: Option<WallTime>,
+    /// When its last message was written.
+    pub last_at: Option<WallTime>,
+    /// The version of Claude that wrote the last message.
+    pub version: Option<String>,
+    /// The model that answered last.
+    pub model: Option<String>,
+    /// The handoff from which it was continued.
+    pub handoff: Option<HandoffId>,
+    /// The name of its plan (`C/plans/NAME.md`).
+    pub plan: Option<String>,
+    /// Claude's own account of tokens and cost, the last one.
+    pub account: Option<CostAccount>,
+    /// Answers came after that account, so that it says less than was used.
+    pub account_is_behind: bool,
+    /// The tokens of all answers in the file, each once; known only once every line was read.
+    pub counted: Option<TokenTotals>,
+}
+
+/// Claude's own account (`cost-state`, from 2.1.300 on). It covers the whole conversation, sub-agents included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostAccount {
+    /// US dollars.
+    pub usd: f64,
+    /// A model was used whose price Claude does not know.
+    pub has_unknown_cost: bool,
+    /// The tokens of all models.
+    pub tokens: TokenTotals,
+}
+
+/// Tokens of several messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenTotals {
+    /// Tokens of requests that no cache held.
+    pub input: u64,
+    /// Tokens of answers.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_creation: u64,
+}
+
+impl TokenTotals {
+    /// All of them together.
+    #[must_use]
+    pub fn all(self) -> u64 {
+        self.input
+            .saturating_add(self.output)
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_creation)
+    }
+
+    fn add(&mut self, more: TokenTotals) {
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+        self.cache_read = self.cache_read.saturating_add(more.cache_read);
+        self.cache_creation = self.cache_creation.saturating_add(more.cache_creation);
+    }
+
+    fn take_away(&mut self, less: TokenTotals) {
+        self.input = self.input.saturating_sub(less.input);
+        self.output = self.output.saturating_sub(less.output);
+        self.cache_read = self.cache_read.saturating_sub(less.cache_read);
+        self.cache_creation = self.cache_creation.saturating_sub(less.cache_creation);
+    }
+}
+
+/// Where the tokens of a list come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokensOrigin {
+    /// Claude's own account.
+    Claude,
+    /// Counted from the answers in the transcript, sub-agents not included.
+    Transcript,
+}
+
+impl ConversationSummary {
+    /// The title: the person's own, else Claude's.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.custom_title.as_deref().or(self.ai_title.as_deref())
+    }
+
+    /// Whether nothing more would be known if every line were read.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.counted.is_some() || (self.account.is_some() && !self.account_is_behind && self.has_first())
+    }
+
+    fn has_first(&self) -> bool {
+        self.first_prompt.is_some() && self.dir.is_some()
+    }
+
+    /// The tokens and who says so: Claude's account where it is up to date, else the count of all answers.
+    #[must_use]
+    pub fn tokens(&self) -> Option<(TokenTotals, TokensOrigin)> {
+        let account = self.account.filter(|_| !self.account_is_behind);
+        account
+            .map(|account| (account.tokens, TokensOrigin::Claude))
+            .or_else(|| self.counted.map(|counted| (counted, TokensOrigin::Transcript)))
+    }
+}
+
+/// One message that was counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct CountedMessage {
+    id: String,
+    tokens: TokenTotals,
+}
+
+/// Makes a summary of lines, in their order. It can be kept and go on with the lines that come later.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SummaryReader {
+    summary: ConversationSummary,
+    totals: TokenTotals,
+    /// The messages that were counted last, the newest last.
+    messages: Vec<CountedMessage>,
+    has_gap: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawLine {
+    r#type: Text<64>,
+    session_id: Text<64>,
+    cwd: Text<4096>,
+    timestamp: Text<64>,
+    git_branch: Text<200>,
+    version: Text<40>,
+    slug: Text<100>,
+    is_sidechain: Flag,
+    message: Object<RawMessage>,
+    custom_title: Text<PROMPT_CAP>,
+    ai_title: Text<PROMPT_CAP>,
+    last_prompt: Text<PROMPT_CAP>,
+    relocated_cwd: Text<4096>,
+    #[serde(rename = "totalCostUSD")]
+    total_cost_usd: Dollars,
+    has_unknown_model_cost: Flag,
+    model_usage: serde_json::Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawMessage {
+    id: Text<200>,
+    model: Text<200>,
+    usage: Object<RawUsage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawUsage {
+    input_tokens: Number,
+    cache_read_input_tokens: Number,
+    cache_creation_input_tokens: Number,
+    output_tokens: Number,
+}
+
+/// A number of dollars; anything else is nothing.
+#[derive(Default, Deserialize)]
+#[serde(from = "serde_json::Value")]
+struct Dollars(Option<f64>);
+
+impl From<serde_json::Value> for Dollars {
+    fn from(value: serde_json::Value) -> Self {
+        Dollars(value.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0))
+    }
+}
+
+/// The types of lines that say something here; the others are only looked at for their type.
+const METADATA: [&[u8]; 5] =
+    [b"custom-title\"", b"ai-title\"", b"last-prompt\"", b"relocated\"", b"cost-state\""];
+
+impl SummaryReader {
+    /// A reader that has read nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lines are left out from here on, until the next call of [`SummaryReader::line`].
+    pub fn skip(&mut self) {
+        self.has_gap = true;
+    }
+
+    /// Whether the first prompt and the directory are known, so that reading on from the begin brings nothing
+    /// but what the end says better.
+    #[must_use]
+    pub fn knows_begin(&self) -> bool {
+        self.summary.has_first()
+    }
+
+    /// What the lines so far add up to.
+    #[must_use]
+    pub fn summary(&self) -> ConversationSummary {
+        ConversationSummary { counted: (!self.has_gap).then_some(self.totals), ..self.summary.clone() }
+    }
+
+    /// Takes the next line, without its newline. One that cannot be read says nothing.
+    pub fn line(&mut self, line: &[u8]) {
+        if is_of_no_use(line) {
+            return;
+        }
+        let Ok(raw) = serde_json::from_slice::<RawLine>(line) else { return };
+        match raw.r#type.0.as_deref() {
+            Some("user") => self.user(line, &raw),
+            Some("assistant") => self.answer(&raw),
+            Some("custom-title") => self.summary.custom_title = filled(&raw.custom_title.0),
+            Some("ai-title") => self.summary.ai_title = filled(&raw.ai_title.0),
+            Some("last-prompt") => {
+                if let Some(text) = filled(&raw.last_prompt.0).filter(|text| !text.starts_with(['<', '/'])) {
+                    self.prompt(&text, false);
+                }
+                return self.place(&raw);
+            }
+            Some("relocated") => {
+                if let Some(dir) = raw.relocated_cwd.0.as_ref().filter(|dir| dir.starts_with('/')) {
+                    self.summary.dir = Some(dir.clone());
+                }
+            }
+            Some("cost-state") => self.account(&raw),
+            Some("system" | "attachment") => {}
+            _ => return self.place(&raw),
+        }
+        self.place(&raw);
+        self.time(&raw);
+    }
+
+    fn place(&mut self, raw: &RawLine) {
+        let summary = &mut self.summary;
+        if summary.id.is_none() {
+            summary.id = raw.session_id.0.as_deref().and_then(|id| id.parse().ok());
+        }
+        if summary.dir.is_none() {
+            summary.dir = raw.cwd.0.clone().filter(|dir| dir.starts_with('/'));
+        }
+    }
+
+    fn time(&mut self, raw: &RawLine) {
+        let summary = &mut self.summary;
+        let Some(at) = raw.timestamp.0.as_deref().and_then(WallTime::parse) else { return };
+        summary.begun_at = summary.begun_at.filter(|begun| *begun <= at).or(Some(at));
+        summary.last_at = summary.last_at.filter(|last| *last >= at).or(Some(at));
+        for (field, value) in [
+            (&mut summary.branch, &raw.git_branch.0),
+            (&mut summary.version, &raw.version.0),
+            (&mut summary.plan, &raw.slug.0),
+        ] {
+            if value.as_ref().is_some_and(|value| !value.is_empty()) {
+                field.clone_from(value);
+            }
+        }
+    }
+
+    fn user(&mut self, line: &[u8], raw: &RawLine) {
+        if raw.is_sidechain.0 {
+            return;
+        }
+        let Some(Line::User(user)) = Line::parse(line) else { return };
+        if let UserKind::Prompt(text) = user.kind {
+            match handoff_of(&text) {
+                Some(handoff) => self.summary.handoff = self.summary.handoff.take().or(Some(handoff)),
+                None => self.prompt(&text, true),
+            }
+        }
+    }
+
+    /// A prompt of the person's: typed, or as Claude repeats it in its metadata.
+    fn prompt(&mut self, text: &str, typed: bool) {
+        if !typed && handoff_of(text).is_some() || text.starts_with("Continue from handoff HO-") {
+            return;
+        }
+        let text = cut_words(mark_pastes(text).trim(), PROMPT_CAP).to_owned();
+        if text.is_empty() {
+            return;
+        }
+        if typed && self.summary.first_prompt.is_none() && !self.has_gap {
+            self.summary.first_prompt = Some(text.clone());
+        }
+        // The metadata has it cut; the line of the prompt itself says more.
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let begin = one_line(text.trim_end_matches('…'));
+        let repeats = |known: &String| one_line(known).starts_with(&begin);
+        if typed || !self.summary.last_prompt.as_ref().is_some_and(repeats) {
+            self.summary.last_prompt = Some(text);
+        }
+    }
+
+    fn answer(&mut self, raw: &RawLine) {
+        let Some(message) = &raw.message.0 else { return };
+        let model = message.model.0.clone().filter(|model| model != "<synthetic>");
+        let Some(model) = model else { return };
+        if !raw.is_sidechain.0 {
+            self.summary.model = Some(model);
+        }
+        let Some(usage) = &message.usage.0 else { return };
+        let tokens = TokenTotals {
+            input: usage.input_tokens.0.unwrap_or(0),
+            output: usage.output_tokens.0.unwrap_or(0),
+            cache_read: usage.cache_read_input_tokens.0.unwrap_or(0),
+            cache_creation: usage.cache_creation_input_tokens.0.unwrap_or(0),
+        };
+        self.summary.account_is_behind = self.summary.account.is_some();
+        let id = message.id.0.clone().unwrap_or_default();
+        // One line for each block, all with the same id; the last one counts.
+        if let Some(known) = self.messages.iter_mut().find(|known| !id.is_empty() && known.id == id) {
+            self.totals.take_away(known.tokens);
+            known.tokens = tokens;
+        } else {
+            if self.messages.len() == MESSAGES {
+                self.messages.remove(0);
+            }
+            self.messages.push(CountedMessage { id, tokens });
+        }
+        self.totals.add(tokens);
+    }
+
+    fn account(&mut self, raw: &RawLine) {
+        let Some(usd) = raw.total_cost_usd.0 else { return };
+        let mut tokens = TokenTotals::default();
+        for model in raw.model_usage.as_object().into_iter().flat_map(serde_json::Map::values) {
+            let number = |key: &str| model[key].as_u64().unwrap_or(0);
+            tokens.add(TokenTotals {
+                input: number("inputTokens"),
+                output: number("outputTokens"),
+                cache_read: number("cacheReadInputTokens"),
+                cache_creation: number("cacheCreationInputTokens"),
+            });
+        }
+        self.summary.account =
+            Some(CostAccount { usd, has_unknown_cost: raw.has_unknown_model_cost.0, tokens });
+        self.summary.account_is_behind = false;
+    }
+}
+
+fn filled(text: &Option<String>) -> Option<String> {
+    text.as_deref().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Whether the line begins with a type that says nothing here. These are the long ones.
+fn is_of_no_use(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { return false };
+    let matters = METADATA.iter().any(|word| rest.starts_with(word))
+        || rest.starts_with(b"user\"")
+        || rest.starts_with(b"assistant\"")
+        || rest.starts_with(b"system\"")
+        || rest.starts_with(b"attachment\"");
+    // The id is all that the others could add, and the first lines have it.
+    !matters && line.len() > 4096
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+
+    fn read(lines: &[String]) -> ConversationSummary {
+        let mut reader = SummaryReader::new();
+        lines.iter().for_each(|line| reader.line(line.as_bytes()));
+        reader.summary()
+    }
+
+    fn prompt(text: &str, at: &str) -> String {
+        let text = serde_json::to_string(text).unwrap();
+        format!(
+            r#"{{"parentUuid":null,"isSidechain":false,"cwd":"/home/u/proj","sessionId":"{ID}","version":"2.1.329","gitBranch":"main","type":"user","message":{{"role":"user","content":{text}}},"uuid":"u","timestamp":"2026-11-20T14:{at}:00.000Z"}}"#
+        )
+    }
+
+    fn answer(id: &str, output: u64) -> String {
+        format!(
+            r#"{{"parentUuid":"u","cwd":"/home/u/proj/sub","sessionId":"{ID}","type":"assistant","message":{{"id":"{id}","model":"claude-sonnet-4-5","content":[{{"type":"text","text":"yes"}}],"usage":{{"input_tokens":3,"output_tokens":{output},"cache_read_input_tokens":100,"cache_creation_input_tokens":10}}}},"timestamp":"2026-11-20T14:40:00.000Z"}}"#
+        )
+    }
+
+    fn account(usd: f64) -> String {
+        format!(
+            r#"{{"type":"cost-state","sessionId":"{ID}","totalCostUSD":{usd},"modelUsage":{{"a":{{"inputTokens":1,"outputTokens":2,"cacheReadInputTokens":3,"cacheCreationInputTokens":4}},"b":{{"inputTokens":10,"outputTokens":"x"}}}},"hasUnknownModelCost":false}}"#
+        )
+    }
+
+    #[test]
+    fn a_conversation_is_summed_up() {
+        let summary = read(&[
+            r#"{"type":"mode","mode":"normal","sessionId":"c74cc080-94b9-4841-b82f-a62cfb8efdc0"}"#
+                .to_owned(),
+            prompt("<command-name>/clear</command-name>", "01"),
+            prompt("first\nthing", "02"),
+            answer("m1", 5),
+            answer("m1", 7),
+            answer("m2", 1),
+            r#"{"type":"ai-title","aiTitle":"A title","sessionId":"x"}"#.to_owned(),
+            prompt("last thing", "41"),
+            r#"{"type":"last-prompt","lastPrompt":"last thi…","sessionId":"x"}"#.to_owned(),
+            "torn".to_owned(),
+        ]);
+        assert_eq!(summary.id.as_ref().unwrap().as_str(), ID);
+        assert_eq!(summary.dir.as_deref(), Some("/home/u/proj"), "where it began, not where it went");
+        assert_eq!(summary.first_prompt.as_deref(), Some("first\nthing"));
+        assert_eq!(summary.last_prompt.as_deref(), Some("last thing"));
+        assert_eq!(summary.title(), Some("A title"));
+        assert_eq!(summary.begun_at, WallTime::parse("2026-11-20T14:01:00Z"));
+        assert_eq!(summary.last_at, WallTime::parse("2026-11-20T14:41:00Z"));
+        let counted = TokenTotals { input: 6, output: 8, cache_read: 200, cache_creation: 20 };
+        assert_eq!(summary.tokens(), Some((counted, TokensOrigin::Transcript)), "a message is counted once");
+        assert_eq!(
+            (summary.branch.as_deref(), summary.model.as_deref()),
+            (Some("main"), Some("claude-sonnet-4-5"))
+        );
+    }
+
+    #[test]
+    fn the_persons_title_goes_before_claudes() {
+        let title = |kind: &str, key: &str, text: &str| format!(r#"{{"type":"{kind}","{key}":"{text}"}}"#);
+        let custom = title("custom-title", "customTitle", "Mine");
+        let summary = read(&[custom.clone(), title("ai-title", "aiTitle", "Its")]);
+        assert_eq!(summary.title(), Some("Mine"));
+        let cleared = read(&[custom, title("custom-title", "customTitle", "")]);
+        assert_eq!(cleared.title(), None, "an empty one takes it away");
+    }
+
+    #[test]
+    fn what_was_left_out_is_not_guessed() {
+        let mut reader = SummaryReader::new();
+        reader.line(br#"{"type":"mode","mode":"normal"}"#);
+        reader.skip();
+        reader.line(prompt("in the middle", "05").as_bytes());
+        reader.line(answer("m1", 5).as_bytes());
+        let summary = reader.summary();
+        assert_eq!(
+            (summary.first_prompt.as_deref(), summary.last_prompt.as_deref()),
+            (None, Some("in the middle"))
+        );
+        assert_eq!((summary.tokens(), summary.is_complete()), (None, false));
+    }
+
+    #[test]
+    fn claudes_own_account_counts_until_more_was_answered() {
+        let tokens = TokenTotals { input: 11, output: 2, cache_read: 3, cache_creation: 4 };
+        let mut lines = vec![prompt("go", "01"), answer("m1", 5), account(0.25)];
+        let summary = read(&lines);
+        assert_eq!(summary.account.unwrap().usd, 0.25);
+        assert_eq!(summary.tokens(), Some((tokens, TokensOrigin::Claude)));
+        lines.push(answer("m2", 1));
+        let behind = read(&lines);
+        assert!(behind.account_is_behind);
+        assert_eq!(behind.tokens().unwrap().1, TokensOrigin::Transcript);
+        lines.push(account(f64::MAX).replace("17976931348623157", "x"));
+        lines.push(account(0.5));
+        assert_eq!(read(&lines).account.unwrap().usd, 0.5);
+    }
+
+    #[test]
+    fn what_no_person_typed_is_no_prompt() {
+        let handoff = "HO-20261120-142950-c74cc080".parse().unwrap();
+        let continued = crate::core::handoff::continuation::Continuation::with_frame(&handoff);
+        let summary = read(&[
+            prompt(continued.text(), "01"),
+            r#"{"type":"last-prompt","lastPrompt":"Continue from handoff HO-20261120-142950-c74cc080. Its record is al…"}"#.to_owned(),
+            prompt("<task-notification>\n<task-id>x", "02"),
+            prompt("sub-agent", "03").replace("\"isSidechain\":false", "\"isSidechain\":true"),
+            r#"{"type":"last-prompt","lastPrompt":"/compact"}"#.to_owned(),
+        ]);
+        assert_eq!((summary.first_prompt, summary.last_prompt), (None, None));
+        assert_eq!(summary.handoff, Some(handoff));
+    }
+
+    #[test]
+    fn a_reader_that_was_kept_goes_on() {
+        let mut reader = SummaryReader::new();
+        reader.line(prompt("go", "01").as_bytes());
+        reader.line(answer("m1", 5).as_bytes());
+        let kept = serde_json::to_string(&reader).unwrap();
+        let mut reader: SummaryReader = serde_json::from_str(&kept).unwrap();
+        reader.line(answer("m1", 6).as_bytes());
+        reader.line(answer("m2", 1).as_bytes());
+        assert_eq!(reader.summary().counted.unwrap().output, 7);
+    }
+
+    #[test]
+    fn foreign_lines_cost_only_themselves() {
+        let summary = read(&[
+            r#"{"type":"user","cwd":7,"message":[],"timestamp":{}}"#.to_owned(),
+            r#"{"type":"cost-state","totalCostUSD":"much","modelUsage":[1]}"#.to_owned(),
+            r#"{"type":"relocated","relocatedCwd":"relative"}"#.to_owned(),
+            r#"[{"type":"user"}]"#.to_owned(),
+            "{".repeat(10_000),
+            prompt("go", "01"),
+        ]);
+        assert_eq!(summary.first_prompt.as_deref(), Some("go"));
+        assert_eq!((summary.account, summary.dir.as_deref()), (None, Some("/home/u/proj")));
+    }
+}

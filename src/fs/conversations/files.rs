@@ -1,0 +1,277 @@
+//! Everything that Claude keeps for one conversation.
+//!
+//! Beside the transcript, Claude has directories and files with the conversation's id in their name, in
+//! several places below its own directory (measured on 2.0.76 to 2.1.332). What conversations share
+//! (`history.jsonl`, `paste-cache`, `shell-snapshots`) belongs to none.
+
+use std::fs::Metadata;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use super::transcripts::{FileState, TranscriptFile};
+use crate::core::claude::place::Place;
+use crate::core::ids::ConversationId;
+use crate::fs::paths::Paths;
+use crate::sys::safe_file::{self, FileRule};
+
+/// How deep directories are looked into.
+const DEPTH: usize = 16;
+/// How many files of one conversation are listed; more are an error.
+const FILES: usize = 200_000;
+/// How much of an old sub-agent's file is read to see whose it is, in bytes.
+const FIRST: u64 = 64 << 10;
+
+/// What a file is to its conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FileRole {
+    /// `projects/PROJECT/ID.jsonl`.
+    Transcript,
+    /// Below `projects/PROJECT/ID`: sub-agents, long tool results, workflows.
+    Sidecar,
+    /// `projects/PROJECT/agent-*.jsonl`: a sub-agent of 2.0.x and before, known by the id in its lines.
+    OldAgent,
+    /// Below `tasks/ID`: the list of tasks.
+    Tasks,
+    /// `todos/ID-*.json`: the list of todos of 2.0.x and before.
+    Todos,
+    /// Below `file-history/ID`: files as they were before Claude changed them, for `/rewind`.
+    FileHistory,
+    /// Below `session-env/ID`: what hooks added to the environment.
+    SessionEnv,
+    /// Below `image-cache/ID`: pasted images.
+    Images,
+    /// Below `uploads/ID`.
+    Uploads,
+    /// `plans/NAME.md`, where the transcript names a plan.
+    Plan,
+    /// `debug/ID.txt`: Claude's own log.
+    DebugLog,
+}
+
+impl FileRole {
+    /// Whether Claude needs it to go on with the conversation as if nothing had happened.
+    #[must_use]
+    pub fn is_needed_to_resume(self) -> bool {
+        self != FileRole::DebugLog
+    }
+}
+
+/// One file of a conversation: a regular file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationFile {
+    /// Where it is, absolute.
+    pub path: PathBuf,
+    /// The same below Claude's directory, such as `tasks/ID/1.json`.
+    pub below_claude: PathBuf,
+    /// What it is.
+    pub role: FileRole,
+    /// What it was when it was looked at.
+    pub state: FileState,
+}
+
+/// The files of one conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationFiles {
+    /// The conversation.
+    pub id: ConversationId,
+    /// Its transcript.
+    pub transcript: TranscriptFile,
+    /// All of its files, the transcript first, then by role and path.
+    pub files: Vec<ConversationFile>,
+    /// Its directories, those above before those below, without `C/projects/PROJECT`: empty ones too.
+    pub dirs: Vec<PathBuf>,
+    /// What is no file in these places: links, FIFOs, devices. None of it was opened.
+    pub odd: Vec<PathBuf>,
+}
+
+impl ConversationFiles {
+    /// The files of the conversation of `transcript`. Its directories are read; of other files only the old
+    /// sub-agents beside the transcript are opened. `plan` is the name of its plan, where a summary knows it.
+    ///
+    /// # Errors
+    /// When a directory cannot be read, or there are too many files: nothing is left out in silence.
+    pub fn of(paths: &Paths, transcript: &TranscriptFile, plan: Option<&str>) -> io::Result<Self> {
+        let id = &transcript.id;
+        let mut found = ConversationFiles {
+            id: id.clone(),
+            transcript: transcript.clone(),
+            files: Vec::new(),
+            dirs: Vec::new(),
+            odd: Vec::new(),
+        };
+        let add =
+            |found: &mut Self, path: PathBuf, role: FileRole| found.add(&paths.claude, path, role, DEPTH);
+        add(&mut found, transcript.path.clone(), FileRole::Transcript)?;
+        add(&mut found, transcript.project_dir().join(id.as_str()), FileRole::Sidecar)?;
+        for agent in old_agents(transcript)? {
+            add(&mut found, agent, FileRole::OldAgent)?;
+        }
+        for (dir, role) in [
+            ("tasks", FileRole::Tasks),
+            ("file-history", FileRole::FileHistory),
+            ("session-env", FileRole::SessionEnv),
+            ("image-cache", FileRole::Images),
+            ("uploads", FileRole::Uploads),
+        ] {
+            add(&mut found, paths.claude.join(dir).join(id.as_str()), role)?;
+        }
+        for todo in entries(&paths.claude.join("todos"))? {
+            let name = todo.file_name().and_then(|name| name.to_str());
+            if name.is_some_and(|name| name.starts_with(id.as_str()) && name.ends_with(".json")) {
+                add(&mut found, todo, FileRole::Todos)?;
+            }
+        }
+        if let Some(plan) = plan.filter(|plan| is_plain(plan)) {
+            add(&mut found, paths.claude.join("plans").join(format!("{plan}.md")), FileRole::Plan)?;
+        }
+        add(&mut found, paths.claude.join("debug").join(format!("{id}.txt")), FileRole::DebugLog)?;
+        found.files.sort_by(|a, b| a.role.cmp(&b.role).then_with(|| a.path.cmp(&b.path)));
+        Ok(found)
+    }
+
+    /// The bytes of all of them.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.state.bytes).sum()
+    }
+
+    fn add(&mut self, claude: &Path, path: PathBuf, role: FileRole, depth: usize) -> io::Result<()> {
+        let meta = match std::fs::symlink_metadata(&path) {
+            Ok(meta) => meta,
+            Err(error) if is_absent(&error) => return Ok(()),
+            Err(error) => return Err(about(&path, &error)),
+        };
+        if meta.is_dir() {
+            if depth == 0 {
+                return Err(io::Error::other(format!("{} has too many directories", path.display())));
+            }
+            self.dirs.push(path.clone());
+            return entries(&path)?
+                .into_iter()
+                .try_for_each(|entry| self.add(claude, entry, role, depth - 1));
+        }
+        if !meta.is_file() {
+            self.odd.push(path);
+            return Ok(());
+        }
+        if self.files.len() == FILES {
+            return Err(io::Error::other(format!("conversation {} has more than {FILES} files", self.id)));
+        }
+        let below_claude = path.strip_prefix(claude).unwrap_or(&path).to_owned();
+        self.files.push(ConversationFile { path, below_claude, role, state: FileState::of(&meta) });
+        Ok(())
+    }
+}
+
+/// The files of sub-agents that lie beside the transcript and name its conversation.
+fn old_agents(transcript: &TranscriptFile) -> io::Result<Vec<PathBuf>> {
+    let is_agent = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("agent-") && name.ends_with(".jsonl"))
+    };
+    let mut agents = entries(transcript.project_dir())?;
+    agents.retain(|path| is_agent(path) && conversation_of(path).as_ref() == Some(&transcript.id));
+    Ok(agents)
+}
+
+/// The conversation that the first line of a file names.
+fn conversation_of(path: &Path) -> Option<ConversationId> {
+    std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
+    let mut line = Vec::new();
+    BufReader::new(io::Read::take(file, FIRST)).read_until(b'\n', &mut line).ok()?;
+    let mut place = Place::default();
+    place.learn(&line);
+    place.conversation
+}
+
+/// The paths in a directory, by name; none where it is none.
+fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(about(dir, &error)),
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>().map_err(|error| about(dir, &error))?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn about(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Whether a name from a transcript is the name of a file and nothing else.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Paths below one directory: Claude's in `claude`, hopty's state in `state`.
+    pub(in crate::fs::conversations) fn paths(base: &Path) -> Paths {
+        Paths {
+            state: base.join("state"),
+            config: base.join("config"),
+            claude: base.join("claude"),
+            home: base.to_owned(),
+        }
+    }
+
+    #[test]
+    fn everything_with_its_id_belongs_to_a_conversation() {
+        let root = tempfile::tempdir().unwrap();
+        let paths = paths(root.path());
+        let id = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+        let other = "d74cc080-94b9-4841-b82f-a62cfb8efdc0";
+        let put = |path: &str, text: &str| {
+            let path = paths.claude.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let names = [
+            format!("projects/-p/{id}.jsonl"),
+            format!("projects/-p/{id}/subagents/agent-1.jsonl"),
+            format!("projects/-p/{id}/tool-results/t.txt"),
+            "projects/-p/agent-a1.jsonl".to_owned(),
+            format!("tasks/{id}/1.json"),
+            format!("todos/{id}-agent-{id}.json"),
+            format!("file-history/{id}/x@v1"),
+            format!("session-env/{id}/hook-1.sh"),
+            format!("image-cache/{id}/1.png"),
+            format!("uploads/{id}/u"),
+            "plans/sleepy-cat.md".to_owned(),
+            format!("debug/{id}.txt"),
+        ];
+        for name in &names {
+            put(name, &format!("{{\"sessionId\":\"{id}\",\"cwd\":\"/p\"}}\n"));
+        }
+        put("projects/-p/agent-a2.jsonl", &format!("{{\"sessionId\":\"{other}\"}}\n"));
+        put(&format!("projects/-p/{other}.jsonl"), "{}\n");
+        put(&format!("todos/{other}-agent-{other}.json"), "[]");
+        std::fs::create_dir(paths.claude.join(format!("projects/-p/{id}/empty"))).unwrap();
+        std::os::unix::fs::symlink("/etc", paths.claude.join(format!("projects/-p/{id}/link"))).unwrap();
+        nix::unistd::mkfifo(&paths.claude.join("projects/-p/agent-a3.jsonl"), nix::sys::stat::Mode::S_IRWXU)
+            .unwrap();
+        let transcript = TranscriptFile::at(&paths.claude.join(&names[0])).unwrap();
+        let found = ConversationFiles::of(&paths, &transcript, Some("sleepy-cat")).unwrap();
+        let listed: Vec<_> =
+            found.files.iter().map(|file| file.below_claude.to_str().unwrap().to_owned()).collect();
+        assert_eq!(listed, names);
+        assert_eq!(found.odd, [paths.claude.join(format!("projects/-p/{id}/link"))]);
+        assert!(found.dirs.contains(&paths.claude.join(format!("projects/-p/{id}/empty"))));
+        assert_eq!(
+            found.bytes(),
+            found.files.iter().map(|f| std::fs::metadata(&f.path).unwrap().len()).sum::<u64>()
+        );
+        let hostile = ConversationFiles::of(&paths, &transcript, Some("../projects/-p/agent-a2")).unwrap();
+        assert!(hostile.files.iter().all(|file| file.role != FileRole::Plan));
+    }
+}

@@ -1,0 +1,17 @@
+//! Claude's conversations on the disk: where they are, what belongs to each, and what a list shows of them.
+//!
+//! [`TranscriptFile::all`] lists the transcripts below `C/projects`, [`find`] finds the one that a person
+//! names, [`ConversationFiles::of`] gathers everything that Claude keeps for it, and [`Summaries`] reads what
+//! a list shows, from a cache where it can. A link, a FIFO or a device in `C/projects` is not followed and
+//! not opened. Whether a conversation is open now is said by the caller, who can ask Claude and hopty.
+
+mod cache;
+mod files;
+mod find;
+mod summaries;
+mod transcripts;
+
+pub use files::{ConversationFile, ConversationFiles, FileRole};
+pub use find::{FindError, find};
+pub use summaries::{Summaries, SummaryDepth};
+pub use transcripts::{TranscriptFile, Transcripts};
