@@ -18,7 +18,7 @@ use crate::core::ids::SessionName;
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
-use crate::sys::clock::Clock;
+use crate::sys::clock::{Clock, ahead};
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -169,7 +169,7 @@ const TMUX: &str = "tmux";
 fn for_tmux(session: &SessionStatus) -> String {
     let clean = |text: &str| visible(text).replace('#', "##");
     let name = clean(&session.name);
-    match (session.state.known(), &session.waiting_for) {
+    match (session.state.known(), session.waits_for(ahead)) {
         (Some(SessionState::Blocked), on) => {
             format!("#[fg=magenta,bold]{name} {}#[default]", clean(on.as_deref().unwrap_or("blocked")))
         }
@@ -314,8 +314,12 @@ fn text(text: &str) -> String {
 }
 
 fn state(session: &SessionStatus) -> String {
-    let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" ({})", visible(what)));
+    let on = waits_for(session).map_or_else(String::new, |what| format!(" ({what})"));
     text(&session.state.to_string()) + &on
+}
+
+fn waits_for(session: &SessionStatus) -> Option<String> {
+    session.waits_for(ahead).map(|what| visible(&what))
 }
 
 fn context(session: &SessionStatus) -> String {

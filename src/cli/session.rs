@@ -20,6 +20,7 @@ use crate::core::status::{
     ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus, WorkStatus,
 };
 use crate::core::supervisor::Agent;
+use crate::core::supervisor::limits::LimitKind;
 use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{SessionState, StateSource};
 use crate::core::time::WallTime;
@@ -350,7 +351,7 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     let restarts =
         if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };
     line("command", &format!("{} (run {}, {restarts})", words.join(" "), session.run))?;
-    let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" on {}", visible(what)));
+    let on = session.waits_for(local).map_or_else(String::new, |what| format!(" on {}", visible(&what)));
     let from = match session.state_from.known() {
         Some(StateSource::Hook) => " (source: a hook)",
         Some(StateSource::SessionsFile) => " (source: Claude's sessions file)",
@@ -442,8 +443,8 @@ fn when(at: WallTime) -> String {
 fn limits(of: &LimitsStatus) -> Option<String> {
     let at = |resets: Option<Rfc3339>| resets.map_or_else(|| "?".to_owned(), |at| local(at.0));
     let reached = of.reached.as_ref().map(|limit| {
-        let kind = visible(&limit.kind.to_string());
-        format!("{kind} limit reached until {}", at(limit.resets_at))
+        let kind = limit.kind.known().unwrap_or(LimitKind::Other).words();
+        format!("{kind} reached until {}", at(limit.resets_at))
     });
     let used = [(&of.five_hour, "5 hours"), (&of.seven_day, "7 days")];
     let used = used.into_iter().filter_map(|(limit, words)| {

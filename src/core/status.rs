@@ -319,6 +319,21 @@ impl SessionStatus {
     pub fn is(&self, state: SessionState) -> bool {
         self.state.is(state)
     }
+
+    /// What a blocked session waits for, in words: a usage limit with its end. `moment` writes a time for
+    /// people.
+    #[must_use]
+    pub fn waits_for(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
+        let on = self.waiting_for.as_deref()?;
+        let Some(limit) = self.limits.reached.as_ref().filter(|_| matches!(on, "usage_limit" | "limit"))
+        else {
+            return Some(on.to_owned());
+        };
+        let name = limit.kind.known().unwrap_or(LimitKind::Other).words();
+        let dialog = if on == "limit" { " dialog" } else { "" };
+        let until = limit.resets_at.map_or_else(String::new, |at| format!(" until {}", moment(at.0)));
+        Some(format!("{name}{dialog}{until}"))
+    }
 }
 
 impl ContextStatus {
@@ -454,6 +469,22 @@ mod tests {
         assert_eq!(status.json(), example());
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(&SessionStatus::default().json()), keys(&example()), "every key is always there");
+    }
+
+    #[test]
+    fn a_limit_that_is_waited_for_has_a_name_and_an_end() {
+        let mut status = SessionStatus::from_json(json!({"waiting_for": "usage_limit",
+            "limits": {"reached": {"kind": "seven_day", "resets_at": "2026-11-28T16:54:00Z"}}}))
+        .unwrap();
+        let words = |status: &SessionStatus| status.waits_for(WallTime::plain);
+        assert_eq!(words(&status).as_deref(), Some("weekly limit until 2026-11-28 16:54:00"));
+        status.waiting_for = Some("limit".to_owned());
+        assert_eq!(words(&status).as_deref(), Some("weekly limit dialog until 2026-11-28 16:54:00"));
+        status.waiting_for = Some("permission".to_owned());
+        assert_eq!(words(&status).as_deref(), Some("permission"));
+        status.limits.reached = None;
+        status.waiting_for = Some("usage_limit".to_owned());
+        assert_eq!(words(&status).as_deref(), Some("usage_limit"));
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
+use crate::sys::clock::ahead;
 
 /// How long a host gets for connection and answer together; after that it is `unresponsive`.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -154,9 +155,11 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
                 name,
                 &SessionStatus::from_json(object).unwrap_or_default(),
                 &home,
+                ahead,
             )),
-            Err(_) => last_known(paths, name)
-                .map_or(DashReply::Nothing, |status| DashReply::Status(SessionRow::of(name, &status, &home))),
+            Err(_) => last_known(paths, name).map_or(DashReply::Nothing, |status| {
+                DashReply::Status(SessionRow::of(name, &status, &home, ahead))
+            }),
         },
         DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
         DashQuestion::Restart(name) => {

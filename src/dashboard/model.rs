@@ -130,7 +130,7 @@ impl DashState {
         for name in names {
             // Until its host has answered, it has a name and nothing else.
             if let Err(at) = self.place(name) {
-                self.rows.insert(at, SessionRow::of(name, &SessionStatus::default(), ""));
+                self.rows.insert(at, SessionRow::of(name, &SessionStatus::default(), "", |_| String::new()));
             }
         }
         self.choose_again(at);

@@ -14,7 +14,7 @@ pub fn name(text: &str) -> SessionName {
 
 /// The row of a session object.
 pub fn row(name: &SessionName, object: Value, home: &str) -> SessionRow {
-    SessionRow::of(name, &SessionStatus::from_json(object).unwrap(), home)
+    SessionRow::of(name, &SessionStatus::from_json(object).unwrap(), home, crate::core::time::WallTime::plain)
 }
 
 /// A model with these sessions; those that end in `v` run vim.

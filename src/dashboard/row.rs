@@ -4,6 +4,7 @@
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::Agent;
+use crate::core::time::WallTime;
 use crate::core::visible::is_hidden;
 
 /// The longest text that is kept, in characters; no screen is wider.
@@ -39,14 +40,19 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// The row of a session. `home` is shown as `~`.
+    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead.
     #[must_use]
-    pub fn of(name: &SessionName, status: &SessionStatus, home: &str) -> SessionRow {
+    pub fn of(
+        name: &SessionName,
+        status: &SessionStatus,
+        home: &str,
+        moment: fn(WallTime) -> String,
+    ) -> SessionRow {
         let words: Vec<String> = status.command.iter().map(|word| clean(word)).collect();
         SessionRow {
             name: name.clone(),
             state: clean(&status.state.to_string()),
-            waits_for: clean(status.waiting_for.as_deref().unwrap_or_default()),
+            waits_for: clean(&status.waits_for(moment).unwrap_or_default()),
             percent: status.context.known_percent(),
             level: clean(&status.context.level.to_string()),
             restarts: status.restarts,
@@ -102,7 +108,8 @@ mod tests {
     use super::*;
 
     fn read(object: Value, home: &str) -> SessionRow {
-        SessionRow::of(&"proj".parse().unwrap(), &SessionStatus::from_json(object).unwrap_or_default(), home)
+        let status = SessionStatus::from_json(object).unwrap_or_default();
+        SessionRow::of(&"proj".parse().unwrap(), &status, home, WallTime::plain)
     }
 
     #[test]

@@ -211,7 +211,8 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let inner = block.inner(area);
     frame.render_widget(block, area);
     // What happened last is said here unless the list has a column for it.
-    let told = if columns(model, area.width).iter().any(|(heading, ..)| *heading == "LAST") { 0 } else { 1 };
+    let in_list = columns(model, area.width).iter().any(|(heading, ..)| *heading == "LAST");
+    let told = u16::from(!in_list || !row.waits_for.is_empty());
     let [last, picture] = Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
     let waits =
         if row.waits_for.is_empty() { String::new() } else { format!("waits for {}. ", row.waits_for) };

@@ -75,6 +75,17 @@ pub fn day_ms() -> u64 {
 /// A moment in this process's time zone (`TZ`, else the system's), for people: `2026-11-20 15:30:00`.
 #[must_use]
 pub fn local(at: WallTime) -> String {
+    zoned(at).format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A moment ahead in this process's time zone, as short as it can be: `15:30` within a day, else `Nov 22`.
+#[must_use]
+pub fn ahead(at: WallTime) -> String {
+    let is_soon = at.0.saturating_sub(Clock::wall().0) < 86_400_000;
+    zoned(at).format(if is_soon { "%H:%M" } else { "%b %-d" }).to_string()
+}
+
+fn zoned(at: WallTime) -> chrono::DateTime<chrono::Local> {
     let utc = chrono::DateTime::from_timestamp_millis(at.0).unwrap_or_default();
-    utc.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S").to_string()
+    utc.with_timezone(&chrono::Local)
 }

@@ -129,7 +129,6 @@ pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) 
     let Some(mut world) = subscribed(kind, limited(kind, "five_hour", 12)) else { return };
     if !goes_on(&world) {
         world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
-        world.set("HOPTY_DELIVERY_ANSWER_DIALOGS", "limit");
     }
     let term = world.start(&[]);
     submit(&term, GOAL);
@@ -141,8 +140,8 @@ pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) 
         (&status["state"], &status["limits"]["reached"]["kind"]),
         (&"blocked".into(), &"five_hour".into())
     );
-    assert!(world.ask(&["ls"]).contains("blocked (usage_limit)"));
-    assert!(world.ask(&["status", "proj"]).contains(" five_hour limit reached until 20"));
+    assert!(world.ask(&["ls"]).contains("blocked (5-hour limit until "));
+    assert!(world.ask(&["status", "proj"]).contains(" 5-hour limit reached until 20"));
     assert!(world.ask(&["why", "proj"]).contains("5-hour limit"), "{}", world.ask(&["why", "proj"]));
     world.wait_decision_for("limit.over", 1, BY_ITSELF);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
@@ -165,8 +164,8 @@ pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) 
     world.leave(term);
 }
 
-/// The weekly limit, or a person's setting, puts a dialog in the place of Claude's own continuation. It is a
-/// person's, unless the configuration names it; then hopty types after the reset, once, with proof.
+/// The weekly limit, or a person's setting, puts a dialog in the place of Claude's own continuation. Where
+/// nobody is there, hopty chooses to wait, and types after the reset, once, with proof.
 pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     let resets = reset(12);
     let script = Script::each(move |_, n| match n {
@@ -176,11 +175,12 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     });
     let Some(mut world) = subscribed(kind, script) else { return };
     world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
-    world.set("HOPTY_DELIVERY_ANSWER_DIALOGS", "limit");
     without_continuation(&world);
     let term = world.start(&[]);
     submit(&term, GOAL);
     world.wait_decision("limit.reached", 1);
+    wait_for("the wait", || (world.status()["waiting_for"] == "usage_limit").then_some(()));
+    assert!(world.ask(&["ls"]).contains("blocked (weekly limit until "), "{}", world.ask(&["ls"]));
     world.wait_decision("continue.submitted", 1);
     term.wait_text("One million.");
     world.wait_state("idle");
@@ -191,8 +191,8 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     world.leave(term);
 }
 
-/// The stand-in agent has no such dialog. Left alone, it stays, and nothing is typed behind it; what a person
-/// answers is theirs.
+/// The stand-in agent has no such dialog. While somebody is there it stays, and nothing is typed behind it;
+/// what a person answers is theirs.
 #[test]
 fn the_dialog_of_a_limit_is_a_persons() {
     let resets = now() + 15;
@@ -202,6 +202,7 @@ fn the_dialog_of_a_limit_is_a_persons() {
     });
     let Some(mut world) = subscribed(Kind::Real, script) else { return };
     world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
+    world.set("HOPTY_RESTART_WAIT_FOR_PERSON", "5m");
     without_continuation(&world);
     let term = world.start(&[]);
     submit(&term, GOAL);

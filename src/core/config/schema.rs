@@ -299,7 +299,7 @@ section! {
         /// How long to wait for the prompt box.
         ready_timeout: Span = Span::from_secs(60),
         /// Names of dialogs that may be answered; never `permission`.
-        answer_dialogs: Vec<String> = Vec::new(),
+        answer_dialogs: Vec<String> = vec!["limit".to_owned()],
     }
 }
 section! {

@@ -3,8 +3,8 @@
 //!
 //! Current versions of Claude continue by themselves after a limit; hopty gives them time for that
 //! (`recovery.limit_wait`), and any prompt of Claude's own ends the wait. hopty types only into an empty box
-//! with no dialog. The limit's own dialog is left to a person, unless the configuration names it
-//! (`delivery.answer_dialogs`).
+//! with no dialog. The limit's own dialog is closed by its line "Stop and wait for limit to reset", which costs
+//! nothing, unless a person is present or `delivery.answer_dialogs` does not name it.
 
 use super::super::action::{Action, DecisionKind, Typing};
 use super::super::phase::Phase;
@@ -18,6 +18,8 @@ const DIALOG: &str = "limit";
 /// How long it must be on the screen before hopty presses its key, in ms: Claude ignores keys in its first
 /// second (measured on 2.1.329).
 const DIALOG_STANDS_MS: u64 = 1500;
+/// The first version of the rules that leaves the dialog to a person who is present.
+const PRESENT_SINCE: u32 = 3;
 
 impl Supervisor {
     /// Something changed: tells people, answers the dialog if allowed, and continues when that is due.
@@ -49,7 +51,8 @@ impl Supervisor {
     }
 
     fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG);
+        let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
+            && self.dialog_is_left_until().is_none_or(|until| until.is_some_and(|until| now >= until));
         let stands = self.run.screen.facts.dialog.as_deref() == Some(DIALOG)
             && self.run.screen.dialog_since.is_some_and(|since| now >= since.after(DIALOG_STANDS_MS));
         if let Some(halt) = self
@@ -61,6 +64,15 @@ impl Supervisor {
             halt.answered = true;
             out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
         }
+    }
+
+    /// While a person may want to answer the limit's dialog: until when, `Some(None)` for ever, because they
+    /// have typed since the limit was reached.
+    fn dialog_is_left_until(&self) -> Option<Option<Stamp>> {
+        let halt = self.conversation.limit_wait.as_ref()?;
+        let keyed = self.limits.keyed.filter(|_| self.policy.rules >= PRESENT_SINCE)?;
+        let until = keyed.after(self.policy.config.restart.wait_for_person.ms());
+        Some(Some(until).filter(|_| keyed <= halt.since))
     }
 
     pub(in crate::core::supervisor) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
@@ -84,6 +96,7 @@ impl Supervisor {
     pub(in crate::core::supervisor) fn resume_deadlines(&self, halt: &LimitWait, due: &mut Vec<Stamp>) {
         if halt.limit().is_some() && self.run.screen.facts.dialog.as_deref() == Some(DIALOG) {
             due.extend(self.run.screen.dialog_since.map(|since| since.after(DIALOG_STANDS_MS)));
+            due.extend(self.dialog_is_left_until().flatten());
         }
         if let Some(at) = halt.due() {
             due.extend([at, self.phase_began.at.after(STANDS_MS)]);

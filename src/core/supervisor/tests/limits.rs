@@ -88,7 +88,9 @@ fn without_proof_it_is_not_tried_again() {
 
 #[test]
 fn a_draft_or_a_dialog_is_waited_for() {
-    let mut s = limited(claude());
+    let mut policy = claude();
+    policy.config.delivery.answer_dialogs = vec![];
+    let mut s = limited(policy);
     s.screen(PromptBox::Draft);
     assert_eq!(s.pass(2 * HOUR), "");
     s.dialog("limit");
@@ -97,13 +99,36 @@ fn a_draft_or_a_dialog_is_waited_for() {
 }
 
 #[test]
-fn the_limits_dialog_is_answered_where_that_is_configured() {
-    let mut policy = claude();
-    policy.config.delivery.answer_dialogs = vec!["limit".to_owned()];
-    let mut s = limited(policy);
+fn the_limits_dialog_is_answered_unless_that_is_configured_away() {
+    let mut s = limited(claude());
     assert_eq!(s.dialog("limit"), "", "not in its first moment");
     assert_eq!(s.pass(2000), "key for limit");
     assert_eq!(s.pass(2000), "", "one key");
+    let mut policy = claude();
+    policy.config.delivery.answer_dialogs = vec![];
+    let mut s = limited(policy);
+    s.dialog("limit");
+    assert_eq!(s.pass(HOUR / 2), "");
+}
+
+#[test]
+fn the_limits_dialog_is_a_persons_who_is_there() {
+    let typed = || {
+        let mut s = Session::busy(claude());
+        s.key(KeyClass::Typed);
+        fails(&mut s, "rate_limit");
+        limit(&mut s, HOUR, 7);
+        s.status(AgentStatus::Idle);
+        s.dialog("limit");
+        s
+    };
+    let mut s = typed();
+    assert_eq!(s.pass(299_000), "");
+    assert_eq!(s.pass(2000), "key for limit", "nobody typed for five minutes");
+    let mut s = typed();
+    s.after(1000);
+    assert_eq!(s.key(KeyClass::Typed), "continue.cancelled");
+    assert_eq!(s.pass(HOUR / 2), "", "somebody has seen it");
 }
 
 #[test]
