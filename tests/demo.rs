@@ -141,8 +141,8 @@ fn in_a_pipe_the_run_is_told_in_lines() {
         "agent   Step 7: seven.",
         "hopty   context 92 % (184,000 of 200,000 tokens)",
         "a safe point.",
-        "hopty   Handoff HO-",
-        "hopty   Run 2 was started to go on from HO-",
+        "hopty   Saved handoff HO-",
+        "hopty   Started run 2 to continue from HO-",
         "agent   Continuing from handoff HO-",
         "agent   hello.txt counts to ten.",
         "person  types: /exit",
@@ -180,7 +180,7 @@ fn in_a_terminal_it_is_shown_live_and_the_page_stays() {
     term.wait_for("the picture to fill the new size", |screen| {
         screen.lines()[0].trim_end().ends_with(" s") && screen.lines()[0].len() > 100
     });
-    term.wait_text("a hand-over was requested.");
+    term.wait_text("hand-over requested.");
     term.wait_text("Continue from handoff HO-");
     term.resize(64, 20);
     term.wait_text("it has the handoff");
@@ -228,7 +228,7 @@ fn ctrl_c_ends_everything_at_any_moment() {
 #[test]
 fn a_signal_during_the_hand_over_ends_everything() {
     for (number, moment) in
-        [(nix::libc::SIGINT, "hand-over was requested"), (nix::libc::SIGTERM, "Run 2 was started")]
+        [(nix::libc::SIGINT, "hand-over requested"), (nix::libc::SIGTERM, "Started run 2")]
     {
         let room = Room::new();
         let mut child = room.command(&[]).spawn().unwrap();
@@ -255,7 +255,7 @@ fn a_closed_window_ends_everything() {
 fn a_reader_that_goes_away_ends_everything() {
     let room = Room::new();
     let mut child = room.command(&[]).spawn().unwrap();
-    drop(read_until(&mut child, "Run 1 was started"));
+    drop(read_until(&mut child, "Started run 1"));
     assert_eq!(code(child.wait().unwrap()), 128 + nix::libc::SIGPIPE);
     room.assert_nothing_left();
 }

@@ -82,13 +82,17 @@ fn hand_over(kind: Kind, full_screen: bool) {
     world.wait_state("idle");
     let shown = tmux.history();
     assert!(world.hopty(&["stop", "proj"]).status.success());
-    tmux.term.wait_text("stopped the program as asked.");
+    tmux.term.wait_text("stopped the program as requested.");
     let history = tmux.history();
     if full_screen {
         // What was on the alternate screen is in no history, so its last lines stand on the primary one.
         assert_eq!(tmux.ask(&["display", "-p", "#{alternate_on}"]).trim(), "0");
         let (last, line) = (at(&history, "Its last line."), at(&history, "handing over as HO-"));
-        assert!(last < line && line < at(&history, "stopped the program as asked"), "{}", history.join("\n"));
+        assert!(
+            last < line && line < at(&history, "stopped the program as requested"),
+            "{}",
+            history.join("\n")
+        );
         let boxes = history[last..line].iter().filter(|row| row.starts_with('❯')).count();
         assert_eq!(boxes, 0, "without the old prompt box:\n{}", history.join("\n"));
     } else {
@@ -97,7 +101,7 @@ fn hand_over(kind: Kind, full_screen: bool) {
         assert!(last < line && line < next, "{}", shown.join("\n"));
         let boxes = shown[last..line].iter().filter(|row| row.starts_with('❯')).count();
         assert_eq!(boxes, 0, "the old prompt box is gone:\n{}", shown.join("\n"));
-        assert!(at(&history, "Its last line.") < at(&history, "stopped the program as asked"));
+        assert!(at(&history, "Its last line.") < at(&history, "stopped the program as requested"));
     }
     tmux.ask(&["kill-server"]);
     world.assert_nothing_left();

@@ -50,7 +50,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     } else {
         let word = |key: &str| visible(done[key].as_str().unwrap_or_default());
         say(format_args!(
-            "back in conversation {}; the newer one: claude --resume {}",
+            "back in conversation {}; to return to the newer one: claude --resume {}",
             word("conversation"),
             word("newer")
         ))?;
@@ -86,7 +86,7 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Fai
         Some(id) => format!("it started from a handoff of conversation {id}: `hopty --resume {id}` resumes that one"),
         None => "`hopty back` undoes a hand-over, and this session had none; `claude --resume` lists conversations".to_owned(),
     };
-    Failed::new(1, "there is no conversation before this one").called(Code::NotFound).about(name).hint(hint)
+    Failed::new(1, "there is no earlier conversation").called(Code::NotFound).about(name).hint(hint)
 }
 
 /// The conversation that was handed over to the one of a session, by the records.

@@ -80,7 +80,7 @@ fn a_policy_that_was_changed_differs_where_it_matters() {
     assert_ne!(moved, text);
     let Replay::Differs { recorded, replayed, .. } = replay(&moved).unwrap() else { panic!("the same") };
     assert!(
-        recorded.contains("over level handoff") && replayed.contains("over level warn"),
+        recorded.contains("(level handoff)") && replayed.contains("(level warn)"),
         "{recorded} / {replayed}"
     );
     let other = text.replacen("\"scrollback_lines\":2000", "\"scrollback_lines\":3000", 1);
@@ -101,7 +101,7 @@ fn in_other_words(from: &str, to: &str) -> String {
 
 #[test]
 fn a_sentence_that_was_mended_since_is_the_same_decision() {
-    let now = "Context is at 82 % of 200000 tokens; a hand-over was requested.";
+    let now = "Context is at 82 % of 200000 tokens; hand-over requested.";
     let then = "Of 200000 tokens 82 % are used, so hopty wants to hand over.";
     let text = in_other_words(now, then);
     assert!(matches!(replay(&text).unwrap(), Replay::Same { events: 5, .. }));
@@ -121,7 +121,7 @@ fn a_decision_that_differs_in_more_than_words_is_found() {
         let Replay::Differs { recorded, .. } = replay(&other).unwrap() else { panic!("{to} is the same") };
         assert!(!recorded.contains("(chain "), "the decision itself differs: {recorded}");
     }
-    let other = text.replacen("a hand-over was requested", "a hand-over was forbidden", 1);
+    let other = text.replacen("hand-over requested", "hand-over forbidden", 1);
     let Replay::Differs { replayed, .. } = replay(&other).unwrap() else { panic!("the same") };
     assert!(replayed.contains("changed after it was written"), "{replayed}");
 }
@@ -142,7 +142,7 @@ fn the_last_decision_that_explains_something() {
     let until: String = text.lines().take(attached + 1).map(|l| format!("{l}\n")).collect();
     assert_eq!(
         last_explained(&until).unwrap().1.sentence,
-        "Context is at 82 % of 200000 tokens; a hand-over was requested."
+        "Context is at 82 % of 200000 tokens; hand-over requested."
     );
     assert!(last_explained(&text).unwrap().1.sentence.starts_with("The program finished by itself."));
     assert_eq!(decisions(&text).count(), text.matches("\"decision\"").count());

@@ -30,7 +30,7 @@ fn two() -> DashState {
     let mut model = model(&["notes-v", "proj"]);
     model.key(DashKey::Down);
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude", "dir": "/home/u/proj", "command": ["claude"],
-        "why": "Context is at 82 % of 200000 tokens; a hand-over was requested.", "restarts": 3, "clients": [{}, {}],
+        "why": "Context is at 82 % of 200000 tokens; hand-over requested.", "restarts": 3, "clients": [{}, {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
     model.told(row(&name("proj"), busy, "/home/u"));
     model.preview =
@@ -74,7 +74,7 @@ fn a_large_terminal_shows_everything() {
     let rows = rows(&two(), 200, 60);
     for (row, words) in [
         (1, &["SESSION", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY", "LAST"][..]),
-        (2, &["›proj", "blocked", "█████████░ 82%", "~/proj", "a hand-over was requested."]),
+        (2, &["›proj", "blocked", "█████████░ 82%", "~/proj", "hand-over requested."]),
         (4, &["┌ proj: My title"]),
         (58, &["┘"]),
     ] {

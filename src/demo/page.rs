@@ -312,7 +312,7 @@ mod tests {
         let entry =
             |who: Who, text: &str| Entry { at: Duration::from_millis(4100), who, text: text.to_owned() };
         vec![
-            entry(Who::Hopty, "Context is at 92 % of 200000 tokens, over level hard."),
+            entry(Who::Hopty, "Context is at 92 % of 200000 tokens (level hard)."),
             entry(Who::Demo, "not on the page"),
         ]
     }
@@ -335,7 +335,7 @@ mod tests {
         for part in [
             "in 21 seconds",
             "filled to 92 % of",
-            "over level hard",
+            "level hard",
             "HO-20261120-142950-c74cc080",
             "640 ms",
             "7 and 7",

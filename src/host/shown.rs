@@ -71,9 +71,9 @@ impl Host {
             {
                 let id = |id: Option<&ConversationId>| id.map(ToString::to_string).unwrap_or_default();
                 let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
-                format!("back in conversation {back}; the newer one: claude --resume {newer}")
+                format!("back in conversation {back}; to return to the newer one: claude --resume {newer}")
             }
-            (None, _) => "starting afresh".to_owned(),
+            (None, _) => "starting a fresh conversation".to_owned(),
         };
         format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n{}", self.printed_between())
     }

@@ -196,7 +196,7 @@ fn a_level_below_a_fresh_conversation_hands_over_once() {
         .filter(|d| d["kind"] == "restart.ignored")
         .map(|d| d["sentence"].to_string())
         .collect();
-    assert!(why.len() == 1 && why[0].contains("began at level"), "said once: {why:?}");
+    assert!(why.len() == 1 && why[0].contains("started at level"), "said once: {why:?}");
     world.ask(&["stop", "proj"]);
     assert_eq!(term.wait_exit(), 143);
     world.assert_replays();
@@ -223,7 +223,10 @@ fn the_restart_limit_leaves_claude_running() {
     signal();
     let ignored = world.wait_decision("restart.ignored", 1);
     assert!(
-        ignored["sentence"].as_str().unwrap().contains("there were 1 restarts within the window already"),
+        ignored["sentence"]
+            .as_str()
+            .unwrap()
+            .contains("the limit of 1 restarts within the window is reached"),
         "{ignored}"
     );
     let refused = world.hopty(&["restart", "proj"]);

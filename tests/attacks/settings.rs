@@ -316,7 +316,7 @@ fn scripts_plugins_and_servers_hold_a_hand_over_as_well() {
         std::fs::write(world.project.join(path), content).unwrap();
         term.submit("Fill the window.");
         let held = world.wait_decision("restart.cancelled", 1);
-        assert!(held["sentence"].as_str().unwrap().contains("what runs code"), "{path}: {held}");
+        assert!(held["sentence"].as_str().unwrap().contains("settings that run code"), "{path}: {held}");
         world.leave(term);
     }
 }
@@ -338,7 +338,7 @@ fn holds_for(what: &str, more: &[&str], before: impl FnOnce(&World), after: impl
         told("restart.cancelled").or_else(|| told("handoff.consumed"))
     });
     assert_eq!(settled["kind"], "restart.cancelled", "{what}: not noticed");
-    assert!(settled["sentence"].as_str().unwrap().contains("what runs code"), "{what}: {settled}");
+    assert!(settled["sentence"].as_str().unwrap().contains("settings that run code"), "{what}: {settled}");
     world.leave(term);
 }
 

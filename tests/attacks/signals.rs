@@ -100,7 +100,7 @@ fn a_bare_directory_restarts_the_session_of_that_directory_alone() {
     for (n, dir) in nobody.iter().enumerate() {
         let path = signal(&world, &format!("{}\n", dir.display()));
         for session in [&world.project, &other] {
-            wait_ignored(&world, session, n + 1, "its directory is not this session's");
+            wait_ignored(&world, session, n + 1, "it names a different directory");
         }
         assert!(path.exists(), "{}", dir.display());
     }
@@ -111,7 +111,7 @@ fn a_bare_directory_restarts_the_session_of_that_directory_alone() {
     let path = signal(&world, &format!("{}/../home/link\n", world.home.display()));
     world.wait_decision("handoff.consumed", 1);
     assert!(!path.exists(), "the one that was meant has taken it");
-    wait_ignored(&world, &other, nobody.len() + 1, "its directory is not this session's");
+    wait_ignored(&world, &other, nobody.len() + 1, "it names a different directory");
     assert!(!has(&world, &other, "restart.requested"));
     let after = status(&world, &other).unwrap();
     for part in ["pid", "conversation", "dir", "run"] {

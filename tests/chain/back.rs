@@ -11,11 +11,14 @@ use super::support::world::World;
 /// Goes back from `newer` to `old`, and waits until Claude is there.
 fn goes_back(world: &World, n: usize, old: &str, newer: &str) {
     let said = world.ask(&["back", "proj"]);
-    assert_eq!(said, format!("back in conversation {old}; the newer one: claude --resume {newer}\n"));
+    assert_eq!(
+        said,
+        format!("back in conversation {old}; to return to the newer one: claude --resume {newer}\n")
+    );
     let changed = world.wait_decision("conversation.changed", n);
     assert_eq!(
         changed["sentence"],
-        format!("Back in conversation {old}; the newer one: claude --resume {newer}"),
+        format!("Back in conversation {old}; to return to the newer one: claude --resume {newer}"),
         "{}",
         world.story()
     );
@@ -31,10 +34,7 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     let none = world.hopty(&["back", "proj"]);
     let said = String::from_utf8_lossy(&none.stderr).into_owned();
     assert_eq!((none.status.code(), said.lines().count()), (Some(1), 2), "{said}");
-    assert!(
-        said.starts_with("hopty: back: proj: there is no conversation before this one\nhint: "),
-        "{said}"
-    );
+    assert!(said.starts_with("hopty: back: proj: there is no earlier conversation\nhint: "), "{said}");
     world.ask(&["restart", "proj"]);
     let (_, second) = assert_handed_over(&world, 1, "Say hello to me.");
     world.wait_state("idle");
@@ -149,7 +149,7 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         let failed = world.wait_decision("delivery.failed", 1);
         assert!(
             text_of(&failed, "sentence")
-                .ends_with(&format!("; the old conversation: claude --resume {first}")),
+                .ends_with(&format!("; to resume the old conversation: claude --resume {first}")),
             "{failed}"
         );
         // A second key of the person's own may have ended it already.
@@ -162,7 +162,7 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         term.wait_exit();
         term.wait_text(&format!("claude --resume {first}"));
     }
-    let told = format!("the old conversation: claude --resume {first}");
+    let told = format!("to resume the old conversation: claude --resume {first}");
     assert!(
         world.decisions().iter().any(|decision| text_of(decision, "sentence").contains(&told)),
         "{}",

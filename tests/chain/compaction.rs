@@ -48,7 +48,7 @@ fn claude_compacts_where_no_hand_over_could_follow() {
     let plant = r#"mkdir -p .claude && echo '{"env":{"PLANTED":"1"}}' > .claude/settings.json"#;
     let full = r#"rm -rf "$HOME/.claude/handoff" && touch "$HOME/.claude/handoff""#;
     for (mode, first, why) in [
-        ("auto", plant, "what runs code changed since launch: .claude/settings.json: env added"),
+        ("auto", plant, "settings that run code have changed since launch: .claude/settings.json: env added"),
         ("auto", full, "hopty cannot save a record"),
         ("manual", "echo one", ""),
     ] {
@@ -74,7 +74,7 @@ fn claude_compacts_where_no_hand_over_could_follow() {
         let told: Vec<String> =
             world.decisions().iter().filter_map(|d| Some(d["sentence"].as_str()?.to_owned())).collect();
         assert_eq!(
-            told.iter().any(|text| text.contains("could not follow") && text.contains(why)),
+            told.iter().any(|text| text.contains("a hand-over would fail") && text.contains(why)),
             mode == "auto",
             "{told:#?}"
         );

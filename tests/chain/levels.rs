@@ -20,7 +20,7 @@ pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind)
     let id = text_of(&world.wait_decision("delivery.submitted", 1), "handoff");
     let document = world.ask(&["handoff", "show", &id]);
     assert!(
-        document.contains("Reason: Context is at 80 % of 200000 tokens; a hand-over was requested."),
+        document.contains("Reason: Context is at 80 % of 200000 tokens; hand-over requested."),
         "the record says why"
     );
     world.leave(term);

@@ -244,7 +244,7 @@ pub fn a_turn_that_an_api_error_ended_is_continued_after_a_pause(kind: Kind) {
         .map(|d| text_of(d, "sentence"))
         .collect();
     assert_eq!(failed.len(), 2, "{failed:?}");
-    assert!(failed[0].contains("goes on in 1 s") && failed[1].contains("goes on in 2 s"), "{failed:?}");
+    assert!(failed[0].contains("retries in 1 s") && failed[1].contains("retries in 2 s"), "{failed:?}");
     world.leave(term);
 }
 

@@ -72,7 +72,7 @@ fn next(world: &World) -> (String, String) {
 pub fn the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation(kind: Kind) {
     let Some(world) = world(kind, "5m") else { return };
     let (term, old) = asked(&world);
-    term.wait_text("the hand-over comes with your next prompt");
+    term.wait_text("hopty hands over with your next prompt");
     assert_eq!(next(&world), ("prompt".to_owned(), "context 84 %, level handoff 80 %".to_owned()));
     assert!(
         world.ask(&["status", "proj"]).contains("with your next prompt, or in "),

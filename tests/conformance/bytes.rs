@@ -109,7 +109,7 @@ fn signals_of_the_keyboard() {
     let world = world();
     for (key, code, says) in [
         ("\x03", 130, None),
-        ("\x1c", 131, Some("hopty: The program was ended by SIGQUIT.")),
+        ("\x1c", 131, Some("hopty: The program was killed by SIGQUIT.")),
         ("\x04", 0, None),
     ] {
         let case = Case::script(&world, "ulimit -c 0; echo begun; exec cat");
@@ -144,9 +144,9 @@ fn codes_and_signals() {
         assert_eq!(Case::script(&world, &format!("echo out; exit {code}")).run(|_| ()).code, code);
     }
     for (signal, code, line) in [
-        ("TERM", 143, "hopty: The program was ended by SIGTERM."),
-        ("KILL", 137, "hopty: The program was ended by SIGKILL."),
-        ("SEGV", 139, "hopty: The program was ended by SIGSEGV."),
+        ("TERM", 143, "hopty: The program was killed by SIGTERM."),
+        ("KILL", 137, "hopty: The program was killed by SIGKILL."),
+        ("SEGV", 139, "hopty: The program was killed by SIGSEGV."),
     ] {
         let script = format!("ulimit -c 0; echo out; kill -{signal} $$");
         assert_eq!(Case::script(&world, &script).says(line).run(|_| ()).code, code);

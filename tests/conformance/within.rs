@@ -193,7 +193,7 @@ fn verbs_over_ssh() {
     assert!(far("screen far").starts_with("up\n") && json("screen far --json").is_object());
     let events = far("events far");
     assert!(events.lines().count() >= 2 && events.lines().all(|line| line.starts_with('{')), "{events}");
-    assert!(far("log far").contains("Run 1 was started") && far("why far").ends_with(".\n"));
+    assert!(far("log far").contains("Started run 1") && far("why far").ends_with(".\n"));
     far("stop far");
     assert_eq!(json("ls --json").as_array().map(Vec::len), Some(0));
     world.assert_nothing_left();

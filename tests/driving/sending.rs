@@ -112,7 +112,7 @@ pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
     let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
     assert_eq!(
         String::from_utf8_lossy(&refused.stdout),
-        "refused: a draft stands in the prompt box\n",
+        "refused: there is a draft in the prompt box\n",
         "{}",
         world.story()
     );

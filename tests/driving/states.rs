@@ -142,7 +142,7 @@ pub fn a_stopped_claude_is_stopped_until_somebody_attaches(kind: Kind) {
     world.ask(&["send", "proj", "--keys", "ctrl-z"]);
     world.wait_state("stopped");
     let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
-    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: the program is stopped\n");
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: the program is suspended\n");
     let since = seq(&world);
     let mut term = world.terminal(&["attach", "proj"]);
     wait_idle(&world, since);
@@ -216,7 +216,7 @@ pub fn a_shell_command_of_the_persons_is_work() {
     world.ask(&["wait", "proj", "text=!.sleep 1; echo slept"]);
     assert_eq!(world.status()["state"], "idle");
     let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
-    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: a draft stands in the prompt box\n");
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: there is a draft in the prompt box\n");
     world.ask(&["send", "proj", "--keys", "enter"]);
     let busy = wait_state(&world, "busy", since)["seq"].as_u64().unwrap();
     wait_idle(&world, busy);

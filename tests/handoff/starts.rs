@@ -422,7 +422,7 @@ fn item_030_restarts_have_a_limit_which_is_ten_and_claude_goes_on() {
     signal(world.status()["conversation"].as_str().unwrap());
     let ignored = world.wait_decision("restart.ignored", 1);
     let sentence = ignored["sentence"].as_str().unwrap();
-    assert!(sentence.contains("within the window already"), "{sentence}");
+    assert!(sentence.contains("within the window is reached"), "{sentence}");
     let status = json_of(&world, &["status", "proj", "--json"]);
     assert_eq!(
         (&status["run"], &status["state"]),

@@ -158,7 +158,7 @@ fn a_journal_that_cannot_be_opened_is_said_once_and_the_session_goes_on() {
         "{said:?}"
     );
     let why = world.status()["why"].as_str().unwrap().to_owned();
-    assert_eq!(why, "The journal failed and is switched off; the session goes on without it.");
+    assert_eq!(why, "The journal failed and is switched off; the session continues without it.");
     term.send("\x1cn");
     term.wait_text(&format!("just now: {why}"));
     end_all(&world);

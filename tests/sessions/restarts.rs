@@ -75,11 +75,11 @@ fn a_restart_without_a_handoff_says_so_also_after_one_with_a_handoff() {
     world.wait_state("idle");
     term.wait_text("handing over as HO-");
     world.ask(&["restart", "proj", "--no-handoff", "--wait"]);
-    term.wait_text("starting afresh");
+    term.wait_text("starting a fresh conversation");
     world.wait_state("idle");
     let shown = String::from_utf8_lossy(&term.bytes()).into_owned();
     let count = |words: &str| shown.matches(words).count();
-    assert_eq!((count("hopty: handing over as HO-"), count("hopty: starting afresh")), (1, 1));
+    assert_eq!((count("hopty: handing over as HO-"), count("hopty: starting a fresh conversation")), (1, 1));
     end_all(&world);
     term.wait_exit();
 }
@@ -146,7 +146,7 @@ fn what_a_run_leaves_behind_is_ended_and_told() {
     let (world, mut term) = asked(world);
     world.ask(&["restart", "proj"]);
     let reaped = world.wait_decision("tree.reaped", 1);
-    assert_eq!(reaped["sentence"], "1 process that run 1 had left behind was ended.");
+    assert_eq!(reaped["sentence"], "hopty ended 1 process that run 1 left behind.");
     world.wait_decision("delivery.submitted", 1);
     world.wait_state("idle");
     end_all(&world);

@@ -167,7 +167,7 @@ fn a_full_disk_of_sessions_ends_no_session_and_keeps_nobody_from_claude() {
     term.drained();
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
     assert_eq!(
-        said.matches("The journal failed and is switched off; the session goes on without it.").count(),
+        said.matches("The journal failed and is switched off; the session continues without it.").count(),
         1,
         "{said}"
     );

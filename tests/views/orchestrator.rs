@@ -230,7 +230,7 @@ fn item_085_the_thresholds_are_those_of_the_profile_and_the_window_can_be_set() 
     term.wait_box();
     term.submit("Say hello to me.");
     let crossed = world.wait_decision("level.crossed", 1);
-    assert_eq!(crossed["sentence"], "Context is at 82 % of 100000 tokens, over level handoff.");
+    assert_eq!(crossed["sentence"], "Context is at 82 % of 100000 tokens (level handoff).");
     consumed(&world, 1);
     world.leave(term);
 }

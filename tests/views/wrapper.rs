@@ -354,7 +354,7 @@ fn item_070_the_log_says_who_ended_the_run_before_and_how_the_next_one_is_starte
     world.leave(term);
     let log = std::fs::read_to_string(world.claude_dir().join("auto-session.log")).unwrap();
     let again = log.split_once("Auto-restart triggered (").unwrap_or_else(|| panic!("{log}")).1;
-    assert!(again.starts_with("Run 1 was ended by SIGKILL from outside)"), "{log}");
+    assert!(again.starts_with("Run 1 was killed by SIGKILL from outside)"), "{log}");
     let command = again.lines().find(|line| line.contains("Restarting: ")).unwrap();
     assert!(command.contains("--resume") && command.contains(&conversation), "{command}");
 }

@@ -93,7 +93,7 @@ mod tests {
             dir: "/home/u/proj".into(),
             channel: "web".into(),
             command: "claude -p sk-ant-api03-abcdefghijklmnopqrst0123456789".into(),
-            before: "Run 1 was ended by SIGKILL from outside.".into(),
+            before: "Run 1 was killed by SIGKILL from outside.".into(),
             restarts: 2,
             code: 130,
         };
@@ -115,7 +115,7 @@ mod tests {
             "{starts:?}"
         );
         let again = logged(DecisionKind::RunSpawned, 2, None);
-        assert_eq!(again[0], "Auto-restart triggered (Run 1 was ended by SIGKILL from outside)");
+        assert_eq!(again[0], "Auto-restart triggered (Run 1 was killed by SIGKILL from outside)");
         assert!(again[3].starts_with("Restarting: claude"));
         assert_eq!(logged(DecisionKind::RunEnded, 1, None), ["Claude exited: 130", "Cause: It was so."]);
         for (cause, line) in [

@@ -250,7 +250,7 @@ pub enum RestartBy {
 /// The kinds of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DecisionKind {
-    /// The session began.
+    /// The session started.
     #[serde(rename = "session.started")]
     SessionStarted,
     /// A run began.

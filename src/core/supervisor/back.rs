@@ -62,9 +62,7 @@ impl Supervisor {
         };
         let answer = match (refused, &past) {
             (Some(reason), _) => Err(Reply::Refused { reason }),
-            (None, None) => {
-                Err(Reply::Refused { reason: "there is no conversation before this one".to_owned() })
-            }
+            (None, None) => Err(Reply::Refused { reason: "there is no earlier conversation".to_owned() }),
             (None, Some(_)) if !at_once && !self.may_be_left(now, &request) => Err(Reply::Busy),
             (None, Some((past, newer))) => Ok((past.clone(), newer.clone())),
         };
@@ -74,8 +72,8 @@ impl Supervisor {
         };
         let conversation = past.conversation.clone();
         out.push(Action::Reply { id, with: Reply::Back { conversation: conversation.clone(), newer } });
-        self.cancel_request(now, "the person goes back to the conversation before", out);
-        let text = format!("`hopty back` goes back to conversation {conversation}.");
+        self.cancel_request(now, "you went back to the previous conversation", out);
+        let text = format!("Going back to conversation {conversation} (`hopty back`).");
         self.decide(out, DecisionKind::RestartRequested, text, &[self.lines.event], |d| {
             d.by = Some(RestartBy::Command);
             d.conversation = Some(conversation.clone());
@@ -138,7 +136,8 @@ impl Supervisor {
         let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else {
             return false;
         };
-        let text = format!("Back in conversation {back}; the newer one: claude --resume {newer}");
+        let text =
+            format!("Back in conversation {back}; to return to the newer one: claude --resume {newer}");
         self.tell(out, DecisionKind::ConversationChanged, text, &[self.lines.event], |d| {
             d.conversation = Some(back)
         });
@@ -189,5 +188,5 @@ impl Supervisor {
 }
 
 fn named(sentence: &str, left: &ConversationId) -> String {
-    format!("{}; the old conversation: claude --resume {left}", sentence.trim_end_matches('.'))
+    format!("{}; to resume the old conversation: claude --resume {left}", sentence.trim_end_matches('.'))
 }

@@ -58,23 +58,21 @@ impl Supervisor {
 
     pub(super) fn limit_reason(&self) -> String {
         format!(
-            "there were {} restarts within the window already (restart.max_restarts)",
+            "the limit of {} restarts within the window is reached (restart.max_restarts)",
             self.policy.config.restart.max_restarts
         )
     }
 
     pub(super) fn limit_words(&self) -> String {
         let max = self.policy.config.restart.max_restarts;
-        format!(
-            "Max restarts reached: there were {max} within the window already; hopty stopped instead of one more."
-        )
+        format!("Max restarts reached: {max} within the window; hopty stopped instead of restarting again.")
     }
 
     /// Whether the limit is reached; tells people once.
     pub(super) fn limit_stands(&mut self, now: Stamp, by: RestartBy, out: &mut Vec<Action>) -> bool {
         let reached = self.over_limit(now);
         if reached && !self.budget.told {
-            let text = format!("No restart: {}. Claude goes on as it is.", self.limit_reason());
+            let text = format!("No restart: {}. Claude keeps running.", self.limit_reason());
             self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| d.by = Some(by));
         }
         self.budget.told = reached;

@@ -36,14 +36,15 @@ impl Supervisor {
     pub(super) fn compacts(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         let Compaction { record, unable } = hook.compaction.clone().unwrap_or_default();
         if let Some(record) = record {
-            let text = format!("Handoff {record} is saved before Claude compacts its context.");
+            let text = format!("Saved handoff {record} before Claude compacts its context.");
             self.decide(out, DecisionKind::HandoffSaved, text, &[self.lines.event], |d| {
                 d.handoff = Some(record)
             });
         }
         let wanted = hook.auto && self.conversation.held_off < TIMES;
         if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(now)) {
-            let text = format!("Claude compacts its context: a hand-over could not follow ({why}).");
+            let text =
+                format!("hopty lets Claude compact its context, because a hand-over would fail: {why}.");
             self.decide(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
                 d.by = Some(RestartBy::Level)
             });
@@ -57,7 +58,7 @@ impl Supervisor {
         self.conversation.held_off += 1;
         self.answer(
             id,
-            HookAnswer::Block { reason: "hopty hands over to a fresh conversation instead".to_owned() },
+            HookAnswer::Block { reason: "hopty will hand over to a fresh conversation instead".to_owned() },
             out,
         );
     }
@@ -85,7 +86,8 @@ impl Supervisor {
             Phase::Waiting { request } => request.now = true,
             Phase::Running => {
                 let sentence =
-                    "Claude was about to compact its context; a hand-over was requested instead.".to_owned();
+                    "Claude was about to compact its context, so hopty requested a hand-over instead."
+                        .to_owned();
                 let level = self.level().max(Level::Handoff);
                 self.conversation.fired = self.conversation.fired.max(level);
                 let request = self.new_request(now, RestartBy::Level);

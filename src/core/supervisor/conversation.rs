@@ -111,7 +111,7 @@ impl Supervisor {
             return false;
         }
         self.run.hooks.claim = None;
-        self.change_conversation(named, hook.transcript.clone(), "Claude works in it", false, out);
+        self.change_conversation(named, hook.transcript.clone(), "Claude is working in it", false, out);
         true
     }
 
@@ -138,7 +138,7 @@ impl Supervisor {
         out: &mut Vec<Action>,
     ) {
         if !self.is_current(&id) {
-            let sentence = format!("Conversation {id} is followed from now on: {why}.");
+            let sentence = format!("hopty now follows conversation {id}: {why}.");
             let named = id.clone();
             self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.lines.event], |d| {
                 d.conversation = Some(named)
@@ -203,10 +203,10 @@ impl Supervisor {
         out: &mut Vec<Action>,
     ) -> bool {
         let why = match hook.source {
-            Some(StartSource::Clear) => "`/clear` began it",
+            Some(StartSource::Clear) => "`/clear` started it",
             Some(StartSource::Resume) => "it was resumed",
             Some(StartSource::Compact) => "it was compacted",
-            _ => "Claude began it",
+            _ => "Claude started it",
         };
         let other = !self.is_current(&named);
         // An old Claude that is resumed after a crash also begins a new conversation; that one is the run's
@@ -223,7 +223,7 @@ impl Supervisor {
 
     /// The conversation whose context usage or signal requested a hand-over is gone, or is small again.
     fn asked_by_another(&mut self, now: Stamp, other: bool, out: &mut Vec<Action>) {
-        let why = "the conversation that asked is no longer the one that runs";
+        let why = "the conversation that requested it is no longer the current one";
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => match request.by {
                 RestartBy::Level if !request.explicit => self.cancel_request(now, why, out),
@@ -237,7 +237,7 @@ impl Supervisor {
                 step: StopStep::Settle { .. },
             } if other => {
                 let carries = plan.carries.is_some();
-                let text = format!("The hand-over does not happen: {why}.");
+                let text = format!("Cancelled the hand-over: {why}.");
                 self.tell(out, DecisionKind::RestartCancelled, text, &[self.lines.event], |_| {});
                 if carries {
                     self.return_prompt(false, out);

@@ -64,10 +64,10 @@ impl Supervisor {
         if !recovers || asked || (!resumable && delivering.is_none()) {
             let text = match killed {
                 Some(signal) if asked => {
-                    format!("{} was passed on to the program, and it ended.", signal.name())
+                    format!("hopty passed {} on to the program, and the program ended.", signal.name())
                 }
-                Some(signal) => format!("The program was ended by {}.", signal.name()),
-                None => format!("The program ended with code {code}."),
+                Some(signal) => format!("The program was killed by {}.", signal.name()),
+                None => format!("The program exited with code {code}."),
             };
             let cause = if killed.is_some() { EndCause::Killed } else { EndCause::Finished };
             self.close(now, cause, code, text, evidence, out);
@@ -77,13 +77,13 @@ impl Supervisor {
         self.crash_guard.count(quick, delivering.is_some());
         if self.crash_guard.delivery_deaths >= DELIVERY_DEATHS {
             let text = format!(
-                "The program ended {} times while a handoff was delivered; hopty stopped trying.",
+                "The program ended {} times during the delivery of a handoff; hopty gave up.",
                 self.crash_guard.delivery_deaths
             );
             self.close(now, EndCause::CrashLoop, code, text, evidence, out);
         } else if self.crash_guard.quick_deaths >= self.policy.config.recovery.quick_deaths {
             let text = format!(
-                "The program ended {} times soon after its start; hopty stopped trying.",
+                "The program ended {} times soon after its start; hopty gave up.",
                 self.crash_guard.quick_deaths
             );
             self.close(now, EndCause::CrashLoop, code, text, evidence, out);
@@ -102,8 +102,7 @@ impl Supervisor {
         out: &mut Vec<Action>,
     ) {
         let pause = self.crash_guard.pause_ms();
-        let mut text =
-            format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
+        let mut text = format!("The program ended {}; hopty restarts it in {} s.", end.words(), pause / 1000);
         let plan = match delivering {
             // Nothing was submitted: repeat the same hand-over.
             Some((plan, 0)) if !self.conversation.spoken => {
@@ -113,7 +112,7 @@ impl Supervisor {
             Some((plan, _)) if !self.conversation.spoken => {
                 if let Some(id) = &plan.handoff {
                     text.push_str(&format!(
-                        " The prompt for {id} may have been submitted and is not typed again; the handoff stays active."
+                        " The prompt for {id} may already have been submitted, so hopty does not type it again; the handoff stays active."
                     ));
                 }
                 RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }

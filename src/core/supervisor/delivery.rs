@@ -33,12 +33,12 @@ impl Supervisor {
     ) {
         let wait = self.policy.config.delivery.ready_timeout.ms();
         let text = match plan.carries {
-            None => format!("hopty types the prompt for {handoff} when Claude is ready."),
-            Some(Way::Typed) => format!(
-                "hopty types the prompt that was submitted when Claude is ready; {handoff} goes with it."
-            ),
+            None => format!("hopty will type the prompt for {handoff} when Claude is ready."),
+            Some(Way::Typed) => {
+                format!("hopty will type your prompt, with handoff {handoff}, when Claude is ready.")
+            }
             Some(Way::Argument) => {
-                format!("Claude was started with the prompt that was submitted; {handoff} goes with it.")
+                format!("Claude was started with your prompt and handoff {handoff}.")
             }
         };
         if plan.carries == Some(Way::Argument) {
@@ -158,7 +158,7 @@ impl Supervisor {
                 out.push(Action::Type { typing: Typing::DialogKey { dialog: name } });
             } else {
                 let text = format!(
-                    "Claude shows a dialog ({name}); the prompt for {handoff} waits until it is answered."
+                    "Claude shows a dialog ({name}); hopty types the prompt for {handoff} once you answer it."
                 );
                 out.push(Action::Notice { about: DecisionKind::DeliveryStarted, text });
             }
@@ -187,17 +187,17 @@ impl Supervisor {
         let what = match submission.step {
             SubmissionStep::Ready { .. } => match self.obstacle() {
                 Some(dialog) => format!("a dialog ({dialog}) stayed open"),
-                None if self.run.delivery.offered.is_some() => "no proof of submission came".to_owned(),
-                None if self.run.turn.state == Turn::Busy => {
-                    "Claude was at work on something else".to_owned()
+                None if self.run.delivery.offered.is_some() => {
+                    "nothing proves that the prompt was submitted".to_owned()
                 }
+                None if self.run.turn.state == Turn::Busy => "Claude was busy with something else".to_owned(),
                 None if self.run.screen.facts.prompt == PromptBox::Draft => {
-                    "the prompt box held something else".to_owned()
+                    "the prompt box already held text".to_owned()
                 }
-                None => "no prompt box was drawn in time".to_owned(),
+                None => "Claude drew no prompt box in time".to_owned(),
             },
-            SubmissionStep::Echo => "the text did not appear in the prompt box".to_owned(),
-            SubmissionStep::Enter { .. } => "no proof of submission came".to_owned(),
+            SubmissionStep::Echo => "the pasted prompt did not appear in the prompt box".to_owned(),
+            SubmissionStep::Enter { .. } => "nothing proves that the prompt was submitted".to_owned(),
         };
         if let Some(draft) = self.break_off(now, &what, false, out) {
             self.release_keys(draft, out);
@@ -218,7 +218,7 @@ impl Supervisor {
             self.return_prompt(interrupted, out);
         }
         let text = self.naming_left(format!(
-            "The prompt for {handoff} was not submitted: {what}. The handoff stays active."
+            "The delivery of handoff {handoff} failed: {what}. The handoff stays active."
         ));
         self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {
             d.handoff = Some(handoff)
@@ -229,7 +229,7 @@ impl Supervisor {
 
     pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let kept = self.keys == KeyHold::Held;
-        let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", true, out) else { return };
+        let Some(draft) = self.break_off(now, "you pressed Ctrl+C", true, out) else { return };
         self.run.delivery.broken_off = Some(now);
         // First Ctrl+C, which clears our text from the box, then the draft and the held input.
         if kept {
@@ -262,7 +262,7 @@ impl Supervisor {
         self.conversation.spoken = true;
         if self.run.hooks.seen && !self.run.delivery.brief_answered {
             let text = format!(
-                "The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active."
+                "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
             );
             let text = self.naming_left(text);
             self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {
@@ -276,7 +276,7 @@ impl Supervisor {
                 None => "was submitted after all".to_owned(),
             };
             let text = match delivering.as_ref().is_some_and(|(.., carried)| *carried) {
-                true => format!("The person's prompt {how} in the fresh conversation, which has {handoff}."),
+                true => format!("Your prompt {how} in the fresh conversation, with handoff {handoff}."),
                 false => format!("The continuation prompt for {handoff} {how}."),
             };
             self.decide(out, DecisionKind::DeliverySubmitted, text, &[self.lines.event], |d| {

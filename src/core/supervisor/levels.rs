@@ -52,7 +52,7 @@ impl Supervisor {
         }
         if level > self.conversation.fired {
             self.conversation.fired = level;
-            let sentence = format!("{}, over level {}.", self.fill_words(), level.word());
+            let sentence = format!("{} (level {}).", self.fill_words(), level.word());
             self.decide(out, DecisionKind::LevelCrossed, sentence, &[self.lines.event], |d| {
                 d.level = Some(level)
             });
@@ -75,7 +75,7 @@ impl Supervisor {
     pub(super) fn fill_words(&self) -> String {
         match self.conversation.fill {
             fill if fill.window == 0 || self.policy.rules > 0 && fill.is_by_size(&self.levels()) => {
-                format!("The transcript has {} KiB", fill.bytes / 1024)
+                format!("The transcript is {} KiB long", fill.bytes / 1024)
             }
             fill => format!("Context is at {} % of {} tokens", fill.percent(), fill.window),
         }
@@ -89,11 +89,11 @@ impl Supervisor {
             let word = level.word();
             let text = if self.is_back() {
                 format!(
-                    "No hand-over: you went back to this conversation, which is at level {word}; `hopty restart` hands over."
+                    "No automatic hand-over: you went back to this conversation, which is at level {word}; `hopty restart` hands over anyway."
                 )
             } else {
                 format!(
-                    "No hand-over: this conversation began at level {word} already, and the next one would, too."
+                    "No automatic hand-over: this conversation started at level {word}, and the next one would too."
                 )
             };
             self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
@@ -132,7 +132,7 @@ impl Supervisor {
                 request.level = request.level.max(Some(level));
             }
             Phase::Running => {
-                let sentence = format!("{}; a hand-over was requested.", self.fill_words());
+                let sentence = format!("{}; hand-over requested.", self.fill_words());
                 let request = self.new_request(now, RestartBy::Level);
                 let request = RestartRequest { level: Some(level), now: level == Level::Hard, ..request };
                 self.wait(now, request, sentence, self.lines.usage, out);

@@ -311,7 +311,8 @@ impl Supervisor {
                 self.decide(out, DecisionKind::Degraded, format!("{what}."), &[self.lines.event], |_| {});
             }
             Event::Degraded { part } => {
-                let text = format!("The {part} failed and is switched off; the session goes on without it.");
+                let text =
+                    format!("The {part} failed and is switched off; the session continues without it.");
                 self.tell(out, DecisionKind::Degraded, text, &[], |_| {});
             }
             Event::Tick => {

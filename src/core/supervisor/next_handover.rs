@@ -57,7 +57,10 @@ impl Supervisor {
             | Phase::Stopping { why: StopFor::Stop | StopFor::Shutdown | StopFor::Limit, .. } => None,
             Phase::Cooling { held, .. } if !held.is_empty() => next(
                 HandoverWhen::Off,
-                format!("what runs code has changed ({}); `hopty restart` goes on", held.join(", ")),
+                format!(
+                    "settings that run code have changed ({}); accept them with `hopty restart`",
+                    held.join(", ")
+                ),
                 None,
             ),
             Phase::Waiting { request } => Some(self.next_of(now, request)),
@@ -73,7 +76,7 @@ impl Supervisor {
     /// A hand-over is requested and waits.
     fn next_of(&self, now: Stamp, request: &RestartRequest) -> NextHandover {
         let by_level = request.by == RestartBy::Level && !request.explicit;
-        let why = if by_level { self.fill_and_level() } else { "as asked".to_owned() };
+        let why = if by_level { self.fill_and_level() } else { "as requested".to_owned() };
         let (when, at) = match self.run.turn.state {
             _ if self.stands_still() => (HandoverWhen::Turn, None),
             _ if request.for_prompt.is_some() => (HandoverWhen::Prompt, self.person_leaves_at()),
@@ -100,21 +103,21 @@ impl Supervisor {
             HandoverQuestion::Snoozed { until } => {
                 return NextHandover {
                     when: HandoverWhen::Snoozed,
-                    why: "you said not yet".to_owned(),
+                    why: "you snoozed it".to_owned(),
                     at: Some(until),
                 };
             }
-            HandoverQuestion::Dismissed => return off("you do not want one in this conversation"),
+            HandoverQuestion::Dismissed => return off("you dismissed it for this conversation"),
             HandoverQuestion::Silent => {}
         }
         if self.conversation.progress.is_missing() {
-            return off("until your next prompt: two hand-overs in a row brought the work no further");
+            return off("until your next prompt: two hand-overs in a row made no progress");
         }
         if self.task_completed() {
             return off("the task is completed");
         }
         if self.began_at(level) {
-            return off(&format!("this conversation began above level {}", level.word()));
+            return off(&format!("this conversation started at level {} or above", level.word()));
         }
         if self.over_limit(now) {
             return off(&self.limit_reason());

@@ -65,7 +65,13 @@ impl Supervisor {
 
     pub(super) fn detached(&mut self, client: u32, why: &str, out: &mut Vec<Action>) {
         self.person.leaves(client);
-        self.decide(out, DecisionKind::ClientDetached, format!("Client {client} left ({why})."), &[], |_| {});
+        self.decide(
+            out,
+            DecisionKind::ClientDetached,
+            format!("Client {client} detached ({why})."),
+            &[],
+            |_| {},
+        );
     }
 
     /// When a person no longer counts as present, if they press no key.
@@ -91,7 +97,7 @@ impl Supervisor {
         request.for_prompt = Some(now);
         let (seq, level) = (request.seq, request.level);
         let text = format!(
-            "{}: the hand-over comes with your next prompt, or when nobody has typed for {}.",
+            "{}: hopty hands over with your next prompt, or after {} without a key press.",
             self.fill_words(),
             self.policy.config.restart.wait_for_person.words()
         );
@@ -210,11 +216,11 @@ impl Supervisor {
         }
         let snooze = self.policy.config.restart.snooze;
         self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
-        let text = format!("No context level hands over for {}: a person said not yet.", snooze.words());
+        let text = format!("No automatic hand-over for {}: you snoozed it.", snooze.words());
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
         {
             self.rearm_later();
-            self.cancel_request(now, &format!("a person said not yet (for {})", snooze.words()), out);
+            self.cancel_request(now, &format!("you snoozed it for {}", snooze.words()), out);
         } else {
             self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
                 d.by = Some(RestartBy::Level)

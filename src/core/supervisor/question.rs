@@ -61,7 +61,7 @@ impl Supervisor {
         let c = &self.policy.config.restart;
         let until = (c.ask_default == AskDefault::Handoff).then(|| now.after(c.ask_timeout.ms()));
         let after = match until {
-            Some(_) => format!("; without an answer it happens by itself in {}", c.ask_timeout),
+            Some(_) => format!("; without an answer, hopty hands over in {}", c.ask_timeout),
             None => String::new(),
         };
         self.conversation.question = HandoverQuestion::Due { until };
@@ -131,11 +131,11 @@ impl Supervisor {
             AskAnswer::Snooze => {
                 let snooze = self.policy.config.restart.snooze;
                 self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
-                format!("The person is asked again in {}.", snooze.words())
+                format!("You snoozed the hand-over; hopty asks again in {}.", snooze.words())
             }
             AskAnswer::Dismiss => {
                 self.conversation.question = HandoverQuestion::Dismissed;
-                "The person is not asked again in this conversation.".to_owned()
+                "You dismissed the hand-over; hopty does not ask again in this conversation.".to_owned()
             }
         };
         self.decide(out, DecisionKind::RestartIgnored, words, &[self.lines.event], |d| {
@@ -154,13 +154,7 @@ impl Supervisor {
                 now: true,
                 ..request
             };
-            self.wait(
-                now,
-                request,
-                "The person was asked and wants a hand-over.".to_owned(),
-                self.lines.event,
-                out,
-            );
+            self.wait(now, request, "You agreed to a hand-over.".to_owned(), self.lines.event, out);
         }
     }
 

@@ -27,11 +27,11 @@ impl Supervisor {
                 Some(format!("it names conversation {conversation}, which this session does not run"))
             }
             RestartFile::Bare { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
-                Some("its directory is not this session's".to_owned())
+                Some("it names a different directory".to_owned())
             }
-            _ if !fresh => Some("it was written before this session began".to_owned()),
+            _ if !fresh => Some("it was written before this session started".to_owned()),
             RestartFile::Bare { .. } | RestartFile::Requested { .. } if sessions != 1 => {
-                Some(format!("its directory means {sessions} sessions"))
+                Some(format!("its directory matches {sessions} sessions"))
             }
             _ => match &self.phase {
                 Phase::Running | Phase::Waiting { .. } if self.policy.rules > 0 && self.over_limit(now) => {
@@ -45,7 +45,7 @@ impl Supervisor {
             },
         };
         if let Some(reason) = ignored {
-            let sentence = format!("A restart signal was left alone: {reason}.");
+            let sentence = format!("Ignored a restart signal: {reason}.");
             self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.lines.event], |d| {
                 d.by = Some(RestartBy::Signal)
             });
@@ -54,7 +54,7 @@ impl Supervisor {
         // It names this session, which hands over without changing its directory.
         let elsewhere = match (file, seen.dir.and_then(NamedDir::refusal)) {
             (RestartFile::Named { dir: Some(dir), .. }, Some(why)) => Some(format!(
-                "A restart signal asks for directory {dir}; the session stays in its own: {why}."
+                "A restart signal asked for directory {dir}, but the session stays in its own: {why}."
             )),
             _ => None,
         };
@@ -78,10 +78,10 @@ impl Supervisor {
         let sentence = match file {
             RestartFile::Requested { checkpoint } => {
                 format!(
-                    "An orchestrator's signal asks for a handoff (checkpoint {checkpoint}); a hand-over was requested."
+                    "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over requested."
                 )
             }
-            _ => "A restart signal names this conversation; a hand-over was requested.".to_owned(),
+            _ => "A restart signal names this conversation; hand-over requested.".to_owned(),
         };
         let sentence = elsewhere.map_or(sentence.clone(), |text| format!("{sentence} {text}"));
         let request = RestartRequest { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
@@ -114,7 +114,7 @@ impl Supervisor {
             Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
             Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
             Phase::Cooling { held, .. } if !held.is_empty() => {
-                Some("what runs code has changed, and a person must accept it".to_owned())
+                Some("settings that run code have changed, and a person must accept them".to_owned())
             }
             _ => Some("the program is not running".to_owned()),
         };
@@ -133,8 +133,8 @@ impl Supervisor {
             return;
         }
         let sentence = match by {
-            Asker::Person => "A restart was asked for on the command line.",
-            Asker::Descendant => "A restart was asked for from inside the session.",
+            Asker::Person => "You requested a restart on the command line.",
+            Asker::Descendant => "A command inside the session requested a restart.",
         };
         let request = RestartRequest {
             explicit: true,
@@ -215,7 +215,7 @@ impl Supervisor {
             RestartBy::Signal => "a restart signal",
             RestartBy::Command => "`hopty restart`",
         };
-        let text = format!("The hand-over asked for by {asker} does not happen: {why}.");
+        let text = format!("Cancelled the hand-over requested by {asker}: {why}.");
         self.tell(out, DecisionKind::RestartCancelled, text.clone(), &[self.lines.event, request.seq], |d| {
             d.by = Some(by);
             d.level = level;

@@ -124,7 +124,7 @@ impl Supervisor {
         self.decide(
             out,
             DecisionKind::SessionStarted,
-            "The session began.".to_owned(),
+            "The session started.".to_owned(),
             &[self.lines.event],
             |_| {},
         );
@@ -178,9 +178,9 @@ impl Supervisor {
         self.run.started = now;
         self.session.next = next.or(self.session.next.take());
         let sentence = match (&plan.handoff, plan.start) {
-            (Some(id), _) => format!("Run {run} was started to go on from {id}."),
-            (None, StartKind::Resume) => format!("Run {run} was started to resume the same conversation."),
-            (None, _) => format!("Run {run} was started."),
+            (Some(id), _) => format!("Started run {run} to continue from {id}."),
+            (None, StartKind::Resume) => format!("Started run {run} to resume the same conversation."),
+            (None, _) => format!("Started run {run}."),
         };
         let conversation = self.conversation.id.clone();
         self.decide(out, DecisionKind::RunSpawned, sentence, &[self.lines.event], |d| {
@@ -226,11 +226,9 @@ impl Supervisor {
         }
         let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
         let (cause, text) = match meaning(ExitRow::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
-            _ if end.is_some() => {
-                (EndCause::Stopped, "The session was stopped before the program had started.")
-            }
+            _ if end.is_some() => (EndCause::Stopped, "The session was stopped before the program started."),
             ExitMeaning::UserInterrupt => {
-                (EndCause::UserInterrupt, "Ctrl+C was pressed before the program had started.")
+                (EndCause::UserInterrupt, "You pressed Ctrl+C before the program started.")
             }
             _ if code == 126 => {
                 (EndCause::CouldNotStart, "The program could not be started: it is not executable.")
@@ -264,7 +262,7 @@ impl Supervisor {
             return;
         }
         let text = format!(
-            "Run {run} is not started: what runs code changed since launch ({}); `hopty restart` starts it all the same.",
+            "Run {run} is held: settings that run code have changed since launch ({}); accept them with `hopty restart`.",
             changed.join(", ")
         );
         self.decide(out, DecisionKind::RunHeld, text, &[self.lines.event], |_| {});
@@ -304,7 +302,7 @@ impl Supervisor {
             Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => *interrupted = true,
             Phase::Cooling { code, .. } => {
                 let code = *code;
-                let text = "Ctrl+C was pressed before the next run.".to_owned();
+                let text = "You pressed Ctrl+C before the next run.".to_owned();
                 self.close(now, EndCause::UserInterrupt, code, text, &[self.lines.event], out);
             }
             Phase::Delivering { .. } => self.deliver_interrupted(now, out),
@@ -314,7 +312,7 @@ impl Supervisor {
 
     fn interrupt_request(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.rearm_later();
-        self.cancel_request(now, "the person pressed Ctrl+C", out);
+        self.cancel_request(now, "you pressed Ctrl+C", out);
     }
 
     /// A client's signal was passed on to the child's process group. One that ends programs ends the session
@@ -331,7 +329,7 @@ impl Supervisor {
                 self.end_for(now, StopFor::Stop, false, out)
             }
             Phase::Cooling { .. } => {
-                let text = format!("{} came before the next run.", signal.name());
+                let text = format!("{} arrived before the next run.", signal.name());
                 self.close(now, EndCause::Stopped, self.session.last_code, text, &[self.lines.event], out);
             }
             _ => {}

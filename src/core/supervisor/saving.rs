@@ -57,10 +57,10 @@ impl Supervisor {
                 "The tools have run and the next request has not been sent: a safe point"
             }
             SafePoint::Prompt { .. } => {
-                "A prompt was submitted and is not sent: it goes to the fresh conversation"
+                "You submitted a prompt, which goes to the fresh conversation: a safe point"
             }
             SafePoint::Idle => "Claude is idle: a safe point",
-            SafePoint::Now => "Claude is stopped where it is, as asked",
+            SafePoint::Now => "hopty stops Claude right away, as requested",
         };
         self.decide(
             out,
@@ -92,7 +92,7 @@ impl Supervisor {
         }
         let changed = changed.join(", ");
         let why = format!(
-            "what runs code changed since launch ({changed}); `hopty restart` hands over all the same"
+            "settings that run code have changed since launch ({changed}); accept them with `hopty restart`"
         );
         self.cancel_request(now, &why, out);
     }
@@ -134,7 +134,7 @@ impl Supervisor {
                 self.handoffs.job = SaveJob::Asked;
                 out.push(Action::Save { by, claim_for });
             }
-            None => self.cancel_request(now, "no conversation id is left for the next run", out),
+            None => self.cancel_request(now, "there is no conversation id for the next run", out),
         }
     }
 
@@ -149,7 +149,7 @@ impl Supervisor {
         self.decide(
             out,
             DecisionKind::HandoffSaved,
-            format!("Handoff {handoff} is saved."),
+            format!("Saved handoff {handoff}."),
             &[self.lines.event],
             |d| {
                 d.handoff = Some(handoff.clone());
@@ -168,7 +168,7 @@ impl Supervisor {
             self.stop_handing_over(now, out);
             return;
         }
-        let text = format!("Handoff {handoff} is kept for the next conversation.");
+        let text = format!("Reserved handoff {handoff} for the next conversation.");
         let next = self.session.next.clone();
         self.decide(out, DecisionKind::HandoffClaimed, text, &[self.lines.event], |d| {
             d.handoff = Some(handoff.clone());
@@ -208,11 +208,9 @@ impl Supervisor {
             return;
         }
         match step {
-            SaveStep::Settings => {
-                self.give_up_saving(now, "the settings files could not be compared in time", out)
-            }
+            SaveStep::Settings => self.give_up_saving(now, "comparing the settings files took too long", out),
             SaveStep::Results | SaveStep::Prompt => self.write_handoff(now, out),
-            SaveStep::Writing => self.give_up_saving(now, "the handoff was not saved in time", out),
+            SaveStep::Writing => self.give_up_saving(now, "saving the handoff took too long", out),
         }
     }
 
@@ -258,7 +256,7 @@ impl Supervisor {
                     HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") }
                 }
                 (SafePoint::Batch { .. }, None) => {
-                    HookAnswer::StopTurn { reason: "hopty starts afresh".to_owned() }
+                    HookAnswer::StopTurn { reason: "hopty restarts Claude without a handoff".to_owned() }
                 }
                 _ => HookAnswer::Nothing,
             };

@@ -154,11 +154,11 @@ impl Supervisor {
             return Some(reason);
         }
         if self.run.stopped {
-            return Some("the program is stopped".to_owned());
+            return Some("the program is suspended".to_owned());
         }
         match (self.obstacle(), self.run.screen.facts.prompt) {
             (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
-            (None, PromptBox::Draft) => Some("a draft stands in the prompt box".to_owned()),
+            (None, PromptBox::Draft) => Some("there is a draft in the prompt box".to_owned()),
             _ => None,
         }
     }
@@ -253,7 +253,7 @@ impl Supervisor {
         if entered {
             self.settle_submit(SendResult::Unknown, out);
         } else {
-            self.refuse_submit("a person pressed Ctrl+C".to_owned(), out);
+            self.refuse_submit("Ctrl+C was pressed in the session".to_owned(), out);
         }
     }
 
@@ -276,9 +276,9 @@ impl Supervisor {
                 Phase::Running | Phase::Waiting { .. }
                     if self.turn_forbids(self.sending_rules().during_turn) =>
                 {
-                    "Claude works, and this version might take an Enter for the answer to a question that it is about to ask; wait until it is idle"
+                    "Claude is busy, and this version might take the Enter for an answer to its next question; try again when it is idle"
                 }
-                Phase::Running | Phase::Waiting { .. } => "no empty prompt box was drawn in time",
+                Phase::Running | Phase::Waiting { .. } => "Claude drew no empty prompt box in time",
                 _ => "a hand-over took too long",
             };
             self.refuse_submit(reason.to_owned(), out);

@@ -300,7 +300,7 @@ impl Supervisor {
             && !self.is_current(id)
             && self.run.pid.is_some()
         {
-            self.change_conversation(id.clone(), None, "its sessions file names it", false, out);
+            self.change_conversation(id.clone(), None, "Claude's sessions file names it", false, out);
         }
         self.settle_on_status(now, out);
     }

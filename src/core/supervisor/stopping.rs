@@ -19,8 +19,8 @@ impl Supervisor {
     /// The remaining processes of a run were ended.
     pub(super) fn reaped(&self, run: u32, processes: u32, out: &mut Vec<Action>) {
         let sentence = match processes {
-            1 => format!("1 process that run {run} had left behind was ended."),
-            n => format!("{n} processes that run {run} had left behind were ended."),
+            1 => format!("hopty ended 1 process that run {run} left behind."),
+            n => format!("hopty ended {n} processes that run {run} left behind."),
         };
         self.decide(out, DecisionKind::TreeReaped, sentence, &[self.lines.event], |_| {});
     }
@@ -35,12 +35,12 @@ impl Supervisor {
             out.push(Action::Signal { signal: CONT, to: SignalTarget::Child });
         }
         let words = match &why {
-            StopFor::Restart { .. } => "so that the next one can begin",
-            StopFor::Stop => "because its end was asked for",
-            StopFor::Shutdown => "because the host ends",
-            StopFor::Limit => "because there were too many restarts",
+            StopFor::Restart { .. } => "to start the next one",
+            StopFor::Stop => "as requested",
+            StopFor::Shutdown => "because the host is shutting down",
+            StopFor::Limit => "because the restart limit is reached",
         };
-        let text = format!("hopty asked run {} to end, {words}.", self.session.runs);
+        let text = format!("Stopping run {} {words}.", self.session.runs);
         self.decide(out, DecisionKind::StopSent, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Term { kill_at } });
     }
@@ -50,7 +50,7 @@ impl Supervisor {
         out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
         // The child may have joined another process group since.
         out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
-        let text = format!("Run {} was killed: {words}.", self.session.runs);
+        let text = format!("Killed run {}: {words}.", self.session.runs);
         self.decide(out, DecisionKind::StopKilled, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Kill });
     }
@@ -67,8 +67,8 @@ impl Supervisor {
         }
         if self.run.pid.is_none() {
             let text = match &self.phase {
-                Phase::Cooling { .. } => "The session was stopped in the pause before the next run.",
-                _ => "The session was stopped before a run had begun.",
+                Phase::Cooling { .. } => "The session was stopped before the next run started.",
+                _ => "The session was stopped before its first run started.",
             };
             self.close(
                 now,
@@ -80,7 +80,7 @@ impl Supervisor {
             );
             return;
         }
-        self.drop_request("the session ends", out);
+        self.drop_request("the session is ending", out);
         match self.phase {
             Phase::Stopping { step: StopStep::Kill, .. } => {
                 self.enter(now, Phase::Stopping { why, step: StopStep::Kill })
@@ -156,7 +156,7 @@ impl Supervisor {
             }
             (ExitMeaning::UserInterrupt, _) => format!("Run {number} ended {} after Ctrl+C.", end.words()),
             (ExitMeaning::Crash, Some(signal)) => {
-                format!("Run {number} was ended by {} from outside.", signal.name())
+                format!("Run {number} was killed by {} from outside.", signal.name())
             }
             _ => format!("Run {number} ended {}.", end.words()),
         };
@@ -178,7 +178,7 @@ impl Supervisor {
                 }
             }
             ExitMeaning::UserInterrupt => {
-                let text = "The person pressed Ctrl+C, and the program ended.";
+                let text = "You pressed Ctrl+C, and the program ended.";
                 self.close(now, EndCause::UserInterrupt, end.code(), text.to_owned(), &evidence, out);
             }
             ExitMeaning::Finished => {
@@ -188,7 +188,7 @@ impl Supervisor {
                 self.close(now, EndCause::RestartLimit, end.code(), self.limit_words(), &evidence, out);
             }
             ExitMeaning::Stopped => {
-                let text = "hopty stopped the program as asked.";
+                let text = "hopty stopped the program as requested.";
                 self.close(now, EndCause::Stopped, end.code(), text.to_owned(), &evidence, out);
             }
             ExitMeaning::Crash => self.crash(now, end, &run, &evidence, out),

@@ -136,7 +136,7 @@ impl Host {
         let unable = match &saved {
             Err(why) => Some(format!("hopty cannot save a record: {why}")),
             Ok(_) if !changed.is_empty() => {
-                Some(format!("what runs code changed since launch: {}", changed.join(", ")))
+                Some(format!("settings that run code have changed since launch: {}", changed.join(", ")))
             }
             Ok(_) => None,
         };

@@ -122,7 +122,7 @@ impl Host {
     fn go_back(&mut self, id: u64, request: u64, now: bool) {
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
             let hint = "`hopty back` undoes a hand-over, and this session had none";
-            let failure = Failure::new(Code::NotFound, "there is no conversation before this one", hint);
+            let failure = Failure::new(Code::NotFound, "there is no earlier conversation", hint);
             return self.send(id, &error_line(request, &failure));
         }
         let number = self.control.owe(id, request);

@@ -66,6 +66,12 @@ impl LimitKind {
     }
 }
 
+/// The prompts to continue of earlier releases, which may stand in the transcript of a conversation.
+const EARLIER_PROMPTS: [&str; 2] = [
+    "The usage limit is over. Go on where you stopped; what is done already stays done.",
+    "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
+];
+
 /// What hopty's prompt to continue follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,6 +87,7 @@ impl ResumeAfter {
     #[must_use]
     pub fn is_prompt(text: &str) -> bool {
         [ResumeAfter::Limit, ResumeAfter::Error].iter().any(|after| after.prompt() == text)
+            || EARLIER_PROMPTS.contains(&text)
     }
 
     /// The prompt: fixed, and short enough for a paste that Claude treats as typed.
@@ -88,10 +95,10 @@ impl ResumeAfter {
     pub fn prompt(self) -> &'static str {
         match self {
             ResumeAfter::Limit => {
-                "The usage limit is over. Go on where you stopped; what is done already stays done."
+                "The usage limit has reset. Continue where you stopped; do not redo finished work."
             }
             ResumeAfter::Error => {
-                "Your last turn ended in an API error. Go on where it stopped; what is done already stays done."
+                "Your last turn ended in an API error. Continue where it stopped; do not redo finished work."
             }
         }
     }
@@ -221,7 +228,7 @@ impl Supervisor {
         });
         let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
         let text = format!(
-            "Claude has hit its {}, which resets at {at} UTC; until then nothing is typed or handed over.",
+            "Claude has hit its {}, which resets at {at} UTC. Until then hopty types nothing and hands over nothing.",
             kind.words()
         );
         self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.lines.event], |_| {});
@@ -243,7 +250,7 @@ impl Supervisor {
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
                 let text = format!(
-                    "An API error ended the turn ({error}): a person must see to it, and nothing is tried meanwhile."
+                    "An API error ended the turn ({error}). Check your login and billing; hopty does not retry."
                 );
                 self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
                 self.conversation.limit_wait = halt(WaitCause::Person, None);
@@ -302,17 +309,14 @@ impl Supervisor {
             Some(due) => {
                 let (seconds, tries) = (due.since(now).div_ceil(1000), self.limits.tries);
                 format!(
-                    "An API error ended the turn ({error}); hopty goes on in {seconds} s unless somebody types ({tries} of {}).",
+                    "An API error ended the turn ({error}). hopty retries in {seconds} s unless you type (attempt {tries} of {}).",
                     c.retries
                 )
             }
             None if self.limits.tries >= c.retries && c.retries > 0 => {
-                format!(
-                    "An API error ended the turn ({error}) after {} continuations; hopty stopped trying.",
-                    c.retries
-                )
+                format!("An API error ended the turn ({error}) after {} retries; hopty gave up.", c.retries)
             }
-            None => format!("An API error ended the turn ({error}); it is left to the person."),
+            None => format!("An API error ended the turn ({error}). hopty leaves the retry to you."),
         };
         if due.is_none() {
             self.conversation.limit_wait = None;
@@ -330,7 +334,7 @@ impl Supervisor {
         let Some(halt) = &mut self.conversation.limit_wait else { return };
         let (error, seq) = (halt.limit().is_none(), halt.seq);
         if halt.due.take().is_some() {
-            let text = "A person has typed, so hopty does not go on by itself.".to_owned();
+            let text = "You typed, so hopty does not continue by itself.".to_owned();
             self.decide(out, DecisionKind::ContinueCancelled, text, &[self.lines.event, seq], |_| {});
             if error {
                 self.conversation.limit_wait = None;
@@ -343,7 +347,7 @@ impl Supervisor {
         let Some(halt) = self.conversation.limit_wait.take() else { return };
         if halt.limit().is_some() {
             let who = if prompt == Some(PromptOf::Claude) {
-                "Claude goes on by itself"
+                "Claude continued by itself"
             } else {
                 "a prompt was submitted"
             };
@@ -353,7 +357,7 @@ impl Supervisor {
 
     pub(super) fn limit_over(&self, halt: &LimitWait, how: &str, out: &mut Vec<Action>) {
         let Some(limit) = halt.limit() else { return };
-        let text = format!("The {} is not waited for any more: {how}.", limit.kind.words());
+        let text = format!("The wait for the {} is over: {how}.", limit.kind.words());
         self.decide(out, DecisionKind::LimitOver, text, &[self.lines.event, halt.seq], |_| {});
     }
 
@@ -378,7 +382,7 @@ impl Supervisor {
     pub(super) fn limit_hinders(&self, command: bool) -> Option<String> {
         let limit =
             self.limit().filter(|limit| !command && !self.submits_own() && self.ticked < limit.reset)?;
-        Some(format!("Claude waits for its {}", limit.kind.words()))
+        Some(format!("Claude is waiting for its {} to reset", limit.kind.words()))
     }
 
     /// Reports or drops what has reached its time.
@@ -391,7 +395,7 @@ impl Supervisor {
             WaitCause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
                 let halt = self.conversation.limit_wait.take();
                 if let Some(halt) = halt {
-                    self.limit_over(&halt, "it is reset, and going on is left to the person", out);
+                    self.limit_over(&halt, "it has reset, and hopty leaves it to you to continue", out);
                 }
             }
             _ => {}

@@ -35,7 +35,7 @@ impl Supervisor {
             Phase::Waiting { .. } => {
                 // The hand-over that was held back continues in a fresh conversation with its own prompt.
                 if let Some(halt) = self.conversation.limit_wait.take() {
-                    self.limit_over(&halt, "it is reset, and the hand-over that waited goes on", out);
+                    self.limit_over(&halt, "it has reset, and the pending hand-over continues", out);
                 }
             }
             Phase::Running
@@ -79,9 +79,9 @@ impl Supervisor {
         let Some(halt) = self.conversation.limit_wait.take() else { return };
         let text = match halt.after() {
             ResumeAfter::Limit => {
-                "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted."
+                "The usage limit has reset and Claude did not continue by itself, so hopty submitted a prompt to continue."
             }
-            ResumeAfter::Error => "hopty's prompt to go on after the API error was submitted.",
+            ResumeAfter::Error => "hopty submitted a prompt to continue after the API error.",
         };
         self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.lines.event], |_| {});
     }
@@ -89,7 +89,7 @@ impl Supervisor {
     /// Never twice: the prompt may have been submitted.
     pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
         self.conversation.limit_wait = None;
-        let text = format!("hopty's prompt to go on was not submitted: {why}.");
+        let text = format!("hopty could not submit its prompt to continue: {why}.");
         self.tell(out, DecisionKind::ContinueCancelled, text, &[self.lines.event], |_| {});
     }
 

@@ -52,7 +52,7 @@ fn a_bare_directory_means_the_session_that_runs_in_it() {
     for dir in [NamedDir::Trusted, NamedDir::Untrusted, NamedDir::Foreign, NamedDir::Missing] {
         let mut s = Session::idle(claude());
         s.expect(seen(bare(), dir), "restart.ignored");
-        assert!(s.sentences().contains("not this session's"), "{}", s.sentences());
+        assert!(s.sentences().contains("it names a different directory"), "{}", s.sentences());
     }
     let mut s = Session::idle(claude());
     assert!(s.feed(seen(bare(), NamedDir::Own)).starts_with("consume signal, restart.requested"));
@@ -85,7 +85,7 @@ fn every_other_signal_is_left_alone_with_its_reason() {
     let malformed = RestartFile::parse(b"restart please");
     let cases = [
         (named(9), true, "names conversation 00000009"),
-        (named(1), false, "before this session began"),
+        (named(1), false, "before this session started"),
         (malformed, true, "neither a conversation nor"),
     ];
     for (file, fresh, why) in cases {
@@ -161,7 +161,7 @@ fn now_means_the_next_tool_boundary_inside_and_at_once_outside() {
     let mut s = Session::busy(claude());
     let words = s.restart_now(Asker::Person);
     assert_eq!(words, "accepted, restart.requested, wait, safe_point.reached, hold keys, save");
-    assert!(s.sentences().contains("as asked"));
+    assert!(s.sentences().contains("as requested"));
     assert_eq!(s.call(HookEvent::PostToolBatch), "stop turn 3", "nothing more goes out");
     assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, collect, SIGTERM Child, stop.sent");
 }
@@ -262,7 +262,7 @@ fn exactly_so_many_restarts_within_the_window() {
             _ => assert_eq!(s.signal_file(named(4), 1), "restart.ignored"),
         }
         assert!(
-            s.sentences().contains("there were 3 restarts within the window already"),
+            s.sentences().contains("the limit of 3 restarts within the window is reached"),
             "{}",
             s.sentences()
         );
@@ -298,7 +298,7 @@ fn no_level_hands_over_what_began_above_it() {
     hand_over(&mut s, 1);
     // The first context usage of the conversation that hopty began.
     assert_eq!(s.usage(85), "level.crossed, restart.ignored, notice");
-    assert!(s.sentences().contains("began at level handoff already"), "{}", s.sentences());
+    assert!(s.sentences().contains("started at level handoff"), "{}", s.sentences());
     s.prompt(PromptOf::Person);
     s.call(HookEvent::Stop);
     assert_eq!(s.phase(), "running");

@@ -61,7 +61,7 @@ fn item_004_after_a_tool_call_the_hard_level_saves_and_starts_afresh() {
 fn level_handoff_waits_for_the_turn_to_end() {
     let mut s = Session::busy(claude());
     assert_eq!(s.usage(82), "level.crossed, restart.requested, wait");
-    assert!(s.sentences().contains("Context is at 82 % of 200000 tokens; a hand-over was requested."));
+    assert!(s.sentences().contains("Context is at 82 % of 200000 tokens; hand-over requested."));
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 3, let 3 go", "a tool boundary will not do yet");
     s.after(5_000);
     assert_eq!(s.call_with_lines(HookEvent::Stop), "hold 4, await Assistant 4");

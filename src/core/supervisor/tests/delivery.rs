@@ -105,7 +105,7 @@ fn item_062_a_session_that_waits_is_given_its_enter_again_and_not_for_ever() {
 fn time_that_is_over_gives_up_and_says_why() {
     let mut s = Session::delivering(claude());
     assert_eq!(s.tick(), "delivery.failed, notice, release keys draft");
-    assert!(s.sentences().contains("no prompt box was drawn in time. The handoff stays active."));
+    assert!(s.sentences().contains("Claude drew no prompt box in time. The handoff stays active."));
     let mut s = pasted();
     assert_eq!(s.tick(), "delivery.failed, notice, release keys draft");
     assert!(s.sentences().contains("did not appear in the prompt box"));
@@ -127,7 +127,7 @@ fn a_frame_that_was_lost_is_said_and_nothing_is_typed_again() {
     s.pass(3_000);
     s.screen(PromptBox::Ours);
     assert_eq!(s.prompt(PromptOf::Ours), "delivery.failed, notice, release keys draft, let 2 go");
-    assert!(s.sentences().contains("never given the handoff"));
+    assert!(s.sentences().contains("never received the handoff"));
     s.pass(100_000);
     assert_eq!(s.count("paste frame=false"), 1);
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "", "it stays active");

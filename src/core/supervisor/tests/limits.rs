@@ -61,7 +61,7 @@ fn claude_goes_on_by_itself() {
     assert_eq!(standing(&s), blocked_on("usage_limit"));
     assert_eq!(s.pass(HOUR + 100_000), "", "it is given time");
     assert_eq!(s.prompt(PromptOf::Claude), "limit.over, let 4 go");
-    assert!(s.sentences().contains("Claude goes on by itself"));
+    assert!(s.sentences().contains("Claude continued by itself"));
     assert_eq!(s.pass(HOUR), "");
 }
 
@@ -223,7 +223,7 @@ fn an_error_is_tried_again_with_growing_pauses_and_not_for_ever() {
         s.prompt(PromptOf::Sent);
     }
     fails(&mut s, "server_error");
-    assert!(s.sentences().contains("stopped trying"));
+    assert!(s.sentences().contains("gave up"));
     s.status(AgentStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(HOUR), "");
@@ -235,7 +235,7 @@ fn a_turn_that_ends_well_begins_the_count_anew() {
     let mut s = Session::busy(claude());
     for _ in 0..20 {
         fails(&mut s, "server_error");
-        assert!(s.sentences().contains("goes on in 60 s"));
+        assert!(s.sentences().contains("retries in 60 s"));
         s.status(AgentStatus::Idle);
         s.screen(PromptBox::Empty);
         s.pass(60_000);
@@ -258,14 +258,14 @@ fn who_is_there_is_left_alone() {
     s.key(KeyClass::Typed);
     s.after(50_000);
     fails(&mut s, "server_error");
-    assert!(s.sentences().contains("left to the person"));
+    assert!(s.sentences().contains("leaves the retry to you"));
     assert_eq!(s.pass(HOUR), "");
     let mut always = claude();
     always.config.recovery.after_error = AfterError::Always;
     let mut s = Session::busy(always);
     s.key(KeyClass::Typed);
     fails(&mut s, "server_error");
-    assert!(s.sentences().contains("goes on in 60 s"));
+    assert!(s.sentences().contains("retries in 60 s"));
 }
 
 #[test]

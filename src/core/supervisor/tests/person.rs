@@ -116,7 +116,7 @@ fn the_prompt_goes_to_the_fresh_conversation_once() {
         }
         let words = s.prompt(PromptOf::Ours);
         assert!(words.contains("delivery.submitted, release keys draft"), "{words}");
-        assert!(s.sentences().starts_with("The person's prompt was submitted"), "{}", s.sentences());
+        assert!(s.sentences().starts_with("Your prompt was submitted"), "{}", s.sentences());
         assert_eq!((s.count("paste frame=true"), s.count("paste prompt")), (0, usize::from(paste)));
         let conversation = s.current();
         assert!(s.feed(Event::Answered { conversation }).contains("consume"));

@@ -81,7 +81,7 @@ fn yes_hands_over_at_once() {
     let mut s = Session::put();
     let words = s.answered(AskAnswer::Yes);
     assert!(words.starts_with("restart.requested, wait") && words.contains("safe_point.reached"), "{words}");
-    assert!(s.sentences().contains("wants a hand-over"));
+    assert!(s.sentences().contains("You agreed to a hand-over"));
 }
 
 #[test]

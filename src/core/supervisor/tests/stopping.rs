@@ -74,7 +74,7 @@ fn in_every_phase_without_a_child() {
     }
     let mut s = Session::cooling(claude());
     s.feed(stop(false));
-    assert!(s.sentences().contains("in the pause before the next run"));
+    assert!(s.sentences().contains("before the next run started"));
 }
 
 #[test]

@@ -52,9 +52,9 @@ fn a_level_by_size_is_told_by_size() {
         window: 1_000_000,
         bytes: 700 << 10,
     });
-    assert!(s.sentences().contains("The transcript has 700 KiB, over level handoff."), "{}", s.sentences());
+    assert!(s.sentences().contains("The transcript is 700 KiB long (level handoff)."), "{}", s.sentences());
     assert!(
-        s.sentences().contains("The transcript has 700 KiB; a hand-over was requested."),
+        s.sentences().contains("The transcript is 700 KiB long; hand-over requested."),
         "{}",
         s.sentences()
     );
@@ -62,7 +62,7 @@ fn a_level_by_size_is_told_by_size() {
     let mut s = Session::idle(s.sup.policy().clone());
     s.feed(Event::Usage { conversation, tokens: 950_000, window: 1_000_000, bytes: 700 << 10 });
     assert!(
-        s.sentences().contains("Context is at 95 % of 1000000 tokens, over level hard."),
+        s.sentences().contains("Context is at 95 % of 1000000 tokens (level hard)."),
         "{}",
         s.sentences()
     );
@@ -205,7 +205,7 @@ fn a_level_by_size_is_told_in_size() {
     let conversation = s.current();
     s.feed(Event::Usage { conversation, tokens: 0, window: 0, bytes: 200 * 1024 });
     assert!(
-        s.sentences().contains("The transcript has 200 KiB; a hand-over was requested."),
+        s.sentences().contains("The transcript is 200 KiB long; hand-over requested."),
         "{}",
         s.sentences()
     );

@@ -101,7 +101,7 @@ fn a_worker_that_never_answers_does_not_keep_the_keys() {
     s.call(HookEvent::Stop);
     s.settings();
     assert_eq!(s.tick(), "restart.cancelled, notice, message 3, release keys");
-    assert!(s.sentences().contains("not saved in time"));
+    assert!(s.sentences().contains("saving the handoff took too long"));
     assert_eq!(s.phase(), "running");
     s.prompt(PromptOf::Person);
     assert_eq!(
