@@ -13,7 +13,7 @@
 //! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
-//! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
+//! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
 
 #![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
 
@@ -40,6 +40,7 @@ mod hook;
 mod list;
 mod man;
 mod notice;
+mod pager;
 mod play;
 mod prose;
 mod record;

@@ -108,6 +108,13 @@ impl HandoffId {
     pub fn new(at: WallTime, of: &ConversationId) -> Self {
         Self(format!("HO-{}-{}", at.compact(), of.short()))
     }
+
+    /// When it was made, by its name.
+    #[must_use]
+    pub fn made_at(&self) -> Option<WallTime> {
+        let time = chrono::NaiveDateTime::parse_from_str(self.0.get(3..18)?, "%Y%m%d-%H%M%S").ok()?;
+        Some(WallTime(time.and_utc().timestamp_millis()))
+    }
 }
 
 impl FromStr for HandoffId {
@@ -233,6 +240,7 @@ mod tests {
         let id = HandoffId::new(WallTime::parse("2026-11-20T14:29:50Z").unwrap(), &of);
         assert_eq!(id.as_str(), "HO-20261120-142950-c74cc080");
         assert_eq!(id.as_str().parse::<HandoffId>().unwrap(), id);
+        assert_eq!(id.made_at(), WallTime::parse("2026-11-20T14:29:50Z"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::args::LsOptions;
+use super::one_line;
 use super::open::{OpenBy, OpenConversations};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
@@ -178,11 +179,6 @@ fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Text of a transcript on one line, with nothing that a terminal acts on and without secrets.
-fn one_line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 impl Row<'_> {

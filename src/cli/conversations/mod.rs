@@ -3,8 +3,11 @@
 //! It works on files alone, Claude's and hopty's; no session is asked.
 
 pub(super) mod args;
+mod chain;
 mod ls;
 pub(super) mod open;
+mod search;
+mod show;
 
 use super::error::{Failed, note, visible};
 use crate::fs::conversations::{FindError, TranscriptFile, find};
@@ -15,11 +18,13 @@ use args::ConversationsVerb;
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
     match verb {
         ConversationsVerb::Ls(options) => ls::ls(options),
+        ConversationsVerb::Show(options) => show::show(options),
+        ConversationsVerb::Search(options) => search::search(options),
+        ConversationsVerb::Chain(options) => chain::chain(options),
     }
 }
 
 /// The conversation that `word` names: by id, the begin of an id, title or path.
-#[allow(dead_code, reason = "for the verbs about one conversation")]
 pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed> {
     find(paths, word).map_err(|error| {
         let (code, kind) = match error {
@@ -28,6 +33,11 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
         };
         Failed::new(code, error.to_string()).called(kind).about(word).hint(error.hint())
     })
+}
+
+/// Text of a transcript on one line, with nothing that a terminal acts on and without secrets.
+fn one_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What was found on the way that a person may want to know.

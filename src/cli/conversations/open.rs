@@ -20,7 +20,6 @@ pub(in crate::cli) struct OpenBy {
 
 impl OpenBy {
     /// In words, for a sentence: `session rocket`, `Claude with pid 7`.
-    #[allow(dead_code, reason = "for the verbs that leave an open conversation alone")]
     pub fn words(&self) -> String {
         match (&self.session, self.pid) {
             (Some(name), _) => format!("session {name}"),

@@ -86,7 +86,7 @@ pub fn safe(text: &str) -> String {
 
 /// `text` without colours, moves of the cursor and titles: what is left of one of them could stick to a
 /// secret.
-fn without_sequences(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_sequences(text: &str) -> Cow<'_, str> {
     if !text.contains(['\u{1b}', '\u{9b}']) {
         return Cow::Borrowed(text);
     }

@@ -8,10 +8,15 @@
 mod cache;
 mod files;
 mod find;
+mod links;
+pub mod search;
+mod sources;
 mod summaries;
 mod transcripts;
 
 pub use files::{ConversationFile, ConversationFiles, FileRole};
 pub use find::{FindError, find};
+pub use links::handover_links;
+pub use sources::{handoff_sources, live_sources};
 pub use summaries::{Summaries, SummaryDepth};
 pub use transcripts::{TranscriptFile, Transcripts};

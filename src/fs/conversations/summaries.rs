@@ -10,11 +10,12 @@ use std::thread;
 use sha2::{Digest, Sha256};
 
 use super::cache::{CachedSummary, ResumePoint, SummaryCache};
+use super::sources::RULE;
 use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::lines::LineSplitter;
 use crate::core::conversation::summary::{ConversationSummary, SummaryReader};
 use crate::fs::paths::Paths;
-use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
+use crate::sys::safe_file;
 
 /// How much of the begin is read at a time, until the first prompt is found, in bytes.
 const HEAD_STEP: usize = 16 << 10;
@@ -100,10 +101,6 @@ impl Summaries {
         (depth == SummaryDepth::Ends || known.summary.is_complete()).then(|| known.summary.clone())
     }
 }
-
-/// What a file that is opened must be: regular, whoever owns it, as Claude reads it too.
-const RULE: FileRule =
-    FileRule { links: FileLinks::Refuse, owner: FileOwner::Anyone, cap: u64::MAX, closed: 0 };
 
 fn read_one(
     file: &TranscriptFile,

@@ -24,7 +24,7 @@ use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
-use crate::core::handoff::state::{Git, TranscriptCopy};
+use crate::core::handoff::state::{Git, State, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
 use crate::fs::error::FsError;
@@ -286,6 +286,24 @@ impl Store {
     #[must_use]
     pub fn record_dir(&self, id: &HandoffId) -> PathBuf {
         self.records.of(id)
+    }
+
+    /// The states of all records that can be read, the newest first, whether or not a manifest names them.
+    #[must_use]
+    pub fn handoffs(&self) -> Vec<State> {
+        self.records.states()
+    }
+
+    /// Whether a record has a copy of the transcript.
+    #[must_use]
+    pub fn has_transcript_copy(&self, id: &HandoffId) -> bool {
+        self.records.has_transcript(id)
+    }
+
+    /// The copy of the transcript in a record, uncompressed; `None` if there is none.
+    #[must_use]
+    pub fn transcript_copy(&self, id: &HandoffId) -> Option<Box<dyn std::io::Read>> {
+        self.records.transcript(id)
     }
 
     /// The existing raw copies of a record, uncompressed, each with its file's name.

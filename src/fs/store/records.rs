@@ -233,13 +233,30 @@ impl Records {
     pub(super) fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn io::Read>)> {
         let mut copies: Vec<(&'static str, Box<dyn io::Read>)> = Vec::new();
         let open = |name| safe_file::open(&self.of(id).join(name), FileRule::own(TRANSCRIPT_CAP));
-        if let Ok(Some(file)) = open(TRANSCRIPT) {
-            copies.push((TRANSCRIPT, Box::new(GzDecoder::new(BufReader::new(file)))));
-        }
+        copies.extend(self.transcript(id).map(|copy| (TRANSCRIPT, copy)));
         if let Ok(Some(file)) = open(PATCH) {
             copies.push((PATCH, Box::new(file)));
         }
         copies
+    }
+
+    pub(super) fn has_transcript(&self, id: &HandoffId) -> bool {
+        self.of(id).join(TRANSCRIPT).symlink_metadata().is_ok_and(|meta| meta.is_file())
+    }
+
+    /// The copy of the transcript, uncompressed.
+    pub(super) fn transcript(&self, id: &HandoffId) -> Option<Box<dyn io::Read>> {
+        let file = safe_file::open(&self.of(id).join(TRANSCRIPT), FileRule::own(TRANSCRIPT_CAP)).ok()??;
+        Some(Box::new(GzDecoder::new(BufReader::with_capacity(1 << 16, file))))
+    }
+
+    /// The states of all records, the newest first.
+    pub(super) fn states(&self) -> Vec<State> {
+        let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let mut ids: Vec<HandoffId> =
+            names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids.iter().filter_map(|id| self.state(id)).collect()
     }
 
     /// The state of a record; `None` if it is gone or cannot be read.

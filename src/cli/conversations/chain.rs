@@ -1,0 +1,189 @@
+//! `hopty conversations chain`: one task through all its hand-overs.
+
+use serde_json::{Value, json};
+
+use super::args::ChainOptions;
+use super::open::{OpenBy, OpenConversations};
+use super::{named, one_line};
+use crate::cli::control::paths;
+use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::prose::fit;
+use crate::core::conversation::chain::{ChainStep, HandoverLink, HandoverLinks};
+use crate::core::conversation::summary::ConversationSummary;
+use crate::core::handoff::redact::redact;
+use crate::core::handoff::text::thousands;
+use crate::core::ids::ConversationId;
+use crate::core::time::WallTime;
+use crate::fs::conversations::{Summaries, SummaryDepth, TranscriptFile, Transcripts, handover_links};
+use crate::fs::paths::Paths;
+use crate::fs::project::project_of;
+use crate::ipc::message::Code;
+use crate::sys::clock::local;
+
+/// A conversation of the chain, and what is there of it.
+struct Link<'a> {
+    step: ChainStep,
+    transcript: Option<&'a TranscriptFile>,
+    summary: ConversationSummary,
+    open: Option<&'a OpenBy>,
+}
+
+pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let all = Transcripts::all(&paths);
+    let mut summaries = Summaries::load(&paths);
+    let read = summaries.read(&all.files, SummaryDepth::Ends);
+    summaries.save();
+    let mut links = handover_links(&paths, true);
+    // The fresh conversation names the handoff that it went on from, also when everything else is gone.
+    for (file, summary) in all.files.iter().zip(&read) {
+        if let Some(handoff) = &summary.handoff {
+            add_by_name(&mut links, handoff, file, &all.files);
+        }
+    }
+    let id = meant(&paths, options.which.as_deref(), &all.files, &read, &links)?;
+    let open = OpenConversations::look(&paths);
+    let found: Vec<Link<'_>> = links
+        .chain(&id)
+        .into_iter()
+        .map(|step| {
+            let at = all.files.iter().position(|file| file.id == step.id);
+            Link {
+                transcript: at.map(|at| &all.files[at]),
+                summary: at.map(|at| read[at].clone()).unwrap_or_default(),
+                open: open.get(&step.id),
+                step,
+            }
+        })
+        .collect();
+    if options.json {
+        let list: Vec<Value> = found.iter().map(Link::json).collect();
+        say(format_args!("{}", json!(list)))?;
+        return Ok(0);
+    }
+    for (number, link) in (1..).zip(&found) {
+        link.print(number, link.step.id == id)?;
+    }
+    if found.len() == 1 {
+        note(format_args!("this conversation was not handed over, and no hand-over began it"));
+    }
+    Ok(0)
+}
+
+/// A handoff that no file of hopty's knows any more: its id has the time and the begin of the conversation's.
+fn add_by_name(
+    links: &mut HandoverLinks,
+    handoff: &crate::core::ids::HandoffId,
+    file: &TranscriptFile,
+    all: &[TranscriptFile],
+) {
+    links.continued(handoff, &file.id);
+    if links.knows_both_ends(handoff) {
+        return;
+    }
+    let mut begins = all.iter().filter(|from| handoff.as_str().ends_with(from.id.short()));
+    let (Some(from), None) = (begins.next(), begins.next()) else { return };
+    links.add(HandoverLink {
+        handoff: handoff.clone(),
+        from: from.id.clone(),
+        to: Some(file.id.clone()),
+        at: handoff.made_at().unwrap_or_default(),
+        kind: "unknown".to_owned(),
+        reason: None,
+        tokens: None,
+        session: None,
+    });
+}
+
+/// The conversation that is named, also one whose transcript is gone; else the one that this command runs in,
+/// else the last one of this directory.
+fn meant(
+    paths: &Paths,
+    word: Option<&str>,
+    files: &[TranscriptFile],
+    summaries: &[ConversationSummary],
+    links: &HandoverLinks,
+) -> Result<ConversationId, Failed> {
+    if let Some(word) = word {
+        return match word.parse::<ConversationId>() {
+            Ok(id) if links.begun_by(&id).is_some() || !links.out_of(&id).is_empty() => Ok(id),
+            _ => named(paths, word).map(|file| file.id),
+        };
+    }
+    let of_claude = std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok());
+    if let Some(id) = of_claude {
+        return Ok(id);
+    }
+    let here = project_of(&std::env::current_dir()?);
+    let is_here = |summary: &ConversationSummary| {
+        summary.dir.as_ref().is_some_and(|dir| project_of(std::path::Path::new(dir)) == here)
+    };
+    let here = files.iter().zip(summaries).filter(|(_, summary)| is_here(summary));
+    here.max_by_key(|(file, summary)| summary.last_at.unwrap_or_else(|| file.state.modified()))
+        .map(|(file, _)| file.id.clone())
+        .ok_or_else(|| {
+            Failed::new(1, "no conversation is known in this directory")
+                .called(Code::NotFound)
+                .hint("give its id, the begin of its id or its title")
+        })
+}
+
+impl Link<'_> {
+    fn print(&self, number: usize, is_meant: bool) -> std::io::Result<()> {
+        let indent = 4 + 2 * self.step.branch.min(8);
+        let pad = " ".repeat(indent);
+        if let Some(link) = &self.step.begun_by {
+            say(format_args!("{}", fit(&format!("{pad}| {}", handover(link)), indent + 2)))?;
+        }
+        let mark = if is_meant { '>' } else { ' ' };
+        let title = self.summary.title().or(self.summary.first_prompt.as_deref());
+        let title = title.map(one_line).unwrap_or_default();
+        let branch = "  ".repeat(self.step.branch.min(8));
+        say(format_args!(
+            "{}",
+            fit(&format!("{mark}{number:>2} {branch}{}  {title}", self.step.id), indent)
+        ))?;
+        let times = match (self.summary.begun_at, self.summary.last_at) {
+            (Some(begun), Some(last)) => format!("{} to {}", local(begun), local(last)),
+            _ => String::new(),
+        };
+        let state = match (self.open, self.transcript) {
+            (Some(by), _) => format!("open now: {}", by.words()),
+            (None, Some(_)) => format!("hopty --resume {}", self.step.id),
+            (None, None) => "its transcript is gone".to_owned(),
+        };
+        let parts: Vec<String> = [times, state].into_iter().filter(|part| !part.is_empty()).collect();
+        say(format_args!("{}", fit(&format!("{pad}{}", parts.join("; ")), indent)))
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "id": self.step.id,
+            "branch": self.step.branch,
+            "project": self.summary.dir,
+            "title": self.summary.title().map(redact),
+            "first_prompt": self.summary.first_prompt.as_deref().map(redact),
+            "begun_at": self.summary.begun_at.map(WallTime::rfc3339_s),
+            "used_at": self.summary.last_at.map(WallTime::rfc3339_s),
+            "transcript": self.transcript.map(|file| file.path.to_string_lossy()),
+            "open": self.open.map(OpenBy::json),
+            "begun_by": self.step.begun_by.as_ref().map(|link| json!({
+                "handoff": link.handoff, "from": link.from, "at": link.at.rfc3339_s(), "type": link.kind,
+                "reason": link.reason.as_deref().map(redact), "session": link.session,
+                "tokens": link.tokens.map(|(used, _)| used), "window": link.tokens.map(|(_, window)| window),
+            })),
+        })
+    }
+}
+
+/// `HO-...: 2026-11-20 15:10:00, 82 % of 200,000 tokens, auto: the level ...`.
+fn handover(link: &HandoverLink) -> String {
+    let mut parts = vec![local(link.at)];
+    if let Some((used, window)) = link.tokens.filter(|(_, window)| *window > 0) {
+        parts.push(format!("{} % of {} tokens", used.saturating_mul(100) / window, thousands(window)));
+    }
+    parts.extend(link.session.as_ref().map(|name| format!("session {name}")));
+    let why = link.reason.as_deref().map(visible).unwrap_or_default();
+    let why = if why.is_empty() { link.kind.clone() } else { format!("{}: {why}", link.kind) };
+    format!("{}: {}; {why}", link.handoff, parts.join(", "))
+}

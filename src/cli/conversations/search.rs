@@ -1,0 +1,235 @@
+//! `hopty conversations search`: a pattern in everything that people and Claude wrote.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::SearchOptions;
+use crate::cli::control::paths;
+use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::table::TableStyle;
+use crate::core::conversation::pages::PageOptions;
+use crate::core::conversation::query::{SearchHit, SearchQuery};
+use crate::core::conversation::summary::ConversationSummary;
+use crate::core::handoff::redact::redact;
+use crate::core::time::WallTime;
+use crate::fs::conversations::search::{LINE_CAP, TranscriptSource, search as search_all};
+use crate::fs::conversations::{
+    Summaries, SummaryDepth, TranscriptFile, Transcripts, handoff_sources, live_sources,
+};
+use crate::fs::paths::Paths;
+use crate::fs::project::project_of;
+use crate::sys::clock::local;
+
+/// How text is shown.
+const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: true, with_thinking: true };
+/// The longest part of a line that is shown, in characters: a file of one line is no line for a person.
+const LINE: usize = 2000;
+
+pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
+    let query = SearchQuery::new(&options.pattern, options.ignore_case, options.tools).map_err(|error| {
+        Failed::new(2, error.to_string())
+            .about(&options.pattern)
+            .hint("a pattern is a regular expression; `\\` before a sign of its own makes it plain")
+    })?;
+    let paths = paths()?;
+    let found = Transcripts::all(&paths);
+    let mut summaries = Summaries::load(&paths);
+    let here = if options.here { Some(project_of(&std::env::current_dir()?)) } else { None };
+    let sources = sources(&paths, found.files, &mut summaries, here.as_deref());
+    let mut printer = Printer { options, query: &query, summaries, style: TableStyle::of_output(), hits: 0 };
+    let (mut skipped, mut failure) = (0, None);
+    search_all(&sources, &query, |source, found| {
+        skipped += found.skipped;
+        if let Some(why) = &found.failure {
+            note(format_args!("hopty: {}: {}", visible(&source.path().to_string_lossy()), visible(why)));
+        }
+        failure = printer.print(source, &found.hits).err();
+        failure.is_none()
+    });
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    printer.summaries.save();
+    super::tell(&found.notices);
+    if skipped > 0 {
+        note(format_args!("hopty: {skipped} lines of more than {} MB were not searched", LINE_CAP >> 20));
+    }
+    Ok(u8::from(printer.hits == 0))
+}
+
+/// What is searched, the last written first: Claude's own transcripts, and of conversations whose transcript
+/// is gone the copies that handoffs kept.
+fn sources(
+    paths: &Paths,
+    mut files: Vec<TranscriptFile>,
+    summaries: &mut Summaries,
+    here: Option<&Path>,
+) -> Vec<Box<dyn TranscriptSource>> {
+    let known: HashSet<_> = files.iter().map(|file| file.id.clone()).collect();
+    let kept = handoff_sources(&paths.claude, &known);
+    if let Some(here) = here {
+        let ends = summaries.read(&files, SummaryDepth::Ends);
+        let mut is_here = ends
+            .iter()
+            .map(|summary| summary.dir.as_ref().is_some_and(|dir| project_of(Path::new(dir)) == here));
+        files.retain(|_| is_here.next().unwrap_or(false));
+    }
+    let mut sources = live_sources(files);
+    // Of a kept copy the directory is not known before it is read.
+    sources.extend(kept.into_iter().filter(|_| here.is_none()));
+    sources.sort_by_key(|source| std::cmp::Reverse(source.modified()));
+    sources
+}
+
+struct Printer<'a> {
+    options: &'a SearchOptions,
+    query: &'a SearchQuery,
+    summaries: Summaries,
+    style: TableStyle,
+    hits: usize,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, source: &dyn TranscriptSource, hits: &[SearchHit]) -> std::io::Result<()> {
+        if hits.is_empty() {
+            return Ok(());
+        }
+        let summary = TranscriptFile::at(source.path())
+            .map(|file| self.summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0))
+            .unwrap_or_default();
+        let first = self.hits == 0;
+        self.hits += hits.len();
+        if self.options.json {
+            return hits.iter().try_for_each(|hit| self.print_json(source, &summary, hit));
+        }
+        if !first {
+            say(format_args!(""))?;
+        }
+        let title = summary.title().or(summary.first_prompt.as_deref()).unwrap_or("(no prompt)");
+        let project = summary.dir.as_deref().map(|dir| format!("  {}", visible(dir))).unwrap_or_default();
+        let place = match source.place().word() {
+            "live" => String::new(),
+            word => format!("  ({word})"),
+        };
+        let head = format!("{}  {}", source.id(), SHOWN.clean_line(title));
+        say(format_args!("{}{}{place}", self.paint(1, &head), self.paint(2, &project)))?;
+        let mut gap = false;
+        for hit in hits {
+            let lines: Vec<&str> = hit.text.lines().collect();
+            let at = hit.at.map_or_else(|| "-".to_owned(), local);
+            for block in blocks(&hit.lines, lines.len(), self.options.context) {
+                if std::mem::replace(&mut gap, true) && self.options.context > 0 {
+                    say(format_args!("--"))?;
+                }
+                for number in block {
+                    let matches = hit.lines.binary_search(&number).is_ok();
+                    let sign = if matches { ':' } else { '-' };
+                    let line = if matches { self.marked(lines[number]) } else { shown(lines[number]) };
+                    let who = self.paint(2, &format!("{at} {}", hit.found_in.name()));
+                    say(format_args!("{who}{sign} {line}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn paint(&self, number: u8, text: &str) -> String {
+        if self.style.colors && !text.is_empty() {
+            format!("\x1b[{number}m{text}\x1b[m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// A line with what matches in colour. It is searched again as it is shown: what was hidden in it is not
+    /// marked.
+    fn marked(&self, line: &str) -> String {
+        let line = shown(line);
+        if !self.style.colors {
+            return line;
+        }
+        let (mut out, mut at) = (String::new(), 0);
+        for range in self.query.matches_in(&line) {
+            out.push_str(&line[at..range.start]);
+            out.push_str(&format!("\x1b[1;31m{}\x1b[m", &line[range.clone()]));
+            at = range.end;
+        }
+        out + &line[at..]
+    }
+
+    /// A line for each text that matches.
+    fn print_json(
+        &self,
+        source: &dyn TranscriptSource,
+        summary: &ConversationSummary,
+        hit: &SearchHit,
+    ) -> std::io::Result<()> {
+        let lines: Vec<&str> = hit.text.lines().collect();
+        let found: Vec<Value> = blocks(&hit.lines, lines.len(), self.options.context)
+            .into_iter()
+            .flatten()
+            .map(|number| {
+                json!({
+                    "line": number + 1, "text": redact(lines[number]),
+                    "matches": hit.lines.binary_search(&number).is_ok(),
+                })
+            })
+            .collect();
+        let object = json!({
+            "conversation": source.id(),
+            "title": summary.title().map(redact),
+            "project": summary.dir,
+            "place": source.place().word(),
+            "file": source.path().to_string_lossy(),
+            "at": hit.at.map(WallTime::rfc3339_ms),
+            "from": hit.found_in.word(),
+            "lines": found,
+        });
+        say(format_args!("{object}"))
+    }
+}
+
+/// A line as it is shown: clean, and not without end.
+fn shown(line: &str) -> String {
+    let line = SHOWN.clean(line).replace('\t', "    ");
+    match line.char_indices().nth(LINE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+/// The numbers of the lines that are shown, in blocks without gaps.
+fn blocks(matching: &[usize], lines: usize, context: usize) -> Vec<std::ops::Range<usize>> {
+    let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
+    for number in matching {
+        let block =
+            number.saturating_sub(context)..number.saturating_add(context).saturating_add(1).min(lines);
+        match blocks.last_mut() {
+            Some(last) if last.end >= block.start => last.end = block.end,
+            _ => blocks.push(block),
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_around_what_matches_are_shown_once() {
+        assert_eq!(blocks(&[0, 3], 10, 0), [0..1, 3..4]);
+        assert_eq!(blocks(&[0, 1, 7], 10, 0), [0..2, 7..8]);
+        assert_eq!(blocks(&[1, 4, 9], 10, 1), [0..6, 8..10]);
+        assert_eq!(blocks(&[5], 10, usize::MAX), vec![0..10]);
+    }
+
+    #[test]
+    fn a_line_of_a_transcript_moves_no_cursor_and_has_an_end() {
+        let line = shown("\u{1b}[31mred\u{1b}[m\tx\u{7}\u{202e} ghp_0123456789abcdefghijABCDEFGHIJ012345");
+        assert_eq!(line, "red    x\\u{7}\\u{202e} [redacted: GitHub token]");
+        assert_eq!(shown(&"x".repeat(5000)).len(), LINE + 3);
+    }
+}

@@ -1,0 +1,193 @@
+//! One task through all its hand-overs: which conversation was continued by which.
+//!
+//! What is known of a hand-over stands in several places (the manifest of a channel, the record of the
+//! handoff, the journal of the session, the first prompt of the fresh conversation), and none of them is kept
+//! for ever. Each gives links, and the chain is made of all of them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::core::ids::{ConversationId, HandoffId, SessionName};
+use crate::core::time::WallTime;
+
+/// How long a chain may be.
+const LENGTH: usize = 10_000;
+
+/// One hand-over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandoverLink {
+    /// The handoff.
+    pub handoff: HandoffId,
+    /// The conversation that was left.
+    pub from: ConversationId,
+    /// The one that went on; none where nobody loaded the handoff, or that is not known.
+    pub to: Option<ConversationId>,
+    /// When it was made.
+    pub at: WallTime,
+    /// What made it, in a word: `auto`, `manual`, `signal`, `crash`.
+    pub kind: String,
+    /// Why, in a sentence.
+    pub reason: Option<String>,
+    /// Tokens in the window, and the window.
+    pub tokens: Option<(u64, u64)>,
+    /// The session of hopty's.
+    pub session: Option<SessionName>,
+}
+
+/// All hand-overs that are known, each handoff once.
+#[derive(Clone, Debug, Default)]
+pub struct HandoverLinks {
+    links: HashMap<HandoffId, HandoverLink>,
+}
+
+/// A conversation of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainStep {
+    /// The conversation.
+    pub id: ConversationId,
+    /// How many branches lead away from the first conversation to this one: 0 for the main line.
+    pub branch: usize,
+    /// The hand-over that began it; none for the first.
+    pub begun_by: Option<HandoverLink>,
+}
+
+impl HandoverLinks {
+    /// Adds what one place knows of a handoff. What was known before stays; what was missing is filled in.
+    pub fn add(&mut self, link: HandoverLink) {
+        let Some(known) = self.links.get_mut(&link.handoff) else {
+            self.links.insert(link.handoff.clone(), link);
+            return;
+        };
+        known.to = known.to.take().or(link.to);
+        known.reason = known.reason.take().or(link.reason);
+        known.tokens = known.tokens.or(link.tokens);
+        known.session = known.session.take().or(link.session);
+    }
+
+    /// Adds that `to` was continued from `handoff`, where the handoff itself is known.
+    pub fn continued(&mut self, handoff: &HandoffId, to: &ConversationId) {
+        if let Some(link) = self.links.get_mut(handoff) {
+            link.to = link.to.take().or_else(|| Some(to.clone()));
+        }
+    }
+
+    /// Whether this handoff is known, with the conversation that went on from it.
+    #[must_use]
+    pub fn knows_both_ends(&self, handoff: &HandoffId) -> bool {
+        self.links.get(handoff).is_some_and(|link| link.to.is_some())
+    }
+
+    /// The hand-over that began a conversation; the newest where several say so.
+    #[must_use]
+    pub fn begun_by(&self, id: &ConversationId) -> Option<&HandoverLink> {
+        let begun = self.links.values().filter(|link| link.to.as_ref() == Some(id) && link.from != *id);
+        begun.max_by(|a, b| (a.at, &a.handoff).cmp(&(b.at, &b.handoff)))
+    }
+
+    /// The hand-overs out of a conversation that another went on from, oldest first.
+    #[must_use]
+    pub fn out_of(&self, id: &ConversationId) -> Vec<&HandoverLink> {
+        let leaves = |link: &&HandoverLink| link.from == *id && link.to.as_ref().is_some_and(|to| to != id);
+        let mut out: Vec<&HandoverLink> = self.links.values().filter(leaves).collect();
+        out.sort_by(|a, b| (a.at, &a.handoff).cmp(&(b.at, &b.handoff)));
+        out
+    }
+
+    /// The chain that `id` is in, oldest first. Where a conversation was handed over more than once, the last
+    /// hand-over is the main line, and the others follow as branches.
+    #[must_use]
+    pub fn chain(&self, id: &ConversationId) -> Vec<ChainStep> {
+        let mut seen = HashSet::new();
+        let mut first = id;
+        // Forged or repeated ids could make a ring.
+        while seen.insert(first.clone())
+            && let Some(link) = self.begun_by(first)
+            && !seen.contains(&link.from)
+        {
+            first = &link.from;
+        }
+        let mut steps = Vec::new();
+        let mut seen = HashSet::new();
+        let mut branches = vec![(first.clone(), None::<HandoverLink>, 0)];
+        while let Some((id, begun_by, branch)) = branches.pop() {
+            if steps.len() == LENGTH || !seen.insert(id.clone()) {
+                continue;
+            }
+            let mut next: Vec<_> = self
+                .out_of(&id)
+                .into_iter()
+                .filter_map(|link| Some((link.to.clone()?, Some(link.clone()), branch + 1)))
+                .collect();
+            if let Some(main) = next.last_mut() {
+                main.2 = branch;
+            }
+            steps.push(ChainStep { id, branch, begun_by });
+            branches.extend(next);
+        }
+        steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u32) -> ConversationId {
+        format!("{n:08x}-94b9-4841-b82f-a62cfb8efdc0").parse().unwrap()
+    }
+
+    fn link(from: u32, to: Option<u32>, minute: u32) -> HandoverLink {
+        let at = WallTime::parse(&format!("2026-11-20T14:{minute:02}:00Z")).unwrap();
+        HandoverLink {
+            handoff: HandoffId::new(at, &id(from)),
+            from: id(from),
+            to: to.map(id),
+            at,
+            kind: "auto".to_owned(),
+            reason: None,
+            tokens: None,
+            session: None,
+        }
+    }
+
+    fn chain(links: &[HandoverLink], of: u32) -> Vec<(u32, usize)> {
+        let mut all = HandoverLinks::default();
+        links.iter().cloned().for_each(|link| all.add(link));
+        let number = |step: ChainStep| (u32::from_str_radix(step.id.short(), 16).unwrap(), step.branch);
+        all.chain(&id(of)).into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn a_chain_is_the_same_from_each_of_its_conversations() {
+        let links = [link(2, Some(3), 20), link(1, Some(2), 10), link(3, None, 30), link(7, Some(8), 5)];
+        for of in 1..=3 {
+            assert_eq!(chain(&links, of), [(1, 0), (2, 0), (3, 0)], "{of}");
+        }
+        assert_eq!(chain(&links, 9), [(9, 0)], "alone");
+    }
+
+    #[test]
+    fn the_last_hand_over_is_the_main_line_and_others_are_branches() {
+        let links = [link(1, Some(2), 10), link(1, Some(3), 20), link(2, Some(4), 15), link(3, Some(5), 30)];
+        assert_eq!(chain(&links, 4), [(1, 0), (3, 0), (5, 0), (2, 1), (4, 1)]);
+    }
+
+    #[test]
+    fn rings_end() {
+        assert_eq!(chain(&[link(1, Some(2), 10), link(2, Some(1), 20)], 1).len(), 2);
+        assert_eq!(chain(&[link(1, Some(1), 10)], 1), [(1, 0)]);
+    }
+
+    #[test]
+    fn several_places_tell_of_one_hand_over() {
+        let mut all = HandoverLinks::default();
+        let half = link(1, None, 10);
+        all.continued(&half.handoff, &id(9));
+        all.add(half.clone());
+        all.add(HandoverLink { reason: Some("why".to_owned()), tokens: Some((8, 10)), ..half.clone() });
+        assert!(!all.knows_both_ends(&half.handoff));
+        all.continued(&half.handoff, &id(2));
+        all.continued(&half.handoff, &id(3));
+        let known = all.begun_by(&id(2)).unwrap();
+        assert_eq!((known.reason.as_deref(), known.tokens), (Some("why"), Some((8, 10))));
+    }
+}

@@ -1,0 +1,448 @@
+//! A transcript as a person reads it: what was said, what the tools did, and what happened to the conversation.
+
+use std::collections::VecDeque;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::core::claude::loose::{Flag, Object, Text};
+use crate::core::claude::prompts::{is_foreign, mark_pastes};
+use crate::core::claude::transcript::{Line, UserKind};
+use crate::core::handoff::continuation::handoff_of;
+use crate::core::handoff::text::cut_chars;
+use crate::core::time::WallTime;
+
+/// How many tool calls wait for their answers at most; the oldest is given without one then.
+const WAITING: usize = 256;
+/// How much of what a call is about is shown on its line, in characters.
+const ABOUT: usize = 200;
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person.
+    Person,
+    /// Claude.
+    Claude,
+    /// Claude, thinking.
+    Thinking,
+    /// A prompt that no person wrote: hopty's, a sub-agent's report, a message of another session.
+    Program,
+}
+
+impl Speaker {
+    /// The word in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Speaker::Person => "person",
+            Speaker::Claude => "claude",
+            Speaker::Thinking => "thinking",
+            Speaker::Program => "program",
+        }
+    }
+}
+
+/// One thing in a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Somebody said something.
+    Said {
+        /// Who.
+        speaker: Speaker,
+        /// When.
+        at: Option<WallTime>,
+        /// What.
+        text: String,
+        /// Images that came with it.
+        images: usize,
+    },
+    /// A tool was called.
+    Tool(Box<ToolCall>),
+    /// Something happened: a compaction, an interruption, an error, a slash command.
+    Note {
+        /// When.
+        at: Option<WallTime>,
+        /// What, in a few words.
+        text: String,
+    },
+}
+
+/// A call of a tool, with its answer where the transcript has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolCall {
+    /// The id that its answer names.
+    pub id: String,
+    /// When it was called.
+    pub at: Option<WallTime>,
+    /// The tool.
+    pub name: String,
+    /// Its input, as Claude gave it.
+    pub input: Value,
+    /// The answer.
+    pub answer: Option<ToolAnswer>,
+}
+
+/// The answer of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolAnswer {
+    /// Its text.
+    pub text: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// Images in it.
+    pub images: usize,
+}
+
+impl ToolCall {
+    /// What it is about, on one line: the command, the file, the pattern.
+    #[must_use]
+    pub fn about(&self) -> String {
+        const KEYS: [&str; 9] = [
+            "command",
+            "file_path",
+            "notebook_path",
+            "pattern",
+            "query",
+            "url",
+            "description",
+            "subject",
+            "prompt",
+        ];
+        let text = |key: &&str| self.input[*key].as_str();
+        let about = KEYS.iter().find_map(text).unwrap_or_default();
+        cut_chars(&about.split_whitespace().collect::<Vec<_>>().join(" "), ABOUT)
+    }
+
+    /// Its outcome in a few words: `ok, 3 lines`, `failed: no such file`.
+    #[must_use]
+    pub fn outcome(&self) -> String {
+        let Some(answer) = &self.answer else { return "no answer".to_owned() };
+        let lines = answer.text.lines().count();
+        if answer.is_error {
+            let first = answer.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+            return format!("failed: {}", cut_chars(first, 80));
+        }
+        match (lines, answer.images) {
+            (0, 0) => "ok".to_owned(),
+            (0, images) => format!("ok, {images} images"),
+            (1, _) => "ok, 1 line".to_owned(),
+            (lines, _) => format!("ok, {lines} lines"),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawEntry {
+    r#type: Text<64>,
+    subtype: Text<64>,
+    timestamp: Text<64>,
+    is_sidechain: Flag,
+    message: Object<RawMessage>,
+    attachment: Object<RawAttachment>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawMessage {
+    model: Text<200>,
+    content: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawAttachment {
+    r#type: Text<64>,
+    command_mode: Text<64>,
+    prompt: Value,
+}
+
+/// Reads a transcript line by line, and joins tool calls with their answers.
+#[derive(Debug, Default)]
+pub struct EntryReader {
+    /// In order; the first is a tool call without its answer.
+    waiting: VecDeque<Entry>,
+    /// Whether lines of sub-agents count: in a file of their own, all are.
+    with_sidechains: bool,
+}
+
+impl EntryReader {
+    /// For the transcript of a conversation.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// For the transcript of a sub-agent.
+    #[must_use]
+    pub fn of_agent() -> Self {
+        EntryReader { with_sidechains: true, ..Self::default() }
+    }
+
+    /// Takes a line, and gives the entries that are complete to `each`, in order. A line that says nothing to
+    /// a person, or cannot be read, gives none.
+    pub fn line(&mut self, line: &[u8], mut each: impl FnMut(Entry)) {
+        self.take(line);
+        self.release(&mut each, WAITING);
+    }
+
+    /// Gives what still waits for an answer.
+    pub fn finish(&mut self, each: impl FnMut(Entry)) {
+        self.waiting.drain(..).for_each(each);
+    }
+
+    fn release(&mut self, each: &mut impl FnMut(Entry), most: usize) {
+        let is_open = |entry: &Entry| matches!(entry, Entry::Tool(call) if call.answer.is_none());
+        while self.waiting.len() > most || self.waiting.front().is_some_and(|entry| !is_open(entry)) {
+            if let Some(entry) = self.waiting.pop_front() {
+                each(entry);
+            }
+        }
+    }
+
+    fn take(&mut self, line: &[u8]) {
+        if line.starts_with(b"{\"type\":\"api-request") {
+            return;
+        }
+        let Ok(raw) = serde_json::from_slice::<RawEntry>(line) else {
+            // Torn and glued lines: what they are is known elsewhere, and only what was said is kept of them.
+            Line::parse_each(line, |line| self.salvaged(line));
+            return;
+        };
+        if raw.is_sidechain.0 && !self.with_sidechains {
+            return;
+        }
+        let at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
+        match raw.r#type.0.as_deref() {
+            Some("user") => self.user(line, raw, at),
+            Some("assistant") => self.assistant(raw.message.0.unwrap_or_default(), at),
+            Some("system") if raw.subtype.0.as_deref() == Some("compact_boundary") => {
+                self.note(at, "the conversation was compacted");
+            }
+            Some("attachment") => {
+                let attachment = raw.attachment.0.unwrap_or_default();
+                if attachment.r#type.0.as_deref() == Some("queued_command")
+                    && attachment.command_mode.0.as_deref().is_none_or(|mode| mode == "prompt")
+                {
+                    let text = text_of(&attachment.prompt);
+                    let speaker = if is_foreign(&text) { Speaker::Program } else { Speaker::Person };
+                    self.said(speaker, at, mark_pastes(&text), 0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn salvaged(&mut self, line: Line) {
+        match line {
+            Line::User(user) if !user.sidechain || self.with_sidechains => {
+                let at = user.timestamp.as_deref().and_then(WallTime::parse);
+                if let UserKind::Prompt(text) = user.kind {
+                    self.said(Speaker::Person, at, mark_pastes(&text), user.images);
+                }
+            }
+            Line::Assistant(answer) if !answer.sidechain || self.with_sidechains => {
+                let at = answer.timestamp.as_deref().and_then(WallTime::parse);
+                self.said(Speaker::Claude, at, answer.text, 0);
+            }
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, speaker: Speaker, at: Option<WallTime>, text: String, images: usize) {
+        if !text.trim().is_empty() || images > 0 {
+            self.waiting.push_back(Entry::Said { speaker, at, text, images });
+        }
+    }
+
+    fn note(&mut self, at: Option<WallTime>, text: impl Into<String>) {
+        self.waiting.push_back(Entry::Note { at, text: text.into() });
+    }
+
+    fn user(&mut self, line: &[u8], raw: RawEntry, at: Option<WallTime>) {
+        let Some(Line::User(user)) = Line::parse(line) else { return };
+        match user.kind {
+            UserKind::Prompt(text) => {
+                let speaker = if handoff_of(&text).is_some() { Speaker::Program } else { Speaker::Person };
+                self.said(speaker, at, mark_pastes(&text), user.images);
+            }
+            UserKind::Notification(text) => self.said(Speaker::Program, at, text, 0),
+            UserKind::Interrupted => self.note(at, "interrupted"),
+            UserKind::ToolResults { .. } => {
+                let Some(Value::Array(blocks)) = raw.message.0.map(|message| message.content) else { return };
+                for block in blocks.iter().filter(|block| block["type"] == "tool_result") {
+                    self.answered(block, at);
+                }
+            }
+            UserKind::Meta => {
+                let text = raw.message.0.map(|message| text_of(&message.content)).unwrap_or_default();
+                if let Some(command) = between(&text, "<command-name>", "</command-name>") {
+                    let args = between(&text, "<command-args>", "</command-args>").unwrap_or_default();
+                    self.note(at, format!("{} {}", command.trim(), args.trim()).trim().to_owned());
+                } else if let Some(command) = between(&text, "<bash-input>", "</bash-input>") {
+                    self.note(at, format!("! {}", command.trim()));
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, block: &Value, at: Option<WallTime>) {
+        let id = block["tool_use_id"].as_str().unwrap_or_default();
+        let parts = block["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let answer = ToolAnswer {
+            text: text_of(&block["content"]),
+            is_error: block["is_error"] == true,
+            images: parts.iter().filter(|part| part["type"] == "image").count(),
+        };
+        let call = self.waiting.iter_mut().find_map(|entry| match entry {
+            Entry::Tool(call) if call.id == id && call.answer.is_none() => Some(call),
+            _ => None,
+        });
+        match call {
+            Some(call) => call.answer = Some(answer),
+            None => self.waiting.push_back(Entry::Tool(Box::new(ToolCall {
+                id: id.to_owned(),
+                at,
+                name: "(unknown tool)".to_owned(),
+                input: Value::Object(Map::new()),
+                answer: Some(answer),
+            }))),
+        }
+    }
+
+    fn assistant(&mut self, message: RawMessage, at: Option<WallTime>) {
+        let synthetic = message.model.0.as_deref() == Some("<synthetic>");
+        let blocks = match message.content {
+            Value::String(text) => return self.said(Speaker::Claude, at, text, 0),
+            Value::Array(blocks) => blocks,
+            _ => return,
+        };
+        for mut block in blocks {
+            let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
+            match block["type"].as_str() {
+                Some("text") if synthetic => self.note(at, text(&block, "text")),
+                Some("text") => self.said(Speaker::Claude, at, text(&block, "text"), 0),
+                Some("thinking") => self.said(Speaker::Thinking, at, text(&block, "thinking"), 0),
+                Some("tool_use" | "server_tool_use") => {
+                    let call = ToolCall {
+                        id: text(&block, "id"),
+                        at,
+                        name: text(&block, "name"),
+                        input: block["input"].take(),
+                        answer: None,
+                    };
+                    self.waiting.push_back(Entry::Tool(Box::new(call)));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The text of a content: a string, or the text blocks of a list.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[&str]) -> Vec<Entry> {
+        let mut reader = EntryReader::new();
+        let mut entries = Vec::new();
+        lines.iter().for_each(|line| reader.line(line.as_bytes(), |entry| entries.push(entry)));
+        reader.finish(|entry| entries.push(entry));
+        entries
+    }
+
+    fn words(lines: &[&str]) -> Vec<String> {
+        let word = |entry: Entry| match entry {
+            Entry::Said { speaker, text, .. } => format!("{}: {text}", speaker.word()),
+            Entry::Tool(call) => format!("{} {} ({})", call.name, call.about(), call.outcome()),
+            Entry::Note { text, .. } => format!("- {text}"),
+        };
+        read(lines).into_iter().map(word).collect()
+    }
+
+    #[test]
+    fn a_conversation_is_read_as_it_was_held() {
+        let lines = [
+            r#"{"type":"user","message":{"content":"list the files"},"timestamp":"2026-11-20T14:00:00Z"}"#,
+            r#"{"type":"assistant","message":{"model":"m","content":[{"type":"thinking","thinking":"hm"}]}}"#,
+            r#"{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"I look."}]}}"#,
+            r#"{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls\n-l"}}]}}"#,
+            r#"{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"t2","name":"Read","input":{"file_path":"/x"}}]}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"no such file\nx","is_error":true}]}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"a\nb"}]}]}}"#,
+            r#"{"type":"api-request-blob","message":{"role":"user","content":"list the files"}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"also hidden ones","commandMode":"prompt"}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"<task-notification>","commandMode":"task-notification"}}"#,
+            r#"{"type":"user","isSidechain":true,"message":{"content":"a sub-agent's"}}"#,
+            r#"{"type":"user","message":{"content":"<command-name>/compact</command-name><command-args>now</command-args>"}}"#,
+            r#"{"type":"system","subtype":"compact_boundary"}"#,
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#,
+            r#"{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 500"}]}}"#,
+            r#"{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"t3","name":"Task","input":7}]}}"#,
+        ];
+        assert_eq!(
+            words(&lines),
+            [
+                "person: list the files",
+                "thinking: hm",
+                "claude: I look.",
+                "Bash ls -l (ok, 2 lines)",
+                "Read /x (failed: no such file)",
+                "person: also hidden ones",
+                "- /compact now",
+                "- the conversation was compacted",
+                "- interrupted",
+                "- API Error: 500",
+                "Task  (no answer)",
+            ]
+        );
+    }
+
+    #[test]
+    fn torn_and_foreign_lines_cost_only_themselves() {
+        let said = r#"{"type":"user","message":{"content":"hi"}}"#;
+        let torn = format!("{}{{\"parentUuid\":null,{}", &said[..30], &said[1..]);
+        let deep =
+            format!(r#"{{"type":"user","message":{{"content":{}1{}}}}}"#, "[".repeat(500), "]".repeat(500));
+        let lines = [
+            "",
+            "null",
+            "[1]",
+            "{",
+            r#"{"type":"user","message":7}"#,
+            r#"{"type":"assistant","message":{"content":[1,{"type":"tool_use"}]}}"#,
+            &deep,
+            &torn,
+            said,
+        ];
+        assert_eq!(words(&lines), ["  (no answer)", "person: hi", "person: hi"]);
+        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t9","content":"x"}]}}"#;
+        assert_eq!(words(&[result]), ["(unknown tool)  (ok, 1 line)"]);
+    }
+
+    #[test]
+    fn a_call_that_is_never_answered_does_not_hold_up_the_rest() {
+        let call = r#"{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash"}]}}"#;
+        let mut reader = EntryReader::new();
+        let mut given = 0;
+        (0..1000).for_each(|_| reader.line(call.as_bytes(), |_| given += 1));
+        assert_eq!(given, 1000 - WAITING);
+    }
+}
