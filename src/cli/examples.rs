@@ -113,6 +113,20 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
     ),
     ("events", &[("hopty events rocket --follow | jq -r .sentence", "Follow a session's decisions.")]),
     (
+        "conversations",
+        &[
+            ("hopty conversations ls --all", "List the conversations of all projects."),
+            ("hopty conversations search 'deadlock|race' -i", "Find where something was said."),
+        ],
+    ),
+    (
+        "conversations show",
+        &[
+            ("hopty conversations show 3f2a", "Read a conversation; the begin of its id is enough."),
+            ("hopty conversations show \"Fix the parser\" --html > parser.html", "Make a page to share."),
+        ],
+    ),
+    (
         "handoff",
         &[
             ("hopty handoff create", "Save a handoff of this directory's conversation."),

@@ -136,8 +136,7 @@ impl Link<'_> {
             say(format_args!("{}", fit(&format!("{pad}| {}", handover(link)), indent + 2)))?;
         }
         let mark = if is_meant { '>' } else { ' ' };
-        let title = self.summary.title().or(self.summary.first_prompt.as_deref());
-        let title = title.map(one_line).unwrap_or_default();
+        let title = self.summary.heading().map(|heading| one_line(&heading)).unwrap_or_default();
         let branch = "  ".repeat(self.step.branch.min(8));
         say(format_args!(
             "{}",

@@ -183,8 +183,7 @@ fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), 
 
 impl Row<'_> {
     fn title(&self) -> String {
-        let title = self.summary.title().or(self.summary.first_prompt.as_deref());
-        title.map_or_else(|| "(no prompt)".to_owned(), one_line)
+        self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
     }
 
     /// `c74cc080  2 h  1.2M  340k tokens  $1.24`.

@@ -107,13 +107,13 @@ impl Printer<'_> {
         if !first {
             say(format_args!(""))?;
         }
-        let title = summary.title().or(summary.first_prompt.as_deref()).unwrap_or("(no prompt)");
+        let title = summary.heading().unwrap_or_else(|| "(no prompt)".to_owned());
         let project = summary.dir.as_deref().map(|dir| format!("  {}", visible(dir))).unwrap_or_default();
         let place = match source.place().word() {
             "live" => String::new(),
             word => format!("  ({word})"),
         };
-        let head = format!("{}  {}", source.id(), SHOWN.clean_line(title));
+        let head = format!("{}  {}", source.id(), SHOWN.clean_line(&title));
         say(format_args!("{}{}{place}", self.paint(1, &head), self.paint(2, &project)))?;
         let mut gap = false;
         for hit in hits {

@@ -99,7 +99,7 @@ fn write(
 
 /// Title and facts that stand above the conversation.
 fn head(file: &TranscriptFile, summary: &ConversationSummary) -> PageHead {
-    let title = summary.title().or(summary.first_prompt.as_deref()).unwrap_or("A conversation");
+    let title = summary.heading().unwrap_or_else(|| "A conversation".to_owned());
     let time = |at: Option<WallTime>| at.map(|at| at.plain() + " UTC");
     let cost = summary.account.map(|account| {
         let more = if summary.account_is_behind || account.has_unknown_cost { " or more" } else { "" };
@@ -114,10 +114,7 @@ fn head(file: &TranscriptFile, summary: &ConversationSummary) -> PageHead {
         ("model", summary.model.clone()),
         ("cost", cost),
     ];
-    PageHead {
-        title: title.lines().next().unwrap_or_default().to_owned(),
-        facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
-    }
+    PageHead { title, facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect() }
 }
 
 /// For a person at a terminal, and for programs that take text.

@@ -105,8 +105,8 @@ impl ToolCall {
             "pattern",
             "query",
             "url",
-            "description",
             "subject",
+            "description",
             "prompt",
         ];
         let text = |key: &&str| self.input[*key].as_str();

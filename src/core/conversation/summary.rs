@@ -8,15 +8,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::claude::loose::{Flag, Number, Object, Text};
-use crate::core::claude::prompts::mark_pastes;
 use crate::core::claude::transcript::{Line, UserKind};
-use crate::core::handoff::continuation::handoff_of;
-use crate::core::handoff::text::cut_words;
+use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
+use crate::core::handoff::text::{cut_chars, cut_words};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
 
 /// How much of a prompt or a title is kept, in bytes.
 pub const PROMPT_CAP: usize = 400;
+/// The longest heading, in characters.
+const HEADING: usize = 120;
 /// How many messages are remembered so that one that comes in several lines is counted once.
 const MESSAGES: usize = 32;
 
@@ -122,6 +123,13 @@ impl ConversationSummary {
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.custom_title.as_deref().or(self.ai_title.as_deref())
+    }
+
+    /// What it is called in a list: its title, else its first prompt, on one line.
+    #[must_use]
+    pub fn heading(&self) -> Option<String> {
+        let text = self.title().or(self.first_prompt.as_deref())?;
+        Some(cut_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), HEADING))
     }
 
     /// Whether nothing more would be known if every line were read.
@@ -315,7 +323,7 @@ impl SummaryReader {
         if !typed && handoff_of(text).is_some() || text.starts_with("Continue from handoff HO-") {
             return;
         }
-        let text = cut_words(mark_pastes(text).trim(), PROMPT_CAP).to_owned();
+        let text = cut_words(unwrap_pasted(text).trim(), PROMPT_CAP).to_owned();
         if text.is_empty() {
             return;
         }
@@ -445,6 +453,15 @@ mod tests {
         assert_eq!(summary.first_prompt.as_deref(), Some("first\nthing"));
         assert_eq!(summary.last_prompt.as_deref(), Some("last thing"));
         assert_eq!(summary.title(), Some("A title"));
+        assert_eq!(
+            read(&[prompt(
+                "\n\n<pasted_content id=\"58a0\">\none\ntwo\n</pasted_content id=\"58a0\">\n",
+                "01"
+            )])
+            .heading()
+            .as_deref(),
+            Some("one two")
+        );
         assert_eq!(summary.begun_at, WallTime::parse("2026-11-20T14:01:00Z"));
         assert_eq!(summary.last_at, WallTime::parse("2026-11-20T14:41:00Z"));
         let counted = TokenTotals { input: 6, output: 8, cache_read: 200, cache_creation: 20 };
