@@ -110,6 +110,22 @@ both! {
     a_crash_is_told_and_an_end_that_nobody_asked_for,
 }
 
+/// The real program writes no transcript when it is told so; the stand-in agent always does.
+#[test]
+fn a_turn_that_is_not_in_the_transcript_is_told_once() {
+    let Some(mut world) = world(Kind::Real, Script::each(|_, _| Reply::text("Hello.")), "0s") else { return };
+    world.set("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1");
+    world.set("HOPTY_NOTIFY_EVENTS", "transcript");
+    start_detached(&world);
+    world.ask(&["send", "proj", "Hello?", "--submit"]);
+    let told_of = wait_told(&world, 1);
+    assert_eq!(told_of["event"], "transcript", "{told_of}");
+    assert!(told_of["text"].as_str().unwrap().contains("is not in its transcript"), "{told_of}");
+    world.ask(&["stop", "proj"]);
+    assert_eq!(told(&world).len(), 1);
+    world.assert_nothing_left();
+}
+
 #[test]
 fn attached_terminals_ring() {
     let mut world = world(Kind::StandIn, makes_a_file(), "0s").unwrap();

@@ -1,8 +1,9 @@
-//! The settings files that Claude reads, as far as they say whether hooks run at all.
+//! The settings files that Claude reads, as far as they say whether hooks run at all and how long transcripts
+//! are kept.
 
 use std::path::{Path, PathBuf};
 
-use crate::core::claude::settings::{Given, given, hooks_disabled};
+use crate::core::claude::settings::{self, Given, given, hooks_disabled};
 use crate::sys::safe_file::{self, FileRule};
 
 /// Where an administrator's settings lie; they outrank all others.
@@ -19,6 +20,19 @@ pub fn hooks_off(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>
 }
 
 fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>, managed: &Path) -> bool {
+    let texts = texts(files, sources, flag, managed);
+    hooks_disabled(texts.iter().map(String::as_str))
+}
+
+/// After how many days Claude deletes transcripts (`cleanupPeriodDays`), where a file says so.
+#[must_use]
+pub fn cleanup_days(files: &[PathBuf; 3]) -> Option<u64> {
+    let texts = texts(files, None, None, Path::new(MANAGED));
+    settings::cleanup_days(texts.iter().map(String::as_str))
+}
+
+/// The settings in force, from the weakest to the strongest.
+fn texts(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>, managed: &Path) -> Vec<String> {
     let wanted = |name: &str| sources.is_none_or(|list| list.split(',').any(|word| word.trim() == name));
     let named = ["user", "project", "local"].iter().zip(files).filter(|(name, _)| wanted(name));
     let mut texts: Vec<String> = named.filter_map(|(_, path)| read(path)).collect();
@@ -27,7 +41,7 @@ fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str
         Given::File => read(Path::new(value)),
     }));
     texts.extend(read(managed));
-    hooks_disabled(texts.iter().map(String::as_str))
+    texts
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -60,6 +74,18 @@ mod tests {
         assert!(!is_off(None, named.to_str()));
         std::fs::write(&managed, off).unwrap();
         assert!(is_off(None, named.to_str()));
+    }
+
+    #[test]
+    fn the_strongest_says_how_long_transcripts_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ["user", "project", "local"].map(|name| dir.path().join(name));
+        assert_eq!(cleanup_days(&files), None);
+        std::fs::write(&files[0], r#"{"cleanupPeriodDays": 3650}"#).unwrap();
+        std::fs::write(&files[1], r#"{"cleanupPeriodDays": "7"}"#).unwrap();
+        assert_eq!(cleanup_days(&files), Some(3650));
+        std::fs::write(&files[2], r#"{"cleanupPeriodDays": 7}"#).unwrap();
+        assert_eq!(cleanup_days(&files), Some(7));
     }
 
     #[test]

@@ -15,8 +15,10 @@ use super::control::Control;
 use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
 use super::prose::fit;
+use super::table::TableStyle;
 use super::{notice, run, settings};
 use crate::claude::find;
+use crate::claude::settings::cleanup_days;
 use crate::core::claude::environment::REMOVED;
 use crate::core::claude::offers::offers;
 use crate::core::config::Config;
@@ -29,6 +31,10 @@ use crate::tty::raw;
 const VERSION: Duration = Duration::from_secs(5);
 /// Columns and rows below which Claude's own dialogs are cut.
 const SMALL: (u16, u16) = (40, 10);
+/// After how many days Claude deletes a transcript where no setting says so (its documentation).
+const CLEANUP_DAYS: u64 = 30;
+/// What is deleted within this many days is told.
+const SOON_DAYS: u64 = 7;
 /// Where what was found begins.
 const INDENT: usize = 22;
 
@@ -49,6 +55,15 @@ impl Grade {
             Grade::Good => "ok",
             Grade::Note => "note",
             Grade::Bad => "bad",
+        }
+    }
+
+    /// The SGR numbers of its word.
+    fn color(self) -> &'static str {
+        match self {
+            Grade::Good => "32",
+            Grade::Note => "33",
+            Grade::Bad => "1;31",
         }
     }
 }
@@ -89,23 +104,26 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     if resolved.problems.is_empty() {
         found.push(good("configuration", how_many_set(&resolved)));
     }
-    found.extend([place(&paths), handoffs(&paths), hosts(&paths)]);
+    found.extend([place(&paths), handoffs(&paths), transcripts(&paths), hosts(&paths)]);
     found.extend(terminal());
     found.extend(tmux());
     found.extend([git(), environment()]);
     if as_json {
         say(format_args!("{}", Value::from_iter(found.iter().map(object))))?;
     } else {
-        for finding in &found {
-            print(finding)?;
-        }
+        let colors = TableStyle::of_output().colors;
+        found.iter().try_for_each(|finding| print(finding, colors))?;
     }
     Ok(u8::from(found.iter().any(|finding| finding.grade == Grade::Bad)))
 }
 
-fn print(finding: &Finding) -> std::io::Result<()> {
-    let line = format!("{:<5} {:<15} {}", finding.grade.word(), finding.about, visible(&finding.found));
-    say(format_args!("{}", fit(&line, INDENT)))?;
+fn print(finding: &Finding, colors: bool) -> std::io::Result<()> {
+    let word = finding.grade.word();
+    let line = fit(&format!("{word:<5} {:<15} {}", finding.about, visible(&finding.found)), INDENT);
+    match line.strip_prefix(word).filter(|_| colors) {
+        Some(rest) => say(format_args!("\x1b[{}m{word}\x1b[m{rest}", finding.grade.color()))?,
+        None => say(format_args!("{line}"))?,
+    }
     finding.fix.iter().try_for_each(|fix| {
         say(format_args!("{}", fit(&format!("{:INDENT$}-> {}", "", visible(fix)), INDENT + 3)))
     })
@@ -187,6 +205,39 @@ fn handoffs(paths: &Paths) -> Finding {
             )
         }
     }
+}
+
+/// How long Claude keeps transcripts, and how many it is about to delete: it looks at each start, and a
+/// conversation without its transcript cannot be resumed.
+fn transcripts(paths: &Paths) -> Finding {
+    let here = std::env::current_dir().unwrap_or_default();
+    let days = cleanup_days(&paths.claude_settings(&here)).unwrap_or(CLEANUP_DAYS);
+    let (all, going) = ages(&paths.claude.join("projects"))
+        .fold((0, 0), |(all, going), age| (all + 1, going + u64::from(age + SOON_DAYS >= days)));
+    let kept = match all {
+        0 => "no transcript yet".to_owned(),
+        1 => "1 transcript".to_owned(),
+        all => format!("{all} transcripts"),
+    };
+    let found = format!("{kept}; Claude deletes one after {days} days without use (`cleanupPeriodDays`)");
+    if going == 0 {
+        return good("transcripts", found);
+    }
+    note(
+        "transcripts",
+        format!("{found}, {going} of them within the next {SOON_DAYS} days"),
+        "to keep them, set a larger `cleanupPeriodDays` in Claude's settings.json",
+    )
+}
+
+/// For each transcript the days since it was last written.
+fn ages(projects: &Path) -> impl Iterator<Item = u64> {
+    let files = std::fs::read_dir(projects).into_iter().flatten().flatten();
+    let files = files.flat_map(|dir| std::fs::read_dir(dir.path()).into_iter().flatten().flatten());
+    files.filter(|file| file.path().extension().is_some_and(|ext| ext == "jsonl")).filter_map(|file| {
+        let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
+        Some(age.as_secs() / 86_400)
+    })
 }
 
 /// The hosts that run, and whether they answer.

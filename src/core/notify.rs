@@ -117,6 +117,11 @@ impl NotificationQueue {
         }
     }
 
+    /// A turn is not in Claude's transcript.
+    pub fn transcript_stands(&mut self, now: Stamp, text: String) {
+        self.put(now, NotifyEvent::Transcript, text, None);
+    }
+
     /// The session is over. Gives what is told at once, as there is no later: nothing where somebody ended it
     /// or was there a moment ago.
     pub fn ended(&mut self, now: Stamp, cause: EndCause, sentence: &str) -> Option<Notification> {

@@ -51,7 +51,7 @@ handoff = { decisions = 10, diff = true, frame_decisions = 5, gotchas = 5 }
 recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }
 restart = { snooze = "5m" }
 terminal = { offer_attach = true, segment = false }
-notify = { command = "", terminal = [], desktop = false, after = "30s", quiet_hours = "", events = ["blocked", "idle", "limit_reached", "limit_over", "handover_held", "handover_failed", "crashed", "ended"] }
+notify = { command = "", terminal = [], desktop = false, after = "30s", quiet_hours = "", events = ["blocked", "idle", "limit_reached", "limit_over", "handover_held", "handover_failed", "crashed", "transcript", "ended"] }
 "#;
 
 #[test]

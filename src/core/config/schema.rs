@@ -166,6 +166,8 @@ choice! {
         HandoverFailed = "handover_failed",
         /// Claude crashed, and hopty starts it again.
         Crashed = "crashed",
+        /// A turn is over and not in Claude's transcript.
+        Transcript = "transcript",
         /// The session ended, and nobody asked for it.
         Ended = "ended",
     }
@@ -186,7 +188,7 @@ choice! {
 
 impl NotifyEvent {
     /// All of them.
-    pub const ALL: [NotifyEvent; 8] = [
+    pub const ALL: [NotifyEvent; 9] = [
         NotifyEvent::Blocked,
         NotifyEvent::Idle,
         NotifyEvent::LimitReached,
@@ -194,6 +196,7 @@ impl NotifyEvent {
         NotifyEvent::HandoverHeld,
         NotifyEvent::HandoverFailed,
         NotifyEvent::Crashed,
+        NotifyEvent::Transcript,
         NotifyEvent::Ended,
     ];
 }

@@ -23,6 +23,7 @@ mod scan_queue;
 mod signal_files;
 pub(super) mod status_line;
 mod transcript;
+mod transcript_watch;
 mod turns;
 mod usage_limits;
 mod work;
@@ -51,6 +52,7 @@ use crate::core::time::Stamp;
 use crate::fs::watch::{POLL_AT_REST_MS, POLL_MS, Watcher, pause};
 use reader::FollowTranscript;
 use scan_queue::ScanQueue;
+use transcript_watch::TranscriptWatch;
 
 /// What is known of Claude's files, and when they are read next.
 #[derive(Debug)]
@@ -59,6 +61,8 @@ pub(super) struct Observer {
     transcript: Option<Transcript>,
     /// Claude's list of tasks at the end of the conversation before: after a hand-over both share one.
     tasks: Tasks,
+    /// Whether the transcript grows.
+    watch: TranscriptWatch,
     /// The person's last prompt in the conversations before, which a hand-over continues.
     prompt_before: Option<String>,
     /// The model that Claude runs.
@@ -89,6 +93,7 @@ impl Observer {
             scans: ScanQueue::new(reader),
             transcript: None,
             tasks: Tasks::default(),
+            watch: TranscriptWatch::default(),
             prompt_before: None,
             model: Model::default(),
             working_dir: None,
@@ -145,7 +150,8 @@ impl Observer {
     /// The next deadline. `changed` is when the screen last changed; `lines` is set while a hook waits for
     /// lines of the transcript.
     pub fn deadline(&self, now: Stamp, changed: Stamp, lines: bool) -> Option<Stamp> {
-        [self.poll_deadline(changed), self.scans.deadline(now, lines)].into_iter().flatten().min()
+        let watch = self.watch.deadline().filter(|_| self.scans.is_reader_here());
+        [self.poll_deadline(changed), self.scans.deadline(now, lines), watch].into_iter().flatten().min()
     }
 
     /// When to poll the files, where the file system does not report changes.
@@ -260,6 +266,23 @@ impl Observer {
         self.transcript.as_mut().filter(|transcript| transcript.is_whole())
     }
 
+    /// A turn of the followed conversation begins or ends.
+    pub fn turn_boundary(&mut self, begins: bool, now: Stamp) {
+        let bytes = self.transcript.as_ref().map_or(0, Transcript::bytes);
+        if begins {
+            self.watch.begin_turn(bytes);
+        } else {
+            self.watch.end_turn(now);
+        }
+    }
+
+    /// Whether a turn is over and is not in the transcript; true once. A disk that does not answer is told as
+    /// such.
+    pub fn transcript_stands(&mut self, now: Stamp) -> bool {
+        let bytes = self.transcript.as_ref().map_or(0, Transcript::bytes);
+        self.scans.is_reader_here() && self.watch.stands_still(now, bytes)
+    }
+
     /// The person begins another job: the tasks of the one before do not belong to it.
     pub fn forget_tasks(&mut self) {
         self.tasks = Tasks::default();
@@ -284,6 +307,7 @@ impl Observer {
                 self.prompt_before = None;
             }
             self.transcript = Some(Transcript::new(conversation.clone(), &self.tasks));
+            self.watch.forget();
         }
         if let Some((line, at)) =
             self.early_status_line.take_if(|(line, _)| line.conversation == *conversation)

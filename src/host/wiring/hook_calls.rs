@@ -90,6 +90,12 @@ impl Host {
         if let Some(model) = call.model.as_ref().filter(|_| is_current) {
             self.observer.model_named(model);
         }
+        let now = self.clock.now();
+        match call.hook.event {
+            HookEvent::UserPromptSubmit if is_current => self.observer.turn_boundary(true, now),
+            HookEvent::Stop | HookEvent::StopFailure if is_current => self.observer.turn_boundary(false, now),
+            _ => {}
+        }
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => self.keyboard.draft.forget(),
             HookEvent::Stop if is_current => {

@@ -8,7 +8,7 @@ use crate::core::claude::facts::Facts;
 use crate::core::handoff::operation::{Cut, at_a_boundary};
 use crate::core::ids::ConversationId;
 use crate::core::status::{ContextStatus, LimitsStatus, ReachedLimit, Rfc3339};
-use crate::core::supervisor::action::Want;
+use crate::core::supervisor::action::{DecisionKind, Want};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::{Stamp, WallTime};
@@ -37,6 +37,7 @@ impl Host {
         let now = self.clock.now();
         self.observer.due(now, self.screen_changed(), &mut self.events);
         self.go_on_without_scan(now);
+        self.tell_standing_transcript(now);
         if self.reader_rests_at().is_some_and(|at| at <= now) {
             self.jobs.rest_reader();
         }
@@ -52,6 +53,26 @@ impl Host {
             let result = catch_unwind(AssertUnwindSafe(|| reader.scan(order, &session))).unwrap_or_default();
             JobEvent::Scanned(reader, Box::new(result))
         });
+    }
+
+    /// Tells people that a turn is over and Claude has not written it down.
+    fn tell_standing_transcript(&mut self, now: Stamp) {
+        if !self.observer.transcript_stands(now) {
+            return;
+        }
+        let path = self.observer.transcript().and_then(|transcript| transcript.path());
+        let what = match path {
+            Some(path) => format!("{} did not grow", path.display()),
+            None => "there is none".to_owned(),
+        };
+        let what = format!(
+            "Claude's last turn is not in its transcript ({what}): it can neither be resumed nor handed over. See whether the disk is \
+             full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
+        );
+        let text = format!("{what}.");
+        self.notice(DecisionKind::Degraded, &text);
+        self.notifier.queue.transcript_stands(now, text);
+        self.events.push_back(Event::Limited { what });
     }
 
     fn awaits_lines(&self) -> bool {
