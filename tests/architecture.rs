@@ -87,6 +87,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("signal_hook", &["sys", "standin"]),
     ("tar", &["fs"]),
     ("vte", &["screen"]),
+    ("zstd", &["fs"]),
 ];
 
 /// Who may open files for reading in another way than `safe_file`, and why.

@@ -3,6 +3,7 @@
 //! Time, ids and file contents are given to these modules; what they want done they say. That makes the whole
 //! of hopty's judgement testable without a terminal, and a journal of events replayable to the same actions.
 
+pub mod archive;
 pub mod cast;
 pub mod claude;
 pub mod compat;

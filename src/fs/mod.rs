@@ -1,6 +1,7 @@
 //! Files: where they lie, how they are written so that no reader ever sees half of one, how they are
 //! followed.
 
+pub mod archive;
 pub mod atomic;
 pub mod cast_file;
 pub mod conversations;

@@ -1,0 +1,297 @@
+//! Putting conversations into the archive, and taking away what was put there.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::ArchiveFailure;
+use super::index::{self, ArchiveEntry, SUFFIX};
+use super::pack::{self, ArchiveLevel, hex};
+use super::source::{self, ArchiveSource, FileState};
+use super::unpack::ArchivedConversation;
+use crate::core::archive::{ArchiveLimits, ArchiveManifest};
+use crate::core::ids::ConversationId;
+use crate::core::time::WallTime;
+use crate::fs::atomic;
+use crate::fs::error::FsError;
+use crate::fs::lock::FileLock;
+use crate::fs::trace;
+
+/// How long to wait for another process that archives or restores.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How many archives of one conversation are kept beside the current one at most.
+const BESIDE: u32 = 1000;
+
+/// What was in the archive of the conversation before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// None.
+    Nothing,
+    /// An earlier one, of which the new one has everything.
+    Earlier,
+    /// One that does not lie in the new one: it stays, under this path.
+    Beside(PathBuf),
+    /// The very same: nothing was written.
+    Same,
+}
+
+/// A conversation that is in the archive, as it lies below Claude's directory.
+#[derive(Debug)]
+pub struct Archived {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub packed_bytes: u64,
+    /// What is in it.
+    pub manifest: ArchiveManifest,
+    /// What was there before.
+    pub replaced: Replaced,
+    states: Vec<FileState>,
+}
+
+/// The archive.
+#[derive(Clone, Debug)]
+pub struct ArchiveStore {
+    pub(super) dir: PathBuf,
+    pub(super) claude: PathBuf,
+    pub(super) limits: ArchiveLimits,
+    level: ArchiveLevel,
+}
+
+impl ArchiveStore {
+    /// The archive in `dir` of the conversations below `claude`. Nothing is created yet.
+    #[must_use]
+    pub fn new(dir: &Path, claude: &Path) -> Self {
+        ArchiveStore {
+            dir: dir.to_owned(),
+            claude: claude.to_owned(),
+            limits: ArchiveLimits::default(),
+            level: ArchiveLevel::default(),
+        }
+    }
+
+    /// The same with another level of compression.
+    #[must_use]
+    pub fn at_level(mut self, level: ArchiveLevel) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Its directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// All archived conversations, in the order of their files, and why others cannot be read.
+    #[must_use]
+    pub fn entries(&self) -> (Vec<ArchiveEntry>, Vec<ArchiveFailure>) {
+        index::entries(&self.dir)
+    }
+
+    /// Opens an archived conversation.
+    ///
+    /// # Errors
+    /// When it is damaged, or cannot be read.
+    pub fn open(&self, entry: &ArchiveEntry) -> Result<ArchivedConversation, ArchiveFailure> {
+        ArchivedConversation::open(&entry.path(&self.dir), &self.limits)
+    }
+
+    fn path_of(&self, project: &str, conversation: &ConversationId) -> PathBuf {
+        self.dir.join(project).join(format!("{conversation}{SUFFIX}"))
+    }
+
+    /// Whether the archive has the conversation as it is, by lengths and times. Nothing is unpacked.
+    #[must_use]
+    pub fn has(&self, source: &ArchiveSource) -> bool {
+        let path = self.path_of(&source.project, &source.conversation);
+        ArchivedConversation::open(&path, &self.limits).is_ok_and(|held| source.looks_like(&held.manifest))
+    }
+
+    pub(super) fn lock(&self) -> Result<FileLock, ArchiveFailure> {
+        atomic::private_dir(&self.dir)?;
+        Ok(FileLock::take(&self.dir.join(".lock"), LOCK_WAIT)?)
+    }
+
+    /// Puts a conversation into the archive, reads it back and compares it. The conversation itself is only
+    /// read. An earlier archive of it is replaced if the new one has everything that it has, and kept beside
+    /// it otherwise.
+    ///
+    /// # Errors
+    /// When a file changes meanwhile, or cannot be read or written, or what was written differs from what was
+    /// read. The archive is then as it was.
+    pub fn put(&self, source: &ArchiveSource, now: WallTime, summary: Value) -> Result<Archived, ArchiveFailure> {
+        let _lock = self.lock()?;
+        let path = self.path_of(&source.project, &source.conversation);
+        let dir = self.dir.join(&source.project);
+        atomic::private_dir(&dir)?;
+        atomic::sweep(&dir);
+        let earlier = if path.symlink_metadata().is_ok() {
+            Some(ArchivedConversation::open(&path, &self.limits))
+        } else {
+            None
+        };
+        if let Some(Ok(held)) = &earlier
+            && source.looks_like(&held.manifest)
+            && let Some(states) = same(held, source)
+        {
+            return Ok(Archived {
+                path,
+                packed_bytes: held.packed_bytes,
+                manifest: held.manifest.clone(),
+                replaced: Replaced::Same,
+                states,
+            });
+        }
+        let before = earlier.as_ref().and_then(|held| held.as_ref().ok()).map(|held| &held.manifest);
+        let mut temp = tempfile::Builder::new()
+            .prefix(atomic::TEMP_PREFIX)
+            .permissions(fs::Permissions::from_mode(0o600))
+            .tempfile_in(&dir)
+            .map_err(FsError::io("make a temporary file in", &dir))?;
+        let empty =
+            ArchiveManifest::new(source.conversation.clone(), source.project.clone(), now, summary);
+        let packed = pack::pack(temp.as_file_mut(), &path, source, empty, before, self.level)?;
+        trace::filled(temp.path());
+        temp.as_file().sync_all().map_err(FsError::io("sync", &path))?;
+        trace::synced(temp.path());
+        forget_cached(temp.as_file());
+        let written = temp.reopen().map_err(FsError::io("open", &path))?;
+        let written = ArchivedConversation::read(&path, written, &self.limits)?;
+        if written.manifest.files != packed.manifest.files {
+            return Err(ArchiveFailure::Differs(path));
+        }
+        written.verify()?;
+        let begins = |name: &str, bytes: u64, sha256: &str| {
+            packed.beginnings.get(name).is_some_and(|(of, hash)| *of == bytes && hash == sha256)
+        };
+        let replaced = match before {
+            _ if earlier.is_none() => Replaced::Nothing,
+            Some(before) if packed.manifest.covers(before, begins) => Replaced::Earlier,
+            _ => Replaced::Beside(self.keep_beside(&path, &source.conversation)?),
+        };
+        trace::renamed(temp.path(), &path);
+        temp.persist(&path).map_err(|failed| FsError::io("rename to", &path)(failed.error))?;
+        atomic::sync_dir(&dir)?;
+        Ok(Archived {
+            path,
+            packed_bytes: written.packed_bytes,
+            manifest: packed.manifest,
+            replaced,
+            states: packed.states,
+        })
+    }
+
+    /// Gives the archive at `path` a second name, under which it stays.
+    fn keep_beside(&self, path: &Path, conversation: &ConversationId) -> Result<PathBuf, ArchiveFailure> {
+        for number in 1..BESIDE {
+            let beside = path.with_file_name(format!("{conversation}.{number}{SUFFIX}"));
+            match fs::hard_link(path, &beside) {
+                Ok(()) => return Ok(beside),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(FsError::io("keep", path)(error).into()),
+            }
+        }
+        Err(ArchiveFailure::Exists(path.to_owned()))
+    }
+
+    /// Removes a conversation from Claude's directory: exactly the files that are in the archive, the
+    /// transcript first. The caller has made sure that nobody has it open.
+    ///
+    /// # Errors
+    /// When a file has changed since it was archived: then nothing was removed. When the transcript cannot be
+    /// removed: the same. When another one cannot: what is left belongs to no conversation.
+    pub fn remove_source(&self, archived: &Archived, source: &ArchiveSource) -> Result<(), ArchiveFailure> {
+        let _lock = self.lock()?;
+        let files = source.files.iter().zip(&archived.states);
+        for (file, state) in files.clone() {
+            if source::state_at(&file.path) != Some(*state) {
+                return Err(ArchiveFailure::Changed(file.path.clone()));
+            }
+        }
+        for (file, _) in files {
+            fs::remove_file(&file.path).map_err(FsError::io("delete", &file.path))?;
+            trace::removed(&file.path);
+            if let Some(dir) = file.path.parent().filter(|_| file.path == source.transcript()) {
+                atomic::sync_dir(dir)?;
+            }
+        }
+        self.remove_empty(source);
+        Ok(())
+    }
+
+    /// Removes the directories that are empty now, the deepest first.
+    fn remove_empty(&self, source: &ArchiveSource) {
+        let mut dirs: Vec<PathBuf> = Vec::new();
+        for file in source.files.iter().skip(1) {
+            // A directory of the conversation has its id in the path; `tasks` itself is not touched.
+            let own = Path::new(&file.name).ancestors().skip(1);
+            let id = source.conversation.as_str();
+            dirs.extend(
+                own.filter(|dir| dir.components().any(|part| part.as_os_str() == id))
+                    .map(|dir| self.claude.join(dir)),
+            );
+        }
+        dirs.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
+        dirs.dedup();
+        for dir in dirs {
+            // One with something else in it stays.
+            let _ = fs::remove_dir(dir);
+        }
+    }
+
+    /// Deletes an archived conversation.
+    ///
+    /// # Errors
+    /// When it cannot be deleted.
+    pub fn delete(&self, entry: &ArchiveEntry) -> Result<(), ArchiveFailure> {
+        let _lock = self.lock()?;
+        let path = entry.path(&self.dir);
+        fs::remove_file(&path).map_err(FsError::io("delete", &path))?;
+        if let Some(dir) = path.parent() {
+            atomic::sync_dir(dir)?;
+            let _ = fs::remove_dir(dir);
+        }
+        Ok(())
+    }
+}
+
+/// The states of the files of a conversation if each has the content that is archived, which is read, too.
+fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<FileState>> {
+    held.verify().ok()?;
+    source
+        .files
+        .iter()
+        .map(|file| {
+            let archived = held.manifest.files.iter().find(|of| of.name == file.name)?;
+            let (mut content, state) = source::open(&file.path).ok()?;
+            let mut hash = Sha256::new();
+            let mut buffer = vec![0; 1 << 17];
+            loop {
+                match content.read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(n) => hash.update(&buffer[..n]),
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(_) => return None,
+                }
+            }
+            (hex(hash) == archived.sha256 && source::state_at(&file.path) == Some(state)).then_some(state)
+        })
+        .collect()
+}
+
+/// What is read next comes from the disk, not from memory: it is to be proven that it is there.
+#[cfg(target_os = "linux")]
+fn forget_cached(file: &File) {
+    use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+    // Without it memory is read, as for every other file.
+    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn forget_cached(_: &File) {}
