@@ -8,6 +8,7 @@ use std::process::Command;
 
 use super::args::RunOptions;
 use super::control::{named, paths};
+use super::conversations::before_cleanup;
 use super::error::{Failed, note, say, visible};
 use super::{held, notice, session, settings, version};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
@@ -229,6 +230,12 @@ fn no_place(paths: &Paths) -> Option<String> {
         return Some("HOME is not set to an absolute path".to_owned());
     }
     prepare_with_room(paths).err().map(|e| e.to_string())
+}
+
+/// Lets every other process go first.
+pub(super) fn be_nice() {
+    // SAFETY: it takes a number and changes this process alone.
+    let _ = unsafe { nix::libc::nice(19) };
 }
 
 /// hopty's directories, where there is no home ones that nothing is in.
@@ -469,6 +476,8 @@ fn begin(
     };
     let pid = host.pid();
     let (ready, socket) = host.launch(&launch, &chosen.args, hold.as_mut())?;
+    let archive =
+        (chosen.agent == Agent::Claude && chosen.unplaced.is_none()).then(|| launch.config.archive.clone());
     let mut paths = paths.clone();
     let name = match ready {
         Ready::Up { name, told, state } => {
@@ -488,9 +497,22 @@ fn begin(
     if wish.detached {
         // Whoever does not read the name has the session all the same.
         let _ = say(format_args!("{name}"));
+        archive.iter().for_each(|config| drop(before_cleanup(&paths, config)));
         return Ok(0);
     }
-    session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold)
+    if let Some(config) = archive.clone() {
+        let paths = paths.clone();
+        // Claude runs already, and this terminal is not to wait for a look at thousands of files.
+        let _ = std::thread::Builder::new().name("archive".to_owned()).spawn(move || {
+            if let Some(mut child) = before_cleanup(&paths, &config) {
+                let _ = child.wait();
+            }
+        });
+    }
+    let ended =
+        session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold);
+    archive.iter().for_each(|config| drop(before_cleanup(&paths, config)));
+    ended
 }
 
 #[cfg(test)]

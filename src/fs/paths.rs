@@ -16,6 +16,8 @@ pub struct Paths {
     pub state: PathBuf,
     /// `$XDG_CONFIG_HOME/hopty`, else `~/.config/hopty`.
     pub config: PathBuf,
+    /// `$XDG_DATA_HOME/hopty`, else `~/.local/share/hopty`: what must outlive sessions and hopty itself.
+    pub data: PathBuf,
     /// `C`: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub claude: PathBuf,
     /// The home directory.
@@ -32,6 +34,7 @@ impl Paths {
         Some(Paths {
             state: absolute("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state")).join("hopty"),
             config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("hopty"),
+            data: absolute("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share")).join("hopty"),
             claude: absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             home,
         })
@@ -94,6 +97,18 @@ impl Paths {
     #[must_use]
     pub fn run(&self) -> PathBuf {
         self.state.join("run")
+    }
+
+    /// Directory of archived conversations. Not in the state directory, which people delete with hopty.
+    #[must_use]
+    pub fn archive(&self) -> PathBuf {
+        self.data.join("archive")
+    }
+
+    /// Directory of backups, unless a person names a file.
+    #[must_use]
+    pub fn backups(&self) -> PathBuf {
+        self.data.join("backups")
     }
 
     /// A session's socket.

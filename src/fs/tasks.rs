@@ -55,6 +55,7 @@ mod tests {
         let paths = Paths {
             state: base.join("s"),
             config: base.join("c"),
+            data: base.join("d"),
             claude: base.join("claude"),
             home: base.clone(),
         };

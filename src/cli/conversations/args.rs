@@ -79,6 +79,58 @@ pub(in crate::cli) struct ChainOptions {
     pub json: bool,
 }
 
+/// Which conversations are archived, and how.
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct ArchiveOptions {
+    /// The conversations: ids, begins of ids, titles or transcripts; all that are old enough by default
+    #[arg(value_name = "CONVERSATION")]
+    pub conversations: Vec<String>,
+    /// Archive those that were not used for so many days, such as 10d
+    #[arg(long, value_name = "DAYS", value_parser = days, conflicts_with = "conversations")]
+    pub older_than: Option<u64>,
+    /// Remove each from Claude's directory once the archive was read back and compared
+    #[arg(long)]
+    pub remove: bool,
+    /// Only list them, and tell when Claude deletes conversations
+    #[arg(long)]
+    pub dry_run: bool,
+    /// List what is in the archive
+    #[arg(long, conflicts_with_all = ["conversations", "older_than", "remove", "dry_run", "prune"])]
+    pub list: bool,
+    /// Delete the oldest archived conversations for good until the archive is within archive.max_mb
+    #[arg(long, conflicts_with_all = ["conversations", "older_than", "remove"])]
+    pub prune: bool,
+    /// With --prune: delete, do not only list
+    #[arg(long, requires = "prune")]
+    pub yes: bool,
+    /// Archive what Claude would delete soon, as a session's start does in the background
+    #[arg(long, hide = true)]
+    pub auto: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which archived conversation is restored, and how.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RestoreOptions {
+    /// The conversation: its id, the begin of its id, its title, or its file in the archive
+    #[arg(value_name = "CONVERSATION")]
+    pub conversation: String,
+    /// Keep the times of its files even if Claude would delete them soon because of their age
+    #[arg(long)]
+    pub keep_times: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A number of days: `10d` or `10`.
+fn days(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix('d').unwrap_or(text);
+    number.parse().map_err(|_| "write a whole number of days, such as 10d".to_owned())
+}
+
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ConversationsVerb {
     /// List the conversations of this directory's project, the last used first
@@ -95,6 +147,14 @@ pub(in crate::cli) enum ConversationsVerb {
     Search(SearchOptions),
     /// Show one task through all its hand-overs, oldest conversation first
     Chain(ChainOptions),
+    /// Compress conversations into hopty's archive, where Claude does not delete them
+    ///
+    /// Each is read back and compared. It stays where it is, unless you say --remove. An open conversation is
+    /// left alone. Without a name, it archives those that were not used for archive.older_than_days days, and
+    /// those that Claude would delete within archive.before_days days.
+    Archive(ArchiveOptions),
+    /// Bring an archived conversation back to its place, never over an existing one
+    Restore(RestoreOptions),
 }
 
 impl ConversationsVerb {
@@ -105,6 +165,8 @@ impl ConversationsVerb {
             ConversationsVerb::Show(options) => options.json,
             ConversationsVerb::Search(options) => options.json,
             ConversationsVerb::Chain(options) => options.json,
+            ConversationsVerb::Archive(options) => options.json,
+            ConversationsVerb::Restore(options) => options.json,
         }
     }
 }

@@ -264,7 +264,7 @@ fn tokens_from(origin: TokensOrigin) -> Value {
 }
 
 /// A number of bytes in the largest unit: `812`, `4.2K`, `120M`.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     scaled(bytes, 1024, &["", "K", "M", "G", "T"])
 }
 

@@ -2,10 +2,12 @@
 //!
 //! It works on files alone, Claude's and hopty's; no session is asked.
 
+mod archive;
 pub(super) mod args;
 mod chain;
 mod ls;
 pub(super) mod open;
+mod restore;
 mod search;
 mod show;
 
@@ -13,7 +15,9 @@ use super::error::{Failed, note, visible};
 use crate::fs::conversations::{FindError, TranscriptFile, find};
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
+pub(super) use archive::before_cleanup;
 use args::ConversationsVerb;
+use ls::size;
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
     match verb {
@@ -21,6 +25,8 @@ pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
         ConversationsVerb::Show(options) => show::show(options),
         ConversationsVerb::Search(options) => search::search(options),
         ConversationsVerb::Chain(options) => chain::chain(options),
+        ConversationsVerb::Archive(options) => archive::archive(options),
+        ConversationsVerb::Restore(options) => restore::restore(options),
     }
 }
 

@@ -1,11 +1,12 @@
 //! `hopty conversations search`: a pattern in everything that people and Claude wrote.
 
-use std::collections::HashSet;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::args::SearchOptions;
+use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::table::TableStyle;
@@ -14,6 +15,7 @@ use crate::core::conversation::query::{SearchHit, SearchQuery};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::handoff::redact::redact;
 use crate::core::time::WallTime;
+use crate::fs::archive::{ArchiveEntry, ArchiveStore, archive_sources};
 use crate::fs::conversations::search::{LINE_CAP, TranscriptSource, search as search_all};
 use crate::fs::conversations::{
     Summaries, SummaryDepth, TranscriptFile, Transcripts, handoff_sources, live_sources,
@@ -37,8 +39,22 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     let found = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
     let here = if options.here { Some(project_of(&std::env::current_dir()?)) } else { None };
-    let sources = sources(&paths, found.files, &mut summaries, here.as_deref());
-    let mut printer = Printer { options, query: &query, summaries, style: TableStyle::of_output(), hits: 0 };
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    let live: HashSet<_> = found.files.iter().map(|file| file.id.clone()).collect();
+    // A transcript that is there has everything that its archive has.
+    let mut archived: Vec<ArchiveEntry> =
+        store.entries().0.into_iter().filter(|entry| !live.contains(&entry.conversation)).collect();
+    if let Some(here) = &here {
+        archived
+            .retain(|entry| summary_of(entry).dir.is_some_and(|dir| project_of(Path::new(&dir)) == *here));
+    }
+    let known: HashMap<PathBuf, ConversationSummary> =
+        archived.iter().map(|entry| (entry.path(store.dir()), summary_of(entry))).collect();
+    let mut sources = sources(&paths, found.files, &archived, &mut summaries, here.as_deref());
+    sources.extend(archive_sources(store.dir(), archived));
+    sources.sort_by_key(|source| std::cmp::Reverse(source.modified()));
+    let style = TableStyle::of_output();
+    let mut printer = Printer { options, query: &query, summaries, archived: known, style, hits: 0 };
     let (mut skipped, mut failure) = (0, None);
     search_all(&sources, &query, |source, found| {
         skipped += found.skipped;
@@ -64,10 +80,12 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
 fn sources(
     paths: &Paths,
     mut files: Vec<TranscriptFile>,
+    archived: &[ArchiveEntry],
     summaries: &mut Summaries,
     here: Option<&Path>,
 ) -> Vec<Box<dyn TranscriptSource>> {
-    let known: HashSet<_> = files.iter().map(|file| file.id.clone()).collect();
+    let mut known: HashSet<_> = files.iter().map(|file| file.id.clone()).collect();
+    known.extend(archived.iter().map(|entry| entry.conversation.clone()));
     let kept = handoff_sources(&paths.claude, &known);
     if let Some(here) = here {
         let ends = summaries.read(&files, SummaryDepth::Ends);
@@ -79,7 +97,6 @@ fn sources(
     let mut sources = live_sources(files);
     // Of a kept copy the directory is not known before it is read.
     sources.extend(kept.into_iter().filter(|_| here.is_none()));
-    sources.sort_by_key(|source| std::cmp::Reverse(source.modified()));
     sources
 }
 
@@ -87,6 +104,8 @@ struct Printer<'a> {
     options: &'a SearchOptions,
     query: &'a SearchQuery,
     summaries: Summaries,
+    /// What is known of archived conversations, by their file.
+    archived: HashMap<PathBuf, ConversationSummary>,
     style: TableStyle,
     hits: usize,
 }
@@ -98,6 +117,7 @@ impl Printer<'_> {
         }
         let summary = TranscriptFile::at(source.path())
             .map(|file| self.summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0))
+            .or_else(|| self.archived.get(source.path()).cloned())
             .unwrap_or_default();
         let first = self.hits == 0;
         self.hits += hits.len();

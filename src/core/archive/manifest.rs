@@ -18,6 +18,9 @@ const NAME_BYTES: usize = 2048;
 /// The longest part between two slashes, in bytes: that of every file system.
 const PART_BYTES: usize = 255;
 
+/// The directories below Claude's in which conversations have a directory with their id.
+const ID_DIRECTORIES: [&str; 5] = ["tasks", "file-history", "session-env", "image-cache", "uploads"];
+
 /// One file of an archived conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchivedFile {
@@ -105,7 +108,14 @@ impl ArchiveManifest {
             && !self.project.contains('/')
             && (name == Self::transcript_name(&self.project, &self.conversation)
                 || below(&format!("{project}{id}"))
-                || ["tasks", "file-history", "session-env"].iter().any(|dir| below(&format!("{dir}/{id}")))
+                || name
+                    .strip_prefix(&format!("{project}agent-"))
+                    .is_some_and(|rest| rest.ends_with(".jsonl") && !rest.contains('/'))
+                || ID_DIRECTORIES.iter().any(|dir| below(&format!("{dir}/{id}")))
+                || name == format!("debug/{id}.txt")
+                || name
+                    .strip_prefix("plans/")
+                    .is_some_and(|rest| rest.ends_with(".md") && !rest.contains('/'))
                 || name
                     .strip_prefix("todos/")
                     .is_some_and(|rest| rest.starts_with(id) && !rest.contains('/')))
@@ -250,6 +260,9 @@ mod tests {
             format!("projects/-home-u/{ID}/x"),
             format!("file-history/{ID}/a@v1"),
             format!("todos/{ID}-agent-{ID}.json"),
+            "projects/-home-u/agent-a1.jsonl".to_owned(),
+            "plans/sleepy-cat.md".to_owned(),
+            format!("debug/{ID}.txt"),
         ];
         for name in &ours {
             assert!(parse(&[main_file(), file(name, 5, 1)], 6).is_ok(), "{name}");
@@ -257,6 +270,9 @@ mod tests {
         let others = [
             "settings.json".to_owned(),
             "/etc/passwd".to_owned(),
+            "plans/../settings.md".to_owned(),
+            "commands/x.md".to_owned(),
+            "projects/-home-u/agent-a/x.jsonl".to_owned(),
             format!("projects/-home-u/{ID}/../../../settings.json"),
             format!("projects/-home-u/{ID}"),
             format!("projects/-home-u/{ID}/"),
@@ -286,7 +302,9 @@ mod tests {
         let task = |offset, packed| file(&format!("tasks/{ID}/1"), offset, packed);
         let place = |read: Result<_, ArchiveError>| matches!(read, Err(ArchiveError::Place(_)));
         assert!(parse(&[main_file(), task(5, 1)], 6).is_ok());
-        for (offset, packed, end) in [(4, 1, 6), (6, 1, 7), (5, 1, 7), (5, 2, 6), (u64::MAX, 2, 6), (5, u64::MAX, 6)] {
+        for (offset, packed, end) in
+            [(4, 1, 6), (6, 1, 7), (5, 1, 7), (5, 2, 6), (u64::MAX, 2, 6), (5, u64::MAX, 6)]
+        {
             assert!(place(parse(&[main_file(), task(offset, packed)], end)), "{offset} {packed} {end}");
         }
         let twice = parse(&[main_file(), task(5, 1), task(6, 1)], 7);
@@ -299,17 +317,25 @@ mod tests {
     fn more_than_a_limit_is_refused() {
         let mut bomb = main_file();
         bomb["bytes"] = json!(1_u64 << 30);
-        assert!(matches!(parse(&[bomb], 5), Err(ArchiveError::Limit { what: "times its compressed length", .. })));
+        assert!(matches!(
+            parse(&[bomb], 5),
+            Err(ArchiveError::Limit { what: "times its compressed length", .. })
+        ));
         let mut large = main_file();
         (large["bytes"], large["packed"]) = (json!(1_u64 << 40), json!(1_u64 << 38));
-        assert!(matches!(parse(&[large], 1 << 38), Err(ArchiveError::Limit { what: "bytes of all files", .. })));
+        assert!(matches!(
+            parse(&[large], 1 << 38),
+            Err(ArchiveError::Limit { what: "bytes of all files", .. })
+        ));
     }
 
     #[test]
     fn other_versions_and_other_things_are_refused() {
         let of = |text: &str| ArchiveManifest::parse(text.as_bytes(), 0, &ArchiveLimits::default());
         assert_eq!(of(r#"{"format":"hopty-archive","version":2}"#), Err(ArchiveError::Version(2)));
-        for text in ["", "{}", "[]", r#"{"format":"x","version":1}"#, r#"{"format":"hopty-archive","version":1}"#] {
+        for text in
+            ["", "{}", "[]", r#"{"format":"x","version":1}"#, r#"{"format":"hopty-archive","version":1}"#]
+        {
             assert!(matches!(of(text), Err(ArchiveError::Manifest(_))), "{text}");
         }
     }

@@ -10,8 +10,8 @@ use toml::Value;
 
 use super::duration::Span;
 use super::schema::{
-    AfterError, AskDefault, GitPolicy, Layout, NotifyEvent, NotifyTerminal, OnHangup, Profile, Reap,
-    RestartMode, SizePolicy, SummaryMode,
+    AfterError, AskDefault, AutoArchive, GitPolicy, Layout, NotifyEvent, NotifyTerminal, OnHangup, Profile,
+    Reap, RestartMode, SizePolicy, SummaryMode,
 };
 use super::units::{CellSize, PrefixKey, QuietHours};
 
@@ -193,6 +193,10 @@ pub const KEYS: &[Key] = &[
     own("journal", "max_bytes", Kind::Count(65_536, 1_073_741_824)),
     own("journal", "files", Kind::Count(1, 100)),
     own("journal", "keep_ended_days", Kind::Count(0, 3_650)),
+    own("archive", "auto", Kind::Word(AutoArchive::WORDS)),
+    own("archive", "before_days", Kind::Count(0, 3_650)),
+    own("archive", "older_than_days", Kind::Count(0, 3_650)),
+    own("archive", "max_mb", Kind::Count(0, 1_048_576)),
     own("control", "allow_from", Kind::Sessions),
     own("notify", "command", Kind::Command),
     own("notify", "terminal", Kind::Words(NotifyTerminal::WORDS)),

@@ -46,6 +46,7 @@ fn flat(table: &Table) -> BTreeMap<String, String> {
 
 /// What hopty has beyond the contract.
 const BEYOND: &str = r#"
+archive = { auto = "on", before_days = 10, max_mb = 10240, older_than_days = 10 }
 control = { allow_from = [] }
 handoff = { decisions = 10, diff = true, frame_decisions = 5, gotchas = 5 }
 recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }

@@ -24,8 +24,8 @@ pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Levels, Threshold};
 pub use problem::{Problem, ProblemKind, Retired, Source};
 pub use schema::{
-    AfterError, AskDefault, Compat, Config, Context, Control, Delivery, GitPolicy, Handoff, Hooks, Journal,
-    Layout, Notify, NotifyEvent, NotifyTerminal, OnHangup, Profile, Program, Reap, Recovery, Restart,
-    RestartMode, SizePolicy, SummaryMode, Terminal,
+    AfterError, Archive, AskDefault, AutoArchive, Compat, Config, Context, Control, Delivery, GitPolicy,
+    Handoff, Hooks, Journal, Layout, Notify, NotifyEvent, NotifyTerminal, OnHangup, Profile, Program, Reap,
+    Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal,
 };
 pub use units::{BadUnit, CellSize, PrefixKey, QuietHours};

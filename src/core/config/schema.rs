@@ -405,6 +405,30 @@ section! {
         quiet_hours: QuietHours = QuietHours::default(),
     }
 }
+choice! {
+    /// Whether conversations are archived before Claude deletes them.
+    AutoArchive {
+        /// Yes, unless you have shortened the time for which Claude keeps them.
+        On = "on",
+        /// No.
+        Off = "off",
+        /// Yes, whatever time you have set.
+        Always = "always",
+    }
+}
+section! {
+    /// `[archive]`: conversations that are put away.
+    Archive {
+        /// Whether a session's start archives what Claude would delete soon.
+        auto: AutoArchive = AutoArchive::On,
+        /// Days before its deletion at which a conversation is archived.
+        before_days: u32 = 10,
+        /// Days without use after which `hopty conversations archive` archives a conversation.
+        older_than_days: u32 = 10,
+        /// MiB at which nothing more is archived.
+        max_mb: u64 = 10_240,
+    }
+}
 section! {
     /// `[control]`: who may steer a session.
     Control {
@@ -438,6 +462,8 @@ pub struct Config {
     pub compat: Compat,
     /// `[journal]`
     pub journal: Journal,
+    /// `[archive]`
+    pub archive: Archive,
     /// `[control]`
     pub control: Control,
     /// `[notify]`

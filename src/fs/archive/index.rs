@@ -61,7 +61,12 @@ impl ArchiveEntry {
         archive.join(&self.file)
     }
 
-    fn read(archive: &Path, file: String, modified_ns: u64, number: u32) -> Result<Self, super::ArchiveFailure> {
+    fn read(
+        archive: &Path,
+        file: String,
+        modified_ns: u64,
+        number: u32,
+    ) -> Result<Self, super::ArchiveFailure> {
         let opened = ArchivedConversation::open(&archive.join(&file), &ArchiveLimits::default())?;
         let manifest = &opened.manifest;
         let (transcript_bytes, written) =
@@ -167,7 +172,13 @@ mod tests {
         let number = |name: &str| name_of(name).map(|(found, number)| (found.to_string(), number));
         assert_eq!(number(&format!("{id}.jsonl.zst")), Some((id.to_owned(), 0)));
         assert_eq!(number(&format!("{id}.12.jsonl.zst")), Some((id.to_owned(), 12)));
-        for name in [".jsonl.zst", "x.jsonl.zst", &format!("{id}.0.jsonl.zst"), &format!("{id}.x.jsonl.zst"), &format!("{id}.jsonl")] {
+        for name in [
+            ".jsonl.zst",
+            "x.jsonl.zst",
+            &format!("{id}.0.jsonl.zst"),
+            &format!("{id}.x.jsonl.zst"),
+            &format!("{id}.jsonl"),
+        ] {
             assert_eq!(number(name), None, "{name}");
         }
     }

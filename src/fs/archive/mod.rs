@@ -9,6 +9,7 @@
 mod index;
 mod pack;
 mod restore;
+mod search;
 mod source;
 mod store;
 #[cfg(test)]
@@ -18,16 +19,29 @@ mod unpack;
 pub use index::ArchiveEntry;
 pub use pack::ArchiveLevel;
 pub use restore::{RestoreTimes, Restored};
+pub use search::archive_sources;
 pub use source::{ArchiveSource, SourceFile};
 pub use store::{ArchiveStore, Archived, Replaced};
 pub use unpack::{ArchivedConversation, ArchivedReader};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::error::FsError;
-use crate::core::archive::ArchiveError;
+use crate::core::archive::{ArchiveError, CleanupPeriod};
+use crate::sys::safe_file::{self, FileRule};
+
+/// The longest settings file that is read, in bytes.
+const SETTINGS_CAP: u64 = 4 << 20;
+
+/// How long Claude keeps conversations, by the user settings in its directory.
+#[must_use]
+pub fn cleanup_period(claude: &Path) -> CleanupPeriod {
+    let rule = FileRule::of_claude(SETTINGS_CAP);
+    let text = safe_file::read_text(&claude.join("settings.json"), rule).ok().flatten();
+    CleanupPeriod::of_settings(&text.unwrap_or_default())
+}
 
 /// Why a conversation was not archived or restored.
 #[derive(Debug, Error)]
@@ -70,7 +84,9 @@ impl ArchiveFailure {
                 "another hopty is archiving; try again when it is done".to_owned()
             }
             ArchiveFailure::Fs(_) => "check its permissions and the space on the disk".to_owned(),
-            ArchiveFailure::Changed(_) => "the conversation is in use; archive it when it has ended".to_owned(),
+            ArchiveFailure::Changed(_) => {
+                "the conversation is in use; archive it when it has ended".to_owned()
+            }
             ArchiveFailure::Exists(path) | ArchiveFailure::Differs(path) => {
                 format!("move {} out of the way", path.display())
             }

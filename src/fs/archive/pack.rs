@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use zstd::stream::write::Encoder;
 
 use super::ArchiveFailure;
-use super::source::{self, ArchiveSource, FileState};
+use super::source::{self, ArchiveSource, ReadState};
 use crate::core::archive::{ArchiveManifest, ArchivedFile, Seal};
 use crate::fs::error::FsError;
 
@@ -36,7 +36,7 @@ impl Default for ArchiveLevel {
 pub(super) struct Packed {
     pub manifest: ArchiveManifest,
     /// The state of each file when it was read, in the order of the manifest.
-    pub states: Vec<FileState>,
+    pub states: Vec<ReadState>,
     /// The hash of the first bytes of a file, by its name: as many as an earlier archive has of it.
     pub beginnings: HashMap<String, (u64, String)>,
 }

@@ -61,7 +61,8 @@ impl ArchiveStore {
             return Err(ArchiveFailure::Exists(target));
         }
         atomic::private_dir(&self.claude)?;
-        if let Some(lack) = room::lack(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE)) {
+        if let Some(lack) = room::lack(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE))
+        {
             return Err(ArchiveFailure::NoRoom(lack));
         }
         // Everything that could refuse it comes first: hashes, kinds of directories, files that differ.

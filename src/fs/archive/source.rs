@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use super::ArchiveFailure;
 use crate::core::archive::ArchiveManifest;
 use crate::core::ids::ConversationId;
+use crate::fs::conversations::{ConversationFiles, FileRole};
 use crate::fs::error::FsError;
-use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
-
-/// How deep directories are followed.
-const DEPTH: usize = 16;
+use crate::sys::safe_file::{self, FileRule};
 
 /// A file of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +18,13 @@ pub struct SourceFile {
     pub name: String,
     /// Where it lies.
     pub path: PathBuf,
+    /// Other conversations may use it, too: it is archived and never removed.
+    pub is_shared: bool,
 }
 
 /// What a file was when it was looked at: if this has not changed, its content has not, either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileState {
+pub(super) struct ReadState {
     pub device: u64,
     pub inode: u64,
     pub bytes: u64,
@@ -32,9 +32,9 @@ pub(super) struct FileState {
     pub mode: u32,
 }
 
-impl FileState {
+impl ReadState {
     pub fn of(meta: &Metadata) -> Self {
-        FileState {
+        ReadState {
             device: meta.dev(),
             inode: meta.ino(),
             bytes: meta.len(),
@@ -59,76 +59,55 @@ pub struct ArchiveSource {
     pub project: String,
     /// Its files: the transcript, then the others in the order of their names.
     pub files: Vec<SourceFile>,
-    /// What lies beside it and is not archived, because it is not a plain file of this user.
+    /// What lies beside it and is not archived, because it is not a plain file of this user, or its name is
+    /// not text.
     pub skipped: Vec<PathBuf>,
 }
 
 impl ArchiveSource {
-    /// The conversation with this transcript, which lies in `claude/projects/PROJECT`.
+    /// The conversation with these files, which lies in `claude/projects/PROJECT`.
     ///
     /// # Errors
     /// When the transcript is not there, is not a plain file of this user, or lies elsewhere.
-    pub fn find(claude: &Path, transcript: &Path) -> Result<Self, ArchiveFailure> {
-        let missing = || ArchiveFailure::Missing(transcript.to_owned());
-        let id = transcript.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
-        let conversation: ConversationId = id.and_then(|id| id.parse().ok()).ok_or_else(missing)?;
-        let project = transcript.parent().and_then(Path::file_name).and_then(|name| name.to_str());
-        let project = project.ok_or_else(missing)?.to_owned();
-        let own = FileRule { links: FileLinks::Refuse, owner: FileOwner::User, cap: u64::MAX, closed: 0 };
-        let meta = fs::symlink_metadata(transcript).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => missing(),
-            _ => FsError::io("look at", transcript)(error).into(),
-        })?;
-        safe_file::check(transcript, &meta, own).map_err(FsError::from)?;
-        let empty = ArchiveManifest::new(conversation.clone(), project.clone(), Default::default(), Default::default());
-        let mut source = ArchiveSource { conversation, project, files: Vec::new(), skipped: Vec::new() };
-        let id = source.conversation.to_string();
-        for dir in [
-            format!("projects/{}/{id}", source.project),
-            format!("tasks/{id}"),
-            format!("file-history/{id}"),
-            format!("session-env/{id}"),
-        ] {
-            source.walk(claude, &dir, &empty, DEPTH);
-        }
-        for entry in fs::read_dir(claude.join("todos")).into_iter().flatten().flatten() {
-            if let Some(name) = entry.file_name().to_str().filter(|name| name.starts_with(&id)) {
-                source.take(claude, &format!("todos/{name}"), &empty);
+    pub fn of(claude: &Path, found: &ConversationFiles) -> Result<Self, ArchiveFailure> {
+        let path = &found.transcript.path;
+        let missing = || ArchiveFailure::Missing(path.clone());
+        let project = path
+            .strip_prefix(claude.join("projects"))
+            .ok()
+            .and_then(|below| below.parent()?.to_str())
+            .ok_or_else(missing)?;
+        let owner = ArchiveManifest::new(
+            found.id.clone(),
+            project.to_owned(),
+            Default::default(),
+            Default::default(),
+        );
+        let transcript = ArchiveManifest::transcript_name(&owner.project, &owner.conversation);
+        let mut source = ArchiveSource {
+            conversation: found.id.clone(),
+            project: project.to_owned(),
+            files: Vec::new(),
+            skipped: found.odd.clone(),
+        };
+        for file in &found.files {
+            let is_own = fs::symlink_metadata(&file.path)
+                .is_ok_and(|meta| safe_file::check(&file.path, &meta, FileRule::own(u64::MAX)).is_ok());
+            match file.below_claude.to_str().filter(|name| is_own && owner.owns(name)) {
+                Some(name) => source.files.push(SourceFile {
+                    name: name.to_owned(),
+                    path: file.path.clone(),
+                    is_shared: file.role == FileRole::Plan,
+                }),
+                None => source.skipped.push(file.path.clone()),
             }
         }
-        source.files.sort_by(|one, other| one.name.cmp(&other.name));
-        let name = ArchiveManifest::transcript_name(&source.project, &source.conversation);
-        source.files.insert(0, SourceFile { name, path: transcript.to_owned() });
+        // By name, the transcript before all others.
+        source.files.sort_by_key(|file| (file.name != transcript, file.name.clone()));
+        if source.files.first().is_none_or(|file| file.name != transcript) {
+            return Err(missing());
+        }
         Ok(source)
-    }
-
-    fn walk(&mut self, claude: &Path, dir: &str, owner: &ArchiveManifest, depth: usize) {
-        let path = claude.join(dir);
-        match fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_dir() && depth > 0 => {}
-            Ok(_) => return self.skipped.push(path),
-            Err(_) => return,
-        }
-        for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
-            match (entry.file_name().to_str(), entry.file_type()) {
-                (Some(name), Ok(kind)) if kind.is_dir() => {
-                    self.walk(claude, &format!("{dir}/{name}"), owner, depth - 1);
-                }
-                (Some(name), Ok(_)) => self.take(claude, &format!("{dir}/{name}"), owner),
-                _ => self.skipped.push(entry.path()),
-            }
-        }
-    }
-
-    fn take(&mut self, claude: &Path, name: &str, owner: &ArchiveManifest) {
-        let path = claude.join(name);
-        let own = FileRule { links: FileLinks::Refuse, owner: FileOwner::User, cap: u64::MAX, closed: 0 };
-        let is_own = fs::symlink_metadata(&path).is_ok_and(|meta| safe_file::check(&path, &meta, own).is_ok());
-        if is_own && owner.owns(name) {
-            self.files.push(SourceFile { name: name.to_owned(), path });
-        } else {
-            self.skipped.push(path);
-        }
     }
 
     /// The transcript's path.
@@ -141,7 +120,7 @@ impl ArchiveSource {
     pub(super) fn looks_like(&self, manifest: &ArchiveManifest) -> bool {
         self.files.len() == manifest.files.len()
             && self.files.iter().all(|source| {
-                let state = fs::symlink_metadata(&source.path).ok().map(|meta| FileState::of(&meta));
+                let state = state_at(&source.path);
                 manifest.files.iter().find(|file| file.name == source.name).is_some_and(|file| {
                     state.is_some_and(|state| {
                         (state.bytes, state.modified_ns) == (file.bytes, file.modified_ns)
@@ -152,15 +131,14 @@ impl ArchiveSource {
 }
 
 /// Opens a file of a conversation, and tells its state.
-pub(super) fn open(path: &Path) -> Result<(File, FileState), ArchiveFailure> {
-    let own = FileRule { links: FileLinks::Refuse, owner: FileOwner::User, cap: u64::MAX, closed: 0 };
-    let file = safe_file::open(path, own).map_err(FsError::from)?;
+pub(super) fn open(path: &Path) -> Result<(File, ReadState), ArchiveFailure> {
+    let file = safe_file::open(path, FileRule::own(u64::MAX)).map_err(FsError::from)?;
     let file = file.ok_or_else(|| ArchiveFailure::Missing(path.to_owned()))?;
     let meta = file.metadata().map_err(FsError::io("look at", path))?;
-    Ok((file, FileState::of(&meta)))
+    Ok((file, ReadState::of(&meta)))
 }
 
 /// The state of what lies at a path now; `None` if nothing does.
-pub(super) fn state_at(path: &Path) -> Option<FileState> {
-    fs::symlink_metadata(path).ok().map(|meta| FileState::of(&meta))
+pub(super) fn state_at(path: &Path) -> Option<ReadState> {
+    fs::symlink_metadata(path).ok().map(|meta| ReadState::of(&meta))
 }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::ArchiveFailure;
 use super::index::{self, ArchiveEntry, SUFFIX};
 use super::pack::{self, ArchiveLevel, hex};
-use super::source::{self, ArchiveSource, FileState};
+use super::source::{self, ArchiveSource, ReadState};
 use super::unpack::ArchivedConversation;
 use crate::core::archive::{ArchiveLimits, ArchiveManifest};
 use crate::core::ids::ConversationId;
@@ -51,7 +51,7 @@ pub struct Archived {
     pub manifest: ArchiveManifest,
     /// What was there before.
     pub replaced: Replaced,
-    states: Vec<FileState>,
+    states: Vec<ReadState>,
 }
 
 /// The archive.
@@ -125,7 +125,12 @@ impl ArchiveStore {
     /// # Errors
     /// When a file changes meanwhile, or cannot be read or written, or what was written differs from what was
     /// read. The archive is then as it was.
-    pub fn put(&self, source: &ArchiveSource, now: WallTime, summary: Value) -> Result<Archived, ArchiveFailure> {
+    pub fn put(
+        &self,
+        source: &ArchiveSource,
+        now: WallTime,
+        summary: Value,
+    ) -> Result<Archived, ArchiveFailure> {
         let _lock = self.lock()?;
         let path = self.path_of(&source.project, &source.conversation);
         let dir = self.dir.join(&source.project);
@@ -154,8 +159,7 @@ impl ArchiveStore {
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(&dir)
             .map_err(FsError::io("make a temporary file in", &dir))?;
-        let empty =
-            ArchiveManifest::new(source.conversation.clone(), source.project.clone(), now, summary);
+        let empty = ArchiveManifest::new(source.conversation.clone(), source.project.clone(), now, summary);
         let packed = pack::pack(temp.as_file_mut(), &path, source, empty, before, self.level)?;
         trace::filled(temp.path());
         temp.as_file().sync_all().map_err(FsError::io("sync", &path))?;
@@ -214,7 +218,7 @@ impl ArchiveStore {
                 return Err(ArchiveFailure::Changed(file.path.clone()));
             }
         }
-        for (file, _) in files {
+        for (file, _) in files.filter(|(file, _)| !file.is_shared) {
             fs::remove_file(&file.path).map_err(FsError::io("delete", &file.path))?;
             trace::removed(&file.path);
             if let Some(dir) = file.path.parent().filter(|_| file.path == source.transcript()) {
@@ -262,7 +266,7 @@ impl ArchiveStore {
 }
 
 /// The states of the files of a conversation if each has the content that is archived, which is read, too.
-fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<FileState>> {
+fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<ReadState>> {
     held.verify().ok()?;
     source
         .files

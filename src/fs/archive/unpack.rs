@@ -10,9 +10,7 @@ use zstd::stream::read::Decoder;
 
 use super::ArchiveFailure;
 use super::pack::hex;
-use crate::core::archive::{
-    ArchiveError, ArchiveLimits, ArchiveManifest, ArchivedFile, SEAL_BYTES, Seal,
-};
+use crate::core::archive::{ArchiveError, ArchiveLimits, ArchiveManifest, ArchivedFile, SEAL_BYTES, Seal};
 use crate::fs::error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -106,7 +104,10 @@ impl ArchivedConversation {
                 Ok(n) => n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    return Err(refused(ArchiveError::Packed { name: file.name.clone(), why: error.to_string() }));
+                    return Err(refused(ArchiveError::Packed {
+                        name: file.name.clone(),
+                        why: error.to_string(),
+                    }));
                 }
             };
             hash.update(&buffer[..n]);
@@ -115,6 +116,9 @@ impl ArchivedConversation {
         }
         if bytes != file.bytes {
             return Err(refused(ArchiveError::Length { name: file.name.clone(), bytes: file.bytes }));
+        }
+        if !content.is_at_end() {
+            return Err(refused(ArchiveError::Place(file.name.clone())));
         }
         if hex(hash) != file.sha256 {
             return Err(refused(ArchiveError::Hash(file.name.clone())));
@@ -136,6 +140,14 @@ pub struct ArchivedReader {
     decoder: Decoder<'static, BufReader<Window>>,
     left: u64,
     name: String,
+}
+
+impl ArchivedReader {
+    /// Whether its frame fills the place that the manifest gives it.
+    fn is_at_end(&self) -> bool {
+        let input = self.decoder.get_ref();
+        input.buffer().is_empty() && input.get_ref().at == input.get_ref().end
+    }
 }
 
 impl Read for ArchivedReader {

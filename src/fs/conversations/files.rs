@@ -220,6 +220,7 @@ pub(super) mod tests {
         Paths {
             state: base.join("state"),
             config: base.join("config"),
+            data: base.join("data"),
             claude: base.join("claude"),
             home: base.to_owned(),
         }

@@ -1,0 +1,384 @@
+//! `hopty conversations archive`: puts conversations into the archive, by hand, by age, and in the background
+//! before Claude deletes them.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::args::ArchiveOptions;
+use super::open::OpenConversations;
+use super::{named, size};
+use crate::cli::control::paths;
+use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::{run, settings};
+use crate::core::archive::{CleanupPeriod, over_limit};
+use crate::core::config::{Archive, AutoArchive};
+use crate::core::conversation::summary::ConversationSummary;
+use crate::core::time::WallTime;
+use crate::fs::archive::{
+    ArchiveEntry, ArchiveFailure, ArchiveSource, ArchiveStore, Replaced, cleanup_period,
+};
+use crate::fs::conversations::{ConversationFiles, Summaries, SummaryDepth, TranscriptFile, Transcripts};
+use crate::fs::lock::FileLock;
+use crate::fs::paths::Paths;
+use crate::sys::clock::Clock;
+use crate::sys::inherited;
+
+/// A day in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// How long the background may archive at a time; the next session's start goes on.
+const AUTO_TIME: Duration = Duration::from_secs(120);
+
+/// What became of a conversation.
+enum Outcome {
+    Archived(Box<crate::fs::archive::Archived>, bool),
+    There,
+    Would,
+    Open(String),
+    Failed(ArchiveFailure),
+}
+
+pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let config = settings::valid(&paths, &[])?.archive;
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    if options.list {
+        return list(&store, options.json);
+    }
+    if options.prune {
+        return prune(&store, &config, options);
+    }
+    let period = cleanup_period(&paths.claude);
+    if options.auto {
+        return auto(&paths, &config, &store, period);
+    }
+    let now = Clock::wall();
+    let files = if options.conversations.is_empty() {
+        let oldest = options.older_than.unwrap_or(u64::from(config.older_than_days));
+        let mut all = Transcripts::all(&paths);
+        super::tell(&all.notices);
+        let due = |file: &TranscriptFile| {
+            is_older(file, now, oldest) || is_due(file, now, period, &config) && options.older_than.is_none()
+        };
+        all.files.retain(due);
+        all.files.reverse();
+        all.files
+    } else {
+        options.conversations.iter().map(|word| named(&paths, word)).collect::<Result<_, _>>()?
+    };
+    let mut rows = Vec::new();
+    let summaries = summaries(&paths, &files);
+    for (file, summary) in files.iter().zip(summaries) {
+        let outcome = match limit(&store, &config) {
+            Some(full) if !options.dry_run => return Err(full),
+            _ => one(&paths, &store, file, &summary, options),
+        };
+        if !options.json {
+            tell_one(file, &summary, &outcome)?;
+        }
+        rows.push((file, summary, outcome));
+    }
+    if options.json {
+        let list: Vec<Value> = rows.iter().map(|(file, _, outcome)| object(file, outcome)).collect();
+        say(format_args!("{}", json!(list)))?;
+    } else {
+        conclude(&rows.iter().map(|(_, _, outcome)| outcome).collect::<Vec<_>>(), period, options)?;
+    }
+    Ok(u8::from(
+        rows.iter().any(|(_, _, outcome)| matches!(outcome, Outcome::Failed(_) | Outcome::Open(_)))
+            && !options.conversations.is_empty()
+            || rows.iter().any(|(_, _, outcome)| matches!(outcome, Outcome::Failed(_))),
+    ))
+}
+
+/// Whether it was not written for so many days.
+fn is_older(file: &TranscriptFile, now: WallTime, days: u64) -> bool {
+    let age = now.0.saturating_sub(file.state.modified().0);
+    age >= i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY_MS)
+}
+
+/// Whether Claude is going to delete it soon.
+fn is_due(file: &TranscriptFile, now: WallTime, period: CleanupPeriod, config: &Archive) -> bool {
+    period.deletes_within(file.state.modified(), now, u64::from(config.before_days))
+}
+
+fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
+    let mut summaries = Summaries::load(paths);
+    let read = summaries.read(files, SummaryDepth::Ends);
+    summaries.save();
+    read
+}
+
+/// Why nothing more is archived, where the archive is full.
+fn limit(store: &ArchiveStore, config: &Archive) -> Option<Failed> {
+    let held: u64 = store.entries().0.iter().map(|entry| entry.packed_bytes).sum();
+    (held >= config.max_mb.saturating_mul(1 << 20)).then(|| {
+        Failed::new(
+            1,
+            format!(
+                "the archive has reached its limit: {} of archive.max_mb = {}",
+                size(held),
+                config.max_mb
+            ),
+        )
+        .hint("raise archive.max_mb, or delete the oldest: hopty conversations archive --prune")
+    })
+}
+
+fn one(
+    paths: &Paths,
+    store: &ArchiveStore,
+    file: &TranscriptFile,
+    summary: &ConversationSummary,
+    options: &ArchiveOptions,
+) -> Outcome {
+    let is_open = || OpenConversations::look(paths).get(&file.id).map(super::open::OpenBy::words);
+    if let Some(who) = is_open() {
+        return Outcome::Open(who);
+    }
+    let source = match source(paths, file, summary) {
+        Ok(source) => source,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    if !options.remove && store.has(&source) {
+        return Outcome::There;
+    }
+    if options.dry_run {
+        return Outcome::Would;
+    }
+    let archived = match store.put(&source, Clock::wall(), json!(summary)) {
+        Ok(archived) => archived,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    for path in &source.skipped {
+        note(format_args!(
+            "hopty: {} is not archived: it is not a plain file of yours",
+            visible(&path.to_string_lossy())
+        ));
+    }
+    if options.remove {
+        if let Some(who) = is_open() {
+            return Outcome::Open(who);
+        }
+        if let Err(failure) = store.remove_source(&archived, &source) {
+            return Outcome::Failed(failure);
+        }
+    }
+    Outcome::Archived(Box::new(archived), options.remove)
+}
+
+fn source(
+    paths: &Paths,
+    file: &TranscriptFile,
+    summary: &ConversationSummary,
+) -> Result<ArchiveSource, ArchiveFailure> {
+    let files = ConversationFiles::of(paths, file, summary.plan.as_deref())
+        .map_err(|source| crate::fs::error::FsError::Io { doing: "read", path: file.path.clone(), source })?;
+    ArchiveSource::of(&paths.claude, &files)
+}
+
+fn title(summary: &ConversationSummary) -> String {
+    let text = summary.title().or(summary.first_prompt.as_deref()).unwrap_or("(no prompt)");
+    visible(&text.split_whitespace().take(12).collect::<Vec<_>>().join(" "))
+}
+
+fn tell_one(file: &TranscriptFile, summary: &ConversationSummary, outcome: &Outcome) -> io::Result<()> {
+    let (id, title) = (file.id.short(), title(summary));
+    match outcome {
+        Outcome::Archived(archived, removed) => {
+            let (from, to) = (archived.manifest.total_bytes(), archived.packed_bytes);
+            let word = if *removed { "moved   " } else { "archived" };
+            say(format_args!("{word}  {id}  {} -> {}  {title}", size(from), size(to)))?;
+            if let Replaced::Beside(path) = &archived.replaced {
+                say(format_args!(
+                    "          an earlier, different one stays: {}",
+                    visible(&path.to_string_lossy())
+                ))?;
+            }
+        }
+        Outcome::There => say(format_args!("there     {id}  {title}"))?,
+        Outcome::Would => say(format_args!("would     {id}  {}  {title}", size(file.state.bytes)))?,
+        Outcome::Open(who) => say(format_args!("skipped   {id}  open in {}  {title}", visible(who)))?,
+        Outcome::Failed(failure) => {
+            say(format_args!("FAILED    {id}  {}  {title}", visible(&failure.to_string())))?;
+            note(format_args!("hint: {}", visible(&failure.hint())));
+        }
+    }
+    Ok(())
+}
+
+fn conclude(outcomes: &[&Outcome], period: CleanupPeriod, options: &ArchiveOptions) -> io::Result<()> {
+    if outcomes.is_empty() {
+        note(format_args!("no conversation is old enough; --older-than 0d takes all"));
+    }
+    let (mut from, mut to, mut count) = (0_u64, 0_u64, 0_usize);
+    for outcome in outcomes {
+        if let Outcome::Archived(archived, _) = outcome {
+            count += 1;
+            from += archived.manifest.total_bytes();
+            to += archived.packed_bytes;
+        }
+    }
+    if count > 1 {
+        say(format_args!(
+            "{count} conversations, {} -> {}, each read back and compared",
+            size(from),
+            size(to)
+        ))?;
+    }
+    if options.dry_run {
+        let who = match period.origin {
+            crate::core::archive::PeriodOrigin::Default => "its default",
+            crate::core::archive::PeriodOrigin::Settings => "cleanupPeriodDays in your settings",
+        };
+        say(format_args!("Claude deletes conversations after {} days without use ({who}).", period.days))?;
+    }
+    Ok(())
+}
+
+fn object(file: &TranscriptFile, outcome: &Outcome) -> Value {
+    let (state, why) = match outcome {
+        Outcome::Archived(_, true) => ("moved", None),
+        Outcome::Archived(_, false) => ("archived", None),
+        Outcome::There => ("there", None),
+        Outcome::Would => ("would", None),
+        Outcome::Open(who) => ("open", Some(who.clone())),
+        Outcome::Failed(failure) => ("failed", Some(failure.to_string())),
+    };
+    let archived = match outcome {
+        Outcome::Archived(archived, _) => Some(archived),
+        _ => None,
+    };
+    json!({
+        "id": file.id,
+        "transcript": file.path.to_string_lossy(),
+        "state": state,
+        "why": why,
+        "file": archived.map(|archived| archived.path.to_string_lossy().into_owned()),
+        "bytes": archived.map(|archived| archived.manifest.total_bytes()),
+        "packed_bytes": archived.map(|archived| archived.packed_bytes),
+    })
+}
+
+/// Whether conversations are archived before Claude deletes them.
+fn is_wanted(config: &Archive, period: CleanupPeriod) -> bool {
+    match config.auto {
+        AutoArchive::Off => false,
+        AutoArchive::On => !period.is_shortened(),
+        AutoArchive::Always => true,
+    }
+}
+
+/// Starts a process that archives what Claude would delete soon, where there is something.
+pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<Child> {
+    let period = cleanup_period(&paths.claude);
+    let now = Clock::wall();
+    let is_due = |file: &TranscriptFile| is_due(file, now, period, config);
+    if !is_wanted(config, period) || !Transcripts::all(paths).files.iter().any(is_due) {
+        return None;
+    }
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    inherited::pass_on(&mut command, None);
+    let null = Stdio::null;
+    command.args(["conversations", "archive", "--auto"]).current_dir("/").process_group(0);
+    command.stdin(null()).stdout(null()).stderr(null()).spawn().ok()
+}
+
+/// In the background: what Claude would delete soon, the oldest first, for a bounded time.
+fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPeriod) -> Result<u8, Failed> {
+    let start = Instant::now();
+    if !is_wanted(config, period) {
+        return Ok(0);
+    }
+    run::be_nice();
+    let now = Clock::wall();
+    let mut files = Transcripts::all(paths).files;
+    files.retain(|file| is_due(file, now, period, config));
+    files.reverse();
+    if files.is_empty() {
+        return Ok(0);
+    }
+    crate::fs::atomic::private_dir(store.dir()).map_err(|error| Failed::new(1, error.to_string()))?;
+    // One at a time: another session's start is at it already.
+    let lock = FileLock::try_take(&store.dir().join(".auto")).ok().flatten();
+    let Some(_lock) = lock else { return Ok(0) };
+    let options = ArchiveOptions::default();
+    let summaries = summaries(paths, &files);
+    for (file, summary) in files.iter().zip(summaries) {
+        if start.elapsed() > AUTO_TIME || limit(store, config).is_some() {
+            break;
+        }
+        one(paths, store, file, &summary, &options);
+    }
+    Ok(0)
+}
+
+fn list(store: &ArchiveStore, as_json: bool) -> Result<u8, Failed> {
+    let (entries, bad) = store.entries();
+    if as_json {
+        let list: Vec<Value> = entries
+            .iter()
+            .map(|entry| {
+                json!({
+                    "id": entry.conversation, "project": entry.project, "number": entry.number,
+                    "archived_at": entry.archived_at.rfc3339_s(), "used_at": entry.written_at.rfc3339_s(),
+                    "bytes": entry.total_bytes, "packed_bytes": entry.packed_bytes,
+                    "file": entry.path(store.dir()).to_string_lossy(),
+                })
+            })
+            .collect();
+        say(format_args!("{}", json!(list)))?;
+    } else {
+        for entry in &entries {
+            say(format_args!("{}", line(entry)))?;
+        }
+        if entries.is_empty() {
+            note(format_args!("the archive is empty"));
+        }
+    }
+    for failure in &bad {
+        note(format_args!("hopty: {}", visible(&failure.to_string())));
+    }
+    Ok(u8::from(!bad.is_empty()))
+}
+
+/// One archived conversation on a line.
+fn line(entry: &ArchiveEntry) -> String {
+    let number = if entry.number == 0 { String::new() } else { format!(".{}", entry.number) };
+    format!(
+        "{}{number}  {}  {} -> {}  {}",
+        entry.conversation.short(),
+        &entry.written_at.rfc3339_s()[..10],
+        size(entry.total_bytes),
+        size(entry.packed_bytes),
+        title(&super::restore::summary_of(entry)),
+    )
+}
+
+/// Deletes the oldest until the archive fits: the only way in which hopty deletes what is archived.
+fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Result<u8, Failed> {
+    let (mut entries, _) = store.entries();
+    entries.sort_by_key(|entry| entry.written_at);
+    let sizes: Vec<u64> = entries.iter().map(|entry| entry.packed_bytes).collect();
+    entries.truncate(over_limit(&sizes, config.max_mb.saturating_mul(1 << 20)));
+    for entry in &entries {
+        if options.yes && !options.dry_run {
+            store.delete(entry).map_err(|failure| {
+                Failed::new(1, failure.to_string()).about(&entry.file).hint(failure.hint())
+            })?;
+        }
+        let word = if options.yes && !options.dry_run { "deleted" } else { "would delete" };
+        say(format_args!("{word}  {}", line(entry)))?;
+    }
+    match entries.len() {
+        0 => note(format_args!("the archive is within archive.max_mb = {}", config.max_mb)),
+        n if !options.yes => {
+            note(format_args!("{n} archived conversations would be deleted for good: add --yes to do it"))
+        }
+        _ => {}
+    }
+    Ok(0)
+}
