@@ -172,6 +172,7 @@ fn a_chain_of_hand_overs_is_shown_from_each_of_its_conversations() {
     std::fs::remove_file(&path).unwrap();
     let found = world.ask(&["conversations", "search", "Count the stars", "--json"]);
     assert!(found.lines().any(|line| line.contains(&old) && line.contains("handed over")), "{found}");
+    assert!(world.ask(&["conversations", "show", &old[..8]]).contains("Count the stars."));
     std::fs::write(&path, kept).unwrap();
     std::fs::remove_dir_all(&store).unwrap();
     check("without the store");

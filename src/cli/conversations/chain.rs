@@ -1,5 +1,7 @@
 //! `hopty conversations chain`: one task through all its hand-overs.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::args::ChainOptions;
@@ -14,6 +16,7 @@ use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::thousands;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
+use crate::fs::archive::ArchiveStore;
 use crate::fs::conversations::{Summaries, SummaryDepth, TranscriptFile, Transcripts, handover_links};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
@@ -26,6 +29,7 @@ struct Link<'a> {
     transcript: Option<&'a TranscriptFile>,
     summary: ConversationSummary,
     open: Option<&'a OpenBy>,
+    is_archived: bool,
 }
 
 pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
@@ -43,6 +47,9 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
     }
     let id = meant(&paths, options.which.as_deref(), &all.files, &read, &links)?;
     let open = OpenConversations::look(&paths);
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    let archived: HashSet<ConversationId> =
+        store.entries().0.into_iter().map(|entry| entry.conversation).collect();
     let found: Vec<Link<'_>> = links
         .chain(&id)
         .into_iter()
@@ -52,6 +59,7 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
                 transcript: at.map(|at| &all.files[at]),
                 summary: at.map(|at| read[at].clone()).unwrap_or_default(),
                 open: open.get(&step.id),
+                is_archived: archived.contains(&step.id),
                 step,
             }
         })
@@ -149,6 +157,9 @@ impl Link<'_> {
         let state = match (self.open, self.transcript) {
             (Some(by), _) => format!("open now: {}", by.words()),
             (None, Some(_)) => format!("hopty --resume {}", self.step.id),
+            (None, None) if self.is_archived => {
+                format!("archived: hopty conversations restore {}", self.step.id)
+            }
             (None, None) => "its transcript is gone".to_owned(),
         };
         let parts: Vec<String> = [times, state].into_iter().filter(|part| !part.is_empty()).collect();
@@ -160,11 +171,12 @@ impl Link<'_> {
             "id": self.step.id,
             "branch": self.step.branch,
             "project": self.summary.dir,
-            "title": self.summary.title().map(redact),
-            "first_prompt": self.summary.first_prompt.as_deref().map(redact),
+            "title": self.summary.title(),
+            "first_prompt": self.summary.first_prompt,
             "begun_at": self.summary.begun_at.map(WallTime::rfc3339_s),
             "used_at": self.summary.last_at.map(WallTime::rfc3339_s),
             "transcript": self.transcript.map(|file| file.path.to_string_lossy()),
+            "archived": self.is_archived,
             "open": self.open.map(OpenBy::json),
             "begun_by": self.step.begun_by.as_ref().map(|link| json!({
                 "handoff": link.handoff, "from": link.from, "at": link.at.rfc3339_s(), "type": link.kind,

@@ -1,6 +1,7 @@
 //! `hopty conversations ls`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,14 +11,16 @@ use unicode_width::UnicodeWidthStr;
 use super::args::LsOptions;
 use super::one_line;
 use super::open::{OpenBy, OpenConversations};
+use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{Failed, note, say, stdout, visible};
 use crate::cli::handoff::age;
 use crate::cli::table::{TableStyle, begin_of};
-use crate::core::conversation::summary::{ConversationSummary, TokensOrigin};
+use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
-use crate::fs::conversations::{Summaries, SummaryDepth, TranscriptFile, Transcripts};
+use crate::fs::archive::ArchiveStore;
+use crate::fs::conversations::{FileState, Summaries, SummaryDepth, TranscriptFile, Transcripts};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::store::Store;
@@ -25,13 +28,25 @@ use crate::sys::clock::Clock;
 
 /// How long transcripts are read to their end for the sake of tokens, unless --full asks for all.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Columns of the details below a title.
-const INDENT: usize = 2;
+/// SGR numbers.
+const BOLD: u8 = 1;
+const DIM: u8 = 2;
+const GREEN: u8 = 32;
+const CYAN: u8 = 36;
 /// Columns where standard output is no terminal: nothing is cut.
 const ENDLESS: usize = usize::MAX;
 
-/// One line of the list.
+/// A transcript that may be listed, and what is known of it.
+struct ListedFile<'a> {
+    file: &'a TranscriptFile,
+    summary: ConversationSummary,
+    /// Whether it is in the archive, and not among Claude's own.
+    is_archived: bool,
+}
+
+/// One conversation of the list.
 struct Row<'a> {
+    is_archived: bool,
     file: &'a TranscriptFile,
     summary: ConversationSummary,
     open: Option<&'a OpenBy>,
@@ -43,14 +58,14 @@ struct Row<'a> {
 
 /// Which conversation handed over to which, by the store of handoffs.
 #[derive(Default)]
-struct HandoverLinks {
+struct ListLinks {
     from: HashMap<ConversationId, ConversationId>,
     to: HashMap<ConversationId, Vec<ConversationId>>,
 }
 
-impl HandoverLinks {
+impl ListLinks {
     fn read(paths: &Paths) -> Self {
-        let mut links = HandoverLinks::default();
+        let mut links = ListLinks::default();
         let entries = Store::at(&paths.claude).list(None).unwrap_or_default();
         for (_, entry) in entries.into_iter().rev() {
             let Some(next) = entry.consumed_by_session else { continue };
@@ -66,28 +81,40 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     let found = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
     let ends = summaries.read(&found.files, SummaryDepth::Ends);
-    let mut rows: Vec<(&TranscriptFile, ConversationSummary)> = found.files.iter().zip(ends).collect();
+    let archived = archived(&paths, &found);
+    let mut rows: Vec<ListedFile<'_>> = found
+        .files
+        .iter()
+        .zip(ends)
+        .map(|(file, summary)| ListedFile { file, summary, is_archived: false })
+        .collect();
+    rows.extend(archived.iter().map(|(file, summary)| ListedFile {
+        file,
+        summary: summary.clone(),
+        is_archived: true,
+    }));
     let total = rows.len();
     if !options.all {
         let here = project_of(&std::env::current_dir()?);
         let mut known: HashMap<String, PathBuf> = HashMap::new();
-        rows.retain(|(_, summary)| {
-            let Some(dir) = &summary.dir else { return false };
+        rows.retain(|row| {
+            let Some(dir) = &row.summary.dir else { return false };
             let project = known.entry(dir.clone()).or_insert_with(|| project_of(Path::new(dir)));
             *project == here
         });
     }
     let elsewhere = total - rows.len();
     // Claude touches files of conversations that it did not go on with: what was said counts.
-    rows.sort_by_key(|(file, summary)| std::cmp::Reverse(used_at(file, summary)));
+    rows.sort_by_key(|row| std::cmp::Reverse(used_at(row.file, &row.summary)));
     rows.truncate(options.number.unwrap_or(usize::MAX));
     let uncounted = count_all(&mut summaries, &mut rows, options.full);
     summaries.save();
     let (open, links, copies) =
-        (OpenConversations::look(&paths), HandoverLinks::read(&paths), found.duplicates());
+        (OpenConversations::look(&paths), ListLinks::read(&paths), found.duplicates());
     let rows: Vec<Row<'_>> = rows
         .into_iter()
-        .map(|(file, summary)| Row {
+        .map(|ListedFile { file, summary, is_archived }| Row {
+            is_archived,
             open: open.get(&file.id),
             from: links.from.get(&file.id),
             to: links.to.get(&file.id).into_iter().flatten().collect(),
@@ -98,7 +125,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
         .collect();
     if options.json {
         let list: Vec<Value> = rows.iter().map(Row::json).collect();
-        say(format_args!("{}", json!(list)))?;
+        say(format_args!("{}", Value::Array(list)))?;
         return Ok(0);
     }
     if rows.is_empty() {
@@ -116,68 +143,91 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
+/// The conversations that only the archive has, with what it keeps of their summaries.
+fn archived(paths: &Paths, found: &Transcripts) -> Vec<(TranscriptFile, ConversationSummary)> {
+    let live: HashSet<&ConversationId> = found.files.iter().map(|file| &file.id).collect();
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    let entries = store.entries().0.into_iter();
+    entries
+        .filter(|entry| entry.number == 0 && !live.contains(&entry.conversation))
+        .map(|entry| {
+            let modified_ns = entry.written_at.0.saturating_mul(1_000_000);
+            let state = FileState { bytes: entry.transcript_bytes, modified_ns, inode: 0 };
+            let summary = summary_of(&entry);
+            (TranscriptFile { path: entry.path(store.dir()), id: entry.conversation, state }, summary)
+        })
+        .collect()
+}
+
 fn used_at(file: &TranscriptFile, summary: &ConversationSummary) -> WallTime {
     summary.last_at.unwrap_or_else(|| file.state.modified())
 }
 
 /// Reads to their end those whose tokens are not known, the last used first, all or as long as a person waits
 /// gladly. Gives the number of those that are left.
-fn count_all(
-    summaries: &mut Summaries,
-    rows: &mut [(&TranscriptFile, ConversationSummary)],
-    all: bool,
-) -> usize {
+fn count_all(summaries: &mut Summaries, rows: &mut [ListedFile<'_>], all: bool) -> usize {
     let start = Instant::now();
     let mut left = 0;
-    let mut missing: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].1.is_complete()).collect();
+    let mut missing: Vec<usize> =
+        (0..rows.len()).filter(|at| !rows[*at].is_archived && !rows[*at].summary.is_complete()).collect();
     if all {
-        let files: Vec<TranscriptFile> = missing.iter().map(|at| rows[*at].0.clone()).collect();
+        let files: Vec<TranscriptFile> = missing.iter().map(|at| rows[*at].file.clone()).collect();
         let read = summaries.read(&files, SummaryDepth::Whole);
-        missing.drain(..).zip(read).for_each(|(at, summary)| rows[at].1 = summary);
+        missing.drain(..).zip(read).for_each(|(at, summary)| rows[at].summary = summary);
     }
     for at in missing {
         // A large file would take all of the time, and others wait behind it.
-        if start.elapsed() > PATIENCE || rows[at].0.state.bytes > 64 << 20 {
+        if start.elapsed() > PATIENCE || rows[at].file.state.bytes > 64 << 20 {
             left += 1;
             continue;
         }
-        let file = std::slice::from_ref(rows[at].0);
-        rows[at].1 = summaries.read(file, SummaryDepth::Whole).remove(0);
+        let file = std::slice::from_ref(rows[at].file);
+        rows[at].summary = summaries.read(file, SummaryDepth::Whole).remove(0);
     }
     left
 }
 
+/// The list for people: a block of lines for each conversation, cut to the terminal's width.
 fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), Failed> {
     let now = Clock::wall();
     let cols = style.cols.unwrap_or(ENDLESS);
-    let paint = |number: u8, text: String| {
-        if style.colors && !text.is_empty() { format!("\x1b[{number}m{text}\x1b[m") } else { text }
+    let mut out = String::new();
+    // What is in one line has the width for it, or is one piece that is cut.
+    let mut line = |pieces: &[(u8, &str)]| {
+        for (color, text) in pieces {
+            let text = begin_of(text, cols);
+            match color {
+                0 => out.push_str(&text),
+                _ if !style.colors => out.push_str(&text),
+                color => out.push_str(&format!("\x1b[{color}m{text}\x1b[m")),
+            }
+        }
+        out.push('\n');
     };
+    let mut dirs: HashMap<&str, String> = HashMap::new();
     for row in rows {
-        let (head, state) = (row.head(now), row.state());
+        line(&[(BOLD, &row.title())]);
+        let (head, state) = (format!("  {}", row.head(now)), format!("  {}", row.state()));
+        let state_color = if row.open.is_some() { GREEN } else { CYAN };
         // In a narrow terminal the state has a line of its own.
-        let fits = head.width() + 2 + state.width() <= cols;
-        let title = paint(1, begin_of(&row.title(), cols));
-        say(format_args!("{title}"))?;
-        let head = paint(2, begin_of(&format!("  {head}"), cols));
-        let state_color = if row.open.is_some() { 32 } else { 36 };
-        if state.is_empty() {
-            say(format_args!("{head}"))?;
-        } else if fits {
-            say(format_args!("{head}  {}", paint(state_color, state)))?;
+        if state.trim().is_empty() {
+            line(&[(DIM, &head)]);
+        } else if head.width() + state.width() <= cols {
+            line(&[(DIM, &head), (state_color, &state)]);
         } else {
-            say(format_args!("{head}"))?;
-            say(format_args!("{}", paint(state_color, begin_of(&format!("  {state}"), cols))))?;
+            line(&[(DIM, &head)]);
+            line(&[(state_color, &state)]);
         }
         if with_project {
-            let dir = row.summary.dir.as_deref().map_or_else(|| "(directory not known)".to_owned(), visible);
-            say(format_args!("{}", begin_of(&format!("  {dir}"), cols)))?;
+            let dir = row.summary.dir.as_deref().unwrap_or("(directory not known)");
+            let shown = dirs.entry(dir).or_insert_with(|| visible(dir));
+            line(&[(0, &format!("  {shown}"))]);
         }
         for (word, text) in row.prompts() {
-            let room = cols.saturating_sub(INDENT);
-            say(format_args!("  {}", begin_of(&format!("{word} {}", one_line(text)), room)))?;
+            line(&[(0, &format!("  {word} {}", one_line(text)))]);
         }
     }
+    stdout()?.write_all(out.as_bytes())?;
     Ok(())
 }
 
@@ -208,6 +258,9 @@ impl Row<'_> {
             (None, Some(pid)) => format!("open (pid {pid})"),
             (None, None) => "open".to_owned(),
         }));
+        if self.is_archived {
+            parts.push("archived".to_owned());
+        }
         parts.extend(self.from.map(|id| format!("from {}", id.short())));
         if !self.to.is_empty() {
             let ids: Vec<&str> = self.to.iter().map(|id| id.short()).collect();
@@ -230,14 +283,13 @@ impl Row<'_> {
 
     fn json(&self) -> Value {
         let summary = &self.summary;
-        let safe = |text: Option<&str>| text.map(crate::core::handoff::redact::redact);
         json!({
             "id": self.file.id,
             "project": summary.dir,
-            "title": safe(summary.title()),
+            "title": summary.title(),
             "title_from": summary.title().map(|_| if summary.custom_title.is_some() { "person" } else { "claude" }),
-            "first_prompt": safe(summary.first_prompt.as_deref()),
-            "last_prompt": safe(summary.last_prompt.as_deref()),
+            "first_prompt": summary.first_prompt,
+            "last_prompt": summary.last_prompt,
             "begun_at": summary.begun_at.map(WallTime::rfc3339_s),
             "used_at": used_at(self.file, summary).rfc3339_s(),
             "bytes": self.file.state.bytes,
@@ -247,20 +299,17 @@ impl Row<'_> {
             "branch": summary.branch,
             "tokens": summary.tokens().map(|(tokens, from)| json!({
                 "input": tokens.input, "output": tokens.output, "cache_read": tokens.cache_read,
-                "cache_creation": tokens.cache_creation, "all": tokens.all(), "from": tokens_from(from),
+                "cache_creation": tokens.cache_creation, "all": tokens.all(), "from": from,
             })),
             "cost_usd": summary.account.map(|account| account.usd),
             "cost_is_complete": summary.account.map(|account| !summary.account_is_behind && !account.has_unknown_cost),
+            "archived": self.is_archived,
             "open": self.open.map(OpenBy::json),
             "handed_over_from": self.from,
             "handed_over_to": self.to,
             "files_with_this_id": self.copies,
         })
     }
-}
-
-fn tokens_from(origin: TokensOrigin) -> Value {
-    json!(origin)
 }
 
 /// A number of bytes in the largest unit: `812`, `4.2K`, `120M`.

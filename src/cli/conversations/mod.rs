@@ -11,8 +11,13 @@ mod restore;
 mod search;
 mod show;
 
+use std::collections::HashSet;
+
 use super::error::{Failed, note, visible};
-use crate::fs::conversations::{FindError, TranscriptFile, find};
+use crate::core::ids::ConversationId;
+use crate::fs::archive::{ArchiveStore, archive_sources};
+use crate::fs::conversations::search::TranscriptSource;
+use crate::fs::conversations::{FindError, TranscriptFile, find, handoff_sources};
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 pub(super) use archive::before_cleanup;
@@ -41,9 +46,21 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
     })
 }
 
-/// Text of a transcript on one line, with nothing that a terminal acts on and without secrets.
+/// The transcripts of conversations that are not among Claude's own any more (`known`): those of the archive,
+/// and of others the copies that handoffs kept.
+fn kept_sources(paths: &Paths, mut known: HashSet<ConversationId>) -> Vec<Box<dyn TranscriptSource>> {
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    let mut archived = store.entries().0;
+    archived.retain(|entry| entry.number == 0 && !known.contains(&entry.conversation));
+    known.extend(archived.iter().map(|entry| entry.conversation.clone()));
+    let mut sources = archive_sources(store.dir(), archived);
+    sources.extend(handoff_sources(&paths.claude, &known));
+    sources
+}
+
+/// Text of a summary, which has no secrets, on one line with nothing that a terminal acts on.
 fn one_line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    crate::core::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What was found on the way that a person may want to know.

@@ -199,7 +199,7 @@ impl Printer<'_> {
             .collect();
         let object = json!({
             "conversation": source.id(),
-            "title": summary.title().map(redact),
+            "title": summary.title(),
             "project": summary.dir,
             "place": source.place().word(),
             "file": source.path().to_string_lossy(),

@@ -5,20 +5,23 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use super::args::ShowOptions;
-use super::named;
+use super::{kept_sources, named};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note};
 use crate::cli::pager::Pager;
 use crate::cli::table::wants_colors;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker, ToolCall};
+use crate::core::conversation::name::ConversationName;
 use crate::core::conversation::pages::{
     PageHead, PageOptions, html_end, html_entry, html_head, markdown_entry, markdown_head,
 };
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
-use crate::fs::conversations::{Summaries, SummaryDepth, TranscriptFile, live_sources};
+use crate::fs::conversations::search::TranscriptSource;
+use crate::fs::conversations::{Summaries, SummaryDepth, Transcripts, live_sources};
+use crate::fs::paths::Paths;
 use crate::sys::clock::local;
 
 /// How much is read at a time, in bytes.
@@ -28,17 +31,14 @@ const LINE_CAP: usize = 64 << 20;
 
 /// A form in which a conversation is written.
 trait Form {
-    fn head(&mut self, file: &TranscriptFile, summary: &ConversationSummary) -> String;
+    fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String;
     fn entry(&mut self, entry: &Entry) -> String;
     fn end(&mut self) -> String;
 }
 
 pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
     let paths = paths()?;
-    let file = named(&paths, &options.which)?;
-    let mut summaries = Summaries::load(&paths);
-    let summary = summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0);
-    summaries.save();
+    let (source, summary) = found(&paths, &options.which)?;
     let page = PageOptions {
         redacts: !options.no_redact,
         with_tools: options.tools,
@@ -56,10 +56,10 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
         let colors = pager.is_terminal && wants_colors();
         Box::new(TextForm { options: page, colors, before: None })
     };
-    let read = write(&mut *form, &mut pager, &file, &summary);
+    let read = write(&mut *form, &mut pager, &*source, &summary);
     pager.finish();
     let skipped = read.map_err(|error| {
-        Failed::new(1, error.to_string()).about(file.path.display()).hint("check its permissions")
+        Failed::new(1, error.to_string()).about(source.path().display()).hint("check its permissions")
     })?;
     if skipped > 0 {
         note(format_args!("hopty: {skipped} lines of more than {} MB are left out", LINE_CAP >> 20));
@@ -67,14 +67,40 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
+/// The conversation that is named: Claude's own transcript, else one that is kept elsewhere, by its id or the
+/// begin of it.
+fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, ConversationSummary), Failed> {
+    let failed = match named(paths, which) {
+        Ok(file) => {
+            let mut summaries = Summaries::load(paths);
+            let summary = summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0);
+            summaries.save();
+            return Ok((live_sources(vec![file]).remove(0), summary));
+        }
+        Err(failed) => failed,
+    };
+    let is_meant = |id: &str| match ConversationName::read(which) {
+        ConversationName::Id(whole) => whole.as_str() == id,
+        ConversationName::IdPrefix(begin) => id.starts_with(&begin),
+        ConversationName::Title(_) => false,
+    };
+    let known = Transcripts::all(paths).files.into_iter().map(|file| file.id).collect();
+    let mut kept = kept_sources(paths, known);
+    kept.retain(|source| is_meant(source.id().as_str()));
+    match <[Box<dyn TranscriptSource>; 1]>::try_from(kept) {
+        Ok([source]) => Ok((source, ConversationSummary::default())),
+        Err(_) => Err(failed),
+    }
+}
+
 /// Writes all of it, or as much as somebody reads. Gives the number of lines that were too long.
 fn write(
     form: &mut dyn Form,
     pager: &mut Pager,
-    file: &TranscriptFile,
+    file: &dyn TranscriptSource,
     summary: &ConversationSummary,
 ) -> std::io::Result<u64> {
-    let mut source = live_sources(vec![file.clone()]).remove(0).open()?;
+    let mut source = file.open()?;
     let mut lines = LineSplitter::with_cap(LINE_CAP);
     let mut reader = EntryReader::new();
     let mut piece = vec![0; PIECE];
@@ -97,20 +123,28 @@ fn write(
     Ok(lines.too_long())
 }
 
+/// A time in a form for sharing: of no place.
+fn universal(at: WallTime) -> String {
+    at.plain() + " UTC"
+}
+
 /// Title and facts that stand above the conversation.
-fn head(file: &TranscriptFile, summary: &ConversationSummary) -> PageHead {
+fn head(
+    file: &dyn TranscriptSource,
+    summary: &ConversationSummary,
+    time: fn(WallTime) -> String,
+) -> PageHead {
     let title = summary.heading().unwrap_or_else(|| "A conversation".to_owned());
-    let time = |at: Option<WallTime>| at.map(|at| at.plain() + " UTC");
     let cost = summary.account.map(|account| {
         let more = if summary.account_is_behind || account.has_unknown_cost { " or more" } else { "" };
         format!("${:.2}{more}, as Claude reported it", account.usd)
     });
     let facts = [
-        ("conversation", Some(file.id.to_string())),
+        ("conversation", Some(file.id().to_string())),
         ("project", summary.dir.clone()),
         ("branch", summary.branch.clone()),
-        ("begun", time(summary.begun_at)),
-        ("last used", time(summary.last_at)),
+        ("begun", summary.begun_at.map(time)),
+        ("last used", summary.last_at.map(time)),
         ("model", summary.model.clone()),
         ("cost", cost),
     ];
@@ -152,8 +186,8 @@ impl TextForm {
 }
 
 impl Form for TextForm {
-    fn head(&mut self, file: &TranscriptFile, summary: &ConversationSummary) -> String {
-        let head = head(file, summary);
+    fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
+        let head = head(file, summary, local);
         let mut out = self.paint("1", &self.options.clean_line(&head.title)) + "\n";
         for (name, value) in &head.facts {
             out.push_str(&self.paint("2", &format!("{name}: {}", self.options.clean_line(value))));
@@ -201,8 +235,8 @@ struct MarkdownForm {
 }
 
 impl Form for MarkdownForm {
-    fn head(&mut self, file: &TranscriptFile, summary: &ConversationSummary) -> String {
-        markdown_head(&head(file, summary), self.options)
+    fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
+        markdown_head(&head(file, summary, universal), self.options)
     }
 
     fn entry(&mut self, entry: &Entry) -> String {
@@ -225,8 +259,8 @@ struct HtmlForm {
 }
 
 impl Form for HtmlForm {
-    fn head(&mut self, file: &TranscriptFile, summary: &ConversationSummary) -> String {
-        html_head(&head(file, summary), self.options)
+    fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
+        html_head(&head(file, summary, universal), self.options)
     }
 
     fn entry(&mut self, entry: &Entry) -> String {
@@ -288,10 +322,10 @@ impl JsonForm {
 }
 
 impl Form for JsonForm {
-    fn head(&mut self, file: &TranscriptFile, summary: &ConversationSummary) -> String {
+    fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
         let head = json!({
-            "id": file.id,
-            "transcript": file.path.to_string_lossy(),
+            "id": file.id(),
+            "transcript": file.path().to_string_lossy(),
             "project": summary.dir,
             "title": summary.title().map(|title| self.text(title)),
             "begun_at": summary.begun_at.map(WallTime::rfc3339_s),

@@ -175,7 +175,7 @@ impl Prefilter {
     fn of(pattern: &Hir) -> Self {
         let pieces = [ExtractKind::Prefix, ExtractKind::Suffix]
             .into_iter()
-            .filter_map(|kind| pieces(&Extractor::new().kind(kind.clone()).extract(pattern)))
+            .filter_map(|kind| pieces(&Extractor::new().kind(kind).limit_total(PIECES).extract(pattern)))
             .max_by_key(|pieces| pieces.iter().map(Vec::len).min());
         // An escape by number may be any character.
         let filter = pieces.map(|pieces| {
@@ -278,6 +278,7 @@ mod tests {
         assert_eq!(found(&ignoring, &user("strasse GRÖSSE")), 0, "a pattern folds characters, not words");
         assert_eq!(found(&ignoring, &user("Strasse GRÖßE")), 1);
         assert!(query("needle").prefilter().next(user("hay").as_bytes(), 0).is_none(), "and it filters");
+        assert!(query("(?i)PLANTED-needle").prefilter().next(user("hay").as_bytes(), 0).is_none());
         assert!(SearchQuery::new("(", false, false).is_err());
         assert!(SearchQuery::new("(?i)\\w{5000}", false, false).is_err(), "too large");
     }

@@ -3,13 +3,14 @@
 //! Most of it stands near the begin or the end: Claude writes titles, the last prompt and its own account of
 //! tokens and cost again whenever a turn or the program ends. So a list reads both ends of a file and no more
 //! ([`SummaryReader::skip`] marks what lies between). What can only be counted is known when every line was
-//! read.
+//! read. Titles and prompts lose their secrets here, so that none gets into a list or its cache.
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::claude::loose::{Flag, Number, Object, Text};
 use crate::core::claude::transcript::{Line, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
+use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, cut_words};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
@@ -323,7 +324,7 @@ impl SummaryReader {
         if !typed && handoff_of(text).is_some() || text.starts_with("Continue from handoff HO-") {
             return;
         }
-        let text = cut_words(unwrap_pasted(text).trim(), PROMPT_CAP).to_owned();
+        let text = redact(cut_words(unwrap_pasted(text).trim(), PROMPT_CAP));
         if text.is_empty() {
             return;
         }
@@ -387,7 +388,7 @@ impl SummaryReader {
 }
 
 fn filled(text: &Option<String>) -> Option<String> {
-    text.as_deref().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    text.as_deref().map(|text| redact(text.trim())).filter(|text| !text.is_empty())
 }
 
 /// Whether the line begins with a type that says nothing here. These are the long ones.
@@ -538,6 +539,19 @@ mod tests {
         reader.line(answer("m1", 6).as_bytes());
         reader.line(answer("m2", 1).as_bytes());
         assert_eq!(reader.summary().counted.unwrap().output, 7);
+    }
+
+    #[test]
+    fn no_secret_is_kept() {
+        let key = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let mut reader = SummaryReader::new();
+        for line in
+            [prompt(&format!("use {key}"), "01"), format!(r#"{{"type":"ai-title","aiTitle":"Use {key}"}}"#)]
+        {
+            reader.line(line.as_bytes());
+        }
+        let kept = serde_json::to_string(&reader).unwrap();
+        assert!(kept.contains("[redacted: GitHub token]") && !kept.contains(key), "{kept}");
     }
 
     #[test]

@@ -19,4 +19,4 @@ pub use find::{FindError, find};
 pub use links::handover_links;
 pub use sources::{handoff_sources, live_sources};
 pub use summaries::{Summaries, SummaryDepth};
-pub use transcripts::{TranscriptFile, Transcripts};
+pub use transcripts::{FileState, TranscriptFile, Transcripts};
