@@ -189,7 +189,7 @@ fn the_unit_is_written_after_a_question_and_removed_without_a_trace() {
     let config = || std::fs::read_dir(world.home.join(".config")).map(|dir| dir.count()).unwrap_or(0);
     let before = config();
     let refused = world.hopty(&["setup"]);
-    assert_eq!(refused.status.code(), Some(4), "nobody is there to ask");
+    assert_eq!(refused.status.code(), Some(4), "there is no terminal to ask on");
     assert!(!unit.exists());
     let mut term = world.terminal(&["setup"]);
     term.wait_text("Write them? [y/N]");

@@ -174,7 +174,7 @@ pub(super) enum Verb {
         /// '{name} {state}'
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
-        /// Show the list again every two seconds
+        /// Refresh the list every two seconds
         #[arg(long, short, conflicts_with_all = ["json", "names"])]
         watch: bool,
         /// Include ended sessions
@@ -190,7 +190,7 @@ pub(super) enum Verb {
     Detach {
         /// The session
         name: Option<String>,
-        /// Of every session
+        /// Detach the clients of every session
         #[arg(long, conflicts_with_all = ["name", "client"])]
         all: bool,
         /// Detach only this client (its id in `hopty status --json`)
@@ -273,7 +273,7 @@ pub(super) enum Verb {
     /// Submit a prompt, wait for the end of the turn, and print Claude's whole answer
     ///
     /// Exit codes: 0 answered, 1 no answer in time, or the turn ended with an API error or was interrupted,
-    /// 3 no such session, 4 refused: Claude shows a dialog, or a draft stands in its prompt box.
+    /// 3 no such session, 4 refused: Claude shows a dialog, or its prompt box holds a draft.
     #[command(override_usage = "hopty ask NAME TEXT [OPTIONS]\n       hopty ask [NAME] --stdin [OPTIONS]")]
     Ask {
         /// The session and the prompt; only the session with --stdin
@@ -301,7 +301,7 @@ pub(super) enum Verb {
     /// Wait until a session is idle, busy or blocked, has ended, shows a text, or is quiet
     ///
     /// Conditions: idle, busy, blocked, exit, text=REGEX, and quiet=TIME (the screen has not changed for so
-    /// long). Of several, the first that holds ends the wait and is printed; `not` before one waits until it
+    /// long). The first condition that holds ends the wait and is printed; `not` before one waits until it
     /// does not hold. The pattern is matched against the rows of the screen: `^` and `$` are the edges of a
     /// row. Exit codes: 0 the condition is met, 1 timeout, 3 no such session.
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] [not] CONDITION...")]
@@ -372,18 +372,18 @@ pub(super) enum Verb {
     Events {
         /// The session
         name: Option<String>,
-        /// Wait for more
+        /// Keep printing new decisions
         #[arg(long, short)]
         follow: bool,
         /// Accepted for symmetry; the output is always JSON
         #[arg(long, hide = true)]
         json: bool,
     },
-    /// Print a session's decisions for people
+    /// Print a session's decisions in readable form
     Log {
         /// The session
         name: Option<String>,
-        /// Wait for more
+        /// Keep printing new decisions
         #[arg(long, short)]
         follow: bool,
         /// The same as `hopty events`
@@ -508,8 +508,8 @@ pub(super) enum Verb {
     },
     /// Resume what died with the machine: each conversation in its own directory, detached
     ///
-    /// Claude waits for your prompt in each. A session that was ended, or whose conversation runs elsewhere,
-    /// is left alone. With names, it resumes ended sessions whatever ended them.
+    /// Claude waits for your prompt in each. It skips sessions that you ended and conversations that run
+    /// elsewhere. With names, it resumes those ended sessions, whatever ended them.
     Restore {
         /// The sessions; all that died with the machine by default
         names: Vec<String>,
@@ -548,7 +548,7 @@ pub(super) enum Verb {
     },
     /// Have sessions restored at login, by a systemd user unit
     ///
-    /// It says what it will write and asks. `hopty unsetup` removes it.
+    /// It shows what it would write and asks first. `hopty unsetup` removes it.
     Setup {
         /// Do not ask
         #[arg(long, short)]

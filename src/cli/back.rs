@@ -40,7 +40,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
             return Err(Failed::new(1, gone)
                 .called(Code::NotFound)
                 .about(&name)
-                .hint("the session keeps running as it is"));
+                .hint("the session keeps running"));
         }
         Some(_) => {}
     }

@@ -29,17 +29,17 @@ const LINE: usize = 76;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigVerb {
-    /// Every key with its value here, and where that came from
+    /// Show every key, its value here and where the value came from
     Show {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Whether all of it is right; every mistake with the line it stands on
+    /// Check the configuration; print each mistake with its file and line
     Check,
-    /// The path of your own file
+    /// Print the path of your own file
     Path,
-    /// Write that file, with every key as a remark
+    /// Write that file, with every key commented out
     Init,
 }
 

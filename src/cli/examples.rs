@@ -10,7 +10,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         &[
             ("hopty", "Run Claude Code in this directory, supervised."),
             ("hopty --model opus \"Fix the build\"", "The same with options and a first prompt of Claude's."),
-            ("hopty --handoff", "Begin with the handoff that waits in this directory."),
+            ("hopty --handoff", "Start from the handoff that waits in this directory."),
             ("hopty ls", "List sessions, those that wait for you first."),
             ("hopty attach", "Attach this terminal to a session."),
         ],
@@ -28,7 +28,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
     (
         "ls",
         &[
-            ("hopty ls --watch", "Show the list again and again."),
+            ("hopty ls --watch", "Refresh the list every two seconds."),
             ("hopty ls --all", "Include ended sessions."),
             ("hopty ls --format '{name}: {state} {context}'", "One line for each session, for a script."),
             (
@@ -75,7 +75,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ("hopty wait rocket 'text=[0-9]+ passed'", "Wait until the screen shows a text."),
             (
                 "hopty wait rocket blocked && notify-send 'rocket needs you'",
-                "Do something once it waits for you.",
+                "Run a command when it needs you.",
             ),
         ],
     ),
@@ -102,7 +102,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "play",
         &[
             ("hopty play build.cast --idle 2s", "Play a recording with its pauses cut to 2 seconds."),
-            ("hopty play build.cast --from /FAILED/", "Begin where a text comes onto the screen."),
+            ("hopty play build.cast --from /FAILED/", "Begin where a text appears on the screen."),
             ("hopty play build.cast --at 1:20", "Print the screen at a time."),
             (
                 "hopty play build.cast -o build.svg --to 0:30",

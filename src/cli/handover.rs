@@ -15,11 +15,11 @@ pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
         Some(HandoverWhen::Tools) => format!("after the current tool calls ({why})"),
         Some(HandoverWhen::Turn) => format!("at the end of this turn ({why})"),
         Some(HandoverWhen::Prompt) => match &at {
-            Some(at) => format!("with your next prompt, or in {at} if nobody types ({why})"),
+            Some(at) => format!("with your next prompt, or in {at} without a key press ({why})"),
             None => format!("with your next prompt after this turn ({why})"),
         },
         Some(HandoverWhen::Asked) => {
-            format!("Claude asks you first{} ({why})", or_at("and it comes by itself in"))
+            format!("Claude asks you first{} ({why})", or_at("and hopty hands over without an answer in"))
         }
         Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
         Some(HandoverWhen::Off) => format!("off: {why}"),
@@ -59,7 +59,7 @@ mod tests {
             (
                 "prompt",
                 soon(),
-                "with your next prompt, or in 4 min if nobody types (context 84 %, level handoff 80 %)",
+                "with your next prompt, or in 4 min without a key press (context 84 %, level handoff 80 %)",
             ),
             (
                 "prompt",

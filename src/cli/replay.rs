@@ -38,8 +38,11 @@ pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
             json!({"same": true, "events": events, "actions": actions, "missing": missing})
         ))?,
         Replay::Same { events, actions, missing } => {
-            let lacks =
-                if missing == 0 { String::new() } else { format!("; the journal misses {missing} lines") };
+            let lacks = if missing == 0 {
+                String::new()
+            } else {
+                format!("; {missing} lines are missing from the journal")
+            };
             say(format_args!("identical: {events} events, {actions} actions{lacks}"))?
         }
         Replay::Differs { seq, recorded, replayed } => {

@@ -150,7 +150,7 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<Candid
         let conversation = resumable(&status).cloned();
         let problem = match &conversation {
             _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
-            None => Some("it has no conversation to resume: nothing was asked yet".to_owned()),
+            None => Some("it has no conversation to resume: no prompt was submitted".to_owned()),
             Some(_) if !Path::new(&status.dir).is_dir() => Some("its directory is gone".to_owned()),
             Some(_) if status.command.iter().any(|word| word.contains(SECRET)) => {
                 Some("its command line had a secret, which hopty does not keep".to_owned())

@@ -306,7 +306,7 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
         Failed::new(125, e.to_string())
             .about("claude")
-            .hint("something starts hopty in place of claude again and again: set program.claude to the real Claude")
+            .hint("hopty keeps starting itself: set program.claude to the real Claude")
     })?;
     find(&search).map_err(|e| {
         let code = if matches!(e, FindError::NotExecutable { .. }) { 126 } else { 127 };
@@ -363,7 +363,7 @@ pub(super) fn program(
         return claude(&paths, config, wish, (program, args), host, (unplaced, messages));
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
-        .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
+        .map_err(|e| Failed::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
     let shown = called.to_string_lossy().into_owned();
     let program = in_path(&called)
         .ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;

@@ -95,7 +95,7 @@ fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
         None => drop(std::io::stdin().take(SEND_MAX as u64 + 1).read_to_end(&mut bytes)?),
     }
     if bytes.len() > SEND_MAX {
-        let cause = format!("the text is over the limit of {} KiB", SEND_MAX >> 10);
+        let cause = format!("the text exceeds the limit of {} KiB", SEND_MAX >> 10);
         return Err(Failure::new(
             Code::TooLarge,
             cause,

@@ -95,7 +95,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
 /// Asks the person. Without one, nothing is written.
 fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failed::new(4, "nobody is there to ask").hint("`hopty setup --yes` does not ask"));
+        return Err(Failed::new(4, "there is no terminal to ask on").hint("`hopty setup --yes` does not ask"));
     }
     asks("Write them? [y/N] ")
 }

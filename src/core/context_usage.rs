@@ -163,7 +163,7 @@ impl ContextUsage {
             (false, true) => ("window", "the transcript has each answer before the status line is called"),
             (false, false) if sources.statusline_window.is_some() => ("nothing", "context.window is set"),
             (false, false) => {
-                ("nothing", "Claude has not called it, or another status line stands before hopty's")
+                ("nothing", "Claude has not called it, or another status line replaces hopty's")
             }
         };
         all.push(tried("statusline", value, count.and_then(|count| count.age_ms), taken, why));
@@ -174,7 +174,7 @@ impl ContextUsage {
                 count.age_ms,
                 "tokens",
                 if sources.compacted {
-                    "what a compaction left, as Claude wrote it down; its status line says 0 until the next answer"
+                    "what the compaction left, as Claude recorded it; the status line says 0 until the next answer"
                 } else {
                     "input, cache read and cache creation of the last answer that no sub-agent gave"
                 },
@@ -201,15 +201,15 @@ impl ContextUsage {
         }
         let (value, taken, why) = match sources.of_model() {
             Some((model, window)) if window_by(WindowFrom::ModelTable) => {
-                (format!("{window} tokens for {model}"), "window", "the status line has not said it")
+                (format!("{window} tokens for {model}"), "window", "the status line has not reported it")
             }
             Some((model, window)) if window < self.fill.tokens && self.fill.window != window => {
                 (format!("{window} tokens for {model}"), "nothing", "there are more tokens than that")
             }
             Some((model, window)) => {
-                (format!("{window} tokens for {model}"), "nothing", "a better source has it")
+                (format!("{window} tokens for {model}"), "nothing", "a better source knows it")
             }
-            None => ("no model that it knows".to_owned(), "nothing", "there is no window to take"),
+            None => ("no known model".to_owned(), "nothing", "it has no window for the model"),
         };
         all.push(tried("model_table", value, None, taken, why));
         if window_by(WindowFrom::Assumed) {

@@ -195,7 +195,7 @@ fn with_constants<'de, D: serde::Deserializer<'de>>(from: D) -> Result<super::co
         };
         if found != constant {
             return Err(D::Error::custom(format!(
-                "{section}.{key} was {found} when it was recorded; it is {constant} for every session of this hopty"
+                "{section}.{key} was {found} when it was recorded; this hopty always uses {constant}"
             )));
         }
     }
@@ -292,7 +292,7 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
                 if !same {
                     return Ok(Replay::Differs {
                         seq: line.seq,
-                        recorded: "the state that this file begins with".to_owned(),
+                        recorded: "the state at the beginning of this file".to_owned(),
                         replayed: "another state at the end of the file before it".to_owned(),
                     });
                 }
@@ -305,7 +305,7 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             return Ok(Replay::Differs {
                 seq: line.seq,
                 recorded: shown(line),
-                replayed: "nothing: no event before it asks for this".to_owned(),
+                replayed: "nothing: no earlier event leads to it".to_owned(),
             });
         };
         let event: Event = serde_json::from_value(recorded.clone())

@@ -111,7 +111,7 @@ fn a_sentence_that_was_mended_since_is_the_same_decision() {
 fn a_decision_that_differs_in_more_than_words_is_found() {
     let text = journal();
     for (from, to) in [
-        ("Context is at 82 % of 200000 tokens; a", "Context is at 83 % of 200000 tokens; a"),
+        ("Context is at 82 % of 200000 tokens; h", "Context is at 83 % of 200000 tokens; h"),
         ("\"kind\":\"restart.requested\"", "\"kind\":\"restart.ignored\""),
         ("\"by\":\"level\"", "\"by\":\"signal\""),
         ("\"because\":[", "\"because\":[99,"),

@@ -296,7 +296,7 @@ pub enum Word<T> {
 pub struct Rfc3339(pub WallTime);
 
 impl SessionStatus {
-    /// Reads a session object; `None` when it is no JSON object.
+    /// Reads a session object; `None` when it is not a JSON object.
     #[must_use]
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().and_then(Self::from_json)

@@ -186,7 +186,7 @@ fn answer(paths: &Paths, name: &SessionName, option: char, dialog: &str) -> Stri
         let same = now.is(SessionState::Blocked)
             && super::row::clean(&now.waiting_for.unwrap_or_default()) == dialog;
         if !same {
-            return Err("it does not wait for this answer any more".to_owned());
+            return Err("it no longer waits for this answer".to_owned());
         }
         ask(paths, name, json!({"do": "send", "keys": [option.to_string()]}), PATIENCE_OF_A_PERSON)
     });

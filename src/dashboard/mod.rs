@@ -293,7 +293,7 @@ impl Dashboard<'_> {
                 self.come_back()?;
             }
             Some(DashAction::Attach(name)) => return self.attach(&name),
-            Some(DashAction::Restart(name)) => self.wish(DashQuestion::Restart(name), "asking for a restart"),
+            Some(DashAction::Restart(name)) => self.wish(DashQuestion::Restart(name), "requesting a restart"),
             Some(DashAction::Stop(name)) => self.wish(DashQuestion::Stop(name), "stopping it"),
             Some(DashAction::Answer(name, option, dialog)) => {
                 self.wish(DashQuestion::Answer(name, option, dialog), "answering");

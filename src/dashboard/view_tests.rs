@@ -45,7 +45,7 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
 ›proj     blocked  █████████░ 82%   3         2        ~/proj
  notes-v  idle     ████░░░░░░ 40%   2         1        ~/notes-v
 ┌ proj: My title ──────────────────────────────────────────────────────────────┐
-│waits for a person. Context is at 82 % of 200000 tokens; a hand-over was requ…│
+│waits for a person. Context is at 82 % of 200000 tokens; hand-over requested. │
 │● Working.                                                                    │
 │                                                                              │
 │❯ a draft                                                                     │";
@@ -182,10 +182,10 @@ fn questions_lines_filters_and_refusals_are_shown() {
         shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked")
             && shown(&model, 60, 10).contains("no session matches")
     );
-    model.say("stop: proj: a descendant of the session may not stop it");
+    model.say("stop: proj: a command inside the session may not stop it");
     model.key(DashKey::Escape);
-    model.say("stop: proj: a descendant of the session may not stop it");
-    assert!(shown(&model, 80, 10).ends_with("stop: proj: a descendant of the session may not stop it"));
+    model.say("stop: proj: a command inside the session may not stop it");
+    assert!(shown(&model, 80, 10).ends_with("stop: proj: a command inside the session may not stop it"));
 }
 
 #[test]

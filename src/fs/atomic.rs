@@ -86,8 +86,8 @@ fn filled(
         .prefix(TEMP_PREFIX)
         .permissions(fs::Permissions::from_mode(0o600))
         .tempfile_in(dir)
-        .map_err(FsError::io("make a temporary file in", dir))?;
-    safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("make a temporary file in", dir))?;
+        .map_err(FsError::io("create a temporary file in", dir))?;
+    safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("create a temporary file in", dir))?;
     fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
     trace::filled(temp.path());
     Ok((temp, dir))
@@ -177,7 +177,7 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
     if let Some(home) = missing.iter().find(|dir| dir.ends_with(".claude")).and_then(|dir| dir.parent())
         && !home.exists()
     {
-        return Err(FsError::io("make the directory", path)(io::Error::new(
+        return Err(FsError::io("create the directory", path)(io::Error::new(
             io::ErrorKind::NotFound,
             format!("there is no {}", home.display()),
         )));
@@ -186,7 +186,7 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
         match make_dir(dir) {
             // Another process may be creating it, too.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !dir.is_dir() => {
-                return Err(FsError::io("make the directory", dir)(error));
+                return Err(FsError::io("create the directory", dir)(error));
             }
             _ => sync_dir(above(dir))?,
         }

@@ -113,7 +113,7 @@ impl CastFile {
             _ if error.raw_os_error() == Some(libc::ELOOP) => SafeFileError::Link(path.to_owned()).into(),
             _ => io("create")(error),
         })?;
-        let meta = file.metadata().map_err(io("look at"))?;
+        let meta = file.metadata().map_err(io("inspect"))?;
         safe_file::check(path, &meta, FileRule::own(u64::MAX))?;
         match file.try_lock() {
             Ok(()) => {}

@@ -68,7 +68,7 @@ impl From<SafeFileError> for FsError {
 impl From<DirError> for FsError {
     fn from(error: DirError) -> Self {
         match error {
-            DirError::Io(path, source) => FsError::Io { doing: "look at", path, source },
+            DirError::Io(path, source) => FsError::Io { doing: "inspect", path, source },
             DirError::NoDirectory(path) => FsError::WrongKind { path, expected: "directory" },
             DirError::Foreign(path) | DirError::Open { path, .. } => FsError::NotPrivate(path),
         }

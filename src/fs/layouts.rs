@@ -120,7 +120,7 @@ pub fn back_up(
     let missing = || FsError::io("open", transcript)(io::ErrorKind::NotFound.into());
     let source = safe_file::open(transcript, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
         .ok_or_else(missing)?;
-    let meta = source.metadata().map_err(FsError::io("look at", transcript))?;
+    let meta = source.metadata().map_err(FsError::io("inspect", transcript))?;
     // Only up to its current length: a file that grows faster than it is copied must not be copied forever.
     let mut source = source.take(meta.len());
     let ended = matches!(reason, Reason::Ended(_));
@@ -228,7 +228,7 @@ pub fn append(path: &Path, line: &str) -> Result<(), FsError> {
     }
     let opened = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
     let mut file = opened.map_err(FsError::io("open", path))?;
-    let meta = file.metadata().map_err(FsError::io("look at", path))?;
+    let meta = file.metadata().map_err(FsError::io("inspect", path))?;
     if !meta.is_file() {
         return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
     }
@@ -250,11 +250,11 @@ fn inside(project: &Path, below: &str) -> Result<PathBuf, FsError> {
     for dir in steps(project, below) {
         match DirBuilder::new().mode(0o700).create(&dir) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(FsError::io("make the directory", &dir)(e));
+                return Err(FsError::io("create the directory", &dir)(e));
             }
             _ => {}
         }
-        let meta = fs::symlink_metadata(&dir).map_err(FsError::io("look at", &dir))?;
+        let meta = fs::symlink_metadata(&dir).map_err(FsError::io("inspect", &dir))?;
         if meta.is_symlink() {
             return Err(FsError::Symlink(dir));
         }

@@ -117,7 +117,7 @@ impl DirLock {
             match DirBuilder::new().mode(0o700).create(path) {
                 Ok(()) => return Self::sign(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(FsError::io("make the lock", path)(error)),
+                Err(error) => return Err(FsError::io("create the lock", path)(error)),
             }
             match holder(path)? {
                 Holder::Gone(content) => remove_stale(path, content.as_deref())?,
@@ -139,7 +139,7 @@ impl DirLock {
         let sign = |mut file: fs::File| {
             file.write_all(lock.content.as_bytes()).inspect_err(|_| drop(fs::remove_file(&pid)))
         };
-        file.and_then(sign).map_err(FsError::io("sign the lock", path))?;
+        file.and_then(sign).map_err(FsError::io("write the lock", path))?;
         Ok(lock)
     }
 }
@@ -177,7 +177,7 @@ fn holder(path: &Path) -> Result<Holder, FsError> {
     let Some(content) = atomic::read(&path.join("pid"), 256)?.filter(|content| !content.is_empty()) else {
         let age = meta.modified().ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
         return Ok(if age < UNSIGNED {
-            Holder::Lives("a process that did not sign it yet".into())
+            Holder::Lives("a process that has not written its pid yet".into())
         } else {
             Holder::Gone(None)
         });

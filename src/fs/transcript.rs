@@ -37,7 +37,7 @@ pub fn last_lines(path: &Path, most: u64, line: impl FnMut(&[u8])) -> Result<Tra
 fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<TranscriptExtent, FsError> {
     let missing = || FsError::io("open", path)(std::io::ErrorKind::NotFound.into());
     let mut file = safe_file::open(path, FileRule::of_claude(u64::MAX))?.ok_or_else(missing)?;
-    let meta = file.metadata().map_err(FsError::io("look at", path))?;
+    let meta = file.metadata().map_err(FsError::io("inspect", path))?;
     let mut splitter = LineSplitter::new();
     let mut buf = vec![0; 1 << 17];
     let mut left = meta.len().min(most);
@@ -56,7 +56,7 @@ fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<Tra
     if splitter.tail().ends_with(b"}") {
         line(splitter.tail());
     }
-    let written = meta.modified().map_err(FsError::io("look at", path))?;
+    let written = meta.modified().map_err(FsError::io("inspect", path))?;
     Ok(TranscriptExtent { bytes: meta.len() - left, written })
 }
 

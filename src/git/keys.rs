@@ -117,7 +117,7 @@ impl GitKeys {
     /// When it is one that is not known here.
     pub(super) fn format(&self) -> Result<String, GitError> {
         let version = self.last("core.repositoryformatversion").unwrap_or(b"0");
-        let unknown = |what: &str| GitError::Failed(format!("its format is not known: {what}"));
+        let unknown = |what: &str| GitError::Failed(format!("unknown format: {what}"));
         let mut text = "[core]\n\tbare = false\n".to_owned();
         match version.trim_ascii() {
             b"0" => return Ok(text + "\trepositoryformatversion = 0\n"),
@@ -203,7 +203,9 @@ mod tests {
             "extensions.refstorage\nfiles:x|",
         ] {
             assert!(
-                format(&format!("core.repositoryformatversion\n1|{odd}")).unwrap_err().contains("not known"),
+                format(&format!("core.repositoryformatversion\n1|{odd}"))
+                    .unwrap_err()
+                    .contains("unknown format"),
                 "{odd}"
             );
         }

@@ -103,20 +103,20 @@ fn lines(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
 /// The part of the patch that adds one file; else why it is left out.
 fn one(top: &Path, path: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
     if path.ends_with(b"/") {
-        return Err("a repository of its own");
+        return Err("a nested repository");
     }
     let place = top.join(OsStr::from_bytes(path));
     let inside = place.parent().is_some_and(|dir| dir.canonicalize().is_ok_and(|real| real == dir));
     let meta = fs::symlink_metadata(&place).map_err(|_| "gone")?;
     if !inside || !fs::metadata(top).is_ok_and(|top| top.dev() == meta.dev()) {
-        return Err("outside of the work tree");
+        return Err("outside the work tree");
     }
     let (mode, content) = if meta.is_symlink() {
         ("120000", fs::read_link(&place).map_err(|_| "unreadable")?.into_os_string().as_bytes().to_vec())
     } else {
         let content = safe_file::read(&place, FileRule::own(FILE_CAP)).map_err(|error| match error {
             SafeFileError::TooLong { .. } => "over 256 KiB",
-            SafeFileError::Foreign(_) => "another user's",
+            SafeFileError::Foreign(_) => "owned by another user",
             SafeFileError::Kind { .. } | SafeFileError::Link(_) => "not a file",
             SafeFileError::Io { .. } | SafeFileError::Writable(_) => "unreadable",
         })?;

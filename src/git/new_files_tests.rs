@@ -119,7 +119,7 @@ fn what_is_left_out_is_named() {
     assert_eq!(tree(clone.path(), &[]), tree(dir.path(), &["binary", "big", "inner", "fifo"]));
     assert_eq!(
         state.notes,
-        ["not in changes.patch: big (over 256 KiB), binary (binary), inner/ (a repository of its own)"]
+        ["not in changes.patch: big (over 256 KiB), binary (binary), inner/ (a nested repository)"]
     );
 }
 
@@ -151,7 +151,7 @@ fn a_linked_directory_leads_nowhere() {
     let top = dir.path().canonicalize().unwrap();
     fs::write(out.path().join("secret"), "x\n").unwrap();
     symlink(out.path(), top.join("way")).unwrap();
-    assert_eq!(one(&top, b"way/secret", 1000), Err("outside of the work tree"));
+    assert_eq!(one(&top, b"way/secret", 1000), Err("outside the work tree"));
     assert_eq!(one(&top, b"gone", 1000), Err("gone"));
     assert!(one(&top, b"way", 1000).unwrap().starts_with(b"diff --git a/way b/way\nnew file mode 120000\n"));
 }

@@ -150,7 +150,7 @@ fn compare(what: &str, work: &Path) {
     let limits = Limits { time: Duration::from_secs(60), patch: 1 << 20 };
     let state = read(work, work, limits).unwrap_or_else(|error| panic!("{what}: {error}")).unwrap();
     let notes: Vec<&String> =
-        state.notes.iter().filter(|note| !note.ends_with("/ (a repository of its own)")).collect();
+        state.notes.iter().filter(|note| !note.ends_with("/ (a nested repository)")).collect();
     assert_eq!(notes, Vec::<&String>::new(), "{what}");
     let facts = |state: &GitState| {
         (state.branch.clone(), state.head.clone(), state.upstream.clone(), state.ahead_behind)

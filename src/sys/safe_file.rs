@@ -188,7 +188,7 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
     match look() {
         Ok(meta) => check(path, &meta, rule)?,
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(io("look at")(error)),
+        Err(error) => return Err(io("inspect")(error)),
     }
     let links = if rule.links == FileLinks::Follow { 0 } else { libc::O_NOFOLLOW };
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC | links;
@@ -201,7 +201,7 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
             return Err(io("open")(error));
         }
     };
-    check(path, &file.metadata().map_err(io("look at"))?, rule)?;
+    check(path, &file.metadata().map_err(io("inspect"))?, rule)?;
     Ok(Some(file))
 }
 
@@ -349,7 +349,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(said("loop", claude).starts_with("cannot look at /loop: "));
+        assert!(said("loop", claude).starts_with("cannot inspect /loop: "));
         assert_eq!(said("file", FileRule::own(3)), "/file is longer than 3 bytes");
         fs::write(at("file"), b"t\xffxt").unwrap();
         assert_eq!(read_text(&at("file"), claude).unwrap().unwrap(), "t\u{fffd}xt");

@@ -515,7 +515,7 @@ fn a_process_that_claude_s_tools_started_elsewhere_is_known_by_its_environment()
         assert!(text(&output.stderr).contains(words), "{output:?}");
     };
     refused(world.hopty(&["send", "b", "x"]), "the Claude of session a may not type into it");
-    refused(world.hopty(&["stop", "a"]), "a descendant of the session may not stop it");
+    refused(world.hopty(&["stop", "a"]), "a command inside the session may not stop it");
     world.env.retain(|(name, _)| name != "CLAUDECODE");
     assert!(world.hopty(&["send", "b", "x"]).status.success(), "a person's shell has no such mark");
     end_all(&world);

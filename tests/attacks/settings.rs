@@ -155,7 +155,7 @@ fn a_change_made_while_claude_ends_holds_the_next_run_until_a_person_agrees(kind
         sentence.contains(".claude/settings.local.json: hooks added") && sentence.contains("`hopty restart`"),
         "{sentence}"
     );
-    term.wait_text("hopty: Claude is not started, settings that run code have changed: .claude/settings.local.json: hooks added");
+    term.wait_text("hopty: Claude is not started, because settings that run code have changed: .claude/settings.local.json: hooks added");
     term.wait_text("hint: `hopty restart proj`");
     let status = world.status();
     assert_eq!(

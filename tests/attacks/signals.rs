@@ -133,7 +133,7 @@ fn a_session_is_not_moved_to_a_directory_that_claude_does_not_trust() {
     let trusted = second_project(&world, "trusted");
     let term = talk(&world, &world.project);
     for (n, (dir, why)) in
-        [(&strange, "Claude does not trust"), (&gone, "no directory of that name")].into_iter().enumerate()
+        [(&strange, "Claude does not trust"), (&gone, "no such directory")].into_iter().enumerate()
     {
         let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
         signal(&world, &format!("{conversation}:{}\n", dir.display()));
@@ -151,6 +151,6 @@ fn a_session_is_not_moved_to_a_directory_that_claude_does_not_trust() {
     let term = leave(&world, &world.project, term);
     // What could not be said on Claude's screen is said under it.
     term.wait_text("stays in its own: Claude does not trust it");
-    term.wait_text("stays in its own: there is no directory of that name");
+    term.wait_text("stays in its own: there is no such directory");
     world.assert_replays();
 }

@@ -199,7 +199,7 @@ fn inside_a_session_there_is_no_attaching() {
         screen.lines().iter().filter(|line| *line == "code 4").count() == 3
     });
     term.wait_text("already inside session proj");
-    term.wait_text("a descendant of the session may not detach its clients");
+    term.wait_text("a command inside the session may not detach its clients");
     end(&world);
 }
 

@@ -190,7 +190,7 @@ fn inside_a_session_it_looks_and_the_host_refuses_the_rest() {
     let mut term = world.terminal(&["run", "--name", "outer", "--", &own, "dash"]);
     wait_chosen(&term, "outer");
     term.send("sy");
-    term.wait_text("a descendant of the session may not stop it");
+    term.wait_text("a command inside the session may not stop it");
     term.send("\r");
     term.wait_text("this terminal is already inside session outer");
     term.send("q");

@@ -46,7 +46,7 @@ fn a_document_of_another_handoff_is_refused() {
     );
     std::fs::write(manifest_path(&world), text.replace(&old, &new)).unwrap();
     assert!(
-        fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}"))
+        fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file belongs to {first}"))
     );
 }
 
@@ -133,7 +133,7 @@ fn a_corrupt_or_future_manifest_is_kept_aside_and_told() {
         assert_eq!(std::fs::read_to_string(manifest_path(&world)).unwrap(), text, "reading changes nothing");
         let output = world.hopty(&["handoff", "create"]);
         assert!(output.status.success(), "{text:?}: {output:?}");
-        assert!(self::text(&output.stderr).contains("it is kept as"), "{text:?}: {output:?}");
+        assert!(self::text(&output.stderr).contains("hopty keeps it as"), "{text:?}: {output:?}");
         let output = world.hopty(&["handoff", "list"]);
         assert!(!self::text(&output.stderr).contains("hopty:"), "told once: {output:?}");
     }

@@ -84,7 +84,7 @@ fn words_for_a_handoff() {
     talk(&world, OTHER, "Dig the tunnel.");
     world.ask(&["handoff", "create", "--channel", "other"]);
     let said = fails(&world, &["handoff", "show", "HO-2"], 2);
-    assert!(said.contains("2 handoffs begin so") && said.contains(&id), "{said}");
+    assert!(said.contains("2 handoffs begin with it") && said.contains(&id), "{said}");
     assert_eq!(
         json_of(&world, &["handoff", "show", "HO-2", "--channel", "global", "--json"])["id"],
         json!(id)
@@ -229,7 +229,7 @@ fn item_006_what_is_loaded_is_active_young_and_its_file_has_its_id_and_it_is_kep
     std::fs::copy(file(&first), file(&second)).unwrap();
     std::fs::write(manifest_path(&world), text.replace(old, new)).unwrap();
     assert!(
-        fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}"))
+        fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file belongs to {first}"))
     );
     std::fs::write(file(&second), whole).unwrap();
     // One that is older than two hours is over.

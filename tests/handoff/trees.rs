@@ -56,8 +56,8 @@ fn what_changed_is_told_to_the_person_and_to_the_new_conversation() {
     git(&world.project, &["commit", "-qam", "Another"]);
     let term = world.start(&["--handoff"]);
     term.wait_text("hopty: The head was ");
-    term.wait_text("hopty: No longer changed as they were: .M wall.txt.");
-    term.wait_text("Git state changed since handoff. 'git stash -u' puts aside what is not committed.");
+    term.wait_text("hopty: No longer changed: .M wall.txt.");
+    term.wait_text("Git state changed since handoff. 'git stash -u' stashes what is not committed.");
     world.wait_decision("handoff.consumed", 1);
     let first = world.api.main_requests().remove(0);
     assert!(
@@ -75,10 +75,7 @@ fn hold_leaves_it_and_ignore_does_not_look() {
     world.set("HOPTY_HANDOFF_GIT", "hold");
     for args in [&["handoff", "load", &id][..], &["--detached", "--handoff"]] {
         let said = fails(&world, args, 4);
-        assert!(
-            said.contains("what is changed in them is not the same") && said.contains("hint: "),
-            "{said}"
-        );
+        assert!(said.contains("have changes, but different ones") && said.contains("hint: "), "{said}");
     }
     assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it still waits, and nobody holds it");
     world.set("HOPTY_HANDOFF_GIT", "ignore");
@@ -150,7 +147,7 @@ fn what_was_done_in_a_worktree_is_held_against_it() {
     world.set("HOPTY_HANDOFF_GIT", "hold");
     std::fs::write(side.join("wall.txt"), "three bricks\n").unwrap();
     let said = fails(&world, &["handoff", "load", &id], 4);
-    assert!(said.contains("what is changed in them is not the same"), "{said}");
+    assert!(said.contains("have changes, but different ones"), "{said}");
     git(&world.project, &["worktree", "remove", "--force", side.to_str().unwrap()]);
     let said = fails(&world, &["handoff", "load", &id], 4);
     assert!(said.contains(&format!("The working directory {} is gone.", side.display())), "{said}");
@@ -197,7 +194,7 @@ fn a_new_file_that_was_changed_since_is_told() {
     let id = create(&world);
     std::fs::write(world.project.join("new"), "two\n").unwrap();
     let output = world.hopty(&["handoff", "load", &id]);
-    assert!(text(&output.stdout).contains("what is changed in them is not the same"), "{output:?}");
+    assert!(text(&output.stdout).contains("have changes, but different ones"), "{output:?}");
 }
 
 /// Formats of a repository, of which older versions of git know fewer.

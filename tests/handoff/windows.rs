@@ -106,7 +106,7 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
     let said = world.ask(&["context", "proj", "--explain"]);
     assert!(
         said.contains(&format!(
-            "\nmodel table: 1000000 tokens for {LARGE}: nothing taken: a better source has it\n"
+            "\nmodel table: 1000000 tokens for {LARGE}: nothing taken: a better source knows it\n"
         )),
         "{said}"
     );
@@ -143,7 +143,7 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
     let tokens = left["tokens"].as_u64().unwrap();
     assert!(tokens > 0 && tokens < cost(1).1 && left["tokens_from"] == "transcript", "{left}");
     let said = world.ask(&["context", "proj", "--explain"]);
-    let why = "what a compaction left, as Claude wrote it down; its status line says 0 until the next answer";
+    let why = "what the compaction left, as Claude recorded it; the status line says 0 until the next answer";
     assert!(said.contains(&format!("\ntranscript: {tokens} tokens: tokens taken: {why}\n")), "{said}");
     term.wait_box();
     term.submit("Say c.");

@@ -89,7 +89,8 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
         let wanted: Vec<&str> = VERBS.iter().map(|(_, code)| *code).chain(["4"]).collect();
         let said = std::fs::read_to_string(&log).unwrap();
         assert_eq!(codes.lines().collect::<Vec<_>>(), wanted, "from {way}: {said}");
-        assert_eq!(said.matches("a descendant of the session may not").count(), 9, "from {way}: {said}");
+        assert_eq!(said.matches("a command inside the session may not").count(), 8, "from {way}: {said}");
+        assert_eq!(said.matches("a command inside the session cannot wait").count(), 1, "from {way}: {said}");
         let status: Value = serde_json::from_str(&world.ask(&["status", "inner", "--json"])).unwrap();
         assert_eq!((&status["state"], &status["run"]), (&"unknown".into(), &1.into()), "from {way}");
         end_all(&world);

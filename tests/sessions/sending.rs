@@ -61,12 +61,12 @@ fn every_byte_comes_as_it_is() {
     assert_fails(
         &with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]),
         2,
-        "the text is over the limit of 512 KiB",
+        "the text exceeds the limit of 512 KiB",
     );
     assert_fails(
         &with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 5_000_000]),
         2,
-        "the text is over the limit of 512 KiB",
+        "the text exceeds the limit of 512 KiB",
     );
     end_all(&world);
 }
@@ -81,7 +81,7 @@ fn keys_have_names_and_the_form_that_the_program_wants() {
         assert_fails(
             &world.hopty(&["send", "one", "--keys", "a,entre"]),
             2,
-            "no key has the name `entre`; the nearest is `enter`",
+            "unknown key `entre`; the nearest is `enter`",
         );
         end_all(&world);
     }

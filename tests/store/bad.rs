@@ -109,7 +109,7 @@ fn a_manifest_that_was_cut_anywhere_is_kept_as_it_was_and_the_next_handoff_is_sa
         std::fs::write(&path, &whole[..*cut]).unwrap();
         let id = store.save(capture("a", n as i64 + 1), Keeping::default()).unwrap().id;
         let notices = store.take_notices();
-        let aside = notices[0].rsplit_once("it is kept as ").unwrap().1;
+        let aside = notices[0].rsplit_once("hopty keeps it as ").unwrap().1;
         assert_eq!(std::fs::read(aside).unwrap(), &whole[..*cut]);
         let listed = store.list(None).unwrap();
         assert_eq!((notices.len(), listed.len(), &listed[0].1.id), (1, 1, &id), "{notices:?}");
@@ -200,7 +200,7 @@ fn with_manifest(world: &World, make: impl FnOnce(&Path)) {
 
 #[test]
 fn a_host_hands_over_beside_a_manifest_that_it_cannot_read() {
-    host(|world| with_manifest(world, |path| std::fs::write(path, "{").unwrap()), true, "it is kept as");
+    host(|world| with_manifest(world, |path| std::fs::write(path, "{").unwrap()), true, "hopty keeps it as");
     host(
         |world| {
             with_manifest(world, |path| assert!(fifo(&path.with_file_name("other.manifest.json")).is_some()))
@@ -224,11 +224,19 @@ fn a_host_hands_over_beside_a_manifest_that_it_cannot_read() {
 #[test]
 fn a_host_hands_over_beside_a_bad_registry_document_or_later_manifest() {
     let later = r#"{"version": 99, "channel": "global", "current": null, "of": "a later version"}"#;
-    host(|world| with_manifest(world, |path| std::fs::write(path, later).unwrap()), true, "it is kept as");
+    host(
+        |world| with_manifest(world, |path| std::fs::write(path, later).unwrap()),
+        true,
+        "hopty keeps it as",
+    );
     // The document of the scripts is a directory: the record is the handoff, and is loaded.
     for odd in [directory, fifo, link] {
         let current = |path: &Path| path.with_file_name("global-CURRENT.md");
-        host(|world| with_manifest(world, |path| assert!(odd(&current(path)).is_some())), true, "it is left");
+        host(
+            |world| with_manifest(world, |path| assert!(odd(&current(path)).is_some())),
+            true,
+            "leaves it unchanged",
+        );
     }
     for registry in ["{", "[]", "\0\0\0", r#"{"registry": 7}"#] {
         host(

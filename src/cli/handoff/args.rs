@@ -157,7 +157,7 @@ pub(in crate::cli) enum HandoffVerb {
         #[arg(long)]
         record: bool,
     },
-    /// Check whether work of so many tokens fits into the window, with a margin of a fifth
+    /// Check whether work of that many tokens fits into the window, with a margin of a fifth
     Fit(FitOptions),
     /// Print the last prompts and answers of the conversation, at most 12
     Recent(RecentOptions),

@@ -78,7 +78,7 @@ pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
     };
     let limited = match (why, hooks) {
         (Some(why), _) => Some(format!(
-            "{why}: hopty follows Claude by its files; a hand-over waits for the end of a turn, and the new conversation reads the handoff itself"
+            "{why}, so hopty follows its files: a hand-over waits for the end of a turn, and the new conversation reads the handoff itself"
         )),
         (None, HookSet::Old) => Some(format!(
             "Claude Code {named} has no PostToolBatch hook and no sessions file: a hand-over takes a few seconds longer"
@@ -133,7 +133,7 @@ mod tests {
     fn hooks_that_settings_switch_off_are_given_but_not_counted_on() {
         let offers = offers(Some("2.1.329"), Some(Off::Settings));
         assert_eq!((offers.hooks, offers.off), (HookSet::Full, true));
-        assert!(offers.limited.unwrap().starts_with("Hooks are switched off (disableAllHooks): "));
+        assert!(offers.limited.unwrap().starts_with("Hooks are switched off (disableAllHooks), so hopty follows its files: "));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const FIELD: &str = "registry";
 #[derive(Debug, Error)]
 pub enum BadRegistry {
     /// It is no JSON.
-    #[error("it is no JSON: {0}")]
+    #[error("it is not JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// It is JSON of another form.
     #[error("it is not of the form {{\"registry\": {{DIRECTORY: CHANNEL}}}}")]

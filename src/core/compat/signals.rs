@@ -72,7 +72,7 @@ impl NamedDir {
             NamedDir::Own | NamedDir::Trusted => None,
             NamedDir::Untrusted => Some("Claude does not trust it (start `claude` there once)"),
             NamedDir::Foreign => Some("it belongs to another user"),
-            NamedDir::Missing => Some("there is no directory of that name"),
+            NamedDir::Missing => Some("there is no such directory"),
         }
     }
 }
@@ -103,7 +103,7 @@ impl RestartFile {
             return malformed("it is empty");
         }
         if text.chars().any(char::is_control) {
-            return malformed("it holds control characters or more than one line");
+            return malformed("it has control characters or more than one line");
         }
         if text.starts_with('/') {
             return RestartFile::Bare { dir: text.to_owned() };
@@ -113,7 +113,7 @@ impl RestartFile {
             None => (text, None),
         };
         let Ok(conversation) = id.parse::<ConversationId>() else {
-            return malformed("it names neither a conversation nor an absolute directory");
+            return malformed("it names neither a conversation nor an absolute path");
         };
         match dir {
             Some("") | None => RestartFile::Named { conversation, dir: None },

@@ -43,10 +43,10 @@ impl fmt::Display for Source {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProblemKind {
     /// The file is no TOML; all of it is left out.
-    #[error("not valid TOML, so none of the file counts: {0}")]
+    #[error("not valid TOML, so hopty ignores the whole file: {0}")]
     Syntax(String),
     /// The file is larger than a configuration can be; all of it is left out.
-    #[error("the file is larger than {0} bytes, and none of it counts")]
+    #[error("the file is larger than {0} bytes, so hopty ignores it")]
     TooLarge(usize),
     /// The file is there and cannot be read, or is none; all of it is left out.
     #[error("the file cannot be read: {0}")]
@@ -105,14 +105,14 @@ pub struct Retired {
 /// Keys of earlier versions, and what happens instead.
 const RETIRED: [(&str, &str); 9] = [
     ("context.rearm", "a level can be crossed again 5 points below it"),
-    ("delivery.confirm_timeout", "the proof of submission is waited for 30 seconds"),
+    ("delivery.confirm_timeout", "hopty waits 30 seconds for the proof of submission"),
     ("delivery.enter_every", "Enters are 200 ms apart"),
     ("delivery.enter_max", "at most 20 Enters are pressed"),
     ("delivery.method", "the continuation prompt is always typed, with proof"),
     ("handoff.goal_chars", "a handoff gives at most 4,000 characters to the current request"),
-    ("handoff.summary_timeout", "Claude's own words are waited for 90 seconds"),
+    ("handoff.summary_timeout", "hopty waits 90 seconds for Claude's own words"),
     ("recovery.quick_death", "a run that ends within a minute counts as a quick death"),
-    ("restart.quiet", "without hooks a turn is over when the screen was still for 2 seconds"),
+    ("restart.quiet", "without hooks a turn is over when the screen has not changed for 2 seconds"),
 ];
 
 /// What became of a key of an earlier version: its name, and what happens instead.

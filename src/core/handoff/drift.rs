@@ -7,7 +7,7 @@ use super::capture::GitState;
 use super::state::Git;
 
 /// The line for people. The source document also recommends `git checkout .`, which would throw work away.
-pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' puts aside what is not committed.";
+pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' stashes what is not committed.";
 /// How many changed paths are named.
 const PATHS: usize = 5;
 
@@ -17,7 +17,7 @@ const PATHS: usize = 5;
 pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -> Vec<String> {
     let (then, state) = match (then, now) {
         (None, None) => return Vec::new(),
-        (None, Some(_)) => return vec!["There is a git repository now; there was none.".to_owned()],
+        (None, Some(_)) => return vec!["There was no git repository; there is one now.".to_owned()],
         (Some(_), None) => return vec!["There was a git repository; there is none now.".to_owned()],
         (Some(then), Some(now)) => (then, now),
     };
@@ -34,7 +34,7 @@ pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -
     let new: Vec<&String> =
         now.modified_files.iter().filter(|file| !then.modified_files.contains(file)).collect();
     if !gone.is_empty() {
-        said.push(format!("No longer changed as they were: {}.", names(&gone)));
+        said.push(format!("No longer changed: {}.", names(&gone)));
     }
     if !new.is_empty() {
         said.push(format!("Changed since: {}.", names(&new)));
@@ -44,7 +44,7 @@ pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -
     let is_known = !state.patch.is_empty() || !state.new_files.is_empty();
     let is_other = patch.is_some_and(|patch| is_known && patch != state.patch && patch != whole());
     if said.is_empty() && is_other {
-        said.push("The same files are changed, but what is changed in them is not the same.".to_owned());
+        said.push("The same files have changes, but different ones.".to_owned());
     }
     said
 }
@@ -97,18 +97,17 @@ mod tests {
         );
         assert_eq!(
             said("main", "0123456789abcdef", &["b", "c"], "y"),
-            "No longer changed as they were: .M a. Changed since: .M c."
+            "No longer changed: .M a. Changed since: .M c."
         );
         assert!(
-            said("main", "0123456789abcdef", &["a", "b"], "y")
-                .contains("what is changed in them is not the same")
+            said("main", "0123456789abcdef", &["a", "b"], "y").contains("have changes, but different ones")
         );
         assert_eq!(
             drift(Some(&git), None, Some(&state("main", "0123456789abcdef", &["a", "b"], "y"))),
             Vec::<String>::new()
         );
         assert_eq!(drift(Some(&git), None, None), ["There was a git repository; there is none now."]);
-        assert_eq!(drift(None, None, Some(&then)), ["There is a git repository now; there was none."]);
+        assert_eq!(drift(None, None, Some(&then)), ["There was no git repository; there is one now."]);
         assert_eq!(drift(None, None, None), Vec::<String>::new());
     }
 }

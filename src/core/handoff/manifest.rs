@@ -20,7 +20,7 @@ pub const HISTORY_CAP: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotClaimed {
     /// No entry of any channel has this id.
-    #[error("handoff {0} is not known")]
+    #[error("there is no handoff {0}")]
     Unknown(HandoffId),
     /// It does not wait any more.
     #[error("handoff {id} is {}", status.word())]
@@ -52,7 +52,7 @@ pub enum NotClaimed {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotMoved {
     /// No entry has this id.
-    #[error("handoff {0} is not known")]
+    #[error("there is no handoff {0}")]
     Unknown(HandoffId),
     /// Only an active handoff can be moved.
     #[error("handoff {id} is {} already", status.word())]

@@ -12,10 +12,10 @@ pub enum NotPicked {
     #[error(transparent)]
     BadId(#[from] BadId),
     /// No handoff has this id, or one that begins so.
-    #[error("no handoff {0} is known")]
+    #[error("there is no handoff {0}")]
     Unknown(String),
     /// More than one begins so: the newest of them, at most eight.
-    #[error("{} handoffs begin so", .0.len())]
+    #[error("{} handoffs begin with it", .0.len())]
     Several(Vec<HandoffId>),
 }
 

@@ -30,7 +30,7 @@ pub struct NoKey {
 
 impl fmt::Display for NoKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no key has the name `{}`; the nearest is `{}`", self.name, self.nearest)
+        write!(f, "unknown key `{}`; the nearest is `{}`", self.name, self.nearest)
     }
 }
 

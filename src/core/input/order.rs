@@ -21,11 +21,11 @@ pub enum Order {
 
 /// Every order: its key, and what it does, for the help and the documentation.
 pub const ORDERS: [(char, Order, &str); 6] = [
-    ('d', Order::Detach, "detach: this terminal leaves, the session goes on"),
-    ('l', Order::Redraw, "draw the screen anew"),
-    ('n', Order::Notices, "show the last notices: what hopty had to tell"),
-    ('r', Order::HandOver, "hand over now, as soon as nothing is lost"),
-    ('s', Order::Snooze, "not yet: no hand-over because of a full context for a while"),
+    ('d', Order::Detach, "detach; the session keeps running"),
+    ('l', Order::Redraw, "redraw the screen"),
+    ('n', Order::Notices, "show hopty's last notices"),
+    ('r', Order::HandOver, "hand over at the next safe point"),
+    ('s', Order::Snooze, "snooze automatic hand-overs"),
     ('?', Order::Help, "show these keys"),
 ];
 

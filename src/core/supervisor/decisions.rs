@@ -56,7 +56,7 @@ impl Supervisor {
     ) {
         self.submit_closes(out);
         if let Some(id) = &self.handoffs.active {
-            sentence.push_str(&format!(" Handoff {id} is waiting: continue from it with `hopty --handoff`."));
+            sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` continues it."));
         }
         let sentence = self.naming_unfinished(sentence);
         let handoff = self.handoffs.active.clone();

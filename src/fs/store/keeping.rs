@@ -46,7 +46,7 @@ impl Store {
         if stay > 0 {
             let names = unread.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             self.manifests.notice(format!(
-                "{stay} old records are kept, because the manifest of channel {names} cannot be read"
+                "hopty keeps {stay} old records, because it cannot read the manifest of channel {names}"
             ));
         }
     }
@@ -85,7 +85,7 @@ mod tests {
         assert!(store.record_dir(&hers).join("handoff.md").exists(), "what may be needed stays");
         assert!(fresh.exists() && !old.exists(), "a copy that was killed is swept, one that is made is not");
         let told = store.take_notices();
-        assert_eq!(told, ["2 old records are kept, because the manifest of channel hers cannot be read"]);
+        assert_eq!(told, ["hopty keeps 2 old records, because it cannot read the manifest of channel hers"]);
         assert_eq!(std::fs::read_to_string(path).unwrap(), "{", "and it is left as it is");
     }
 }

@@ -131,7 +131,7 @@ impl Manifests {
         // Before a valid one takes its place: a power cut must not keep that one and lose this one.
         atomic::rename(&path, &aside)?;
         self.notice(format!(
-            "the manifest {} could not be read ({why}); it is kept as {}",
+            "the manifest {} could not be read ({why}); hopty keeps it as {}",
             path.display(),
             aside.display()
         ));
@@ -150,9 +150,7 @@ impl Manifests {
         if let Ok(Numbered { version: Some(version) }) = serde_json::from_slice(&bytes)
             && version != VERSION
         {
-            return Ok(FoundManifest::Bad(format!(
-                "it is of version {version}, which this hopty does not know"
-            )));
+            return Ok(FoundManifest::Bad(format!("its version {version} is unknown to this hopty")));
         }
         Ok(match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(mut manifest) if manifest.channel == *channel => {
@@ -166,7 +164,7 @@ impl Manifests {
                 }
                 FoundManifest::Good(Box::new(manifest))
             }
-            Ok(manifest) => FoundManifest::Bad(format!("it is that of the channel {}", manifest.channel)),
+            Ok(manifest) => FoundManifest::Bad(format!("it belongs to channel {}", manifest.channel)),
             Err(error) => FoundManifest::Bad(error.to_string()),
         })
     }

@@ -212,7 +212,7 @@ impl Store {
             // only people who look for the document miss it.
             Err(odd @ (FsError::WrongKind { .. } | FsError::Symlink(_))) => {
                 self.manifests.notice(format!(
-                    "{odd}: it is left, and the handoff's document stands only in its record"
+                    "{odd}: hopty leaves it unchanged, and the handoff's document is only in its record"
                 ));
             }
             done => done?,
@@ -351,7 +351,7 @@ impl Store {
         let text = String::from_utf8(bytes).map_err(|_| unusable("its file is not text".to_owned()))?;
         let document = Document::parse(&text).map_err(|error| unusable(error.to_string()))?;
         if document.headers.id != id {
-            return Err(unusable(format!("its file is that of {}", document.headers.id)).into());
+            return Err(unusable(format!("its file belongs to {}", document.headers.id)).into());
         }
         let brief = entry.brief_sha256.as_ref().and_then(|sha256| self.records.brief(&id, sha256));
         let brief = brief.map(|text| (text, self.records.brief_of(&id)));

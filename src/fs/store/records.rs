@@ -170,11 +170,11 @@ impl Records {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     capture.origin.created_at = capture.origin.created_at.after(1000);
                 }
-                Err(error) => return Err(FsError::io("make the record", &dir)(error)),
+                Err(error) => return Err(FsError::io("create the record", &dir)(error)),
             }
         }
         let taken = io::Error::from(io::ErrorKind::AlreadyExists);
-        Err(FsError::io("make the record", &self.of(&capture.id()))(taken))
+        Err(FsError::io("create the record", &self.of(&capture.id()))(taken))
     }
 
     /// The document of a record; `None` if it is gone.
@@ -220,7 +220,7 @@ impl Records {
         let missing = || FsError::io("open", source)(io::ErrorKind::NotFound.into());
         let file = safe_file::open(source, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
             .ok_or_else(missing)?;
-        let meta = file.metadata().map_err(FsError::io("look at", source))?;
+        let meta = file.metadata().map_err(FsError::io("inspect", source))?;
         atomic::write_with(&target, |out| {
             let mut input = BufReader::with_capacity(1 << 16, io::Read::take(file, meta.len()));
             let mut gz = GzEncoder::new(out, Compression::default());

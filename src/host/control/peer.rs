@@ -140,7 +140,7 @@ impl Control {
                 let hint = "omit --wait: the restart happens at the next safe point";
                 return Some(Failure::new(
                     Code::Refused,
-                    "a descendant of the session may not wait for its own end",
+                    "a command inside the session cannot wait for its own end",
                     hint,
                 ));
             }
@@ -152,7 +152,7 @@ impl Control {
         let control = &self.config;
         let who = match peer {
             Peer::Person => return None,
-            Peer::Inside => "a descendant of the session".to_owned(),
+            Peer::Inside => "a command inside the session".to_owned(),
             // All of them are allowed by name.
             Peer::Other(names)
                 if !control.allow_from.is_empty()

@@ -111,7 +111,7 @@ impl Journal {
         }
         if !self.writer.has_room(lines.len()) {
             self.fail(now, count(lines), false);
-            return self.report_failure(&"its disk takes nothing");
+            return self.report_failure(&"its disk accepts no writes");
         }
         self.bytes += lines.len() as u64;
         self.writer.put(WriteJob::Lines(lines.to_owned()));
@@ -231,7 +231,7 @@ impl Journal {
     }
 
     fn report_failure(&mut self, why: &dyn std::fmt::Display) {
-        log::log(format_args!("the journal misses lines from here on: {why}"));
+        log::log(format_args!("the journal records nothing from here on: {why}"));
         if !std::mem::replace(&mut self.reported, true) {
             self.events.push_back(JournalEvent::Failed);
         }

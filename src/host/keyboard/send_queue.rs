@@ -96,7 +96,7 @@ impl SendQueue {
         if bytes > SEND_MAX {
             return Err(Failure::new(
                 Code::TooLarge,
-                format!("{bytes} bytes are over the limit of {SEND_MAX}"),
+                format!("{bytes} bytes exceed the limit of {SEND_MAX}"),
                 "send it in parts",
             ));
         }
@@ -222,7 +222,7 @@ impl Host {
         if text.len() > SEND_MAX {
             return Err(Failure::new(
                 Code::TooLarge,
-                format!("{} bytes are over the limit of {SEND_MAX}", text.len()),
+                format!("{} bytes exceed the limit of {SEND_MAX}", text.len()),
                 "write it to a file and send the path",
             ));
         }

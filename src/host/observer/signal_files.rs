@@ -173,9 +173,9 @@ impl SignalScan<'_> {
 /// Why a signal file is not read, for a sentence about it.
 fn refusal(error: &SafeFileError) -> &'static str {
     match error {
-        SafeFileError::Link(_) | SafeFileError::Kind { .. } => "it is no regular file",
+        SafeFileError::Link(_) | SafeFileError::Kind { .. } => "it is not a regular file",
         SafeFileError::Foreign(_) | SafeFileError::Writable(_) | SafeFileError::TooLong { .. } => {
-            "it is too large or belongs to somebody else"
+            "it is too large or belongs to another user"
         }
         SafeFileError::Io { .. } => "it cannot be read",
     }

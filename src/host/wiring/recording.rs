@@ -79,7 +79,7 @@ impl Host {
             (true, false) => CastOpening::Append,
             (false, true) => CastOpening::Overwrite,
             (true, true) => {
-                let what = "a recording is either continued or replaced";
+                let what = "--append and --overwrite exclude each other";
                 return Err(Failure::new(Code::BadRequest, what, "use one of --append and --overwrite"));
             }
         };
@@ -208,7 +208,7 @@ impl Host {
         }
         if let Some(why) = end.failure {
             let what = format!("The recording to {file} has stopped: {why}");
-            self.notice(DecisionKind::Degraded, &format!("{what}. The session goes on."));
+            self.notice(DecisionKind::Degraded, &format!("{what}. The session continues."));
             self.events.push_back(Event::Limited { what });
         }
     }

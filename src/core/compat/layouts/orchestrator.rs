@@ -117,26 +117,26 @@ pub fn read(content: &[u8]) -> Option<RestartFile> {
         return malformed("it is too large");
     }
     let Ok(Value::Object(signal)) = serde_json::from_slice::<Value>(content) else {
-        return malformed("it is no JSON object");
+        return malformed("it is not a JSON object");
     };
     let text = |key: &str| signal.get(key).and_then(Value::as_str);
     if text("requested_by") == Some(OURS) {
         return None;
     }
     let Some(checkpoint) = text("checkpoint_id").filter(|id| is_checkpoint(id)) else {
-        return malformed("its checkpoint_id is none");
+        return malformed("its checkpoint_id is invalid");
     };
     if text("requested_at").and_then(WallTime::parse_any).is_none() {
-        return malformed("its requested_at is no time");
+        return malformed("its requested_at is not a time");
     }
     if text("reason").is_none_or(|reason| {
         reason.is_empty() || reason.len() > REASON || reason.chars().any(char::is_control)
     }) {
-        return malformed("its reason is none");
+        return malformed("its reason is invalid");
     }
     let number = |key: &str| signal.get(key).is_none_or(|value| value.is_null() || value.is_u64());
     if !["tokens_used", "tokens_max", "resume_from"].into_iter().all(number) {
-        return malformed("its figures are no whole numbers");
+        return malformed("its numbers are not whole numbers");
     }
     Some(RestartFile::Requested { checkpoint: checkpoint.to_owned() })
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Why a file is not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("its line {0} is none of a simple mapping")]
+#[error("line {0} is not part of a simple mapping")]
 pub struct NotSimple(pub usize);
 
 /// One line of the file.
