@@ -11,6 +11,7 @@ use super::config::ConfigVerb;
 use super::conversations::args::ConversationsVerb;
 use super::handoff::args::HandoffVerb;
 use super::play::PlayOptions;
+use super::wait::WaitSince;
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
 
@@ -266,6 +267,12 @@ pub(super) enum Verb {
         /// Submit the text as a prompt and print the result: submitted, queued, unknown or refused
         #[arg(long, conflicts_with = "keys")]
         submit: bool,
+        /// Print a mark for `hopty wait --since`, taken before the last key
+        ///
+        /// Before an Enter that ends the text, hopty waits until the program shows what was typed, so that
+        /// this is not taken for its answer.
+        #[arg(long, conflicts_with = "submit")]
+        mark: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -303,7 +310,8 @@ pub(super) enum Verb {
     /// Conditions: idle, busy, blocked, exit, text=REGEX, and quiet=TIME (the screen has not changed for so
     /// long). The first condition that holds ends the wait and is printed; `not` before one waits until it
     /// does not hold. The pattern is matched against the rows of the screen: `^` and `$` are the edges of a
-    /// row. Exit codes: 0 the condition is met, 1 timeout, 3 no such session.
+    /// row. A text that stood on the screen before counts as well, unless --since names a mark. Exit codes: 0
+    /// the condition is met, 1 timeout, 3 no such session.
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] [not] CONDITION...")]
     Wait {
         /// The session, if more than one is running, and the conditions
@@ -312,10 +320,18 @@ pub(super) enum Verb {
         /// How long to wait, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]
         timeout: Span,
-        /// Only accept a state entered after this journal line (`seq` in the output of `send --submit
-        /// --json`)
-        #[arg(long, default_value_t = 0, value_name = "SEQ")]
-        since: u64,
+        /// Only accept what came after this mark of `send --mark`: a state entered, or a text drawn, since
+        /// then
+        ///
+        /// For a state, a line of the journal will do: `seq` in the output of `send --submit --json`.
+        #[arg(long, value_name = "MARK")]
+        since: Option<WaitSince>,
+        /// Also wait until the screen has not changed for TIME and no process of the session works
+        #[arg(long, value_name = "TIME")]
+        settle: Option<Span>,
+        /// Wait until text=REGEX has gone from the screen
+        #[arg(long)]
+        gone: bool,
         /// Print the session as JSON when the condition is met
         #[arg(long)]
         json: bool,

@@ -44,8 +44,14 @@ pub(super) struct AskOptions {
 pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     let began = Instant::now();
     let limit = Duration::from_millis(wish.timeout.ms());
-    let prompt =
-        SendOptions { words: wish.words, keys: Vec::new(), stdin: wish.stdin, submit: true, as_json: true };
+    let prompt = SendOptions {
+        words: wish.words,
+        keys: Vec::new(),
+        stdin: wish.stdin,
+        submit: true,
+        mark: false,
+        as_json: true,
+    };
     let (given, request) = send::request(&prompt, "ask")?;
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;

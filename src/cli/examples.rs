@@ -66,6 +66,10 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ("hopty send rocket \"Go on.\" --submit", "Submit a prompt and report whether Claude took it."),
             ("hopty send rocket --keys ctrl-c", "Press a key."),
             ("hopty send rocket --stdin < notes.txt", "Type a file into the prompt box."),
+            (
+                "mark=$(hopty send build --mark $'make\r')",
+                "Run a command, and name the moment before its output.",
+            ),
         ],
     ),
     (
@@ -73,6 +77,10 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         &[
             ("hopty wait rocket idle --timeout 10m", "Wait until Claude has finished."),
             ("hopty wait rocket 'text=[0-9]+ passed'", "Wait until the screen shows a text."),
+            (
+                "hopty wait build 'text=[0-9]+ passed' --since 118.1.42",
+                "The same for a text that was drawn after a `send --mark`.",
+            ),
             (
                 "hopty wait rocket blocked && notify-send 'rocket needs you'",
                 "Run a command when it needs you.",

@@ -11,6 +11,7 @@
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
+//! | `screen_rows`, `settled` | what is new on a session's screen, and whether anything still moves |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
@@ -49,9 +50,11 @@ mod replay;
 mod restore;
 mod run;
 mod screen;
+mod screen_rows;
 mod send;
 mod session;
 mod settings;
+mod settled;
 mod statusline;
 mod table;
 mod test;
@@ -207,15 +210,15 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
             session::restart(name.as_deref(), now, no_handoff, wait, json)
         }
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
-        Verb::Send { words, keys, stdin, submit, json } => {
-            send::send(&send::SendOptions { words, keys, stdin, submit, as_json: json })
+        Verb::Send { words, keys, stdin, submit, mark, json } => {
+            send::send(&send::SendOptions { words, keys, stdin, submit, mark, as_json: json })
         }
         Verb::Ask { words, stdin, timeout, json } => {
             ask::ask(ask::AskOptions { words, stdin, timeout, as_json: json })
         }
         Verb::Answer { which, json } => ask::answer(which.as_deref(), json),
-        Verb::Wait { words, timeout, since, json } => {
-            wait::wait(&wait::WaitOptions { words: &words, timeout, since, as_json: json })
+        Verb::Wait { words, timeout, since, settle, gone, json } => {
+            wait::wait(&wait::WaitOptions { words: &words, timeout, since, settle, gone, as_json: json })
         }
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),

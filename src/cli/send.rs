@@ -1,21 +1,29 @@
 //! `hopty send`: what a script types into a session.
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::control::{Control, Rule, live, paths};
 use super::error::{Failed, say, visible};
+use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::session::ANSWER;
+use super::settled::SettleWatch;
+use crate::core::ids::SessionName;
 use crate::core::input::names::{self, CursorKeys};
+use crate::core::screen_mark::ScreenMark;
 use crate::ipc::message::{Code, Failure, SEND_MAX};
 
 /// How long the host may take to answer: a submission has 30 s.
 pub(super) const SUBMIT: Duration = Duration::from_secs(40);
 /// How long other keys may wait behind a hand-over, or behind a program that does not read.
 const TYPE: Duration = Duration::from_secs(300);
+/// How long a program may take to show a line that was typed.
+const ECHO: Duration = Duration::from_secs(2);
+/// How long a program that shows nothing must be quiet.
+const ECHO_QUIET: Duration = Duration::from_millis(50);
 
 /// What the verb was given.
 #[derive(Debug)]
@@ -28,6 +36,8 @@ pub(super) struct SendOptions {
     pub stdin: bool,
     /// Submit it as a prompt.
     pub submit: bool,
+    /// Take a mark before the last key.
+    pub mark: bool,
     /// The answer as JSON.
     pub as_json: bool,
 }
@@ -49,6 +59,9 @@ pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>,
     let mut request = what(wish, text)?;
     request["do"] = json!("send");
     request["submit"] = json!(wish.submit);
+    if wish.mark {
+        request["mark"] = json!(true);
+    }
     Ok((given.map(str::to_owned), request))
 }
 
@@ -63,6 +76,9 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
     control.limit(if wish.submit { SUBMIT } else { TYPE });
+    if wish.mark {
+        return send_with_mark(&mut control, &name, request, wish.as_json);
+    }
     let done = control.ask(request).inspect_err(|failed| {
         if let Some(reason) = failed.refusal().filter(|_| wish.submit && !wish.as_json) {
             let _ = say(format_args!("refused: {}", visible(reason)));
@@ -75,6 +91,72 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
         say(format_args!("{}", visible(result)))?;
     }
     Ok(u8::from(wish.submit && !matches!(result, "submitted" | "queued")))
+}
+
+/// Types, and prints a mark that is older than every answer of the program.
+fn send_with_mark(
+    control: &mut Control,
+    name: &SessionName,
+    mut request: Value,
+    as_json: bool,
+) -> Result<u8, Failed> {
+    let mut typed = 0;
+    // What a program shows of a line while it is typed is no answer to it: Enter has a mark of its own.
+    if let Some((line, enter)) =
+        request["text"].as_str().and_then(last_key).filter(|(line, _)| !line.is_empty())
+    {
+        let (line, enter) = (line.to_owned(), enter.to_owned());
+        let first = control.ask(json!({"do": "send", "text": line, "mark": true}))?;
+        typed = first["typed"].as_u64().unwrap_or(0);
+        wait_for_echo(control, name, &line, mark_in(&first, name)?)?;
+        request["text"] = json!(enter);
+    }
+    control.limit(TYPE);
+    let mut done = control.ask(request)?;
+    let mark = mark_in(&done, name)?;
+    if as_json {
+        done["typed"] = json!(typed + done["typed"].as_u64().unwrap_or(0));
+        say(format_args!("{done}"))?;
+    } else {
+        say(format_args!("{mark}"))?;
+    }
+    Ok(0)
+}
+
+/// A text without the Enter at its end, and that Enter.
+fn last_key(text: &str) -> Option<(&str, &str)> {
+    let at = text.strip_suffix(['\r', '\n'])?.len();
+    Some(text.split_at(at))
+}
+
+fn mark_in(answer: &Value, name: &SessionName) -> Result<ScreenMark, Failed> {
+    let mark = answer["mark"].as_str().and_then(|mark| mark.parse().ok());
+    mark.ok_or_else(|| keeps_no_marks(name))
+}
+
+/// Waits until a line that was typed stands at the cursor. A program that does not show it has settled without.
+fn wait_for_echo(
+    control: &mut Control,
+    name: &SessionName,
+    line: &str,
+    mark: ScreenMark,
+) -> Result<(), Failed> {
+    control.limit(ANSWER);
+    let pid = control.status()?.pid;
+    let mut settled = SettleWatch::new(ECHO_QUIET, pid);
+    let last = line.rsplit(['\r', '\n']).next().unwrap_or_default();
+    let (mut after, began, mut changed) = (None, Instant::now(), Instant::now());
+    while began.elapsed() < ECHO {
+        let slice = u64::try_from(settled.slice().as_millis()).unwrap_or(u64::MAX);
+        let answer = control.ask(ScreenRows::request(after, Some(mark), slice))?;
+        match ScreenRows::read(&answer, name, Some(mark))? {
+            Some(rows) if rows.stands_at_cursor(last) => return Ok(()),
+            Some(rows) => (after, changed) = (rows.revision, Instant::now()),
+            None if settled.is_settled(changed) => return Ok(()),
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// The request, without what every `send` has.
@@ -109,4 +191,17 @@ fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
         Ok(text) if text.to_string().len() <= encoded.len() + 2 => json!({"text": text}),
         _ => json!({"base64": encoded}),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_key;
+
+    #[test]
+    fn an_enter_at_the_end_is_a_key_of_its_own() {
+        assert_eq!(last_key("make\r"), Some(("make", "\r")));
+        assert_eq!(last_key("a\nb\n"), Some(("a\nb", "\n")));
+        assert_eq!((last_key("make"), last_key("")), (None, None));
+        assert_eq!(last_key("\r"), Some(("", "\r")));
+    }
 }

@@ -4,6 +4,7 @@
 //! A text is looked for here and not in the host, which sends its rows whenever they have changed: so the
 //! host carries no search engine, and a pattern that takes long takes the time of who asked.
 
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use regex_lite::{Regex, RegexBuilder};
@@ -11,10 +12,12 @@ use serde_json::{Value, json};
 
 use super::control::{Control, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say};
+use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
 use super::wait_any;
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
+use crate::core::screen_mark::{BadScreenMark, ScreenMark};
 use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -43,14 +46,18 @@ pub(super) struct WaitOptions<'a> {
     pub words: &'a [String],
     /// How long to wait.
     pub timeout: Span,
-    /// The line of the journal after which the state must have begun.
-    pub since: u64,
+    /// What must have come later.
+    pub since: Option<WaitSince>,
+    /// How long the screen must be quiet besides, with no process at work.
+    pub settle: Option<Span>,
+    /// Texts must have gone.
+    pub gone: bool,
     /// The session object is wanted.
     pub as_json: bool,
 }
 
 pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
-    if wait_any::is_for_several(wish.words) {
+    if wait_any::is_for_several(wish.words) || wish.settle.is_some() || wish.gone {
         return wait_any::wait(wish);
     }
     let (given, condition) = match wish.words {
@@ -94,8 +101,8 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     };
     let mut asked = WaitSession { control, until: Instant::now().checked_add(limit) };
     let answer = match &pattern {
-        Some(pattern) => asked.for_text(&name, pattern),
-        None => asked.ask(wanted, wish.since, None),
+        Some(pattern) => asked.for_text(&name, pattern, mark_of(wish.since)?),
+        None => asked.ask(json!({"do": "wait", "for": wanted, "since": line_of(wish.since)})),
     };
     match answer {
         Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => over(&paths, &name, wish.as_json),
@@ -177,29 +184,72 @@ struct WaitSession {
 }
 
 impl WaitSession {
-    fn ask(&mut self, wanted: WaitFor, since: u64, after: Option<u64>) -> Result<Value, Failed> {
+    /// Asks, with the time that is left.
+    fn ask(&mut self, mut request: Value) -> Result<Value, Failed> {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         self.control.limit(left.unwrap_or(Duration::MAX).saturating_add(WORD));
-        self.control
-            .ask(json!({"do": "wait", "for": wanted, "since": since, "after": after, "timeout_ms": ms}))
+        request["timeout_ms"] = json!(ms);
+        self.control.ask(request)
     }
 
-    /// The rows as they change, until the pattern is found in them. Rows are lines: `^` and `$` are the edges
-    /// of a row.
-    fn for_text(&mut self, name: &SessionName, pattern: &Regex) -> Result<Value, Failed> {
+    /// The rows as they change, until the pattern is found in them.
+    fn for_text(
+        &mut self,
+        name: &SessionName,
+        pattern: &Regex,
+        mark: Option<ScreenMark>,
+    ) -> Result<Value, Failed> {
         let mut after = None;
         loop {
-            let answer = self.ask(WaitFor::Text, 0, after)?;
-            if answer["degraded"] == true {
-                return Err(super::screen::degraded(name));
-            }
-            let Some(rows) = answer["rows"].as_array() else { return Ok(answer) };
-            let rows: Vec<&str> = rows.iter().filter_map(Value::as_str).collect();
-            if pattern.is_match(&rows.join("\n")) {
+            let answer = self.ask(ScreenRows::request(after, mark, 0))?;
+            let Some(rows) = ScreenRows::read(&answer, name, mark)? else { return Ok(answer) };
+            if rows.has(pattern) {
                 return Ok(json!({"met": true}));
             }
-            after = answer["revision"].as_u64();
+            after = rows.revision;
+        }
+    }
+}
+
+/// After what something must have come: a mark of `hopty send --mark`, or a line of the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitSince {
+    /// A line of the journal.
+    Line(u64),
+    /// A mark.
+    Mark(ScreenMark),
+}
+
+impl FromStr for WaitSince {
+    type Err = BadScreenMark;
+
+    fn from_str(text: &str) -> Result<Self, BadScreenMark> {
+        text.parse().map(WaitSince::Line).or_else(|_| text.parse().map(WaitSince::Mark))
+    }
+}
+
+/// The line of the journal after which a state must have begun.
+pub(super) fn line_of(since: Option<WaitSince>) -> u64 {
+    match since {
+        None => 0,
+        Some(WaitSince::Line(line)) => line,
+        Some(WaitSince::Mark(mark)) => mark.seq,
+    }
+}
+
+/// The mark after which a text must have been drawn.
+///
+/// # Errors
+/// For a line of the journal, which says nothing about the screen.
+pub(super) fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
+    match since {
+        None | Some(WaitSince::Line(0)) => Ok(None),
+        Some(WaitSince::Mark(mark)) => Ok(Some(mark)),
+        Some(WaitSince::Line(line)) => {
+            Err(Failed::new(2, "a line of the journal does not say when a text was drawn")
+                .about(format_args!("--since {line}"))
+                .hint("use a mark: `hopty send NAME TEXT --mark` prints one"))
         }
     }
 }

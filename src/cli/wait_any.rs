@@ -4,14 +4,17 @@
 use std::time::{Duration, Instant};
 
 use regex_lite::Regex;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::{Control, Rule, any, live, paths};
 use super::error::{Failed, say};
+use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
-use super::wait::{KNOWN, WaitOptions, condition_of};
+use super::settled::SettleWatch;
+use super::wait::{KNOWN, WaitOptions, condition_of, line_of, mark_of};
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
+use crate::core::screen_mark::ScreenMark;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
@@ -46,7 +49,12 @@ pub(super) fn is_for_several(words: &[String]) -> bool {
 
 /// Waits until one of the conditions holds, and prints which where there are several.
 pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
-    let (given, conditions) = read(wish.words)?;
+    let (given, mut conditions) = read(wish.words)?;
+    if wish.gone {
+        turn_round(&mut conditions)?;
+    }
+    let has_text = conditions.iter().any(|one| matches!(one.wanted, Wanted::Text(_)));
+    let mark = if has_text { mark_of(wish.since)? } else { None };
     let paths = paths()?;
     let at_end = conditions.iter().find(|one| one.is_met_by_end());
     let name = match at_end {
@@ -65,16 +73,30 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         }
         (connected, _) => connected?,
     };
-    let mut look =
-        Look { control, rows: String::new(), revision: None, changed: Instant::now(), since: wish.since };
+    let mut look = Look {
+        control,
+        rows: ScreenRows::default(),
+        changed: Instant::now(),
+        since: line_of(wish.since),
+        mark,
+        settle: None,
+        is_unsettled: false,
+    };
+    if let Some(quiet) = wish.settle {
+        let pid = look.control.status()?.pid;
+        look.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
+    }
     let met = loop {
         let found = match look.screen(&name) {
-            Ok(()) => conditions.iter().map(|one| look.holds(one)).collect::<Result<Vec<bool>, Failed>>(),
+            Ok(_) => conditions.iter().map(|one| look.holds(one)).collect::<Result<Vec<bool>, Failed>>(),
             Err(failed) => Err(failed),
         };
         match found {
             Ok(found) => {
-                if let Some((_, condition)) = found.iter().zip(&conditions).find(|(holds, _)| **holds) {
+                let met = found.iter().zip(&conditions).find(|(holds, _)| **holds);
+                if let Some((_, condition)) = met
+                    && look.is_settled(&name)?
+                {
                     break condition;
                 }
             }
@@ -87,8 +109,12 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         if until.is_some_and(|until| Instant::now() >= until) {
             let state = status_of(&paths, &name)?.state;
             let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
-            let message =
-                format!("{}: timed out after {}, the session is {state}", wanted.join(", "), wish.timeout);
+            let moves = if look.is_unsettled { " and has not settled" } else { "" };
+            let message = format!(
+                "{}: timed out after {}, the session is {state}{moves}",
+                wanted.join(", "),
+                wish.timeout
+            );
             let failure = Failure::new(Code::Busy, message, "use `--timeout` to wait longer");
             return Err(Failed::from(failure).about(&name));
         }
@@ -164,42 +190,63 @@ impl Condition {
     }
 }
 
+/// Lets the texts be waited for until they have gone.
+fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
+    let mut texts = 0;
+    for condition in conditions.iter_mut().filter(|one| matches!(one.wanted, Wanted::Text(_)) && !one.negated)
+    {
+        condition.text = format!("not {}", condition.text);
+        condition.negated = true;
+        texts += 1;
+    }
+    if texts == 0 {
+        return Err(Failed::new(2, "--gone is for a text").hint("use `hopty wait NAME text=REGEX --gone`"));
+    }
+    Ok(())
+}
+
 /// What is known of the session.
 struct Look {
     control: Control,
-    rows: String,
-    revision: Option<u64>,
+    rows: ScreenRows,
     /// When the screen changed last.
     changed: Instant,
     since: u64,
+    mark: Option<ScreenMark>,
+    settle: Option<SettleWatch>,
+    /// A condition held when the session was last looked at, and it had not settled.
+    is_unsettled: bool,
 }
 
 impl Look {
-    /// Waits for a change of the screen, a moment at most.
-    fn screen(&mut self, name: &SessionName) -> Result<(), Failed> {
-        let slice = u64::try_from(SLICE.as_millis()).unwrap_or(u64::MAX);
+    /// Waits for a change of the screen, a moment at most. Returns whether there was one.
+    fn screen(&mut self, name: &SessionName) -> Result<bool, Failed> {
+        let slice = self.settle.as_ref().map_or(SLICE, SettleWatch::slice);
+        let slice = u64::try_from(slice.as_millis()).unwrap_or(u64::MAX);
         self.control.limit(ANSWER);
-        let request =
-            json!({"do": "wait", "for": WaitFor::Text, "after": self.revision, "timeout_ms": slice});
-        let answer = self.control.ask(request)?;
-        if answer["degraded"] == true {
-            return Err(super::screen::degraded(name));
+        let answer = self.control.ask(ScreenRows::request(self.rows.revision, self.mark, slice))?;
+        let Some(rows) = ScreenRows::read(&answer, name, self.mark)? else { return Ok(false) };
+        // The cursor of a prompt may blink, and a revision may change without it.
+        if self.rows.revision.is_some() && !(self.settle.is_some() && rows.is_same_as(&self.rows)) {
+            self.changed = Instant::now();
         }
-        if let Some(rows) = answer["rows"].as_array() {
-            if self.revision.is_some() {
-                self.changed = Instant::now();
-            }
-            let rows: Vec<&str> = rows.iter().filter_map(Value::as_str).collect();
-            self.rows = rows.join("\n");
-            self.revision = answer["revision"].as_u64();
-        }
-        Ok(())
+        self.rows = rows;
+        Ok(true)
+    }
+
+    /// Whether nothing moves any more, where that is wanted.
+    fn is_settled(&mut self, name: &SessionName) -> Result<bool, Failed> {
+        let Some(settle) = &mut self.settle else { return Ok(true) };
+        let settled = settle.is_settled(self.changed) && !self.screen(name)?;
+        self.is_unsettled = !settled;
+        Ok(settled)
     }
 
     fn holds(&mut self, condition: &Condition) -> Result<bool, Failed> {
         let holds = match &condition.wanted {
             Wanted::Quiet(time) => self.changed.elapsed() >= *time,
-            Wanted::Text(pattern) => pattern.is_match(&self.rows),
+            Wanted::Text(pattern) if condition.negated => self.rows.has_anywhere(pattern),
+            Wanted::Text(pattern) => self.rows.has(pattern),
             Wanted::State(state) => self.is(*state)?,
         };
         Ok(holds != condition.negated)

@@ -22,6 +22,7 @@ mod journal_tests;
 pub mod notify;
 pub mod package;
 pub mod process;
+pub mod screen_mark;
 pub mod segment;
 pub mod status;
 pub mod supervisor;

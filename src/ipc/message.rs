@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::question::AskAnswer;
 use crate::core::terminal::{Modes, Size};
 use crate::core::visible::is_hidden;
@@ -197,6 +198,9 @@ pub struct Send {
     /// Type it like a delivery, and answer when there is proof.
     #[serde(default)]
     pub submit: bool,
+    /// Take a mark of the screen before the last key, or before the text.
+    #[serde(default)]
+    pub mark: bool,
 }
 
 /// A `record` request.
@@ -259,6 +263,9 @@ pub struct Wait {
     /// For text: the revision of the screen that the client already has; without it the rows come at once.
     #[serde(default)]
     pub after: Option<u64>,
+    /// For text: also answer which parts of the rows are new since this mark.
+    #[serde(default)]
+    pub mark: Option<ScreenMark>,
     /// The time limit, in milliseconds.
     #[serde(default = "half_a_minute")]
     pub timeout_ms: u64,

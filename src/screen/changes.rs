@@ -61,6 +61,12 @@ impl FrameChanges {
         self.frame
     }
 
+    /// Whether the screen has not changed since the last frame.
+    #[must_use]
+    pub fn is_current(&self, screen: &Screen) -> bool {
+        screen.revision() == self.revision
+    }
+
     /// Takes the screen as the next frame and returns whether something visible has changed: a cell, or where
     /// the cursor is.
     pub fn frame(&mut self, screen: &mut Screen) -> bool {

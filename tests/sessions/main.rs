@@ -10,6 +10,7 @@ mod errors;
 mod following;
 mod listing;
 mod many;
+mod marks;
 mod names;
 mod peers;
 mod protocol;

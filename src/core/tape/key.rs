@@ -138,6 +138,13 @@ impl KeyModifiers {
         }
     }
 
+    /// Whether fewer of them are held than of `other`.
+    pub(super) fn is_fewer_than(self, other: KeyModifiers) -> bool {
+        let count =
+            |m: KeyModifiers| [m.shift, m.alt, m.ctrl, m.super_key].into_iter().filter(|on| *on).count();
+        count(self) < count(other)
+    }
+
     /// Whether no modifier is held.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -20,6 +20,7 @@ mod regex;
 mod settings;
 mod text;
 mod time;
+mod typed_keys;
 mod vhs_commands;
 mod vhs_keys;
 mod vhs_settings;
@@ -32,6 +33,7 @@ pub use regex::{TapeRegex, TapeRegexError};
 pub use settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
 pub use text::TapeText;
 pub use time::TapeTime;
+pub use typed_keys::TypedKeys;
 
 /// The words with which commands begin: those of VHS, then hopty's own.
 pub fn command_words() -> impl Iterator<Item = &'static str> {

@@ -6,6 +6,7 @@
 //! | `run` | one life of the program: its output and its exit |
 //! | `descendants` | what hangs on it, and what it left |
 //! | `screen_model`, `guarded_screen`, `output_chunk` | the screen beside the byte stream, fed after the terminals |
+//! | `screen_marks` | what is new on it since a mark |
 //! | `launching`, `command` | from the order to start a run to its start: arguments, environment, files |
 //! | `processes` | starting, signalling and asking about processes; the tests put their own in its place |
 
@@ -16,6 +17,7 @@ mod launching;
 mod output_chunk;
 mod processes;
 mod run;
+mod screen_marks;
 mod screen_model;
 
 use std::collections::{BTreeMap, VecDeque};

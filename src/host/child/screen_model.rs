@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use super::guarded_screen::GuardedScreen;
 use super::output_chunk::{CHUNK, OutputChunk};
+use super::screen_marks::{RowsSince, ScreenMarks};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::screen::{Dump, Query, Screen, TerminalIdentity, reply};
@@ -80,6 +81,7 @@ pub(in crate::host) struct ScreenModel {
     lent: bool,
     /// Its failure was reported.
     told: bool,
+    marks: ScreenMarks,
 }
 
 impl ScreenModel {
@@ -98,6 +100,7 @@ impl ScreenModel {
             heard: Vec::new(),
             lent: false,
             told: false,
+            marks: ScreenMarks::default(),
         }
     }
 
@@ -155,6 +158,7 @@ impl ScreenModel {
         if new > 0 {
             self.latest = now;
             self.catching_up = false;
+            self.marks.open(now);
         }
         self.waiting += new;
         if self.waiting >= FLOOD {
@@ -179,8 +183,10 @@ impl ScreenModel {
         } else {
             self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS })
         };
-        let relief = self.flooded.map(|at| at.after(KEPT_MS));
-        if self.waiting > 0 || self.has_failed() { Some(at) } else { relief }
+        if self.waiting > 0 || self.has_failed() || self.marks.is_open() {
+            return Some(at);
+        }
+        self.flooded.map(|at| at.after(KEPT_MS))
     }
 
     fn has_failed(&self) -> bool {
@@ -215,7 +221,38 @@ impl ScreenModel {
             self.step = next_step(self.step, fed, took, whole);
         }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
+        self.end_frame(clock.now());
         true
+    }
+
+    /// Ends the frame if all output was fed and the program has paused, or if it never pauses.
+    fn end_frame(&mut self, now: Stamp) {
+        let is_quiet = self.waiting == 0 && now.since(self.latest) >= QUIET_MS;
+        if is_quiet || self.marks.is_overdue(now) {
+            let marks = &mut self.marks;
+            self.screen.change(|screen| marks.end_frame(screen, now));
+        }
+    }
+
+    /// A mark: what is on the screen, all output included, is old from now on. `None` as for
+    /// [`ScreenModel::look`].
+    pub fn take_mark(&mut self, now: Stamp) -> Option<u64> {
+        self.catch_up();
+        let marks = &mut self.marks;
+        self.screen.change(|screen| marks.take(screen, now))
+    }
+
+    /// Whether this mark may have been taken.
+    pub fn has_mark(&self, mark: u64) -> bool {
+        self.screen.is_off() || self.marks.has(mark)
+    }
+
+    /// The rows with what is new in them since a mark; everything is, where it is `None`. The outer `None` is
+    /// that of [`ScreenModel::look`], the inner one stands for the middle of a frame.
+    pub fn rows_since(&mut self, mark: Option<u64>, now: Stamp) -> Option<Option<RowsSince>> {
+        self.end_frame(now);
+        let marks = &self.marks;
+        self.screen.look(|screen| marks.rows_since(screen, mark))
     }
 
     /// Feeds the next bytes; returns how many, and whether they were a whole step; `None` if there are none.
@@ -324,6 +361,7 @@ impl ScreenModel {
     pub fn resize(&mut self, size: Size) {
         self.catch_up();
         self.screen.resize(size.drawn());
+        self.marks.open(self.latest);
     }
 
     /// Takes the child's queries to its terminal, as fed so far. `None`: none.

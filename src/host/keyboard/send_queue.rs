@@ -13,6 +13,7 @@ use super::drafts::paste;
 use crate::core::claude::sent::{Sent, Unfit};
 use crate::core::input::names::{self, CursorKeys};
 use crate::core::input::{Classifier, Piece};
+use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
@@ -39,6 +40,8 @@ struct QueuedSend {
     bytes: usize,
     /// It was to be submitted, to a program that cannot confirm that.
     submit: bool,
+    /// A mark is wanted before the last part.
+    mark: bool,
 }
 
 /// A request that was typed completely.
@@ -110,6 +113,12 @@ impl SendQueue {
         }
         self.waiting.push_back(queued);
         Ok(())
+    }
+
+    /// Whether the next piece is due, and a mark is wanted before it.
+    fn wants_mark(&self, now: Stamp) -> bool {
+        let first = self.waiting.front().filter(|_| self.due <= now);
+        first.is_some_and(|queued| queued.mark && queued.parts.len() <= 1)
     }
 
     /// Connection and request of the next piece.
@@ -188,7 +197,8 @@ impl Host {
         }
         let parts = parts(wanted, self.input_modes())?;
         let bytes = parts.iter().map(Vec::len).sum();
-        self.keyboard.queue.push(QueuedSend { connection, request, parts, bytes, submit: wanted.submit })?;
+        let (submit, mark) = (wanted.submit, wanted.mark);
+        self.keyboard.queue.push(QueuedSend { connection, request, parts, bytes, submit, mark })?;
         self.type_sends();
         Ok(())
     }
@@ -342,18 +352,32 @@ impl Host {
             if !reads || self.keyboard.held.must_wait() || in_a_sequence {
                 return;
             }
+            let mark = if self.keyboard.queue.wants_mark(now) { self.take_mark() } else { None };
             let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.type_scripted(&part);
             if let Some(TypedSend { bytes, submit }) = done {
                 let seq = self.recorder.supervisor.seq();
-                let answer = if submit {
+                let mut answer = if submit {
                     json!({"result": "unknown", "seq": seq})
                 } else {
                     json!({"typed": bytes, "seq": seq})
                 };
+                if let Some(mark) = mark {
+                    answer["mark"] = json!(mark);
+                }
                 self.send(connection, &ok_line(request, &answer));
             }
         }
+    }
+
+    /// A mark of the screen; `None` without a screen.
+    fn take_mark(&mut self) -> Option<ScreenMark> {
+        // What the program has written belongs to the screen before the mark.
+        (0..READS).all(|_| self.read_output());
+        let now = self.clock.now();
+        let seq = self.recorder.supervisor.seq();
+        let run = self.child.run.as_mut()?;
+        Some(ScreenMark { seq, run: run.number, frame: run.model.take_mark(now)? })
     }
 
     /// As if a person had typed it: a script's Ctrl+C counts as one, too.
@@ -381,7 +405,7 @@ mod tests {
     fn queued(request: u64, wanted: &Send) -> QueuedSend {
         let parts = parts(wanted, InputModes { cursor: CursorKeys::Normal, pastes: true }).unwrap();
         let bytes = parts.iter().map(Vec::len).sum();
-        QueuedSend { connection: 7, request, parts, bytes, submit: wanted.submit }
+        QueuedSend { connection: 7, request, parts, bytes, submit: wanted.submit, mark: wanted.mark }
     }
 
     #[test]

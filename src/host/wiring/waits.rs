@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
@@ -22,12 +23,21 @@ impl Host {
             );
             let hint = "wait for `text=REGEX` on its screen, or for `exit`";
             Err(Failure::new(Code::BadRequest, message, hint))
+        } else if let Some(mark) = wanted.mark.filter(|mark| self.is_foreign(*mark)) {
+            let message = format!("the mark {mark} was not taken in this session");
+            Err(Failure::new(Code::BadRequest, message, "`hopty send --mark` prints one"))
         } else {
             self.control.waits.add(connection, request, wanted, self.clock.now())
         };
         if let Err(failure) = added {
             self.send(connection, &error_line(request, &failure));
         }
+    }
+
+    /// Whether a mark cannot have been taken in this session.
+    fn is_foreign(&self, mark: ScreenMark) -> bool {
+        let Some(run) = &self.child.run else { return false };
+        mark.run > run.number || mark.run == run.number && !run.model.has_mark(mark.frame)
     }
 
     /// Answers the requests whose condition holds or whose time is up.
@@ -64,8 +74,11 @@ impl Host {
             WaitFor::Blocked => is(SessionState::Blocked),
             WaitFor::Exit => ended,
             WaitFor::Text => {
-                let changed =
-                    if waiting.may_show(now) || ended { self.changed_screen(wanted.after) } else { None };
+                let changed = match wanted.mark {
+                    _ if !waiting.may_show(now) && !ended => None,
+                    Some(mark) => self.screen_since(wanted.after, mark),
+                    None => self.changed_screen(wanted.after),
+                };
                 if let Some(answer) = changed {
                     return Some(ok_line(*request, &answer));
                 }
@@ -88,8 +101,8 @@ impl Host {
         let run = self.child.run.as_mut()?;
         // In a burst the model is fed when that is due, not for every request.
         let latest = known.is_none() || ended;
-        // Another run has another screen, whose revisions start again.
-        let revision = |screen: &Screen| screen.revision().wrapping_add(u64::from(run.number) << 40);
+        let number = run.number;
+        let revision = |screen: &Screen| revision_of(number, screen.revision());
         let rows =
             |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
         let looked = if latest { run.model.look(rows) } else { run.model.look_so_far(rows) };
@@ -100,4 +113,27 @@ impl Host {
             None => Some(json!({"met": false, "degraded": true})),
         }
     }
+    /// The same for whom it matters what is new since a mark: only between two frames.
+    fn screen_since(&mut self, known: Option<u64>, mark: ScreenMark) -> Option<Value> {
+        let now = self.clock.now();
+        let run = self.child.run.as_mut()?;
+        let since = (mark.run == run.number).then_some(mark.frame);
+        let Some(found) = run.model.rows_since(since, now) else {
+            return Some(json!({"met": false, "degraded": true}));
+        };
+        let revision = revision_of(run.number, run.model.revision());
+        let found = found.filter(|_| known != Some(revision))?;
+        Some(json!({
+            "met": true,
+            "revision": revision,
+            "rows": found.rows,
+            "new": found.new,
+            "cursor": found.cursor,
+        }))
+    }
+}
+
+/// Another run has another screen, whose revisions start again.
+fn revision_of(run: u32, revision: u64) -> u64 {
+    revision.wrapping_add(u64::from(run) << 40)
 }

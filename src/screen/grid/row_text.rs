@@ -69,6 +69,16 @@ impl RowText {
         col(first)..col(behind)
     }
 
+    /// The bytes of a range of columns: those of all cells that begin in it.
+    #[must_use]
+    pub fn bytes(&self, cols: Range<u16>) -> Range<usize> {
+        let byte = |col: u16| {
+            let at = self.cells.partition_point(|(_, begins)| *begins < col);
+            self.cells.get(at).map_or(self.text.len(), |(at, _)| *at as usize)
+        };
+        byte(cols.start)..byte(cols.end).max(byte(cols.start))
+    }
+
     /// Cuts the text to the cells that begin in these columns.
     #[must_use]
     pub fn part(&self, cols: Range<u16>) -> Self {
@@ -115,6 +125,8 @@ mod tests {
             (cols("a"), cols("漢"), cols("漢e\u{301}"), cols("\u{301}"), cols("b")),
             (0..1, 1..3, 1..4, 3..4, 4..5)
         );
+        assert_eq!((text.bytes(0..1), text.bytes(1..4), text.bytes(4..9)), (0..1, 1..7, 7..8));
+        assert_eq!((text.bytes(5..12), text.bytes(3..3)), (8..8, 4..4));
         assert_eq!((text.cols(0..0), text.cols(8..8), row("").cols(0..0)), (0..0, 5..5, 0..0));
     }
 

@@ -1,0 +1,152 @@
+//! The rows of a session's screen as its host sends them, and what of them is new since a mark.
+
+use std::ops::Range;
+
+use regex_lite::Regex;
+use serde_json::{Value, json};
+
+use super::error::Failed;
+use crate::core::ids::SessionName;
+use crate::core::screen_mark::ScreenMark;
+use crate::ipc::message::{Code, WaitFor};
+
+/// The rows of a screen.
+#[derive(Debug, Default)]
+pub(super) struct ScreenRows {
+    /// All of them, as lines.
+    text: String,
+    /// Where each begins in it.
+    starts: Vec<usize>,
+    /// The new parts of it; `None` where no mark was given.
+    new: Option<Vec<Range<usize>>>,
+    /// Where the cursor is in it.
+    cursor: usize,
+    /// For the next question.
+    pub revision: Option<u64>,
+}
+
+impl ScreenRows {
+    /// The question for a screen that is not that of revision `after`.
+    pub fn request(after: Option<u64>, mark: Option<ScreenMark>, timeout_ms: u64) -> Value {
+        json!({"do": "wait", "for": WaitFor::Text, "after": after, "mark": mark, "timeout_ms": timeout_ms})
+    }
+
+    /// Reads an answer; `None` if the screen has not changed in time.
+    ///
+    /// # Errors
+    /// When the host has no screen, or keeps no marks.
+    pub fn read(
+        answer: &Value,
+        name: &SessionName,
+        mark: Option<ScreenMark>,
+    ) -> Result<Option<Self>, Failed> {
+        if answer["degraded"] == true {
+            return Err(super::screen::degraded(name));
+        }
+        let Some(rows) = answer["rows"].as_array() else { return Ok(None) };
+        let mut screen = ScreenRows { revision: answer["revision"].as_u64(), ..ScreenRows::default() };
+        for row in rows.iter().filter_map(Value::as_str) {
+            if !screen.starts.is_empty() {
+                screen.text.push('\n');
+            }
+            screen.starts.push(screen.text.len());
+            screen.text.push_str(row);
+        }
+        if mark.is_some() {
+            let new = answer["new"].as_array().ok_or_else(|| keeps_no_marks(name))?;
+            let range = |part: &Value| {
+                let number = |at: usize| part[at].as_u64().and_then(|number| usize::try_from(number).ok());
+                let start = screen.starts.get(number(0)?)?;
+                Some(start + number(1)?..start + number(2)?)
+            };
+            screen.new = Some(new.iter().filter_map(range).collect());
+            let cursor = range(&json!([answer["cursor"][0], answer["cursor"][1], answer["cursor"][1]]));
+            screen.cursor = cursor.map_or(0, |range| range.start);
+        }
+        Ok(Some(screen))
+    }
+
+    /// Whether a pattern is found: anywhere, or, with a mark, in something new. `^` and `$` are the edges of a
+    /// row.
+    pub fn has(&self, pattern: &Regex) -> bool {
+        match &self.new {
+            None => self.has_anywhere(pattern),
+            Some(new) => pattern
+                .find_iter(&self.text)
+                .any(|found| new.iter().any(|part| found.start() < part.end && part.start < found.end())),
+        }
+    }
+
+    /// Whether a pattern is found, new or not.
+    pub fn has_anywhere(&self, pattern: &Regex) -> bool {
+        pattern.is_match(&self.text)
+    }
+
+    /// Whether a text stands before the cursor, and the last of it is new. It may have been broken by the
+    /// edge of the screen.
+    pub fn stands_at_cursor(&self, text: &str) -> bool {
+        let text = text.trim_end_matches(' ');
+        let before = self.text.get(..self.cursor).unwrap_or_default().trim_end_matches(' ');
+        let is_new = |at: usize| self.new.iter().flatten().any(|part| part.contains(&at));
+        let mut wanted = text.chars().rev().filter(|c| *c != '\n').peekable();
+        let mut have = before.chars().rev().filter(|c| *c != '\n');
+        let all = std::iter::from_fn(|| wanted.next().map(|c| Some(c) == have.next())).all(|same| same);
+        all && !text.is_empty() && before.char_indices().next_back().is_some_and(|(at, _)| is_new(at))
+    }
+
+    /// Whether it has the same text as another.
+    pub fn is_same_as(&self, other: &ScreenRows) -> bool {
+        (&self.text, self.cursor) == (&other.text, other.cursor)
+    }
+}
+
+/// The host is of a version that keeps no marks.
+pub(super) fn keeps_no_marks(name: &SessionName) -> Failed {
+    Failed::new(1, "the session's host keeps no marks")
+        .about(name)
+        .called(Code::Version)
+        .hint("an older version of hopty started it: start the session anew")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(answer: &Value) -> ScreenRows {
+        let mark = ScreenMark { seq: 1, run: 1, frame: 1 };
+        ScreenRows::read(answer, &"one".parse().unwrap(), Some(mark)).unwrap().unwrap()
+    }
+
+    fn has(rows: &ScreenRows, pattern: &str) -> (bool, bool) {
+        let pattern = regex_lite::RegexBuilder::new(pattern).multi_line(true).build().unwrap();
+        (rows.has(&pattern), rows.has_anywhere(&pattern))
+    }
+
+    #[test]
+    fn a_match_counts_where_one_of_its_characters_is_new() {
+        let rows = rows(
+            &json!({"rows": ["Done", "$ make", "Done", "$"], "new": [[2, 0, 4], [3, 0, 1]], "cursor": [3, 1]}),
+        );
+        assert_eq!(has(&rows, "^Done$"), (true, true));
+        assert_eq!(has(&rows, "make"), (false, true));
+        assert_eq!(has(&rows, "make\nDone"), (true, true), "over two rows");
+        assert_eq!(has(&rows, "^"), (false, true), "an empty match is nowhere");
+    }
+
+    #[test]
+    fn an_echo_ends_at_the_cursor() {
+        let rows =
+            rows(&json!({"rows": ["$ echo Do", "ne"], "new": [[0, 2, 9], [1, 0, 2]], "cursor": [1, 2]}));
+        assert!(rows.stands_at_cursor("echo Done") && rows.stands_at_cursor("Done "));
+        assert!(!rows.stands_at_cursor("echo done") && !rows.stands_at_cursor(""));
+        let old = self::rows(&json!({"rows": ["Done"], "new": [], "cursor": [0, 4]}));
+        assert!(!old.stands_at_cursor("Done"), "it stood there before");
+    }
+
+    #[test]
+    fn an_older_host_keeps_no_marks() {
+        let mark = ScreenMark { seq: 1, run: 1, frame: 1 };
+        let failed = ScreenRows::read(&json!({"rows": ["a"]}), &"one".parse().unwrap(), Some(mark));
+        assert!(failed.unwrap_err().cause().contains("keeps no marks"));
+    }
+}
