@@ -113,6 +113,13 @@ fn is_listed_shown_and_found(program: PathBuf) {
     let found = world.ask(&["conversations", "search", "^planted-in-a-tool$", "--tools", "--json"]);
     let hit: Value = serde_json::from_str(found.lines().next().unwrap()).unwrap();
     assert_eq!((&hit["conversation"], &hit["place"]), (&listed["id"], &Value::from("live")));
+    // Archived, it is listed, shown and found as before.
+    world.ask(&["conversations", "archive", id, "--remove"]);
+    let archived = list(&world, &[]).remove(0);
+    assert_eq!((&archived["id"], &archived["archived"]), (&listed["id"], &Value::from(true)));
+    assert_eq!((&archived["first_prompt"], &archived["bytes"]), (&listed["first_prompt"], &listed["bytes"]));
+    assert!(world.ask(&["conversations", "show", &id[..8]]).contains("what is the planted answer?"));
+    assert!(world.ask(&["conversations", "search", "planted answer"]).contains("(archived)"));
     world.assert_nothing_left();
 }
 
