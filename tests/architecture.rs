@@ -78,6 +78,7 @@ const IMPURE_METHODS: &[&str] = &[
 
 /// Crates that stand for one outside thing, and the one folder in which they are used.
 const HOMES: &[(&str, &[&str])] = &[
+    ("age", &["fs"]),
     ("clap", &["cli"]),
     ("crossterm", &["tty"]),
     ("flate2", &["fs"]),

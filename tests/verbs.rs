@@ -365,7 +365,7 @@ fn a_word_that_was_meant_as_a_verb_never_reaches_claude() {
             ("new", "hopty"),
             ("kill", "hopty stop"),
             ("history", "hopty conversations ls"),
-            ("archive", "hopty handoff list"),
+            ("archive", "hopty conversations archive"),
             ("usage", "hopty context"),
         ] {
             let done = home.hopty(&[word, "--json"]);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
+use super::backup::BackupVerb;
 use super::channel::ChannelVerb;
 use super::config::ConfigVerb;
 use super::conversations::args::ConversationsVerb;
@@ -435,6 +436,12 @@ pub(super) enum Verb {
         #[command(subcommand)]
         verb: ConversationsVerb,
     },
+    /// Back up everything that hopty keeps and what you need to go on, and restore it
+    #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+    Backup {
+        #[command(subcommand)]
+        verb: BackupVerb,
+    },
     /// Save, show, list, load and clear handoffs
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Handoff {
@@ -613,6 +620,7 @@ impl Verb {
             | Verb::Config { verb: None, json } => *json,
             Verb::Config { .. } => false,
             Verb::Handoff { verb } => verb.wants_json(),
+            Verb::Backup { verb } => verb.wants_json(),
             Verb::Conversations { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_)

@@ -226,7 +226,7 @@ fn transcripts(paths: &Paths) -> Finding {
     note(
         "transcripts",
         format!("{found}, {going} of them within the next {SOON_DAYS} days"),
-        "to keep them, set a larger `cleanupPeriodDays` in Claude's settings.json",
+        "to keep them: hopty conversations archive, or a larger `cleanupPeriodDays` in Claude's settings.json",
     )
 }
 

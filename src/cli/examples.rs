@@ -128,6 +128,29 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         ],
     ),
     (
+        "conversations archive",
+        &[
+            (
+                "hopty conversations archive --dry-run",
+                "List what would be archived, and when Claude deletes conversations.",
+            ),
+            ("hopty conversations archive --older-than 60d --remove", "Put old conversations away."),
+            ("hopty conversations archive --list", "List the archive."),
+        ],
+    ),
+    (
+        "conversations restore",
+        &[("hopty conversations restore 3f2a", "Bring an archived conversation back.")],
+    ),
+    (
+        "backup",
+        &[
+            ("hopty backup create", "Back up conversations, handoffs, settings and the archive."),
+            ("hopty backup create today.age --passphrase", "Encrypt the backup with a passphrase."),
+            ("hopty backup restore today.tar.gz --dry-run", "List what a restore would do."),
+        ],
+    ),
+    (
         "conversations show",
         &[
             ("hopty conversations show 3f2a", "Read a conversation; the begin of its id is enough."),

@@ -21,6 +21,7 @@
 mod args;
 mod ask;
 mod back;
+mod backup;
 mod channel;
 mod check;
 mod completions;
@@ -83,6 +84,7 @@ const NOW: &[&str] = &[
     "detach",
     "restart",
     "back",
+    "backup",
     "stop",
     "send",
     "events",
@@ -231,6 +233,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Log { name, follow, json: false } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
+        Verb::Backup { verb } => backup::backup(verb),
         Verb::Conversations { verb } => conversations::conversations(&verb),
         Verb::Context { which, json, explain, status } => {
             context::context(which.as_deref(), context::ContextOptions { json, explain, status })

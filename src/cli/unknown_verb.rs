@@ -42,8 +42,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("health", "check"),
     ("usage", "context"),
     ("history", "conversations ls"),
-    ("archive", "handoff list"),
-    ("backup", "handoff create"),
+    ("archive", "conversations archive"),
     ("export", "handoff show"),
     ("import", "handoff load"),
 ];
@@ -117,7 +116,7 @@ mod tests {
             ("list", "hopty ls"),
             ("new", "hopty"),
             ("resume", "hopty --resume"),
-            ("backup", "hopty handoff create"),
+            ("archive", "hopty conversations archive"),
         ] {
             assert_eq!(meant(word).as_deref(), Some(instead), "{word}");
         }

@@ -4,6 +4,7 @@
 //! of hopty's judgement testable without a terminal, and a journal of events replayable to the same actions.
 
 pub mod archive;
+pub mod backup;
 pub mod cast;
 pub mod claude;
 pub mod compat;

@@ -3,6 +3,7 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod backup;
 pub mod cast_file;
 pub mod conversations;
 pub mod error;

@@ -3,4 +3,5 @@
 pub mod back;
 pub mod handed;
 pub mod modes;
+pub mod passphrase;
 pub mod raw;

@@ -313,7 +313,7 @@ impl Row<'_> {
 }
 
 /// A number of bytes in the largest unit: `812`, `4.2K`, `120M`.
-pub(super) fn size(bytes: u64) -> String {
+pub(in crate::cli) fn size(bytes: u64) -> String {
     scaled(bytes, 1024, &["", "K", "M", "G", "T"])
 }
 

@@ -22,7 +22,7 @@ use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 pub(super) use archive::before_cleanup;
 use args::ConversationsVerb;
-use ls::size;
+pub(super) use ls::size;
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
     match verb {

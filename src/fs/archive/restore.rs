@@ -60,7 +60,9 @@ impl ArchiveStore {
         if target.symlink_metadata().is_ok() {
             return Err(ArchiveFailure::Exists(target));
         }
-        atomic::private_dir(&self.claude)?;
+        if !self.claude.is_dir() {
+            atomic::private_dir(&self.claude)?;
+        }
         if let Some(lack) = room::lack(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE))
         {
             return Err(ArchiveFailure::NoRoom(lack));

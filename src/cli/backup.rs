@@ -1,0 +1,324 @@
+//! `hopty backup`: everything that hopty keeps and what a person needs to go on, in one file.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::FromRawFd;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::control::paths;
+use super::conversations::size;
+use super::error::{Failed, note, say, visible};
+use crate::fs::archive::cleanup_period;
+use crate::fs::atomic;
+use crate::fs::backup::{
+    BackupCipher, BackupFailure, BackupKey, Put, RestorePlan, RestoreReport, create, is_encrypted, plan,
+    restore, verify,
+};
+use crate::fs::paths::Paths;
+use crate::sys::clock::Clock;
+use crate::sys::safe_file::{self, FileRule};
+use crate::tty::passphrase;
+
+/// The longest passphrase or file of keys that is read, in bytes.
+const KEY_CAP: u64 = 64 << 10;
+
+/// How a passphrase is given. It never stands on the command line, where other users could see it.
+#[derive(Debug, Args)]
+pub(super) struct PhraseOptions {
+    /// Ask for a passphrase on the terminal
+    #[arg(long, conflicts_with = "passphrase_fd")]
+    passphrase: bool,
+    /// Read the passphrase from this open file descriptor, up to its end or a newline
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..=1023))]
+    passphrase_fd: Option<i32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BackupVerb {
+    /// Write a backup
+    ///
+    /// It has Claude's conversations, tasks, settings, commands, agents and CLAUDE.md, hopty's handoffs,
+    /// sessions, configuration and archive, and never credentials or keys. It is read back and compared before
+    /// it gets its name, and only you can read it.
+    Create {
+        /// The file; by default one with the time in its name in ~/.local/share/hopty/backups
+        file: Option<PathBuf>,
+        /// Encrypt it for the owner of this public key of age (age1...); may be given several times
+        #[arg(long, value_name = "RECIPIENT", conflicts_with_all = ["passphrase", "passphrase_fd"])]
+        encrypt_to: Vec<String>,
+        #[command(flatten)]
+        phrase: PhraseOptions,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read a backup to its end and compare all of it
+    Verify {
+        /// The file
+        file: PathBuf,
+        #[command(flatten)]
+        phrase: PhraseOptions,
+        /// A file with keys of age, as age-keygen writes it
+        #[arg(long, value_name = "FILE")]
+        identity: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Restore a backup, never over a file that differs unless you say --overwrite
+    ///
+    /// All of it is unpacked and compared before the first file goes to its place. Settings, commands, agents
+    /// and the like can run programs: they are restored only with --with-settings.
+    Restore {
+        /// The file
+        file: PathBuf,
+        /// Only list what would be done
+        #[arg(long)]
+        dry_run: bool,
+        /// Restore below this directory in place of your home
+        #[arg(long, value_name = "DIR")]
+        into: Option<PathBuf>,
+        /// Replace files that differ; each old one stays beside the new one
+        #[arg(long)]
+        overwrite: bool,
+        /// Restore Claude's settings, commands, agents, skills, hooks and CLAUDE.md, and hopty's config.toml, too
+        #[arg(long)]
+        with_settings: bool,
+        /// Keep the times of transcripts even if Claude would delete them soon because of their age
+        #[arg(long)]
+        keep_times: bool,
+        #[command(flatten)]
+        phrase: PhraseOptions,
+        /// A file with keys of age, as age-keygen writes it
+        #[arg(long, value_name = "FILE")]
+        identity: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl BackupVerb {
+    /// Whether errors are printed as JSON.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            BackupVerb::Create { json, .. }
+            | BackupVerb::Verify { json, .. }
+            | BackupVerb::Restore { json, .. } => *json,
+        }
+    }
+}
+
+pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
+    match verb {
+        BackupVerb::Create { file, encrypt_to, phrase, json } => {
+            let cipher = if encrypt_to.is_empty() {
+                phrase_of(&phrase, true)?.map_or(BackupCipher::None, BackupCipher::Passphrase)
+            } else {
+                BackupCipher::Recipients(encrypt_to)
+            };
+            make(file, &cipher, json)
+        }
+        BackupVerb::Verify { file, phrase, identity, json } => {
+            let key = key_of(&file, &phrase, identity.as_deref())?;
+            let manifest = verify(&file, &key).map_err(|failure| failed(&file, failure))?;
+            let (files, bytes) = (manifest.files.len(), manifest.total_bytes());
+            if json {
+                say(format_args!(
+                    "{}",
+                    json!({"files": files, "bytes": bytes, "created_ms": manifest.created_ms})
+                ))?;
+            } else {
+                say(format_args!("whole: {files} files, {}", size(bytes)))?;
+            }
+            Ok(0)
+        }
+        BackupVerb::Restore {
+            file,
+            dry_run,
+            into,
+            overwrite,
+            with_settings,
+            keep_times,
+            phrase,
+            identity,
+            json,
+        } => {
+            let to = match &into {
+                None => paths()?,
+                Some(dir) => below(dir)?,
+            };
+            let key = key_of(&file, &phrase, identity.as_deref())?;
+            let config = super::settings::valid(&paths()?, &[])?.archive;
+            let cleanup = (!keep_times).then(|| (cleanup_period(&to.claude), u64::from(config.before_days)));
+            let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
+            let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
+            tell(&done.map_err(|failure| failed(&file, failure))?, dry_run, json)
+        }
+    }
+}
+
+fn failed(file: &Path, failure: BackupFailure) -> Failed {
+    Failed::new(1, failure.to_string()).about(file.display()).hint(failure.hint())
+}
+
+/// The paths of a home that need not be this user's.
+fn below(dir: &Path) -> Result<Paths, Failed> {
+    let dir = std::path::absolute(dir)?;
+    if !dir.is_dir() {
+        return Err(Failed::new(1, "there is no such directory")
+            .about(dir.display())
+            .hint("create it first"));
+    }
+    let home = dir.into_os_string();
+    Paths::from_env(|name| (name == "HOME").then(|| home.clone()))
+        .ok_or_else(|| Failed::new(125, "not an absolute path"))
+}
+
+fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let now = Clock::wall();
+    let file = match file {
+        Some(file) => file,
+        None => {
+            let dir = paths.backups();
+            atomic::private_dir(&dir)
+                .map_err(|error| Failed::new(1, error.to_string()).hint("name a file for the backup"))?;
+            let end = if matches!(cipher, BackupCipher::None) { "" } else { ".age" };
+            dir.join(format!("hopty-{}.tar.gz{end}", now.compact()))
+        }
+    };
+    let done = create(&paths, &file, cipher, now).map_err(|failure| failed(&file, failure))?;
+    if as_json {
+        say(format_args!(
+            "{}",
+            json!({
+                "file": done.path.to_string_lossy(), "packed_bytes": done.packed_bytes, "files": done.files,
+                "bytes": done.bytes, "read_back": done.was_read_back,
+                "left_out": done.secrets.iter().chain(&done.odd).map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+            })
+        ))?;
+        return Ok(0);
+    }
+    say(format_args!("{}", visible(&done.path.to_string_lossy())))?;
+    let back = if done.was_read_back {
+        "read back and compared"
+    } else {
+        "not read back, because only the keys' owners can: hopty backup verify --identity FILE"
+    };
+    say(format_args!("{} files, {} -> {}, {back}", done.files, size(done.bytes), size(done.packed_bytes)))?;
+    for path in &done.secrets {
+        note(format_args!("left out (credentials or a key): {}", visible(&path.to_string_lossy())));
+    }
+    for path in &done.odd {
+        note(format_args!("left out (not a plain file of yours): {}", visible(&path.to_string_lossy())));
+    }
+    Ok(0)
+}
+
+fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Failed> {
+    let word = |put: Put| match put {
+        Put::New => "new",
+        Put::Same => "same",
+        Put::Differs => "differs",
+        Put::Replaced => "replaced",
+        Put::LeftOut => "left_out",
+    };
+    let count = |put: Put| report.files.iter().filter(|(_, what)| *what == put).count();
+    if as_json {
+        let files: Vec<_> = report
+            .files
+            .iter()
+            .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
+            .collect();
+        say(format_args!("{}", json!({"dry_run": dry_run, "dated_now": report.dated_now, "files": files})))?;
+        return Ok(u8::from(count(Put::Differs) > 0));
+    }
+    for (path, put) in &report.files {
+        let told = match put {
+            Put::Differs => "differs, left as it is",
+            Put::Replaced if dry_run => "would be replaced",
+            Put::Replaced => "replaced; the old one is beside it",
+            Put::New if dry_run => "new",
+            _ => continue,
+        };
+        say(format_args!("{told}: {}", visible(&path.to_string_lossy())))?;
+    }
+    let done = if dry_run { "would be restored" } else { "restored" };
+    say(format_args!(
+        "{} {done}, {} the same already, {} differ and stay, {} replaced",
+        count(Put::New),
+        count(Put::Same),
+        count(Put::Differs),
+        count(Put::Replaced)
+    ))?;
+    if count(Put::LeftOut) > 0 {
+        note(format_args!(
+            "{} files of settings, commands and the like are left out: they can run programs; --with-settings restores them",
+            count(Put::LeftOut)
+        ));
+    }
+    if report.dated_now > 0 {
+        note(format_args!(
+            "{} files are dated now, because Claude deletes old conversations; --keep-times keeps their times",
+            report.dated_now
+        ));
+    }
+    if count(Put::Differs) > 0 {
+        note(format_args!("hint: --overwrite replaces those that differ, and keeps each old one beside"));
+    }
+    Ok(u8::from(count(Put::Differs) > 0))
+}
+
+/// What opens a backup. An encrypted one without options is asked for its passphrase, if somebody is there.
+fn key_of(file: &Path, phrase: &PhraseOptions, identity: Option<&Path>) -> Result<BackupKey, Failed> {
+    if let Some(path) = identity {
+        let text = safe_file::read_text(path, FileRule::configuration(KEY_CAP))
+            .map_err(|error| Failed::new(1, error.to_string()).hint(error.hint()))?;
+        let text = text.ok_or_else(|| Failed::new(1, "there is no such file").about(path.display()))?;
+        return Ok(BackupKey::Identities(text));
+    }
+    if let Some(phrase) = phrase_of(phrase, false)? {
+        return Ok(BackupKey::Passphrase(phrase));
+    }
+    Ok(BackupKey::None)
+        .and_then(|none| match begins_encrypted(file) && super::run::in_terminal() {
+            true => passphrase::ask("Passphrase of the backup: ").map(BackupKey::Passphrase),
+            false => Ok(none),
+        })
+        .map_err(Failed::from)
+}
+
+fn begins_encrypted(file: &Path) -> bool {
+    let opened = safe_file::open(file, FileRule::of_claude(u64::MAX)).ok().flatten();
+    let begin = opened.and_then(|file| safe_file::first_bytes(file, 64).ok());
+    begin.is_some_and(|begin| is_encrypted(&begin))
+}
+
+/// The passphrase that the options give; asked for twice where it is a new one.
+fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, Failed> {
+    let phrase = if let Some(fd) = options.passphrase_fd {
+        // SAFETY: the person gave this descriptor to this process for that; it is closed with the file.
+        let file = unsafe { File::from_raw_fd(fd) };
+        let mut text = String::new();
+        file.take(KEY_CAP).read_to_string(&mut text).map_err(|error| {
+            Failed::new(1, format!("cannot read the passphrase from descriptor {fd}: {error}"))
+        })?;
+        text.lines().next().unwrap_or_default().to_owned()
+    } else if options.passphrase {
+        let first = passphrase::ask("Passphrase: ")?;
+        if is_new && passphrase::ask("The same again: ")? != first {
+            return Err(Failed::new(1, "the two passphrases differ").hint("try again"));
+        }
+        first
+    } else {
+        return Ok(None);
+    };
+    if phrase.is_empty() {
+        return Err(Failed::new(2, "the passphrase is empty").hint("give one, or leave the option out"));
+    }
+    Ok(Some(phrase))
+}

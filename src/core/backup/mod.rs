@@ -1,0 +1,179 @@
+//! What a backup has, and where each file of it belongs. Pure.
+//!
+//! A backup is a package (`core::package`) whose files have names such as `claude/projects/P/ID.jsonl`: the
+//! first part says below which directory they belong. Credentials and keys are never among them.
+
+/// The directories that a backup has files of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BackupRoot {
+    /// Claude's directory.
+    Claude,
+    /// hopty's state: sessions with their journals.
+    State,
+    /// hopty's configuration.
+    Config,
+    /// hopty's data: the archive.
+    Data,
+}
+
+/// Whether a file only holds what was said and done, or says what is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BackupContent {
+    /// Conversations, handoffs, sessions, archives.
+    Record,
+    /// Settings, commands, agents and the like: they can run programs and steer Claude, so that they are
+    /// restored only when that is asked for.
+    Settings,
+}
+
+/// What of Claude's directory is a record.
+const CLAUDE_RECORDS: &[&str] = &[
+    "projects",
+    "tasks",
+    "todos",
+    "file-history",
+    "plans",
+    "session-env",
+    "image-cache",
+    "uploads",
+    "paste-cache",
+    "handoff",
+    "history.jsonl",
+    "channel-registry.json",
+];
+/// What of Claude's directory says what is run.
+const CLAUDE_SETTINGS: &[&str] = &[
+    "settings.json",
+    "settings.local.json",
+    "CLAUDE.md",
+    "claudikins-acm.conf",
+    "commands",
+    "agents",
+    "skills",
+    "rules",
+    "hooks",
+    "output-styles",
+    "keybindings.json",
+];
+
+impl BackupRoot {
+    /// All of them.
+    pub const ALL: [BackupRoot; 4] =
+        [BackupRoot::Claude, BackupRoot::State, BackupRoot::Config, BackupRoot::Data];
+
+    /// The first part of the names of its files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            BackupRoot::Claude => "claude",
+            BackupRoot::State => "state",
+            BackupRoot::Config => "config",
+            BackupRoot::Data => "data",
+        }
+    }
+
+    /// The entries of its directory that are backed up.
+    #[must_use]
+    pub fn entries(self) -> Vec<&'static str> {
+        match self {
+            BackupRoot::Claude => [CLAUDE_RECORDS, CLAUDE_SETTINGS].concat(),
+            BackupRoot::State => vec!["sessions"],
+            BackupRoot::Config => vec!["config.toml"],
+            BackupRoot::Data => vec!["archive"],
+        }
+    }
+}
+
+/// Where the file of this name belongs: the directory, the path below it, and what it is. `None` if hopty puts
+/// no such file into a backup.
+#[must_use]
+pub fn place_of(name: &str) -> Option<(BackupRoot, &str, BackupContent)> {
+    let (word, below) = name.split_once('/')?;
+    let root = BackupRoot::ALL.into_iter().find(|root| root.word() == word)?;
+    let first = below.split('/').next()?;
+    let content = match root {
+        BackupRoot::Claude if CLAUDE_RECORDS.contains(&first) => BackupContent::Record,
+        BackupRoot::Claude if CLAUDE_SETTINGS.contains(&first) => BackupContent::Settings,
+        BackupRoot::State | BackupRoot::Data if root.entries().contains(&first) => BackupContent::Record,
+        BackupRoot::Config if below == "config.toml" => BackupContent::Settings,
+        _ => return None,
+    };
+    (!is_left_out(below)).then_some((root, below, content))
+}
+
+/// Whether a file is left out wherever it lies: credentials and keys, locks, and what is made again.
+#[must_use]
+pub fn is_left_out(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_made_again = matches!(name, ".lock" | ".auto" | "index.json") && !path.contains("projects/");
+    is_secret(name) || is_made_again || name.starts_with(".hopty-tmp-") || path.contains(".lock.d/")
+}
+
+/// Whether a file's name says that it holds credentials or a key.
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let ends = [".key", ".pem", ".p12", ".pfx", ".keystore", ".jks", ".kdbx", ".age-key"];
+    name.contains("credential")
+        || ends.iter().any(|end| name.ends_with(end))
+        || matches!(name.as_str(), ".env" | ".netrc" | ".npmrc" | ".pypirc" | ".claude.json")
+        || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].contains(&name.as_str())
+}
+
+/// Whether it is the transcript of a conversation: restored after everything that belongs to it.
+#[must_use]
+pub fn is_transcript(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    matches!(parts.as_slice(), ["claude", "projects", _, file] if file.ends_with(".jsonl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_one_place() {
+        use BackupContent::{Record, Settings};
+        let place = |name| place_of(name).map(|(root, below, content)| (root.word(), below, content));
+        for (name, wanted) in [
+            ("claude/projects/-p/x.jsonl", Some(("claude", "projects/-p/x.jsonl", Record))),
+            ("claude/settings.json", Some(("claude", "settings.json", Settings))),
+            ("claude/commands/a/b.md", Some(("claude", "commands/a/b.md", Settings))),
+            ("state/sessions/web/journal.jsonl", Some(("state", "sessions/web/journal.jsonl", Record))),
+            ("config/config.toml", Some(("config", "config.toml", Settings))),
+            ("data/archive/-p/x.jsonl.zst", Some(("data", "archive/-p/x.jsonl.zst", Record))),
+            ("claude/.credentials.json", None),
+            ("claude/sessions/7.json", None),
+            ("claude/plugins/x.js", None),
+            ("state/run/web.sock", None),
+            ("data/backups/x.tar.gz", None),
+            ("home/.bashrc", None),
+            ("claude", None),
+            ("", None),
+        ] {
+            assert_eq!(place(name), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_and_credentials_are_left_out_wherever_they_lie() {
+        for path in [
+            "projects/-p/id/tool-results/server.key",
+            "skills/deploy/id_ed25519",
+            "skills/x/.env",
+            "commands/AWS_Credentials",
+            "archive/.lock",
+            "archive/index.json",
+            "handoff/.hopty-tmp-x",
+            "handoff/web.lock.d/pid",
+        ] {
+            assert!(is_left_out(path), "{path}");
+        }
+        for path in ["projects/-p/id.jsonl", "commands/keys.md", "agents/monkey.md", "history.jsonl"] {
+            assert!(!is_left_out(path), "{path}");
+        }
+        assert!(
+            is_transcript("claude/projects/-p/x.jsonl") && !is_transcript("claude/projects/-p/x/y.jsonl")
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! Encryption of a backup by age (age-encryption.org): `age -d` opens it, too.
+
+use std::io::{self, Read, Write};
+
+use age::secrecy::SecretString;
+
+use super::BackupFailure;
+
+/// How every encrypted backup begins.
+const AGE: &[u8] = b"age-encryption.org/";
+
+/// For whom a backup is encrypted.
+pub enum BackupCipher {
+    /// For nobody: it is not encrypted.
+    None,
+    /// For those who know the passphrase.
+    Passphrase(String),
+    /// For those who have the key of one of these public keys (`age1...`).
+    Recipients(Vec<String>),
+}
+
+/// What opens an encrypted backup.
+pub enum BackupKey {
+    /// Nothing.
+    None,
+    /// A passphrase.
+    Passphrase(String),
+    /// The text of a file with keys, as `age-keygen` writes it.
+    Identities(String),
+}
+
+/// Whether what begins with these bytes is encrypted.
+#[must_use]
+pub fn is_encrypted(begin: &[u8]) -> bool {
+    begin.starts_with(AGE)
+}
+
+impl BackupCipher {
+    /// What opens it again, where this process can.
+    pub(super) fn key(&self) -> Option<BackupKey> {
+        match self {
+            BackupCipher::None => Some(BackupKey::None),
+            BackupCipher::Passphrase(phrase) => Some(BackupKey::Passphrase(phrase.clone())),
+            BackupCipher::Recipients(_) => None,
+        }
+    }
+
+    /// What encrypts everything that is written to it; `None` where nothing is encrypted.
+    pub(super) fn writer<W: Write>(
+        &self,
+        out: W,
+    ) -> Result<Result<age::stream::StreamWriter<W>, W>, BackupFailure> {
+        let failed = |why: String| BackupFailure::Key(why);
+        let encryptor = match self {
+            BackupCipher::None => return Ok(Err(out)),
+            BackupCipher::Passphrase(phrase) => {
+                age::Encryptor::with_user_passphrase(SecretString::from(phrase.clone()))
+            }
+            BackupCipher::Recipients(keys) => {
+                let keys = keys
+                    .iter()
+                    .map(|key| {
+                        key.parse::<age::x25519::Recipient>()
+                            .map_err(|why| failed(format!("{key:?} is no public key of age: {why}")))
+                    })
+                    .collect::<Result<Vec<_>, _>>()?;
+                let keys = keys.iter().map(|key| key as &dyn age::Recipient);
+                age::Encryptor::with_recipients(keys).map_err(|why| failed(why.to_string()))?
+            }
+        };
+        let wrapped = encryptor.wrap_output(out).map_err(|why| failed(format!("cannot encrypt: {why}")))?;
+        Ok(Ok(wrapped))
+    }
+}
+
+impl BackupKey {
+    /// What decrypts everything that is read from it.
+    pub(super) fn reader<'a>(&self, input: impl Read + 'a) -> Result<Box<dyn Read + 'a>, BackupFailure> {
+        let failed = |why: String| BackupFailure::Key(why);
+        let decryptor =
+            age::Decryptor::new(input).map_err(|why| failed(format!("it cannot be decrypted: {why}")))?;
+        let wrong = |why: age::DecryptError| failed(format!("it cannot be decrypted with this key: {why}"));
+        match self {
+            BackupKey::None => Err(failed("it is encrypted".to_owned())),
+            BackupKey::Passphrase(phrase) => {
+                let identity = age::scrypt::Identity::new(SecretString::from(phrase.clone()));
+                let opened = decryptor.decrypt([&identity as &dyn age::Identity].into_iter());
+                Ok(Box::new(opened.map_err(wrong)?))
+            }
+            BackupKey::Identities(text) => {
+                let keys: Vec<age::x25519::Identity> = text
+                    .lines()
+                    .map(str::trim)
+                    .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                    .filter_map(|line| line.parse().ok())
+                    .collect();
+                if keys.is_empty() {
+                    return Err(failed("the file has no key of age (AGE-SECRET-KEY-...)".to_owned()));
+                }
+                let keys = keys.iter().map(|key| key as &dyn age::Identity);
+                Ok(Box::new(decryptor.decrypt(keys).map_err(wrong)?))
+            }
+        }
+    }
+}
+
+/// Ends an encrypted stream.
+pub(super) fn finish<W: Write>(stream: age::stream::StreamWriter<W>) -> io::Result<W> {
+    stream.finish()
+}

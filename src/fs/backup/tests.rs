@@ -1,0 +1,260 @@
+//! Backups as they are used: made, read back, restored into empty and living homes; damaged and hostile.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::*;
+use crate::core::archive::CleanupPeriod;
+use crate::core::package::{PackageFile, PackageKind, PackageManifest, PackageName};
+use crate::core::time::WallTime;
+use crate::fs::package;
+
+const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+const NOW: WallTime = WallTime(1_795_000_000_000);
+const PLAN: RestorePlan = RestorePlan { overwrite: false, with_settings: true, now: NOW, cleanup: None };
+
+fn paths(home: &Path) -> Paths {
+    let home = home.to_str().unwrap().to_owned();
+    Paths::from_env(|name| (name == "HOME").then(|| home.clone().into())).unwrap()
+}
+
+fn put(path: PathBuf, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn home(dir: &Path) -> Paths {
+    let paths = paths(dir);
+    put(paths.claude.join(format!("projects/-p/{ID}.jsonl")), &"{\"type\":\"user\"}\n".repeat(5000));
+    put(paths.claude.join(format!("projects/-p/{ID}/subagents/agent-1.jsonl")), "{}\n");
+    put(paths.claude.join("handoff/records/HO/handoff.md"), "# Handoff\n");
+    put(paths.claude.join("settings.json"), "{\"model\":\"opus\"}");
+    put(paths.claude.join("commands/ship.md"), "Ship it.");
+    put(paths.claude.join("CLAUDE.md"), "Be brief.");
+    put(paths.claude.join(".credentials.json"), "{\"token\":\"secret\"}");
+    put(paths.claude.join("commands/deploy.key"), "secret");
+    put(paths.claude.join("statsig/x"), "not kept");
+    put(paths.state.join("sessions/web/journal.jsonl"), "{}\n");
+    put(paths.state.join("run/web.sock"), "");
+    put(paths.config.join("config.toml"), "[handoff]\n");
+    put(paths.data.join(format!("archive/-p/{ID}.jsonl.zst")), "packed");
+    put(paths.data.join("archive/index.json"), "{}");
+    symlink("/etc/passwd", paths.claude.join("commands/link.md")).unwrap();
+    paths
+}
+
+/// The files below a home with their content.
+fn files(home: &Path) -> Vec<(String, Vec<u8>)> {
+    let (mut found, mut dirs) = (Vec::new(), vec![home.to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            if entry.file_type().unwrap().is_dir() {
+                dirs.push(entry.path());
+            } else if entry.file_type().unwrap().is_file() {
+                let name = entry.path().strip_prefix(home).unwrap().to_string_lossy().into_owned();
+                found.push((name, fs::read(entry.path()).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn made(dir: &Path, cipher: &BackupCipher) -> (Paths, BackupReport) {
+    let from = home(&dir.join("from"));
+    let report = create(&from, &dir.join("backup"), cipher, NOW).unwrap();
+    (from, report)
+}
+
+fn of(report: &RestoreReport, put: Put) -> usize {
+    report.files.iter().filter(|(_, what)| *what == put).count()
+}
+
+#[test]
+fn item_081_a_backup_has_everything_but_keys_and_can_be_read_by_its_owner_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) = made(dir.path(), &BackupCipher::None);
+    assert_eq!((report.files, report.was_read_back), (9, true), "{report:?}");
+    assert_eq!(report.secrets.len(), 2, "{:?}", report.secrets);
+    assert_eq!(report.odd.len(), 1, "{:?}", report.odd);
+    assert_eq!(fs::metadata(&report.path).unwrap().mode() & 0o777, 0o600);
+    let manifest = verify(&report.path, &BackupKey::None).unwrap();
+    assert!(manifest.files.iter().all(|file| !file.name.as_str().contains("credential")));
+    let again = create(&home(&dir.path().join("other")), &report.path, &BackupCipher::None, NOW);
+    assert!(matches!(again, Err(BackupFailure::Exists(_))));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file is left");
+}
+
+#[test]
+fn item_082_a_backup_is_restored_into_an_empty_home() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, report) = made(dir.path(), &BackupCipher::None);
+    let (to, into) = (paths(&dir.path().join("to")), dir.path().join("to"));
+    fs::create_dir(&into).unwrap();
+    let planned = plan(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
+    assert_eq!((of(&planned, Put::New), files(&into).len()), (9, 0), "a plan writes nothing");
+    let restored = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
+    assert_eq!(of(&restored, Put::New), 9);
+    let left: Vec<String> = [".claude/.credentials.json", ".claude/commands/deploy.key", ".claude/statsig/x"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([
+            ".local/state/hopty/run/web.sock".to_owned(),
+            ".local/share/hopty/archive/index.json".to_owned(),
+        ])
+        .collect();
+    let mut wanted = files(&from.home);
+    wanted.retain(|(name, _)| !left.contains(name));
+    assert_eq!(files(&into), wanted);
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!((mode(&to.claude), mode(&to.claude.join("CLAUDE.md"))), (0o700, 0o600));
+    let again = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
+    assert_eq!(of(&again, Put::Same), 9, "what is there is left");
+}
+
+#[test]
+fn item_082_a_living_home_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) = made(dir.path(), &BackupCipher::None);
+    let to = home(&dir.path().join("to"));
+    let transcript = to.claude.join(format!("projects/-p/{ID}.jsonl"));
+    put(transcript.clone(), "another");
+    let kept = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
+    assert_eq!((of(&kept, Put::Differs), of(&kept, Put::Same)), (1, 8));
+    assert_eq!(fs::read_to_string(&transcript).unwrap(), "another");
+    let over = RestorePlan { overwrite: true, ..PLAN };
+    let replaced = restore(&to, &report.path, &BackupKey::None, &over).unwrap();
+    assert_eq!(of(&replaced, Put::Replaced), 1);
+    assert!(fs::read_to_string(&transcript).unwrap().starts_with("{\"type\""));
+    let beside = transcript.with_file_name(format!("{ID}.jsonl.before-restore-{}", NOW.compact()));
+    assert_eq!(fs::read_to_string(beside).unwrap(), "another");
+}
+
+#[test]
+fn what_runs_programs_is_restored_only_when_that_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) = made(dir.path(), &BackupCipher::None);
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir(&to.home).unwrap();
+    let plain = RestorePlan { with_settings: false, ..PLAN };
+    let restored = restore(&to, &report.path, &BackupKey::None, &plain).unwrap();
+    assert_eq!((of(&restored, Put::LeftOut), of(&restored, Put::New)), (4, 5));
+    assert!(!to.claude.join("settings.json").exists() && !to.config.exists());
+}
+
+#[test]
+fn old_transcripts_are_dated_now_so_that_claude_keeps_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = home(&dir.path().join("from"));
+    let transcript = from.claude.join(format!("projects/-p/{ID}.jsonl"));
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_780_000_000);
+    fs::File::options().write(true).open(&transcript).unwrap().set_modified(old).unwrap();
+    let report = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap();
+    for (name, cleanup, is_old) in
+        [("a", None, true), ("b", Some((CleanupPeriod::of_settings("{}"), 10)), false)]
+    {
+        let to = paths(&dir.path().join(name));
+        fs::create_dir(&to.home).unwrap();
+        restore(&to, &report.path, &BackupKey::None, &RestorePlan { cleanup, ..PLAN }).unwrap();
+        let at = fs::metadata(to.claude.join(format!("projects/-p/{ID}.jsonl"))).unwrap().modified().unwrap();
+        assert_eq!(at == old, is_old, "{name}");
+    }
+}
+
+#[test]
+fn an_encrypted_backup_opens_with_its_key_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = home(&dir.path().join("from"));
+    let key = age::x25519::Identity::generate();
+    let secret = age::secrecy::ExposeSecret::expose_secret(&key.to_string()).to_owned();
+    let recipients = BackupCipher::Recipients(vec![key.to_public().to_string()]);
+    let report = create(&from, &dir.path().join("for-key"), &recipients, NOW).unwrap();
+    assert!(!report.was_read_back);
+    let bytes = fs::read(&report.path).unwrap();
+    assert!(is_encrypted(&bytes) && !bytes.windows(9).any(|part| part == b"Ship it.\n"));
+    let opens = |key: &BackupKey| verify(&report.path, key).map(|manifest| manifest.files.len());
+    assert_eq!(opens(&BackupKey::Identities(format!("# mine\n{secret}\n"))).unwrap(), 9);
+    for wrong in [
+        BackupKey::None,
+        BackupKey::Passphrase("x".to_owned()),
+        BackupKey::Identities("nonsense".to_owned()),
+        BackupKey::Identities(
+            age::secrecy::ExposeSecret::expose_secret(&age::x25519::Identity::generate().to_string())
+                .to_owned(),
+        ),
+    ] {
+        assert!(matches!(opens(&wrong), Err(BackupFailure::Key(_))));
+    }
+    let bad = BackupCipher::Recipients(vec!["age1nonsense".to_owned()]);
+    assert!(matches!(create(&from, &dir.path().join("x"), &bad, NOW), Err(BackupFailure::Key(_))));
+    let phrase = BackupCipher::Passphrase("correct horse".to_owned());
+    let report = create(&from, &dir.path().join("for-phrase"), &phrase, NOW).unwrap();
+    assert!(report.was_read_back);
+    let opens = |phrase: &str| verify(&report.path, &BackupKey::Passphrase(phrase.to_owned()));
+    assert!(opens("correct horse").is_ok() && matches!(opens("wrong"), Err(BackupFailure::Key(_))));
+}
+
+#[test]
+fn a_cut_or_changed_backup_restores_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) = made(dir.path(), &BackupCipher::None);
+    let whole = fs::read(&report.path).unwrap();
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir(&to.home).unwrap();
+    let bad = dir.path().join("bad");
+    for n in (0..whole.len()).step_by(61) {
+        fs::write(&bad, &whole[..n]).unwrap();
+        assert!(restore(&to, &bad, &BackupKey::None, &PLAN).is_err(), "cut at {n}");
+        assert_eq!(files(&to.home), vec![], "cut at {n}");
+    }
+    for n in (20..whole.len()).step_by(61) {
+        let mut changed = whole.clone();
+        changed[n] ^= 0x10;
+        fs::write(&bad, &changed).unwrap();
+        assert!(restore(&to, &bad, &BackupKey::None, &PLAN).is_err(), "changed at {n}");
+        assert_eq!(files(&to.home), vec![], "changed at {n}");
+    }
+}
+
+#[test]
+fn a_hostile_backup_plants_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir(&to.home).unwrap();
+    let bad = dir.path().join("bad");
+    let pack = |kind, name: &str| {
+        let name = PackageName::parse(name).unwrap();
+        let at = std::time::UNIX_EPOCH;
+        let file: PackageFile = package::describe(name, &mut &b"x"[..], at, true).unwrap();
+        let manifest = PackageManifest::new(kind, 1, json!({}), vec![file]);
+        let out = fs::File::create(&bad).unwrap();
+        package::write(out, &manifest, |_| Ok(Box::new(&b"x"[..]))).unwrap();
+    };
+    for name in [
+        ".bashrc",
+        "claude/.credentials.json",
+        "claude/plugins/x.js",
+        "claude/local/claude",
+        "state/run/x.sock",
+    ] {
+        pack(PackageKind::Backup, name);
+        let restored = restore(&to, &bad, &BackupKey::None, &PLAN);
+        assert!(matches!(restored, Err(BackupFailure::Foreign(_))), "{name}: {restored:?}");
+    }
+    pack(PackageKind::Conversations, "claude/projects/-p/x.jsonl");
+    assert!(restore(&to, &bad, &BackupKey::None, &PLAN).is_err());
+    assert_eq!(files(&to.home), vec![]);
+    // A directory that leads elsewhere.
+    pack(PackageKind::Backup, "claude/projects/-p/x.jsonl");
+    fs::create_dir_all(to.claude.join("projects")).unwrap();
+    fs::set_permissions(&to.claude, fs::Permissions::from_mode(0o700)).unwrap();
+    symlink(dir.path(), to.claude.join("projects/-p")).unwrap();
+    assert!(matches!(
+        restore(&to, &bad, &BackupKey::None, &PLAN),
+        Err(BackupFailure::Fs(FsError::Symlink(_)))
+    ));
+    assert!(!dir.path().join("x.jsonl").exists());
+}

@@ -1,0 +1,56 @@
+//! A passphrase, typed on the terminal and not shown.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
+
+/// What Ctrl+C types.
+const CTRL_C: u8 = 3;
+/// The longest line that a terminal gives at once, in bytes.
+const LINE: usize = 4096;
+
+/// The terminal as it was, put back when dropped.
+struct Hidden<'a> {
+    terminal: &'a File,
+    before: Termios,
+}
+
+impl<'a> Hidden<'a> {
+    fn new(terminal: &'a File) -> io::Result<Self> {
+        let before = tcgetattr(terminal)?;
+        let mut hidden = before.clone();
+        hidden.local_flags.remove(LocalFlags::ECHO);
+        // A signal would end the process with the echo off: Ctrl+C ends the line instead.
+        hidden.local_flags.remove(LocalFlags::ISIG);
+        hidden.local_flags.insert(LocalFlags::ICANON | LocalFlags::ECHONL);
+        hidden.control_chars[SpecialCharacterIndices::VEOL as usize] = CTRL_C;
+        tcsetattr(terminal, SetArg::TCSAFLUSH, &hidden)?;
+        Ok(Hidden { terminal, before })
+    }
+}
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.terminal, SetArg::TCSADRAIN, &self.before);
+    }
+}
+
+/// Asks on the controlling terminal, whatever standard input and output are.
+///
+/// # Errors
+/// When there is no terminal, it has hung up, or Ctrl+C was typed.
+pub fn ask(question: &str) -> io::Result<String> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty")?;
+    let hidden = Hidden::new(&terminal)?;
+    (&terminal).write_all(question.as_bytes())?;
+    let mut line = vec![0; LINE];
+    let read = (&terminal).read(&mut line)?;
+    drop(hidden);
+    line.truncate(read);
+    if read == 0 || line.contains(&CTRL_C) {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "no passphrase was given"));
+    }
+    let line = String::from_utf8(line).map_err(|_| io::Error::other("the passphrase is not UTF-8"))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
