@@ -32,13 +32,27 @@ pub(super) enum Token {
     Terminal(u64),
 }
 
+/// What the loop remembers from one turn to the next.
+#[derive(Debug, Default)]
+pub(super) struct LoopState {
+    /// Until when the host stays after the session is over.
+    goodbye: Option<Stamp>,
+    /// Something other than bytes was handled since the stack was last returned to the system.
+    used_stack: bool,
+    /// When the deadlines were last checked.
+    last_housekeeping: Stamp,
+    /// Deadlines that nobody has handled, and for how many turns.
+    #[cfg(debug_assertions)]
+    overdue: Option<(&'static str, u32)>,
+}
+
 impl Host {
     pub(super) fn is_done(&mut self) -> bool {
         if self.exit.is_none() {
             return false;
         }
         let now = self.clock.now();
-        let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
+        let until = *self.turns.goodbye.get_or_insert(now.after(FAREWELL_MS));
         let quiet = self.control.is_quiet(now) && self.terminals.are_quiet();
         // The program ended at once, and its client has yet to fetch the output and the exit code.
         let fetched = !self.terminals.awaits_launcher();
@@ -59,7 +73,7 @@ impl Host {
         self.tidy_up(now);
         // A client that is about to hand its terminal over is on no such path, and waits for every byte.
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_behind());
-        let flows = bursts && self.last_housekeeping == now && !self.terminals.expects_first();
+        let flows = bursts && self.turns.last_housekeeping == now && !self.terminals.expects_first();
         let ready = {
             let mut set = PollSet::default();
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
@@ -93,14 +107,14 @@ impl Host {
         };
         let idle = ready.is_empty();
         let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
-        self.used_stack |= !only_bytes;
+        self.turns.used_stack |= !only_bytes;
         for (token, readiness) in ready {
             self.take(token, readiness);
         }
         self.feed_model();
         let now = self.clock.now();
-        if idle || !(only_bytes && self.flows() && self.last_housekeeping == now) {
-            self.last_housekeeping = now;
+        if idle || !(only_bytes && self.flows() && self.turns.last_housekeeping == now) {
+            self.turns.last_housekeeping = now;
             self.housekeeping();
             #[cfg(debug_assertions)]
             self.note_idle_turn(idle);
@@ -112,7 +126,7 @@ impl Host {
     /// left. Without it 200 sessions at rest need 60 KiB more each (`cargo bench --bench fleet`).
     fn tidy_up(&mut self, now: Stamp) {
         let began = self.child.run.as_ref().is_some_and(|run| !run.tidied);
-        let left = self.used_stack && self.control.is_empty();
+        let left = self.turns.used_stack && self.control.is_empty();
         if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
         }
@@ -121,7 +135,7 @@ impl Host {
             memory::give_back();
         }
         memory::give_back_stack();
-        self.used_stack = false;
+        self.turns.used_stack = false;
     }
 
     /// The next deadline.
@@ -149,14 +163,14 @@ impl Host {
             ("run", self.child.deadline(now)),
             ("connection", self.control.deadline(&self.known_connections())),
             ("terminals", self.terminals_deadline()),
-            ("goodbye", self.goodbye.filter(|at| *at > now)),
-            ("asks", self.goodbye.and_then(|_| self.control.farewell_deadline(now))),
+            ("goodbye", self.turns.goodbye.filter(|at| *at > now)),
+            ("asks", self.turns.goodbye.and_then(|_| self.control.farewell_deadline(now))),
             ("socket", self.control.rebind_deadline()),
             ("session file", self.jobs.session_file.deadline()),
             ("journal", self.jobs.journal.deadline(now)),
-            ("notification", self.notification_deadline(now)),
+            ("notification", self.notifier.deadline(now)),
             ("accept", self.control.accept_deadline(now)),
-            ("next run", self.launch_deadline(now)),
+            ("next run", self.child.launching.deadline(now)),
             ("check", self.jobs.code.deadline()),
         ]
     }
@@ -170,14 +184,14 @@ impl Host {
         let now = self.clock.now();
         let due =
             self.deadlines(now).into_iter().find(|(_, at)| at.is_some_and(|at| at <= now)).filter(|_| idle);
-        self.overdue = match (due, self.overdue) {
+        self.turns.overdue = match (due, self.turns.overdue) {
             (Some((name, _)), Some((known, turns))) if name == known => Some((name, turns + 1)),
             (due, _) => due.map(|(name, _)| (name, 1)),
         };
         assert!(
-            self.overdue.is_none_or(|(_, turns)| turns < MOST),
+            self.turns.overdue.is_none_or(|(_, turns)| turns < MOST),
             "nobody handles the deadline: {:?}",
-            self.overdue
+            self.turns.overdue
         );
     }
 
@@ -209,7 +223,7 @@ impl Host {
     fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
-                libc::SIGCHLD => self.child_changed(),
+                libc::SIGCHLD => self.child.take_changes(self.clock.now(), &mut self.events),
                 libc::SIGTERM => {
                     self.machine.shutdown = true;
                     self.events.push_back(Event::Shutdown);
@@ -235,7 +249,7 @@ impl Host {
         self.look_for_opened();
         self.finish_run();
         self.type_held();
-        self.end_leftovers();
+        self.child.kill_late_descendants(self.clock.now());
         self.go_on_launching();
         self.give_up_check();
         self.give_up_records();

@@ -14,7 +14,6 @@
 //! | `control` | the control socket: who may connect, what arrives, which answers are owed |
 //! | `jobs` | what threads write: handoffs, layouts, logs, the journal; what runs code at a start |
 //! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, undelivered input |
-//! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |
 //! | `notifier` | what a person is told who is not at the keyboard: by command, desktop and terminal |
@@ -36,12 +35,10 @@ mod laws;
 mod notifier;
 mod observer;
 mod perform;
-mod shown;
 pub mod start;
 mod terminals;
 mod wiring;
 
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,7 +48,7 @@ use nix::libc;
 
 pub use jobs::drift;
 
-use crate::core::claude::{args, offers::HookSet, view::Rules};
+use crate::core::claude::{args, offers::HookSet};
 use crate::core::compat::SessionCompat;
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
@@ -59,13 +56,14 @@ use crate::core::status::MachineStatus;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};
-use crate::core::time::{Stamp, WallTime};
+use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::NameLock};
 use crate::sys::{boot, clock::Clock, signals::Signals, worker::within};
 use cast_recording::SessionCast;
 use child::Child;
 use control::Control;
+use event_loop::LoopState;
 use exit::Exit;
 use jobs::Jobs;
 use jobs::log::log;
@@ -99,15 +97,11 @@ pub struct Host {
     jobs: Jobs,
     cast: SessionCast,
     events: VecDeque<Event>,
-    /// The rules for reading Claude's screens, loaded on first use.
-    rules: OnceCell<Option<Rules>>,
     terminals: Terminals,
     keyboard: Keyboard,
     control: Control,
     observer: Observer,
     notifier: Notifier,
-    /// When attached terminals may be between two sequences again, for a notification.
-    ring_at: Option<Stamp>,
     /// The source documents' own forms.
     compat: SessionCompat,
     /// The last sentence that explains the session's state.
@@ -115,14 +109,7 @@ pub struct Host {
     exit: Option<Exit>,
     /// The run of the machine.
     machine: MachineStatus,
-    goodbye: Option<Stamp>,
-    /// Something other than bytes was handled since the stack was last returned to the system.
-    used_stack: bool,
-    /// When the deadlines were last checked.
-    last_housekeeping: Stamp,
-    /// Deadlines that nobody has handled, and for how many turns.
-    #[cfg(debug_assertions)]
-    overdue: Option<(&'static str, u32)>,
+    turns: LoopState,
 }
 
 /// A host whose first run has started.
@@ -205,22 +192,16 @@ impl Host {
             jobs,
             cast: SessionCast::default(),
             events: VecDeque::new(),
-            rules: OnceCell::new(),
             terminals,
             keyboard: Keyboard::default(),
             control,
             observer,
             notifier,
-            ring_at: None,
             compat,
             why: String::new(),
             exit: None,
             machine: MachineStatus { boot_id: boot::id(), shutdown: false },
-            goodbye: None,
-            used_stack: false,
-            last_housekeeping: Stamp(0),
-            #[cfg(debug_assertions)]
-            overdue: None,
+            turns: LoopState::default(),
         }))
     }
 
@@ -269,6 +250,23 @@ impl Host {
             }
             _ => Ok(StartedHost { host: self, notices }),
         }
+    }
+
+    /// The first event of the session. Returns messages for the person, shown before the program draws.
+    fn first_event(&mut self) -> Result<Vec<String>, Ready> {
+        let agent = self.launch.agent;
+        let conversation = start::first_conversation(agent, &self.own);
+        let (mut handoff, mut notices) = (None, Vec::new());
+        if let Some(id) = start::first_handoff(agent, &self.launch.handoff, &self.own)?
+            && let Some(conversation) = &conversation
+        {
+            let place = (&*self.dir, &self.channel);
+            let loaded = self.jobs.load_handoff(id.as_deref(), conversation, place, &mut self.compat)?;
+            (handoff, notices) = (Some(loaded.id), loaded.notices);
+        }
+        self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff });
+        self.events.extend(self.launch.offers.limited.clone().map(|what| Event::Limited { what }));
+        Ok(notices)
     }
 
     /// Keeps the messages for the person who starts the session. Claude draws over them at once, so they are

@@ -9,6 +9,7 @@ use super::keyboard::paste;
 use super::terminals::Terminals;
 use super::{Host, LAST_WRITES};
 use crate::core::claude::view::Press;
+use crate::core::config::Reap;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
 
@@ -20,8 +21,9 @@ impl Host {
                 self.spawn(NextRun { number: run, start, conversation, dir, prompt });
             }
             Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),
-            Action::CollectTree => self.collect_tree(),
-            Action::ReapTree => self.reap_tree(),
+            Action::CollectTree if self.launch.config.restart.reap == Reap::Tree => self.child.collect_tree(),
+            Action::CollectTree => {}
+            Action::ReapTree => self.child.reap_tree(self.clock.now(), &mut self.events),
             Action::HoldHook { id } => {
                 self.keep_late_prompt(id);
                 self.hold_hook(id);

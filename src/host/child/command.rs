@@ -1,88 +1,100 @@
 //! The command of a run: its arguments and its environment.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
+use super::Child;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
-use crate::core::ids::ConversationId;
+use crate::core::claude::permission::PermissionMode;
+use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
-use crate::host::Host;
 
-impl Host {
-    /// The arguments and the environment of the run that is started now.
-    pub(in crate::host) fn command(
-        &mut self,
-        number: u32,
-        start: StartKind,
-        conversation: Option<&ConversationId>,
-    ) -> (Vec<OsString>, Vec<(OsString, OsString)>) {
-        let args = self.arguments(start, conversation);
-        self.log_command(&args);
-        (args, self.environment(number))
-    }
+/// What the arguments of a run depend on, besides hopty's launch files.
+#[derive(Debug)]
+pub(in crate::host) struct ArgumentSources<'a> {
+    pub agent: Agent,
+    /// The person's own arguments.
+    pub own: &'a [OsString],
+    pub start: StartKind,
+    /// The conversation that it runs; `None` if Claude picks it.
+    pub conversation: Option<&'a ConversationId>,
+    /// The model that the run before was started with.
+    pub model: Option<&'a str>,
+    /// The model that the person switched to.
+    pub switched: Option<&'a str>,
+    pub permission_mode: Option<PermissionMode>,
+}
 
+impl Child {
     /// The arguments of a run.
-    fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
-        let Some(id) = conversation.filter(|_| self.launch.agent == Agent::Claude) else {
-            if self.launch.agent == Agent::Claude
-                && let Some(plugin) = &self.child.launching.given.plugin
-            {
-                let mut words = vec![format!("--plugin-dir={}", plugin.display())];
-                words.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
-                return self.with_settings(words).into_iter().map(OsString::from).collect();
+    pub fn arguments(&self, of: &ArgumentSources<'_>) -> Vec<OsString> {
+        if of.agent != Agent::Claude {
+            return of.own.to_vec();
+        }
+        let given = &self.launching.given;
+        let plugin = given.plugin.as_ref().map(|plugin| plugin.display().to_string());
+        let words: Vec<String> = of.own.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let with_settings = |args: Vec<String>| match &given.settings {
+            Some(settings) => with_settings(&args, settings),
+            None => args,
+        };
+        let made = match (of.conversation, of.start) {
+            (None, _) => match plugin {
+                // Not as text: what hopty need not read stays as it is.
+                None => return of.own.to_vec(),
+                Some(plugin) => {
+                    let mut with_plugin = vec![format!("--plugin-dir={plugin}")];
+                    with_plugin.extend(words);
+                    with_settings(with_plugin)
+                }
+            },
+            (Some(id), StartKind::First) => with_settings(for_launch(&words, plugin.as_deref(), id)),
+            (Some(id), start) => {
+                let next = NextRun {
+                    session_id: id.clone(),
+                    model: of.model.map(str::to_owned),
+                    switched: of.switched.map(str::to_owned),
+                    permission_mode: of.permission_mode,
+                    plugin_dir: plugin,
+                    settings: given.settings.clone(),
+                };
+                if start == StartKind::Resume {
+                    for_resume(&words, &next)
+                } else {
+                    for_next_run(&words, &next)
+                }
             }
-            return self.args.clone();
-        };
-        let words: Vec<String> = self.args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-        let plugin = self.child.launching.given.plugin.as_ref().map(|p| p.display().to_string());
-        let next = NextRun {
-            session_id: id.clone(),
-            model: self.observer.started_model().map(str::to_owned),
-            switched: self.observer.switched_model().map(str::to_owned),
-            permission_mode: self.recorder.supervisor.permission_mode(),
-            plugin_dir: plugin.clone(),
-            settings: self.child.launching.given.settings.clone(),
-        };
-        let made = match start {
-            StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
-            StartKind::Fresh => for_next_run(&words, &next),
-            StartKind::Resume => for_resume(&words, &next),
         };
         made.into_iter().map(OsString::from).collect()
     }
 
-    fn with_settings(&self, args: Vec<String>) -> Vec<String> {
-        self.child
-            .launching
-            .given
-            .settings
-            .as_ref()
-            .map_or(args.clone(), |settings| with_settings(&args, settings))
-    }
-
     /// The terminal that a run is started for: its `TERM`.
-    pub(in crate::host) fn child_term(&self) -> String {
-        self.child.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
+    pub fn term(&self) -> String {
+        self.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 
-    /// The environment of a run.
-    fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {
+    /// The environment of run `number` of this session.
+    pub fn environment(
+        &self,
+        number: u32,
+        agent: Agent,
+        session: &SessionName,
+        socket: &Path,
+    ) -> Vec<(OsString, OsString)> {
         let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
+        let full_screen = self.full_screen.filter(|_| number > 1);
         let add = Additions {
-            session: self.claim.name.to_string(),
-            socket: self.control.socket().as_os_str().to_owned(),
+            session: session.to_string(),
+            socket: socket.as_os_str().to_owned(),
             run: number,
             depth: depth + 1,
-            claude: self.launch.agent == Agent::Claude,
-            no_flicker: self
-                .child
-                .full_screen
-                .filter(|_| number > 1)
-                .map(|full| if full { "1" } else { "0" }),
+            claude: agent == Agent::Claude,
+            no_flicker: full_screen.map(|full| if full { "1" } else { "0" }),
         };
-        let own = std::env::vars_os()
-            .filter(|(name, _)| name.to_str().is_none_or(|name| !self.child.lent_env.contains_key(name)));
-        of_child(own.chain(self.child.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
+        let lent = |name: &OsStr| name.to_str().is_some_and(|name| self.lent_env.contains_key(name));
+        let own = std::env::vars_os().filter(|(name, _)| !lent(name));
+        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 }

@@ -1,27 +1,26 @@
 //! Launching a run: from the order to its start. Threads do the reading and writing for it: one reads
 //! Claude's and the project's files, another writes the files that hopty supplies. A hanging disk keeps
 //! Claude from starting only where Claude would hang as well.
+//!
+//! [`Launching`] knows how far a launch is. It hands out what is to be done next as a [`LaunchStep`], which
+//! `wiring/launching` does.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::run::ChildRun;
 use crate::claude::plugin;
+use crate::core::claude::args::OwnArgs;
 use crate::core::claude::offers::HookSet;
 use crate::core::config::Span;
 use crate::core::ids::{Channel, ConversationId};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::StartKind;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
-use crate::host::Host;
-use crate::host::jobs::JobEvent;
 use crate::host::jobs::code_approval::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::jobs::log::log;
 use crate::host::observer::status_line;
-use crate::host::wiring::own_files::Restored;
 
 /// How often to check whether the descendants of the last run have ended, while the next one waits for that,
 /// in ms.
@@ -30,7 +29,7 @@ const CLEAR_LOOK_MS: u64 = 5;
 const WRITE_MS: u64 = 2000;
 
 /// A run that is about to start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) struct NextRun {
     pub number: u32,
     pub start: StartKind,
@@ -43,21 +42,112 @@ pub(in crate::host) struct NextRun {
 /// The run that is about to start, and the launch files of the current one.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Launching {
-    next: Option<(NextRun, Step)>,
+    next: Option<(NextRun, Stage)>,
     pub given: LaunchFiles,
     /// Why the program could not be started.
     pub failure: Option<String>,
 }
 
-/// The steps of a launch.
+/// How far a launch is.
 #[derive(Debug)]
-enum Step {
+enum Stage {
     /// Waiting for the descendants of the run before: until they have ended they could change what is read.
     Clears,
     /// Reading the settings that it starts with.
     Reads { until: Stamp },
     /// Writing the launch files.
     Writes { until: Stamp },
+}
+
+/// What a launch needs next.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::host) enum LaunchStep {
+    /// Read where this run starts, and what it starts with; then call [`Launching::site_read`], or for the first
+    /// run [`Launching::written`].
+    Read { number: u32, dir: Option<String> },
+    /// Write its launch files; then call [`Launching::written`].
+    Write { number: u32 },
+    /// Start it; with the reason if it has no hooks although it should.
+    Start { next: NextRun, without_hooks: Option<String> },
+    /// Do not start it: this has changed since a person accepted it.
+    Hold { changed: Vec<String> },
+}
+
+impl Launching {
+    /// A run is ordered.
+    pub fn begin(&mut self, next: NextRun) {
+        self.next = Some((next, Stage::Clears));
+    }
+
+    /// When a launch continues without an event.
+    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        match &self.next.as_ref()?.1 {
+            Stage::Clears => Some(now.after(CLEAR_LOOK_MS)),
+            Stage::Reads { until } | Stage::Writes { until } => Some(*until),
+        }
+    }
+
+    /// The run that is about to start.
+    pub fn next(&self) -> Option<&NextRun> {
+        self.next.as_ref().map(|(next, _)| next)
+    }
+
+    /// The next step, if one is due. `is_clear`: nothing of the run before is left.
+    pub fn due(&mut self, now: Stamp, is_clear: bool, agent: Agent) -> Option<LaunchStep> {
+        let (next, stage) = self.next.as_mut()?;
+        match stage {
+            Stage::Clears if !is_clear => None,
+            Stage::Clears if agent != Agent::Claude => self.start(Ok(LaunchFiles::default())),
+            Stage::Clears => {
+                *stage = Stage::Reads { until: now.after(READ_MS) };
+                Some(LaunchStep::Read { number: next.number, dir: next.dir.clone() })
+            }
+            Stage::Reads { until } if *until <= now => self.hold(vec![UNREADABLE.to_owned()]),
+            Stage::Writes { until } if *until <= now => {
+                self.start(Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")))
+            }
+            Stage::Reads { .. } | Stage::Writes { .. } => None,
+        }
+    }
+
+    /// Whether this run waits for what it starts with.
+    pub fn reads(&self, number: u32) -> bool {
+        matches!(&self.next, Some((next, Stage::Reads { .. })) if next.number == number)
+    }
+
+    /// What this run starts with has been read. `changed`: what differs from what a person accepted.
+    pub fn site_read(&mut self, number: u32, changed: Vec<String>, now: Stamp) -> Option<LaunchStep> {
+        if !self.reads(number) {
+            return None;
+        }
+        if !changed.is_empty() {
+            return self.hold(changed);
+        }
+        let (next, stage) = self.next.as_mut()?;
+        *stage = Stage::Writes { until: now.after(WRITE_MS) };
+        Some(LaunchStep::Write { number: next.number })
+    }
+
+    /// The launch files of this run were written or failed.
+    pub fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) -> Option<LaunchStep> {
+        if self.next()?.number != number {
+            return None;
+        }
+        self.start(given)
+    }
+
+    fn start(&mut self, given: io::Result<LaunchFiles>) -> Option<LaunchStep> {
+        let (next, _) = self.next.take()?;
+        let without_hooks =
+            given.as_ref().err().map(|e| format!("cannot write hopty's hooks ({e}): this run has none"));
+        self.given = given.unwrap_or_default();
+        Some(LaunchStep::Start { next, without_hooks })
+    }
+
+    fn hold(&mut self, changed: Vec<String>) -> Option<LaunchStep> {
+        self.next = None;
+        Some(LaunchStep::Hold { changed })
+    }
 }
 
 /// The launch files: the plugin with hopty's hooks, and the file for `--settings`.
@@ -83,26 +173,43 @@ impl LaunchFiles {
 #[derive(Debug)]
 pub(in crate::host) struct Site {
     /// Another directory than the session's, and its channel.
-    moved: Option<(PathBuf, Option<Channel>)>,
-    found: CodeFound,
+    pub moved: Option<(PathBuf, Option<Channel>)>,
+    pub found: CodeFound,
     /// The content of `--settings`.
-    settings: Option<String>,
+    pub settings: Option<String>,
+}
+
+impl Site {
+    /// Reads it. `asked`: the directory that the run was asked to start in, if that is not the session's `dir`.
+    pub fn read(
+        paths: &Paths,
+        own: &OwnArgs,
+        asked: Option<PathBuf>,
+        dir: &Path,
+        found: impl FnOnce() -> CodeFound,
+    ) -> Self {
+        let moved = asked.filter(|dir| dir.is_dir());
+        let settings = status_line::settings(paths, moved.as_deref().unwrap_or(dir), own);
+        let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
+        Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
+    }
 }
 
 /// The files to write before a launch.
-struct Order {
-    dir: PathBuf,
-    hooks: HookSet,
-    ack: Span,
-    settings: Option<String>,
+#[derive(Debug)]
+pub(in crate::host) struct LaunchOrder {
+    pub dir: PathBuf,
+    pub hooks: HookSet,
+    pub ack: Span,
+    pub settings: Option<String>,
     /// Copy Claude's tasks from one conversation to the next.
-    tasks: Option<(Paths, ConversationId, ConversationId)>,
+    pub tasks: Option<(Paths, ConversationId, ConversationId)>,
 }
 
-impl Order {
+impl LaunchOrder {
     /// Rewrites files that differ from the expected content, since they may have been changed. If that fails,
     /// Claude starts without them.
-    fn write(self) -> io::Result<LaunchFiles> {
+    pub fn write(self) -> io::Result<LaunchFiles> {
         if let Some((paths, before, next)) = self.tasks
             && let Err(error) = tasks::carry(&paths, &before, &next)
         {
@@ -123,145 +230,68 @@ impl Order {
     }
 }
 
-impl Host {
-    pub(in crate::host) fn spawn(&mut self, next: NextRun) {
-        self.child.launching.next = Some((next, Step::Clears));
-        self.go_on_launching();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(number: u32) -> NextRun {
+        NextRun { number, start: StartKind::Fresh, conversation: None, dir: None, prompt: false }
     }
 
-    /// When a launch continues without an event.
-    pub(in crate::host) fn launch_deadline(&self, now: Stamp) -> Option<Stamp> {
-        match &self.child.launching.next.as_ref()?.1 {
-            Step::Clears => Some(now.after(CLEAR_LOOK_MS)),
-            Step::Reads { until } | Step::Writes { until } => Some(*until),
-        }
+    fn launching(number: u32) -> Launching {
+        let mut launching = Launching::default();
+        launching.begin(next(number));
+        launching
     }
 
-    /// Takes the next step of a launch, if it is due.
-    pub(in crate::host) fn go_on_launching(&mut self) {
-        let now = self.clock.now();
-        let Some((next, step)) = &self.child.launching.next else { return };
-        match step {
-            Step::Clears if !self.child.run.as_ref().is_none_or(ChildRun::is_clear) => {}
-            Step::Clears if self.launch.agent != Agent::Claude => self.start_next(LaunchFiles::default()),
-            Step::Clears => {
-                let number = next.number;
-                let read = self.site(next.dir.as_deref());
-                if number == 1 {
-                    // A person starts it, so they accept what runs code now. Nothing is running yet that
-                    // could wait.
-                    let site = read();
-                    let Site { found, settings, .. } = site;
-                    self.jobs.code.accept(found);
-                    self.look_at_trusted();
-                    let given = self.order(settings).write();
-                    return self.written(number, given);
-                }
-                self.reach(Step::Reads { until: now.after(READ_MS) });
-                self.jobs.read(move || JobEvent::Site(number, Box::new(read())));
-            }
-            Step::Reads { until } if *until <= now => self.hold_start(vec![UNREADABLE.to_owned()]),
-            Step::Writes { until } if *until <= now => {
-                self.written(
-                    next.number,
-                    Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")),
-                );
-            }
-            Step::Reads { .. } | Step::Writes { .. } => {}
-        }
+    fn read(number: u32) -> Option<LaunchStep> {
+        Some(LaunchStep::Read { number, dir: None })
     }
 
-    fn reach(&mut self, reached: Step) {
-        if let Some((_, step)) = &mut self.child.launching.next {
-            *step = reached;
-        }
+    #[test]
+    fn a_run_waits_for_what_is_left_of_the_one_before_and_a_plain_program_for_nothing_else() {
+        let mut launching = launching(2);
+        assert_eq!(launching.due(Stamp(0), false, Agent::Plain), None);
+        assert_eq!(launching.deadline(Stamp(0)), Some(Stamp(CLEAR_LOOK_MS)));
+        let start = LaunchStep::Start { next: next(2), without_hooks: None };
+        assert_eq!(launching.due(Stamp(5), true, Agent::Plain), Some(start));
+        assert_eq!((launching.next(), launching.deadline(Stamp(5))), (None, None));
     }
 
-    /// Collects what the next run starts with, for a thread that reads it.
-    fn site(&self, dir: Option<&str>) -> impl FnOnce() -> Site + Send + 'static {
-        let found = self.next_found(dir);
-        let (paths, own, asked, dir) =
-            (self.paths.clone(), self.own.clone(), dir.map(PathBuf::from), self.dir.clone());
-        move || {
-            let moved = asked.filter(|dir| dir.is_dir());
-            let settings = status_line::settings(&paths, moved.as_deref().unwrap_or(&dir), &own);
-            let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
-            Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
-        }
+    #[test]
+    fn what_runs_code_is_read_before_the_files_are_written() {
+        let mut launching = launching(2);
+        assert_eq!(launching.due(Stamp(0), true, Agent::Claude), read(2));
+        assert_eq!(launching.due(Stamp(1), true, Agent::Claude), None);
+        assert_eq!(launching.site_read(1, Vec::new(), Stamp(2)), None);
+        assert_eq!(launching.site_read(2, Vec::new(), Stamp(2)), Some(LaunchStep::Write { number: 2 }));
+        assert_eq!(launching.site_read(2, Vec::new(), Stamp(2)), None);
+        let given = LaunchFiles { plugin: Some("plugin".into()), settings: None };
+        let start = LaunchStep::Start { next: next(2), without_hooks: None };
+        assert_eq!(launching.written(2, Ok(given)), Some(start));
+        assert_eq!(launching.given.plugin, Some("plugin".into()));
+        assert_eq!(launching.written(2, Ok(LaunchFiles::default())), None);
     }
 
-    /// The settings of the next run have been read: they must be what a person accepted.
-    pub(in crate::host) fn site_read(&mut self, number: u32, site: Site) {
-        if !matches!(&self.child.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
-            return;
-        }
-        let changed = self.jobs.code.changes(&site.found);
-        if let Some((dir, channel)) = site.moved {
-            self.dir = dir;
-            self.channel = channel.unwrap_or_else(|| self.channel.clone());
-        }
-        if !changed.is_empty() {
-            return self.hold_start(changed);
-        }
-        let (restore, mut order) = (self.restore(), self.order(site.settings));
-        self.reach(Step::Writes { until: self.clock.now().after(WRITE_MS) });
-        self.jobs.write_launch(move || {
-            let restored = restore.run();
-            order.dir.clone_from(&restored.dir);
-            JobEvent::Written(number, Box::new(restored), order.write())
-        });
+    #[test]
+    fn a_change_holds_the_run_and_so_does_a_disk_that_cannot_be_read() {
+        let mut changed = launching(2);
+        assert_eq!(changed.due(Stamp(0), true, Agent::Claude), read(2));
+        let hold = |changed: &str| Some(LaunchStep::Hold { changed: vec![changed.to_owned()] });
+        assert_eq!(changed.site_read(2, vec![".mcp.json".to_owned()], Stamp(1)), hold(".mcp.json"));
+        assert_eq!(changed.next(), None);
+        let mut hangs = launching(2);
+        assert_eq!(hangs.due(Stamp(0), true, Agent::Claude), read(2));
+        assert_eq!(hangs.due(Stamp(READ_MS), true, Agent::Claude), hold(UNREADABLE));
     }
 
-    fn order(&self, settings: Option<String>) -> Order {
-        let before = self.observer.transcript().map(|transcript| transcript.conversation.clone());
-        let next = self.child.launching.next.as_ref().map(|(next, _)| next);
-        let fresh =
-            next.filter(|next| next.start == StartKind::Fresh).and_then(|next| next.conversation.clone());
-        Order {
-            dir: self.claim.dir.clone(),
-            hooks: self.launch.offers.hooks,
-            ack: self.launch.config.hooks.ack,
-            settings,
-            tasks: before.zip(fresh).map(|(before, next)| (self.paths.clone(), before, next)),
-        }
-    }
-
-    /// The directory exists, and the launch files were written or failed. A late result does not change the
-    /// directory.
-    pub(in crate::host) fn restored_and_written(
-        &mut self,
-        number: u32,
-        restored: Restored,
-        given: io::Result<LaunchFiles>,
-    ) {
-        self.restored(restored);
-        self.written(number, given);
-    }
-
-    /// The launch files of the next run were written or failed.
-    fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
-        if self.child.launching.next.as_ref().is_none_or(|(next, _)| next.number != number) {
-            return;
-        }
-        let given = given.unwrap_or_else(|e| {
-            let what = format!("cannot write hopty's hooks ({e}): this run has none");
-            self.events.push_back(Event::Limited { what });
-            LaunchFiles::default()
-        });
-        self.start_next(given);
-    }
-
-    /// The next run does not start; tells the supervisor.
-    fn hold_start(&mut self, changed: Vec<String>) {
-        self.child.launching.next = None;
-        self.events.push_back(Event::Settings { changed });
-    }
-
-    fn start_next(&mut self, given: LaunchFiles) {
-        if let Some((next, _)) = self.child.launching.next.take() {
-            self.child.launching.given = given;
-            self.spawn_now(next);
-            self.print_resuming();
-        }
+    #[test]
+    fn a_disk_that_takes_no_files_costs_the_run_its_hooks() {
+        let mut launching = launching(3);
+        assert_eq!(launching.due(Stamp(0), true, Agent::Claude), read(3));
+        assert!(launching.site_read(3, Vec::new(), Stamp(0)).is_some());
+        let step = launching.due(Stamp(WRITE_MS), true, Agent::Claude);
+        let Some(LaunchStep::Start { without_hooks: Some(why), .. }) = step else { panic!("{step:?}") };
+        assert!(why.contains("the disk does not answer") && launching.given.plugin.is_none(), "{why}");
     }
 }

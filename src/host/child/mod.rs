@@ -7,6 +7,8 @@
 //! | `descendants` | what hangs on it, and what it left |
 //! | `screen_model`, `guarded_screen`, `output_chunk` | the screen beside the byte stream, fed after the terminals |
 //! | `screen_marks` | what is new on it since a mark |
+//! | `screen_reader` | Claude's screen, read by the rules |
+//! | `muting` | what stays on the terminal of a run that is stopped for the next one |
 //! | `launching`, `command` | from the order to start a run to its start: arguments, environment, files |
 //! | `processes` | starting, signalling and asking about processes; the tests put their own in its place |
 
@@ -14,11 +16,13 @@ mod command;
 mod descendants;
 mod guarded_screen;
 mod launching;
+mod muting;
 mod output_chunk;
 mod processes;
 mod run;
 mod screen_marks;
 mod screen_model;
+mod screen_reader;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,12 +33,15 @@ use crate::core::time::Stamp;
 use crate::host::start::Lent;
 use launching::Launching;
 use processes::System;
+use screen_reader::ScreenRules;
 
+pub(super) use command::ArgumentSources;
 pub(super) use guarded_screen::GuardedScreen;
-pub(super) use launching::{LaunchFiles, NextRun, Site};
+pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchStep, NextRun, Site};
 pub(super) use processes::Processes;
-pub(super) use run::{ChildRun, INPUT_HIGH};
+pub(super) use run::{ChildRun, INPUT_HIGH, InputModes, RunStart};
 pub(super) use screen_model::ScreenModel;
+pub(super) use screen_reader::{LOOK_MS, TypingNow};
 
 /// The program that the session runs, one run after another.
 #[derive(Debug)]
@@ -50,7 +57,8 @@ pub(super) struct Child {
     /// Variables that the next run takes from the client's environment (`program.update_env`).
     pub lent_env: BTreeMap<String, String>,
     /// What the program inherits from the process that started this host.
-    lent: Lent,
+    pub lent: Lent,
+    rules: ScreenRules,
 }
 
 impl Child {
@@ -63,6 +71,7 @@ impl Child {
             launching: Launching::default(),
             lent_env: BTreeMap::new(),
             lent,
+            rules: ScreenRules::default(),
         }
     }
 
@@ -103,6 +112,22 @@ impl Child {
     pub fn collect_tree(&mut self) {
         if let Some(run) = &mut self.run {
             run.descendants.collect(self.processes.descendants(run.pid));
+        }
+    }
+
+    /// Ends the recorded descendants that are left.
+    pub fn reap_tree(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
+        if let Some(run) = &mut self.run
+            && let processes @ 1.. = run.descendants.end(now)
+        {
+            events.push_back(Event::Reaped { run: run.number, processes });
+        }
+    }
+
+    /// Kills those whose time to end is over.
+    pub fn kill_late_descendants(&mut self, now: Stamp) {
+        if let Some(run) = &mut self.run {
+            run.descendants.kill_late(now);
         }
     }
 }

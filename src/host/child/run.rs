@@ -1,42 +1,32 @@
 //! One run of the program: its pseudo-terminal, the screen model beside it, and its end. All of it is
 //! replaced when the next run starts.
 
+use super::Child;
 use super::descendants::Descendants;
-use super::launching::NextRun;
 use super::output_chunk::OutputChunk;
 use super::screen_model::ScreenModel;
+use super::screen_reader::LOOK_MS;
 
-use crate::host::terminals::{Capabilities, Terminals, UnreadInput, repaint, takes_window_names};
-
-use crate::core::ids::ConversationId;
-use crate::core::process::{ProcessEnd, Signal};
-use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
+use crate::core::input::names::CursorKeys;
+use crate::core::process::ProcessEnd;
 use crate::core::supervisor::screen_facts::ScreenFacts;
-use crate::core::terminal::Size;
+use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::time::Stamp;
-use crate::host::Host;
+use crate::host::terminals::{Capabilities, UnreadInput, repaint, takes_window_names};
 use crate::pty::ahead;
 use crate::pty::open::Pty;
-use crate::pty::spawn::SpawnError;
+use crate::pty::spawn::{ChildProgram, SpawnError};
 use crate::screen::{Screen, TerminalBefore, TerminalMode};
 use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
 use crate::sys::memory;
 use crate::sys::outbuf::OutBuf;
-use crate::sys::poll::FdReadiness;
 use crate::tty::modes::{self, TakeEffect};
-use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes waiting for the child above which keys are no longer read, so that the keyboard waits.
 pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
 /// How long to wait for a dead child's output while another process holds the terminal open, in ms.
 const DRAIN_MS: u64 = 100;
-/// The most reads of a master in a turn, of some 30 us each: everybody but the person who types waits that
-/// long.
-const READS: u32 = 8;
-/// The most reads of output after a child's death.
-const DRAIN_READS: u32 = 256;
 /// How often to check a terminal that nobody has open, in ms.
 const AWAY_MS: u64 = 200;
 
@@ -171,10 +161,20 @@ impl ChildRun {
     }
 
     /// The program is ready for more typed bytes.
-    fn flush(&mut self) {
+    pub fn flush(&mut self) {
         if self.input.flush(&self.pty).is_err() {
             self.input.clear();
         }
+    }
+
+    /// Whether it has read everything that was typed.
+    pub fn has_read_all(&self) -> bool {
+        self.input.is_empty() && !self.pty.unread()
+    }
+
+    /// Whether it takes typed bytes, because enough of the earlier ones have been written.
+    pub fn takes_input(&self) -> bool {
+        !self.at_end && self.input.len() <= INPUT_HIGH
     }
 
     /// Reads some output, which goes to people's terminals and then back to [`ChildRun::feed`]. `None`: there
@@ -214,11 +214,6 @@ impl ChildRun {
         self.ended.is_none() && self.end.is_none()
     }
 
-    /// Whether its end can be reported: the terminal is drained, or others have kept it open for long enough.
-    fn is_drained(&self, at: Stamp, now: Stamp) -> bool {
-        self.at_end || now >= at.after(DRAIN_MS)
-    }
-
     /// Whether a process may have opened the terminal again after the child closed it.
     fn is_to_be_looked_at(&self, now: Stamp) -> bool {
         self.away.is_some_and(|at| at <= now)
@@ -234,9 +229,8 @@ impl ChildRun {
 
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
-        let look = (self.model.revision() != self.seen
-            && self.looked.after(crate::host::shown::LOOK_MS) > now)
-            .then(|| self.looked.after(crate::host::shown::LOOK_MS));
+        let at = self.looked.after(LOOK_MS);
+        let look = (self.model.revision() != self.seen && at > now).then_some(at);
         [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
@@ -261,209 +255,136 @@ impl ChildRun {
     }
 }
 
-impl Host {
-    pub(in crate::host) fn spawn_now(&mut self, next: NextRun) {
-        let NextRun { number, start, conversation, prompt, .. } = next;
-        let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
-        self.observer.set_working_dir(None);
-        let old = self.child.run.take().map(Inheritance::of).unwrap_or_default();
-        match self.try_spawn(number, (start, prompt), conversation.as_ref(), size) {
-            Ok((pty, pid)) => {
-                let term = self.child_term();
-                let lines = self.launch.config.terminal.scrollback_lines as usize;
-                let model = ScreenModel::of_run(size, lines, takes_window_names(&term));
-                let blind = old.blind;
-                let mut run = ChildRun::new(
-                    (number, pid),
-                    pty,
-                    model,
-                    size,
-                    Capabilities::of(&term),
-                    old,
-                    self.clock.now(),
-                );
-                let total = run.model.look(Screen::history_total).unwrap_or_default();
-                self.child.run = Some(run);
-                self.terminals.begin_run(total);
-                if blind {
-                    self.on_terminals(Terminals::fit);
-                }
-                self.observer.run_started(self.paths.claude_session(pid));
-                self.events.push_back(Event::Started {
-                    run: number,
-                    pid,
-                    next: Some(crate::host::start::fresh_id()),
-                });
-            }
-            Err(error) => {
-                self.child.launching.failure = Some(format!("{}: {error}", self.launch.program.display()));
-                self.events.push_back(Event::CouldNotStart { run: number, code: error.code() });
-            }
-        }
-    }
+/// How a run is started.
+#[derive(Debug)]
+pub(in crate::host) struct RunStart<'a> {
+    pub number: u32,
+    pub program: ChildProgram,
+    /// The size of the first run; later ones take that of the run before.
+    pub size: Size,
+    /// The modes of the outer terminal as the client found it, and what was typed there before.
+    pub found: Option<&'a Modes>,
+    pub typed: &'a Ahead,
+    /// How many lines of history the screen model keeps.
+    pub lines: usize,
+}
 
-    fn try_spawn(
-        &mut self,
-        number: u32,
-        (start, prompt): (StartKind, bool),
-        conversation: Option<&ConversationId>,
-        size: Size,
-    ) -> Result<(Pty, i32), SpawnError> {
-        let pty = self.child.processes.open(size)?;
+/// A run that has started.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::host) struct StartedRun {
+    pub pid: i32,
+    /// How many lines of history it has from the runs before.
+    pub history: u64,
+    /// The screen model of the run before had failed.
+    pub was_blind: bool,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(in crate::host) struct FinishedRun {
+    pub number: u32,
+    pub end: ProcessEnd,
+    /// Undoes the modes that it left set, and nothing else.
+    pub undo: Vec<u8>,
+}
+
+/// How the program reads keys and pastes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::host) struct InputModes {
+    pub cursor: CursorKeys,
+    pub pastes: bool,
+}
+
+impl Child {
+    /// Starts a run in the place of the one before.
+    pub fn start(&mut self, start: &RunStart<'_>, now: Stamp) -> Result<StartedRun, SpawnError> {
+        let size = self.size().unwrap_or(start.size);
+        let old = self.run.take().map(Inheritance::of).unwrap_or_default();
+        let pty = self.processes.open(size)?;
+        // Open until the program runs: without a slave the master reports an end.
         let slave = pty.open_slave()?;
-        let typed = std::mem::take(&mut self.launch.ahead);
-        if let Some(found) = &self.launch.termios {
-            ahead::put(&pty, found, &typed, |wanted| modes::set(&slave, wanted, TakeEffect::Now))?;
-            self.note_typed(&typed.bytes());
+        if let Some(found) = start.found {
+            ahead::put(&pty, found, start.typed, |wanted| modes::set(&slave, wanted, TakeEffect::Now))?;
         }
-        let (mut args, env) = self.command(number, start, conversation);
-        if let Some(text) = self.keyboard.carried.text().filter(|_| prompt) {
-            args.extend(["--".into(), text.into()]);
-        }
-        let program = self.child.lent.program(&self.launch, args, env, self.dir.clone());
-        let pid = self.child.processes.start(&pty, &program)?;
-        Ok((pty, pid))
+        let pid = self.processes.start(&pty, &start.program)?;
+        let term = self.term();
+        let model = ScreenModel::of_run(size, start.lines, takes_window_names(&term));
+        let was_blind = old.blind;
+        let mut run = ChildRun::new((start.number, pid), pty, model, size, Capabilities::of(&term), old, now);
+        let history = run.model.look(Screen::history_total).unwrap_or_default();
+        self.run = Some(run);
+        Ok(StartedRun { pid, history, was_blind })
     }
 
-    /// The master is ready: first forward output, then feed it to the screen, then write waiting input.
-    pub(in crate::host) fn master_ready(&mut self, ready: FdReadiness) {
-        let Some(run) = &mut self.child.run else { return };
-        if ready.write {
-            run.flush();
-        }
-        let reads = if ready.read { READS } else { 0 };
-        let _ = (0..reads).all(|_| self.read_output() && self.goes_on());
+    /// The size of the terminal, once a run has one.
+    pub fn size(&self) -> Option<Size> {
+        self.run.as_ref().map(|run| run.size)
     }
 
-    pub(in crate::host) fn read_output(&mut self) -> bool {
-        self.on_terminals(Terminals::set_slow_aside);
-        let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else {
-            return false;
-        };
-        if let Some(bytes) = output.shown() {
-            self.show(bytes);
+    /// Feeds the screen model if that is due. Returns whether the model failed now; `None` if it was not due.
+    pub fn feed_when_due(&mut self, clock: &Clock) -> Option<bool> {
+        let run = self.run.as_mut()?;
+        if !run.model.feed_when_due(clock) && run.model.is_bursting() {
+            return None;
         }
-        self.child.run.as_mut().is_some_and(|run| run.feed(output))
-    }
-
-    /// Feeds the screen model if that is due, and checks the result.
-    pub(in crate::host) fn feed_model(&mut self) {
-        let Some(run) = &mut self.child.run else { return };
-        if !run.model.feed_when_due(&self.clock) && run.model.is_bursting() {
-            return;
-        }
-        if run.model.take_relief(self.clock.now()) {
+        if run.model.take_relief(clock.now()) {
             memory::give_back();
         }
-        if run.model.take_failure() {
-            self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
-            self.on_terminals(Terminals::fit);
-        }
-        self.on_terminals(Terminals::keep_notifications);
-        let Some(run) = &mut self.child.run else { return };
-        run.note_change(self.clock.now());
+        Some(run.model.take_failure())
+    }
+
+    /// Records what the screen model shows now.
+    pub fn note_screen(&mut self, now: Stamp) {
+        let Some(run) = &mut self.run else { return };
+        run.note_change(now);
         let shown =
             run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(TerminalMode::BracketedPaste)));
         match shown {
-            Some((true, _)) => self.child.full_screen = Some(true),
+            Some((true, _)) => self.full_screen = Some(true),
             Some((false, true)) => {
-                self.child.full_screen.get_or_insert(false);
+                self.full_screen.get_or_insert(false);
             }
             _ => {}
         }
     }
 
-    pub(in crate::host) fn child_changed(&mut self) {
-        self.child.take_changes(self.clock.now(), &mut self.events);
+    /// Whether a process may have opened the terminal again after the child closed it.
+    pub fn may_be_open_again(&self, now: Stamp) -> bool {
+        self.run.as_ref().is_some_and(|run| run.is_to_be_looked_at(now))
     }
 
-    /// Whether a process has opened the terminal again after the child closed it.
-    pub(in crate::host) fn look_for_opened(&mut self) {
-        let now = self.clock.now();
-        if self.child.run.as_ref().is_some_and(|run| run.is_to_be_looked_at(now)) {
-            self.read_output();
-        }
+    /// Whether the program has ended and its end was not reported yet.
+    pub fn is_ending(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.ended.is_some())
     }
 
-    /// Output comes before the exit: the end is reported when the terminal is drained.
-    pub(in crate::host) fn finish_run(&mut self) {
-        let Some((at, end)) = self.child.run.as_ref().and_then(|run| run.ended) else { return };
-        // Little output remains; more comes only from another process that keeps the terminal open.
-        let mut left = DRAIN_READS;
-        while left > 0 && self.read_output() {
-            left -= 1;
-        }
-        let now = self.clock.now();
-        let Some(run) = &mut self.child.run else { return };
-        if left > 0 && !run.is_drained(at, now) {
-            return;
-        }
-        run.ended = None;
+    /// The end of the run, once its output has been read. `anyway`: also if there is more output.
+    pub fn finish(&mut self, now: Stamp, anyway: bool) -> Option<FinishedRun> {
+        let run = self.run.as_mut()?;
+        // Others may keep the terminal open.
+        let is_drained = anyway || run.at_end;
+        let (_, end) = run.ended.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
         run.end = Some(end);
         run.at_end = true;
-        let number = run.number;
-        // Undoes the modes that the child left set, and nothing else.
-        let mut undo = run.undo();
+        let undo = run.undo();
         run.muted = None;
-        if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
-            let line = self.going_on();
-            undo.extend_from_slice(line.as_bytes());
-            if let Some(above) = self.child.run.as_mut().and_then(|run| run.above.as_mut()) {
-                above.extend_from_slice(line.as_bytes());
-            }
-        }
-        if !undo.is_empty() {
-            self.show(&undo);
-        }
-        self.drop_hooks();
-        self.child.last_end = Some(end);
-        self.events.push_back(Event::Child { run: number, end });
+        self.last_end = Some(end);
+        Some(FinishedRun { number: run.number, end, undo })
     }
 
-    pub(in crate::host) fn signal_child(&mut self, signal: Signal, group: bool) {
-        if signal == Signal::TERM
-            && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. })
-        {
-            self.mute();
-        }
-        self.child.signal(signal, group, self.launch.agent);
-    }
-
-    /// Claude's output while it exits would only clutter the screen of the next run.
-    fn mute(&mut self) {
-        // No prompt box can be found in half a frame, and output that is already written belongs to the
-        // screen. Bounded, because a program may write forever.
-        (0..16).all(|_| self.read_output());
-        self.save_draft();
-        let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());
-        if let Some(run) = &mut self.child.run {
-            if run.muted.is_none() {
-                run.above = above;
-            }
-            let ending = run.model.look(Screen::ending).unwrap_or(END_OF_ANYTHING);
-            let undo = [ending, &undo, &run.model.undo_so_far(), &last].concat();
-            run.muted.get_or_insert(undo);
+    /// A line of hopty's own that stays on the terminal above the next run.
+    pub fn leave_line(&mut self, line: &str) {
+        if let Some(above) = self.run.as_mut().and_then(|run| run.above.as_mut()) {
+            above.extend_from_slice(line.as_bytes());
         }
     }
 
-    pub(in crate::host) fn collect_tree(&mut self) {
-        if self.launch.config.restart.reap == crate::core::config::Reap::Tree {
-            self.child.collect_tree();
-        }
-    }
-
-    pub(in crate::host) fn reap_tree(&mut self) {
-        let now = self.clock.now();
-        if let Some(run) = &mut self.child.run
-            && let processes @ 1.. = run.descendants.end(now)
-        {
-            self.events.push_back(Event::Reaped { run: run.number, processes });
-        }
-    }
-
-    pub(in crate::host) fn end_leftovers(&mut self) {
-        if let Some(run) = &mut self.child.run {
-            run.descendants.kill_late(self.clock.now());
-        }
+    /// How the program reads keys and pastes now.
+    pub fn input_modes(&mut self) -> InputModes {
+        let on = |screen: &Screen| {
+            (screen.is_on(TerminalMode::CursorKeys), screen.is_on(TerminalMode::BracketedPaste))
+        };
+        let (application, pastes) = self.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
+        InputModes { cursor: if application { CursorKeys::Application } else { CursorKeys::Normal }, pastes }
     }
 }

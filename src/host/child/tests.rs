@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::run::Inheritance;
 use super::*;
+use crate::core::supervisor::phase::StartKind;
 use crate::core::terminal::Size;
 use crate::host::terminals::Capabilities;
 use crate::pty::open::Pty;
@@ -128,4 +129,102 @@ fn the_next_run_begins_below_what_the_one_before_left() {
     let (mut next, _far) = run(2, Inheritance::of(old));
     let shown = next.model.look(|screen| (screen.lines().concat(), screen.history_total() > 0));
     assert_eq!(shown, Some((String::new(), true)));
+}
+
+/// Words as arguments.
+fn words(words: &[&str]) -> Vec<std::ffi::OsString> {
+    words.iter().map(Into::into).collect()
+}
+
+#[test]
+fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
+    let (mut child, ..) = child();
+    let (own, id) =
+        (words(&["--model", "opus", "go"]), "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap());
+    let mut of = ArgumentSources {
+        agent: Agent::Plain,
+        own: &own,
+        start: StartKind::First,
+        conversation: None,
+        model: Some("sonnet"),
+        switched: None,
+        permission_mode: None,
+    };
+    child.launching.given.plugin = Some("/p".into());
+    assert_eq!(child.arguments(&of), own);
+    of.agent = Agent::Claude;
+    // Claude picks the conversation itself.
+    assert_eq!(child.arguments(&of), words(&["--plugin-dir=/p", "--model", "opus", "go"]));
+    of.conversation = Some(&id);
+    let first = child.arguments(&of);
+    assert!(first.contains(&"--session-id".into()) && first.ends_with(&own), "{first:?}");
+    // The next run does not begin with the first one's prompt.
+    of.start = StartKind::Fresh;
+    let next = child.arguments(&of);
+    assert!(next.contains(&"opus".into()) && !next.contains(&"go".into()), "{next:?}");
+}
+
+#[test]
+fn a_run_knows_its_session_and_takes_variables_from_the_last_client() {
+    let (mut child, ..) = child();
+    child.lent_env.insert("TERM".to_owned(), "foot".to_owned());
+    child.full_screen = Some(true);
+    let name = "proj".parse().unwrap();
+    let value = |child: &Child, number: u32, wanted: &str| {
+        let env = child.environment(number, Agent::Claude, &name, std::path::Path::new("/run/s.sock"));
+        let all: Vec<_> =
+            env.into_iter().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect();
+        assert!(all.len() < 2, "{wanted}: {all:?}");
+        all.first().and_then(|value| value.to_str().map(str::to_owned))
+    };
+    assert_eq!(child.term(), "foot");
+    assert_eq!(value(&child, 2, "TERM").as_deref(), Some("foot"));
+    assert_eq!(value(&child, 2, "HOPTY_SOCKET").as_deref(), Some("/run/s.sock"));
+    assert_eq!(value(&child, 2, "HOPTY_RUN").as_deref(), Some("2"));
+}
+
+#[test]
+fn the_end_is_reported_once_the_output_is_read_or_others_keep_the_terminal_open() {
+    let (mut child, script, far) = child();
+    script.0.borrow_mut().0.push_back(ProcessEnd::Exited(3));
+    child.take_changes(Stamp(5), &mut VecDeque::new());
+    assert!(child.is_ending() && child.finish(Stamp(6), false).is_none());
+    let finished = child.finish(Stamp(5 + 1000), false).unwrap();
+    assert_eq!(
+        (finished.number, finished.end, child.last_end),
+        (1, ProcessEnd::Exited(3), Some(ProcessEnd::Exited(3)))
+    );
+    assert!(!child.is_ending() && child.finish(Stamp(2000), true).is_none());
+    drop(far);
+}
+
+#[test]
+fn what_claude_shows_is_reported_when_it_changes() {
+    let (mut child, _script, mut far) = child();
+    let (clock, mut events) = (Clock::start(), VecDeque::new());
+    far.write_all(b"\x1b[?2004h").unwrap();
+    let run = child.run.as_mut().unwrap();
+    let output = run.read(&clock).unwrap();
+    run.feed(output);
+    child.look(Stamp(100), &TypingNow::default(), false, &mut events);
+    assert!(matches!(&events.pop_front(), Some(Event::Screen { facts }) if facts.paste && !facts.unread));
+    child.look(Stamp(200), &TypingNow::default(), false, &mut events);
+    assert_eq!(events.pop_front(), None);
+    child.look(Stamp(201), &TypingNow::default(), true, &mut events);
+    assert!(matches!(&events.pop_front(), Some(Event::Screen { facts }) if facts.unread));
+}
+
+#[test]
+fn what_stays_above_the_next_run_is_taken_when_the_output_is_muted() {
+    let (mut child, _script, mut far) = child();
+    far.write_all(b"said\r\n").unwrap();
+    let run = child.run.as_mut().unwrap();
+    let output = run.read(&Clock::start()).unwrap();
+    run.feed(output);
+    child.mute(None);
+    child.leave_line("hopty: on\r\n");
+    let run = child.run.as_mut().unwrap();
+    let above = String::from_utf8(run.above.clone().unwrap()).unwrap();
+    assert!(above.contains("said") && above.ends_with("hopty: on\r\n"), "{above:?}");
+    assert!(run.muted.is_some() && run.undo() == run.muted.clone().unwrap());
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Control;
 use crate::core::claude::hooks;
 use crate::core::supervisor::action::Want;
+use crate::core::supervisor::event::{HookEvent, PromptOf};
 use crate::core::time::Stamp;
 
 /// A hook call without an answer yet.
@@ -18,6 +19,15 @@ pub(in crate::host) struct HookCall {
     pub awaits: Option<(Want, Stamp)>,
     /// PreCompact: a record is being saved, and until when the call waits for it.
     pub saves: Option<Stamp>,
+}
+
+impl HookCall {
+    /// The prompt that a person, or a script in their place, has submitted with it.
+    pub fn persons_prompt(&self) -> Option<&str> {
+        let hook = &self.call.hook;
+        let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
+        self.call.prompt.as_deref().filter(|_| persons && hook.event == HookEvent::UserPromptSubmit)
+    }
 }
 
 /// Hook calls without an answer, by number.

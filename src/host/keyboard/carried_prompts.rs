@@ -2,20 +2,13 @@
 //! fresh one, and those queued behind it. None is lost and none is typed twice: each has one owner at a time,
 //! and a prompt that no run gets is saved to a file at the end.
 
-use super::drafts::paste;
 use crate::core::claude::carried::Carried;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::sent::{Sent, Taken as Found};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
-use crate::core::supervisor::action::HookAnswer;
-use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
-use crate::core::supervisor::phase::Phase;
-use crate::core::time::Stamp;
-use crate::host::Host;
-use crate::host::control::HookCall;
-use crate::host::jobs::NoteState;
-use crate::sys::clock::Clock;
+use crate::core::supervisor::event::Event;
+use crate::core::time::{Stamp, WallTime};
 
 /// How far in the past the line of a prompt may be dated, in ms: Claude records the time of the Enter.
 const EARLIER_MS: i64 = 10_000;
@@ -49,7 +42,21 @@ impl CarriedPrompts {
         self.queued.clear();
     }
 
-    fn stop(&mut self, prompt: &str) {
+    /// The hook of a prompt answers that Claude does not work on it. The first such prompt begins the fresh
+    /// conversation: returns what to look for in the transcript. `run`: the run in which it was submitted.
+    pub fn stop_first(&mut self, prompt: &str, run: u32, now: WallTime) -> Option<Sent> {
+        if self.taken.is_some() {
+            self.stop(prompt);
+            return None;
+        }
+        let taken = Carried::new(prompt);
+        let sought = to_be_found(&taken, now);
+        self.taken = Some((taken, run));
+        sought
+    }
+
+    /// Claude was told to drop this prompt.
+    pub fn stop(&mut self, prompt: &str) {
         self.queued.retain(|queued| !Carried::new(queued).is(prompt));
         if !has(&self.stopped, prompt) {
             self.stopped.push(prompt.to_owned());
@@ -72,11 +79,6 @@ impl CarriedPrompts {
     /// Whether `prompt` is the one that run `run` was to begin with.
     pub fn begins(&self, run: u32, prompt: &str) -> bool {
         self.taken.as_ref().is_some_and(|(taken, of)| run > *of && taken.is(prompt))
-    }
-
-    /// Whether a fresh conversation that began with a person's prompt has answered it.
-    fn has_answered(&self, conversation: &ConversationId, facts: &Facts) -> bool {
-        self.given_to.as_ref() == Some(conversation) && facts.model().is_some()
     }
 
     /// The prompt that begins the fresh conversation.
@@ -115,6 +117,45 @@ impl CarriedPrompts {
     pub fn deadline(&self) -> Option<Stamp> {
         self.awaits.map(|(_, until)| until)
     }
+
+    /// Reports whether the line is there, or that its time is up. `facts`: of the transcript, if it has been
+    /// read to its end.
+    pub fn report_line(&mut self, now: Stamp, facts: Option<&mut Facts>) -> Option<Event> {
+        let (id, until) = self.awaits?;
+        let found = facts.is_some_and(|facts| facts.take_found().is_some());
+        if !found && until > now {
+            return None;
+        }
+        self.awaits = None;
+        Some(Event::Lines { id, found, cut: Cut::Free })
+    }
+
+    /// What to look for in the transcript of the fresh conversation of run `run`.
+    pub fn sought(&self, run: u32, now: WallTime) -> Option<Sent> {
+        let (taken, _) = self.taken.as_ref().filter(|(_, of)| run > *of)?;
+        to_be_found(taken, now)
+    }
+
+    /// The fresh conversation provably has the prompt that begins it.
+    pub fn submitted(&mut self, conversation: Option<&ConversationId>) {
+        if self.taken.take().is_some() {
+            self.given_to = conversation.cloned();
+        }
+    }
+
+    /// What the transcript of `conversation` says about the prompt that began it. `run`: the current run.
+    pub fn report(&mut self, run: u32, conversation: &ConversationId, facts: &mut Facts) -> Option<Event> {
+        let conversation = conversation.clone();
+        let on_its_way = self.taken.as_ref().is_some_and(|(_, of)| run > *of);
+        if on_its_way && facts.take_found() == Some(Found::Prompt) {
+            return Some(Event::Prompted { conversation });
+        }
+        let answered = self.given_to.as_ref() == Some(&conversation) && facts.model().is_some();
+        answered.then(|| {
+            self.given_to = None;
+            Event::Answered { conversation }
+        })
+    }
 }
 
 fn has(prompts: &[String], prompt: &str) -> bool {
@@ -122,111 +163,38 @@ fn has(prompts: &[String], prompt: &str) -> bool {
 }
 
 /// A line of the transcript with this prompt, written from now on.
-fn to_be_found(prompt: &Carried) -> Option<Sent> {
+fn to_be_found(prompt: &Carried, WallTime(now): WallTime) -> Option<Sent> {
     let mut sent = Sent::new(prompt.text()).ok()?;
-    let mut from = Clock::wall();
-    from.0 -= EARLIER_MS;
-    sent.entered(from.rfc3339_ms());
+    sent.entered(WallTime(now - EARLIER_MS).rfc3339_ms());
     Some(sent)
 }
 
-impl Host {
-    /// The hook of a prompt is about to be answered.
-    pub(in crate::host) fn prompt_answered(&mut self, call: &HookCall, with: &HookAnswer) {
-        let hook = &call.call.hook;
-        let of_this = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
-        let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
-        let Some(prompt) =
-            call.call.prompt.as_deref().filter(|_| of_this && hook.event == HookEvent::UserPromptSubmit)
-        else {
-            return;
-        };
-        if !matches!(with, HookAnswer::StopTurn { .. }) {
-            // Claude's note on its work is older than this.
-            self.jobs.note = NoteState::None;
-        } else if persons && self.keyboard.carried.taken.is_some() {
-            self.keyboard.carried.stop(prompt);
-        } else if persons {
-            let taken = Carried::new(prompt);
-            if let Some(transcript) = self.observer.transcript_mut()
-                && let Some(sent) = to_be_found(&taken)
-            {
-                transcript.facts.seek(sent);
-            }
-            self.keyboard.carried.taken = Some((taken, self.recorder.supervisor.run()));
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: WallTime = WallTime(1_800_000_000_000);
+
+    #[test]
+    fn the_first_stopped_prompt_begins_the_fresh_conversation_and_the_others_follow() {
+        let mut carried = CarriedPrompts::default();
+        assert!(carried.stop_first("first", 1, NOW).is_some());
+        assert!(carried.stop_first("second", 1, NOW).is_none());
+        assert!(!carried.begins(1, "first") && carried.begins(2, "first") && !carried.begins(2, "second"));
+        assert!(carried.sought(1, NOW).is_none() && carried.sought(2, NOW).is_some());
+        carried.submitted(None);
+        assert_eq!(carried.unsent().collect::<Vec<_>>(), ["second"]);
+        assert_eq!(carried.take(), ["second"]);
     }
 
-    /// A prompt that arrives while its run is being stopped gets no answer.
-    pub(in crate::host) fn keep_late_prompt(&mut self, id: u64) {
-        let Some(call) = self.control.hooks.get(id) else { return };
-        let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
-        let prompt = call
-            .call
-            .prompt
-            .clone()
-            .filter(|_| persons && call.call.hook.event == HookEvent::UserPromptSubmit);
-        if let Some(prompt) = prompt.filter(|_| matches!(self.phase(), Phase::Stopping { .. })) {
-            self.keyboard.carried.stop(&prompt);
-        }
-    }
-
-    /// Whether the line of the stopped prompt is there, or its time is up.
-    pub(in crate::host) fn tell_prompt_line(&mut self, now: Stamp) {
-        let Some((id, until)) = self.keyboard.carried.awaits else { return };
-        let transcript = self.observer.whole_transcript_mut();
-        let found = transcript.is_some_and(|transcript| transcript.facts.take_found().is_some());
-        if found || until <= now {
-            self.keyboard.carried.awaits = None;
-            self.events.push_back(Event::Lines { id, found, cut: Cut::Free });
-        }
-    }
-
-    /// A fresh conversation begins: looks for the prompt in its transcript.
-    pub(in crate::host) fn seek_carried(&mut self) {
-        let run = self.recorder.supervisor.run();
-        if let Some((taken, _)) = self.keyboard.carried.taken.as_ref().filter(|(_, of)| run > *of)
-            && let (Some(sent), Some(transcript)) = (to_be_found(taken), self.observer.transcript_mut())
-        {
-            transcript.facts.seek(sent);
-        }
-    }
-
-    /// The transcript's evidence for the prompt that began the conversation.
-    pub(in crate::host) fn tell_carried(&mut self) {
-        let run = self.recorder.supervisor.run();
-        let Some(transcript) = self.observer.transcript_mut() else { return };
-        let conversation = transcript.conversation.clone();
-        let on_its_way = self.keyboard.carried.taken.as_ref().is_some_and(|(_, of)| run > *of);
-        if on_its_way && transcript.facts.take_found() == Some(Found::Prompt) {
-            self.events.push_back(Event::Prompted { conversation });
-        } else if self.keyboard.carried.has_answered(&conversation, &transcript.facts) {
-            self.keyboard.carried.given_to = None;
-            self.events.push_back(Event::Answered { conversation });
-        }
-    }
-
-    /// Types the prompt that begins the fresh conversation. If nobody has it any more, types the prompt that
-    /// names the handoff instead.
-    pub(in crate::host) fn type_carried(&mut self) {
-        let text = self
-            .keyboard
-            .carried
-            .text()
-            .map(str::to_owned)
-            .or_else(|| self.jobs.brief.as_ref().map(|frame| frame.prompt(true)));
-        let Some(text) = text else { return };
-        if let Some(frame) = &mut self.jobs.brief {
-            frame.typed = Some(text.clone());
-        }
-        self.type_in(&paste(&text));
-    }
-
-    /// The fresh conversation provably has it.
-    pub(in crate::host) fn carried_submitted(&mut self, conversation: Option<&ConversationId>) {
-        if self.keyboard.carried.taken.take().is_some() {
-            self.keyboard.carried.given_to = conversation.cloned();
-        }
-        self.tell_carried();
+    #[test]
+    fn a_hook_waits_for_the_line_of_its_prompt_and_no_longer_than_its_time() {
+        let mut carried = CarriedPrompts::default();
+        assert_eq!(carried.report_line(Stamp(0), None), None);
+        carried.await_line(7, Stamp(100));
+        assert_eq!(carried.report_line(Stamp(99), Some(&mut Facts::new())), None);
+        let late = Event::Lines { id: 7, found: false, cut: Cut::Free };
+        assert_eq!(carried.report_line(Stamp(100), None), Some(late));
+        assert_eq!(carried.deadline(), None);
     }
 }

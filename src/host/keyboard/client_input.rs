@@ -1,5 +1,6 @@
 //! The input state of one client: its labels, and bytes that have not been routed yet.
 
+use super::held_input::ECHO_LOOK_MS;
 use crate::core::input::{Classifier, Piece};
 use crate::core::supervisor::event::KeyClass;
 use crate::core::time::Stamp;
@@ -8,19 +9,22 @@ use crate::core::time::Stamp;
 /// Shift+Tab are reported at once.
 const REPORT_MS: u64 = 250;
 
+/// How long without input before a lone ESC counts as the Escape key, in ms.
+const FLUSH_MS: u64 = 100;
+
 /// The input state of one client.
 #[derive(Debug)]
 pub(in crate::host) struct ClientInput {
-    pub classifier: Classifier,
+    classifier: Classifier,
     /// When to label bytes whose sequence is still unfinished.
-    pub unflushed: Option<Stamp>,
+    unflushed: Option<Stamp>,
     reported: Option<(KeyClass, Stamp)>,
     /// Bytes that are not routed yet because their label is unknown, and the offset behind them.
-    pub pending: Vec<u8>,
-    pub offset: u64,
+    pending: Vec<u8>,
+    offset: u64,
     /// The first bytes of a sequence that the child was given before the rest came, and the run that got
     /// them.
-    pub head: Option<(u32, Vec<u8>)>,
+    head: Option<(u32, Vec<u8>)>,
     /// Bytes that were typed while another client was in the middle of a sequence.
     pub behind: Vec<u8>,
     /// The prefix key was pressed: the next key is a command.
@@ -40,6 +44,51 @@ impl ClientInput {
             behind: Vec::new(),
             armed: false,
         }
+    }
+
+    /// Labels bytes that were just typed.
+    pub fn feed(&mut self, bytes: &[u8], now: Stamp) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        self.classifier.feed(bytes, &mut pieces);
+        self.unflushed = (self.classifier.pending() > 0).then(|| now.after(FLUSH_MS));
+        self.pending.extend_from_slice(bytes);
+        self.offset += bytes.len() as u64;
+        pieces
+    }
+
+    /// A lone ESC that has waited long enough was a key. It waits longer behind another client's sequence
+    /// (`waits_behind`).
+    pub fn flush(&mut self, now: Stamp, waits_behind: bool) -> Option<Vec<Piece>> {
+        self.unflushed.filter(|at| *at <= now)?;
+        if waits_behind || !self.behind.is_empty() {
+            self.unflushed = Some(now.after(ECHO_LOOK_MS));
+            return None;
+        }
+        let mut pieces = Vec::new();
+        self.classifier.flush(&mut pieces);
+        self.unflushed = None;
+        Some(pieces)
+    }
+
+    /// The rest of a sequence of which a run has the first half, if `first` is that sequence. The same run gets
+    /// it, whatever happens to the keys behind it; if that run is over or ending, the whole sequence goes where
+    /// keys go now. `takes`: the run that takes input; `waits`: keys are held.
+    pub fn complete_head(
+        &mut self,
+        takes: Option<u32>,
+        waits: bool,
+        first: Option<&Piece>,
+    ) -> Option<Vec<u8>> {
+        let (run, head) = self.head.take_if(|(run, _)| waits || Some(*run) != takes)?;
+        if Some(run) != takes {
+            self.pending.splice(..0, head);
+            return None;
+        }
+        let Some(first) = first else {
+            self.head = Some((run, head));
+            return None;
+        };
+        Some(self.cut(first).1)
     }
 
     /// Takes the part of a piece that was not routed yet, and returns whether that is all of it.
@@ -72,7 +121,52 @@ impl ClientInput {
         true
     }
 
+    /// Whether a run has been given the first half of a sequence that may still be completed.
+    pub fn is_in_a_sequence(&self) -> bool {
+        self.unflushed.is_some() && self.head.is_some()
+    }
+
     pub fn deadline(&self) -> Option<Stamp> {
         self.unflushed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::input::Class;
+
+    #[test]
+    fn a_lone_escape_is_a_key_after_a_while_but_not_inside_of_another_clients_sequence() {
+        let mut input = ClientInput::new(None);
+        assert!(input.feed(b"\x1b", Stamp(0)).is_empty());
+        assert_eq!(input.deadline(), Some(Stamp(FLUSH_MS)));
+        assert!(input.flush(Stamp(FLUSH_MS - 1), false).is_none());
+        assert!(input.flush(Stamp(FLUSH_MS), true).is_none());
+        let pieces = input.flush(Stamp(2 * FLUSH_MS), false).unwrap();
+        assert_eq!(pieces.iter().map(|piece| piece.class).collect::<Vec<_>>(), [Class::Typed]);
+        assert_eq!(input.cut(&pieces[0]), (true, b"\x1b".to_vec()));
+    }
+
+    /// An input of which run 1 was given the first half of an arrow key.
+    fn halved() -> ClientInput {
+        let mut input = ClientInput::new(None);
+        assert!(input.feed(b"\x1b[", Stamp(0)).is_empty());
+        assert_eq!(input.take_pending(1), b"\x1b[");
+        input
+    }
+
+    #[test]
+    fn the_rest_of_a_sequence_goes_to_the_run_that_has_its_first_half() {
+        let mut input = halved();
+        let pieces = input.feed(b"A", Stamp(1));
+        // Nothing to do while everything goes to that run anyway.
+        assert_eq!(input.complete_head(Some(1), false, pieces.first()), None);
+        assert_eq!(input.complete_head(Some(1), true, pieces.first()), Some(b"A".to_vec()));
+        // Another run takes input now: it gets the sequence whole.
+        let mut input = halved();
+        let pieces = input.feed(b"A", Stamp(1));
+        assert_eq!(input.complete_head(Some(2), true, pieces.first()), None);
+        assert_eq!(input.cut(&pieces[0]).1, b"\x1b[A");
     }
 }

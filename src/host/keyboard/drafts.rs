@@ -8,11 +8,8 @@ use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::input::Classifier;
-use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
-use crate::core::supervisor::screen_facts::PromptBox as BoxContent;
 use crate::fs::atomic;
-use crate::host::Host;
 use crate::host::jobs::log::log;
 use crate::host::start::place;
 use crate::sys::worker::within;
@@ -91,33 +88,15 @@ impl PromptDraft {
     }
 }
 
-impl Host {
-    /// Before the old run ends.
-    pub(in crate::host) fn save_draft(&mut self) {
-        let shown = self.view().and_then(|view| view.prompt_box);
-        self.keyboard.draft.save(shown.as_ref());
-    }
-
-    /// The same after a run that ended unexpectedly: the screen still shows its box.
-    pub(in crate::host) fn save_lost_draft(&mut self) {
-        let lost = match self.phase() {
-            Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
-            Phase::Closed { cause, .. } => {
-                matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit)
-            }
-            _ => false,
-        };
-        // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
-        let ours = self.keyboard.queue.is_submitting()
-            || self.child.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
-        if lost && !ours && self.launch.agent == Agent::Claude && self.keyboard.draft.saved().is_empty() {
-            self.save_draft();
+/// Whether the run that just ended leaves its draft to the next one, or to the person. A restart has saved it
+/// before.
+pub(in crate::host) fn leaves_draft(phase: &Phase) -> bool {
+    match phase {
+        Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
+        Phase::Closed { cause, .. } => {
+            matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit)
         }
-    }
-
-    /// The text of the draft in the prompt box, for the handoff.
-    pub(in crate::host) fn draft_text(&mut self) -> Option<String> {
-        self.view()?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `client_input` | one client's input: its labels, and what went nowhere yet |
-//! | `routing` | where a client's keys go |
+//! | `routing` | where labelled input goes |
 //! | `held_input` | input that is held during a hand-over and typed afterwards |
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
@@ -25,7 +25,10 @@ use held_input::HeldInput;
 use send_queue::SendQueue;
 
 pub(super) use client_input::ClientInput;
-pub(super) use drafts::paste;
+pub(super) use drafts::{leaves_draft, paste};
+pub(super) use held_input::{InputFocus, Keystrokes, TypingTarget};
+pub(super) use routing::{KeyRoute, answers};
+pub(super) use send_queue::script_keys;
 
 /// Input that waits to be typed. Each prompt and key has exactly one owner until a run has read it or it is
 /// saved to a file.

@@ -90,7 +90,7 @@ impl World {
         }
         if self.stage.last(|child| std::mem::take(&mut child.stopped)) == Some(true) {
             self.stage.last(|child| child.changes.push_back(crate::core::process::ProcessEnd::Continued));
-            self.host.child_changed();
+            self.child_changed();
         }
         for _ in 0..400 {
             if self.over {

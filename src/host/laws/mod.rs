@@ -205,12 +205,17 @@ impl World {
         self.check();
     }
 
+    /// SIGCHLD.
+    fn child_changed(&mut self) {
+        self.host.child.take_changes(self.host.clock.now(), &mut self.host.events);
+    }
+
     /// Everybody else takes what is there. Whether anybody had something to take.
     fn listen(&mut self) -> bool {
         let mut any = false;
         let size = self.size();
         if self.stage.last(|child| !child.changes.is_empty()) == Some(true) {
-            self.host.child_changed();
+            self.child_changed();
             any = true;
         }
         let pid = self.stage.last(|child| child.pid).unwrap();

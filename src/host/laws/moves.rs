@@ -412,7 +412,7 @@ impl World {
                     child.stopped.then(|| child.changes.push_back(ProcessEnd::Stopped(Signal(20))));
                 });
                 self.stopped_at = Some(self.now());
-                self.host.child_changed();
+                self.child_changed();
                 self.note("stopped");
             }
             0..6 => {
@@ -421,7 +421,7 @@ impl World {
                     let on = std::mem::take(&mut child.stopped);
                     on.then(|| child.changes.push_back(ProcessEnd::Continued));
                 });
-                self.host.child_changed();
+                self.child_changed();
             }
             6 => self.end(ProcessEnd::Exited(143)),
             _ if dice.wild.is_multiple_of(8) => self.end(ProcessEnd::Exited(0)),
@@ -431,7 +431,7 @@ impl World {
 
     pub(super) fn end(&mut self, end: ProcessEnd) {
         if self.stage.end(end) {
-            self.host.child_changed();
+            self.child_changed();
             self.note("end");
         }
     }

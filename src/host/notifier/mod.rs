@@ -31,6 +31,9 @@ const BACKLOG: usize = 16;
 /// How many failures are remembered, so that each is logged once.
 const FAILURES: usize = 50;
 
+/// How long to wait for the end of the program's unfinished sequence, in ms.
+const RING_AGAIN_MS: u64 = 50;
+
 /// The channels, and what goes through them.
 #[derive(Debug)]
 pub(super) struct Notifier {
@@ -40,6 +43,8 @@ pub(super) struct Notifier {
     open: usize,
     /// Bytes that attached terminals have yet to get.
     terminal: Vec<u8>,
+    /// When those may be between two sequences of the program again.
+    ring_at: Option<Stamp>,
     /// Failures that were logged already.
     logged: BTreeSet<String>,
 }
@@ -54,6 +59,7 @@ impl Notifier {
             worker: Worker::new("hopty-notify"),
             open: 0,
             terminal: Vec::new(),
+            ring_at: None,
             logged: BTreeSet::new(),
         }
     }
@@ -109,11 +115,6 @@ impl Notifier {
         }
     }
 
-    /// When a command has ended, and nothing else reports it.
-    pub fn has_done(&self) -> bool {
-        self.worker.has_done_here()
-    }
-
     /// Whether a command runs.
     pub fn is_busy(&self) -> bool {
         self.worker.is_busy()
@@ -129,14 +130,23 @@ impl Notifier {
         &self.terminal
     }
 
-    /// They have it, or nobody is attached.
-    pub fn forget_terminal_bytes(&mut self) {
-        self.terminal.clear();
+    /// They have it, or nobody is attached; else they are in the middle of a sequence of the program's.
+    pub fn rang(&mut self, done: bool, now: Stamp) {
+        if done {
+            self.terminal.clear();
+        }
+        self.ring_at = (!done).then(|| now.after(RING_AGAIN_MS));
+    }
+
+    /// When something is to be sent.
+    pub fn is_due(&self, now: Stamp) -> bool {
+        self.queue.deadline().is_some_and(|at| at <= now)
     }
 
     /// When something is due.
-    pub fn deadline(&self) -> Option<Stamp> {
-        self.queue.deadline()
+    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        let done = self.worker.has_done_here().then_some(now);
+        [self.queue.deadline(), self.ring_at, done].into_iter().flatten().min()
     }
 }
 

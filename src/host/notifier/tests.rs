@@ -114,7 +114,10 @@ fn terminals_get_whole_sequences() {
         parts[0].starts_with("\x1b]9;hopty: proj: a,b") && parts[1].starts_with("\x1b]99;;hopty: proj: a,b")
     );
     assert!(parts[2].starts_with("\x1b]777;notify;hopty: proj;a,b") && parts[3] == "\x07");
-    notifier.forget_terminal_bytes();
+    // In the middle of a sequence: again a moment later.
+    notifier.rang(false, Stamp(5));
+    assert_eq!(notifier.deadline(Stamp(5)), Some(Stamp(5 + RING_AGAIN_MS)));
+    notifier.rang(true, Stamp(60));
     assert!(notifier.terminal_bytes().is_empty());
 }
 
@@ -127,5 +130,5 @@ fn without_a_channel_nothing_waits() {
         waiting_for: Some("trust".to_owned()),
     };
     notifier.queue.state(Stamp(0), &blocked);
-    assert_eq!(notifier.deadline(), None);
+    assert_eq!(notifier.deadline(Stamp(60)), None);
 }

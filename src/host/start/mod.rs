@@ -17,19 +17,17 @@ use std::time::Duration;
 use nix::libc;
 use serde::{Deserialize, Serialize};
 
-use super::control::connection::Connection;
-use super::control::peer::{HOST_NAMES, Peer};
+use super::control::peer::HOST_NAMES;
 use super::{Host, StartedHost};
+use crate::core::claude::args::OwnArgs;
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
-use crate::core::ids::SessionName;
+use crate::core::ids::{ConversationId, SessionName};
 use crate::core::inherited::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
 use crate::ipc::message::Record;
-use crate::ipc::stream::FrameStream;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};
 
@@ -317,60 +315,78 @@ pub(in crate::host) fn start_hint(code: u8) -> &'static str {
     }
 }
 
-impl Host {
-    /// The process that started this host is about to attach on `socket`.
-    fn expect(&mut self, socket: UnixStream) {
-        let Ok(stream) = FrameStream::new(socket) else { return };
-        let (pid, _) = stream.peer().unwrap_or_default();
-        let mut connection = Connection::new(stream, pid, self.clock.now());
-        // The two already know each other: the client existed before the child.
-        (connection.greeted, connection.peer) = (true, Some(Peer::Person));
-        self.terminals.expect(self.control.admit(connection));
-    }
-
-    /// The first event of the session. Returns messages for the person, shown before the program draws.
-    pub(in crate::host) fn first_event(&mut self) -> Result<Vec<String>, Ready> {
-        let claude = self.launch.agent == Agent::Claude;
-        let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());
-        let resumed = self.own.resume.clone().flatten().and_then(|id| id.parse().ok());
-        let conversation = match (named, resumed) {
-            _ if !claude => None,
-            (Some(id), _) => Some(id),
-            (None, Some(id)) if !self.own.forks => Some(id),
-            _ if self.own.picks_conversation => None,
-            _ => Some(fresh_id()),
-        };
-        let id = match self.launch.handoff.clone() {
-            Begin::From(id) if claude => Some(Some(id)),
-            Begin::Pending if claude => Some(None),
-            _ => None,
-        };
-        let goes_on = self.own.resume.is_some()
-            || self.own.continues
-            || self.own.picks_conversation && self.own.session_id.is_none();
-        let handoff = match (id, &conversation) {
-            (None, _) => None,
-            (Some(id), Some(conversation)) if !goes_on => {
-                let place = (&*self.dir, &self.channel);
-                Some(self.jobs.load_handoff(id.as_deref(), conversation, place, &mut self.compat)?)
-            }
-            (Some(_), _) => {
-                let hint = "remove options that continue an old one, such as --resume or --continue; or remove --handoff";
-                return Err(Ready::failed(2, "--handoff starts a new conversation", hint));
-            }
-        };
-        let (handoff, notices) =
-            handoff.map_or((None, Vec::new()), |loaded| (Some(loaded.id), loaded.notices));
-        self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
-        if let Some(what) = self.launch.offers.limited.clone() {
-            self.events.push_back(Event::Limited { what });
-        }
-        Ok(notices)
+/// The first conversation; `None` if Claude picks it, or the program is not Claude.
+pub(in crate::host) fn first_conversation(agent: Agent, own: &OwnArgs) -> Option<ConversationId> {
+    let named = own.session_id.as_deref().and_then(|id| id.parse().ok());
+    let resumed = own.resume.clone().flatten().and_then(|id| id.parse().ok());
+    match (named, resumed) {
+        _ if agent != Agent::Claude => None,
+        (Some(id), _) => Some(id),
+        (None, Some(id)) if !own.forks => Some(id),
+        _ if own.picks_conversation => None,
+        _ => Some(fresh_id()),
     }
 }
 
+/// The handoff that the first conversation is to begin with: `Some(None)` is the pending one.
+///
+/// # Errors
+/// When the person's arguments continue a conversation, which cannot begin with a handoff.
+pub(in crate::host) fn first_handoff(
+    agent: Agent,
+    begin: &Begin,
+    own: &OwnArgs,
+) -> Result<Option<Option<String>>, Ready> {
+    let id = match begin {
+        Begin::From(id) if agent == Agent::Claude => Some(id.clone()),
+        Begin::Pending if agent == Agent::Claude => None,
+        _ => return Ok(None),
+    };
+    if own.resume.is_some() || own.continues || own.picks_conversation && own.session_id.is_none() {
+        let hint =
+            "remove options that continue an old one, such as --resume or --continue; or remove --handoff";
+        return Err(Ready::failed(2, "--handoff starts a new conversation", hint));
+    }
+    Ok(Some(id))
+}
+
 /// A new conversation id.
-pub(in crate::host) fn fresh_id() -> crate::core::ids::ConversationId {
+pub(in crate::host) fn fresh_id() -> ConversationId {
     let text = uuid::Uuid::new_v4().to_string();
     text.parse().unwrap_or_else(|_| unreachable!("a conversation id is a version 4 UUID"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::claude::args::facts;
+
+    fn own(words: &[&str]) -> OwnArgs {
+        facts(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    const ID: &str = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b";
+
+    #[test]
+    fn the_first_conversation_is_the_one_that_the_arguments_name() {
+        let first = |words: &[&str]| first_conversation(Agent::Claude, &own(words));
+        assert_eq!(first(&["--session-id", ID]), ID.parse().ok());
+        assert_eq!(first(&["--resume", ID]), ID.parse().ok());
+        assert_eq!(first(&["--resume", ID, "--fork-session"]), None);
+        assert_eq!(first(&["--continue"]), None);
+        assert!(first(&["a prompt"]).is_some());
+        assert_eq!(first_conversation(Agent::Plain, &own(&["--session-id", ID])), None);
+    }
+
+    #[test]
+    fn a_handoff_begins_a_conversation_and_continues_none() {
+        let first = |begin: &Begin, words: &[&str]| first_handoff(Agent::Claude, begin, &own(words)).ok();
+        assert_eq!(first(&Begin::Fresh, &["--continue"]), Some(None));
+        assert_eq!(first(&Begin::Pending, &[]), Some(Some(None)));
+        assert_eq!(first(&Begin::From("h1".to_owned()), &["go"]), Some(Some(Some("h1".to_owned()))));
+        assert_eq!(first(&Begin::Pending, &["--session-id", ID]), Some(Some(None)));
+        for words in [&["--continue"][..], &["--resume"], &["--resume", ID]] {
+            assert_eq!(first(&Begin::Pending, words), None, "{words:?}");
+        }
+    }
 }

@@ -241,8 +241,7 @@ impl Terminals {
     /// anything else typed now would land in the middle of it.
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
-        others
-            .any(|client| !client.leaving && client.input.unflushed.is_some() && client.input.head.is_some())
+        others.any(|client| !client.leaving && client.input.is_in_a_sequence())
     }
 
     /// Input that the program had not read when it ended; the leader's client passes it to its shell.

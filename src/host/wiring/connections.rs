@@ -1,16 +1,20 @@
 //! The control socket and the terminals: whose connection it is, what its frames mean, and what happens when it
 //! breaks.
 
+use std::os::unix::net::UnixStream;
+
 use crate::core::process::Signal;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::Size;
 use crate::host::Host;
 use crate::host::child::{Child, INPUT_HIGH};
-use crate::host::control::{self, ConnectionUse, ControlEvent};
+use crate::host::control::peer::Peer;
+use crate::host::control::{self, Connection, ConnectionUse, ControlEvent};
 use crate::host::keyboard::Keyboard;
 use crate::host::terminals::{Client, Terminals};
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::Attach;
+use crate::ipc::stream::FrameStream;
 use crate::sys::poll::FdReadiness;
 
 /// What the other parts know of the connections.
@@ -46,6 +50,16 @@ impl ConnectionUse for KnownConnections<'_> {
 }
 
 impl Host {
+    /// The process that started this host is about to attach on `socket`.
+    pub(in crate::host) fn expect(&mut self, socket: UnixStream) {
+        let Ok(stream) = FrameStream::new(socket) else { return };
+        let (pid, _) = stream.peer().unwrap_or_default();
+        let mut connection = Connection::new(stream, pid, self.clock.now());
+        // The two already know each other: the client existed before the child.
+        (connection.greeted, connection.peer) = (true, Some(Peer::Person));
+        self.terminals.expect(self.control.admit(connection));
+    }
+
     /// Connections wait to be accepted.
     pub(in crate::host) fn accept(&mut self) {
         for _ in 0..control::TURN {

@@ -2,18 +2,24 @@
 //! remembered here.
 
 mod ask;
+mod child;
 mod compat;
 mod connections;
 mod handoffs;
 mod hook_calls;
 mod jobs;
+mod launching;
 mod notifications;
 mod observer;
 pub(super) mod own_files;
 mod prefix_key;
+mod prompts;
 mod recording;
 mod requests;
+mod screen;
+mod sends;
 mod start_code;
 mod status;
 mod terminals;
+mod typing;
 mod waits;

@@ -3,12 +3,8 @@
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::{AttachKind, Event};
 use crate::core::supervisor::phase::Phase;
-use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::sys::clock;
-
-/// How long to wait for the end of the program's unfinished sequence, in ms.
-const LOOK_AGAIN_MS: u64 = 50;
 
 impl Host {
     /// An event and everything that follows from it were handled.
@@ -40,7 +36,7 @@ impl Host {
     pub(in crate::host) fn tend_notifications(&mut self) {
         self.notifier.take_done();
         let now = self.clock.now();
-        if self.notifier.deadline().is_some_and(|at| at <= now) {
+        if self.notifier.is_due(now) {
             let due = self.notifier.due(now, clock::day_ms());
             if !due.is_empty() {
                 let status = self.status();
@@ -52,18 +48,8 @@ impl Host {
         }
         if !self.notifier.terminal_bytes().is_empty() {
             let bytes = self.notifier.terminal_bytes().to_vec();
-            if self.on_terminals(|terminals, scene| terminals.ring(&bytes, scene)) {
-                self.notifier.forget_terminal_bytes();
-                self.ring_at = None;
-            } else {
-                self.ring_at = Some(now.after(LOOK_AGAIN_MS));
-            }
+            let done = self.on_terminals(|terminals, scene| terminals.ring(&bytes, scene));
+            self.notifier.rang(done, now);
         }
-    }
-
-    /// The next deadline of that.
-    pub(in crate::host) fn notification_deadline(&self, now: Stamp) -> Option<Stamp> {
-        let done = self.notifier.has_done().then_some(now);
-        [self.notifier.deadline(), self.ring_at, done].into_iter().flatten().min()
     }
 }

@@ -102,9 +102,8 @@ impl Host {
         for event in result.events {
             let event = match event {
                 Event::Status { status, conversation, waiting_for } => {
-                    let words =
-                        |words: String| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words));
-                    Event::Status { status, conversation, waiting_for: waiting_for.map(words) }
+                    let waiting_for = waiting_for.map(|words| self.child.waiting_for(words));
+                    Event::Status { status, conversation, waiting_for }
                 }
                 event => event,
             };

@@ -130,7 +130,7 @@ impl Host {
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|arg| arg.to_string_lossy().into_owned()));
         let header = CastHeader {
-            term_type: Some(self.child_term()).filter(|term| !term.is_empty()),
+            term_type: Some(self.child.term()).filter(|term| !term.is_empty()),
             timestamp: u64::try_from(Clock::wall().0 / 1000).ok(),
             idle_time_limit: Some(IDLE_LIMIT_S),
             command: Some(redact_words(&command).join(" ")),

@@ -54,10 +54,7 @@ impl Host {
 
     /// Collects the settings of the next run, for a thread that reads them. `dir` is its directory, if that
     /// is not the session's.
-    pub(in crate::host) fn next_found(
-        &self,
-        dir: Option<&str>,
-    ) -> impl FnOnce() -> CodeFound + Send + 'static {
+    pub(in crate::host) fn next_found(&self, dir: Option<&str>) -> impl FnOnce() -> CodeFound + Send + use<> {
         let (places, own, next) = (self.places(), self.dir.clone(), dir.map(PathBuf::from));
         move || CodeFound::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
     }
