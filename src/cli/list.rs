@@ -1,6 +1,7 @@
 //! `hopty ls`.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -26,6 +27,12 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 const WATCH: Duration = Duration::from_secs(2);
 /// How much of what a session is about is shown, in characters.
 const ABOUT: usize = 60;
+/// How much of a branch's name is shown, in characters.
+const BRANCH: usize = 24;
+/// Columns below which a state stands without its reason, which begins what the session is about instead.
+const TIGHT: usize = 60;
+/// How much of a name is shown there, in characters.
+const TIGHT_NAME: usize = 10;
 /// Columns from which on there is room for what a session is about and for its directory.
 const WIDE: usize = 120;
 
@@ -140,18 +147,33 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
     // How it ended is shown only to who asks for ended ones.
     let ends: &[(&str, Cell)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
     let known = sessions.iter().any(|session| about(session).is_some());
+    let any_branch = sessions.iter().any(|session| branch(session) != "-");
     let skipped = match cols {
         None => None,
         Some(cols) if known && cols < WIDE => Some("DIRECTORY"),
         Some(_) if known => None,
         Some(_) => Some("ABOUT"),
     };
-    let columns: Vec<_> =
-        FIRST.iter().chain(ends).chain(REST).filter(|(head, _)| Some(*head) != skipped).collect();
+    let columns: Vec<_> = FIRST
+        .iter()
+        .chain(ends)
+        .chain(REST)
+        .filter(|(head, _)| Some(*head) != skipped && (any_branch || *head != "BRANCH"))
+        .collect();
+    let tight = cols.is_some_and(|cols| cols < TIGHT);
+    let cell_of = |session: &SessionStatus, (head, cell): &(&str, Cell)| match (*head, waits_for(session)) {
+        ("NAME", _) if tight => cut_chars(&cell(session), TIGHT_NAME),
+        ("STATE", _) if tight => text(&session.state.to_string()),
+        ("ABOUT" | "DIRECTORY", Some(what)) if tight => format!("({what}) {}", cell(session)),
+        _ => cell(session),
+    };
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
-    rows.extend(sessions.iter().map(|session| columns.iter().map(|(_, cell)| cell(session)).collect()));
+    rows.extend(
+        sessions.iter().map(|session| columns.iter().map(|column| cell_of(session, column)).collect()),
+    );
     if let Some(cols) = cols {
-        let keep = if skipped == Some("DIRECTORY") { LastColumn::KeepsBegin } else { LastColumn::KeepsEnd };
+        let keep =
+            if skipped == Some("DIRECTORY") || tight { LastColumn::KeepsBegin } else { LastColumn::KeepsEnd };
         table::narrow(&mut rows, cols, &SPARE, keep);
     }
     rows
@@ -253,17 +275,20 @@ const STATE: usize = 1;
 const FIRST: &[(&str, Cell)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
 const REST: &[(&str, Cell)] = &[
     ("FOR", since),
+    ("AGE", lasts),
     ("RUN", |session| session.run.to_string()),
     ("CONTEXT", context),
     ("TASKS", tasks),
     ("MODEL", model),
+    ("BRANCH", branch),
     ("RESTARTS", |session| session.restarts.to_string()),
     ("CLIENTS", |session| session.clients.len().to_string()),
     ("ABOUT", |session| about(session).map_or_else(|| "-".to_owned(), |about| cut_chars(&about, ABOUT))),
     ("DIRECTORY", |session| text(&session.dir)),
 ];
 /// Columns that go where there is no room, the first named first.
-const SPARE: [&str; 8] = ["RESTARTS", "RUN", "CLIENTS", "MODEL", "TASKS", "FOR", "CONTEXT", "ENDED"];
+const SPARE: [&str; 10] =
+    ["RESTARTS", "RUN", "CLIENTS", "AGE", "MODEL", "BRANCH", "TASKS", "FOR", "CONTEXT", "ENDED"];
 
 /// The fields of a template.
 const FIELDS: &[(&str, Cell)] = &[
@@ -279,6 +304,8 @@ const FIELDS: &[(&str, Cell)] = &[
     ("prompt", |session| visible(session.work.prompt.as_deref().unwrap_or_default())),
     ("task", |session| visible(session.work.task.as_deref().unwrap_or_default())),
     ("cost", |session| session.work.cost_usd.map_or_else(|| "-".to_owned(), |usd| format!("{usd:.2}"))),
+    ("age", lasts),
+    ("branch", branch),
     ("dir", |session| visible(&session.dir)),
     ("command", |session| visible(&session.command.join(" "))),
     ("clients", |session| session.clients.len().to_string()),
@@ -292,6 +319,17 @@ const FIELDS: &[(&str, Cell)] = &[
 fn since(session: &SessionStatus) -> String {
     let at = session.state_since.filter(|_| !session.is(SessionState::Ended));
     at.map_or_else(|| "-".to_owned(), |at| age(Clock::wall().0.saturating_sub(at.0.0)))
+}
+
+/// How long ago it began.
+fn lasts(session: &SessionStatus) -> String {
+    session.started_at.map_or_else(|| "-".to_owned(), |at| age(Clock::wall().0.saturating_sub(at.0.0)))
+}
+
+/// The git branch of its directory.
+fn branch(session: &SessionStatus) -> String {
+    let branch = crate::git::state::branch(Path::new(&session.dir));
+    branch.map_or_else(|| "-".to_owned(), |branch| cut_chars(&text(&branch), BRANCH))
 }
 
 /// How many of Claude's tasks are done.
@@ -374,8 +412,13 @@ mod tests {
         for cols in [40, 60, 80, 100, 120, 200] {
             let rows = fitted(&sessions, false, Some(cols));
             let lines = table::lines(&rows, |_, _| None);
-            assert!(lines.iter().all(|line| line.width() <= cols.max(54)), "{cols}: {lines:#?}");
-            assert!(lines[1].starts_with("a-session-name  blocked (permission)"), "{cols}: {lines:#?}");
+            assert!(lines.iter().all(|line| line.width() <= cols), "{cols}: {lines:#?}");
+            let whole = if cols < TIGHT {
+                "a-session-...  blocked  "
+            } else {
+                "a-session-name  blocked (permission)"
+            };
+            assert!(lines[1].starts_with(whole) && lines[1].contains("(permission"), "{cols}: {lines:#?}");
         }
         let at = |cols| table::lines(&fitted(&sessions, false, Some(cols)), |_, _| None).join("\n");
         assert!(at(80).contains("Make the rocket") && !at(80).contains("/home"), "{}", at(80));

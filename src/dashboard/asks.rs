@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -35,8 +36,15 @@ const AT_ONCE: usize = 64;
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DashQuestion {
-    /// Which sessions live.
-    List,
+    /// Which sessions live, and with `ended` which others are known.
+    List {
+        /// Ended ones too.
+        ended: bool,
+    },
+    /// What it has done.
+    Log(SessionName),
+    /// A new session in a directory.
+    New(String),
     /// The session object.
     Status(SessionName),
     /// The screen.
@@ -54,6 +62,8 @@ pub enum DashQuestion {
 /// What came back.
 #[derive(Debug)]
 pub enum DashReply {
+    /// What a session has done, newest first.
+    Log(Vec<String>),
     /// These sessions live.
     Listed(Vec<SessionName>),
     /// A session as it is, or as it was last known.
@@ -147,9 +157,12 @@ impl AsFd for Asks {
 fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
     let home = paths.home.display().to_string();
     match asked {
-        DashQuestion::List => DashReply::Listed(
-            session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect(),
-        ),
+        DashQuestion::List { ended } => {
+            let wanted = session::list(paths).into_iter().filter(|(_, alive)| *alive || *ended);
+            DashReply::Listed(wanted.map(|(name, _)| name).collect())
+        }
+        DashQuestion::Log(name) => DashReply::Log(verb::log(name)),
+        DashQuestion::New(dir) => DashReply::Done(verb::start(&in_home(dir, &paths.home))),
         DashQuestion::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
             Ok(object) => DashReply::Status(SessionRow::of(
                 name,
@@ -196,14 +209,21 @@ fn answer(paths: &Paths, name: &SessionName, option: char, dialog: &str) -> Stri
     }
 }
 
-/// The session's file, of one whose host lives and does not answer.
+/// The session's file, of one whose host does not answer or is gone.
 fn last_known(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let dir = paths.session(name);
-    if !session::is_alive(&dir) {
-        return None;
-    }
     let last = session::status(&dir).ok().flatten().unwrap_or_default();
-    Some(SessionStatus { state: SessionState::Unresponsive.into(), ..last })
+    let state = if session::is_alive(&dir) { SessionState::Unresponsive } else { SessionState::Ended }.into();
+    Some(SessionStatus { state, clients: Vec::new(), ..last })
+}
+
+/// A directory as a person writes it: `~` is the home directory.
+fn in_home(dir: &str, home: &Path) -> PathBuf {
+    match dir.strip_prefix('~') {
+        Some("") => home.to_owned(),
+        Some(rest) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(dir),
+    }
 }
 
 fn screen(paths: &Paths, name: &SessionName) -> Preview {
@@ -247,12 +267,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
         let mut asks = Asks::new(&paths).unwrap();
-        (0..3).for_each(|_| asks.begin(DashQuestion::List));
+        (0..3).for_each(|_| asks.begin(DashQuestion::List { ended: false }));
         let bell = asks.bell.try_clone().unwrap();
         assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         let told = asks.take();
         assert!(matches!(told.as_slice(), [DashReply::Listed(names)] if names.is_empty()), "{told:?}");
-        asks.begin(DashQuestion::List);
+        asks.begin(DashQuestion::List { ended: false });
         assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         assert_eq!(asks.take().len(), 1);
     }

@@ -35,6 +35,12 @@ pub enum DashKey {
     Home,
     /// End.
     End,
+    /// The left mouse button was pressed in this row, from 0.
+    Click(u16),
+    /// The mouse wheel, away from the person.
+    WheelUp,
+    /// The mouse wheel, towards the person.
+    WheelDown,
     /// Ctrl+C, and Ctrl+D on an empty line as in a shell.
     Cancel,
     /// Ctrl+U: the line is emptied.
@@ -144,6 +150,9 @@ fn sequence(bytes: &[u8]) -> ParsedKey {
     if bytes.starts_with(PASTE_BEGINS) {
         return paste(bytes);
     }
+    if let Some(report) = params.strip_prefix(b"<") {
+        return ParsedKey::Took(mouse(report, last), length);
+    }
     let number = params.split(|byte| *byte == b';').next().unwrap_or_default();
     let key = match (last, number) {
         (b'~', b"5") => Some(DashKey::PageUp),
@@ -153,6 +162,18 @@ fn sequence(bytes: &[u8]) -> ParsedKey {
         _ => named(last),
     };
     ParsedKey::Took(key, length)
+}
+
+/// A mouse report in the encoding of mode 1006, without its begin.
+fn mouse(report: &[u8], last: u8) -> Option<DashKey> {
+    let mut numbers = std::str::from_utf8(report).ok()?.split(';').map(|number| number.parse::<u16>().ok());
+    let (button, _, row) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    match (button, last) {
+        (0, b'M') => Some(DashKey::Click(row.checked_sub(1)?)),
+        (64, b'M') => Some(DashKey::WheelUp),
+        (65, b'M') => Some(DashKey::WheelDown),
+        _ => None,
+    }
 }
 
 fn named(last: u8) -> Option<DashKey> {
@@ -183,6 +204,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_click_and_the_wheel_are_read_and_a_release_is_nothing() {
+        let mut keys = KeyParser::default();
+        let read = keys
+            .feed(b"\x1b[<0;7;3M\x1b[<0;7;3m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<2;1;1M\x1b[<0;7M\x1b[<0;7;0M");
+        assert_eq!(read, [DashKey::Click(2), DashKey::WheelUp, DashKey::WheelDown]);
+    }
 
     #[test]
     fn keys_of_plain_terminals_are_known_however_they_are_cut() {

@@ -44,7 +44,7 @@ use crate::sys::signals::{self, Signals, stop_group};
 use crate::tty::raw;
 use asks::{Asks, DashQuestion, DashReply};
 use keys::{DashKey, KeyParser};
-use model::{DashAction, DashState};
+use model::{DashAction, DashState, InputMode};
 use paint::{ColorOutput, Paint};
 use preview::Preview;
 use stage::DashTerminal;
@@ -206,12 +206,12 @@ impl Dashboard<'_> {
         if now >= self.seldom {
             self.seldom = now + SELDOM;
             self.journals.clear();
-            self.asks.begin(DashQuestion::List);
+            self.asks.begin(DashQuestion::List { ended: self.model.ended });
         }
         if now >= self.often {
             self.often = now + OFTEN;
             if std::mem::take(&mut self.changed) {
-                self.asks.begin(DashQuestion::List);
+                self.asks.begin(DashQuestion::List { ended: self.model.ended });
             }
             if let Some((_, row)) = self.model.chosen() {
                 self.asks.begin(DashQuestion::Screen(row.name.clone()));
@@ -223,6 +223,7 @@ impl Dashboard<'_> {
         for told in self.asks.take() {
             match told {
                 DashReply::Listed(names) => self.listed(&names),
+                DashReply::Log(lines) => self.model.show_log(lines),
                 DashReply::Status(row) => self.model.told(row),
                 DashReply::Screen(of, preview) => {
                     let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);
@@ -273,6 +274,11 @@ impl Dashboard<'_> {
 
     fn take_key(&mut self, key: DashKey) -> io::Result<Option<DashEnd>> {
         let before = self.chosen();
+        if let (DashKey::Click(row), InputMode::List) = (&key, &self.model.mode)
+            && let Some(at) = view::row_at(&self.model, terminal_size(), *row)
+        {
+            self.model.choose(at);
+        }
         let action = self.model.key(key);
         self.look_soon_if_not(before.as_ref());
         match action {
@@ -293,6 +299,9 @@ impl Dashboard<'_> {
                 self.come_back()?;
             }
             Some(DashAction::Attach(name)) => return self.attach(&name),
+            Some(DashAction::New(dir)) => self.wish(DashQuestion::New(dir), "starting it"),
+            Some(DashAction::Log(name)) => self.asks.begin(DashQuestion::Log(name)),
+            Some(DashAction::Ended) => self.seldom = Instant::now(),
             Some(DashAction::Restart(name)) => self.wish(DashQuestion::Restart(name), "requesting a restart"),
             Some(DashAction::Stop(name)) => self.wish(DashQuestion::Stop(name), "stopping it"),
             Some(DashAction::Answer(name, option, dialog)) => {

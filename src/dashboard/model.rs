@@ -11,6 +11,8 @@ use crate::core::status::SessionStatus;
 const LINE_MAX: usize = 4000;
 /// The state of a session that waits for a person.
 const BLOCKED: &str = "blocked";
+/// That of one that is over.
+pub(super) const ENDED: &str = "ended";
 
 /// What the keys go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,10 @@ pub enum InputMode {
         /// What stands there so far.
         text: String,
     },
+    /// The directory of a new session.
+    Directory(String),
+    /// What a session has done, newest first; the line that is shown first.
+    Log(Vec<String>, usize),
     /// Whether this is really to be done.
     Sure(DashAction),
     /// A refusal. It stays until Enter or Escape: what was typed for a line does nothing else.
@@ -43,6 +49,12 @@ pub enum DashAction {
     Restart(SessionName),
     /// End it.
     Stop(SessionName),
+    /// Start one in this directory.
+    New(String),
+    /// Ask what it has done.
+    Log(SessionName),
+    /// Show ended ones, or no longer.
+    Ended,
     /// Give its agent a line.
     Send(SessionName, String),
     /// Press the key of an option in the dialog that it waits in; the dialog's name.
@@ -70,6 +82,8 @@ pub struct DashState {
     pub preview: Preview,
     /// Whether the sessions have been looked for.
     pub looked: bool,
+    /// Whether ended ones are listed too.
+    pub ended: bool,
 }
 
 impl Default for DashState {
@@ -82,16 +96,21 @@ impl Default for DashState {
             notice: String::new(),
             preview: Preview::None,
             looked: false,
+            ended: false,
         }
     }
 }
 
 impl DashState {
-    /// The rows that the filter lets through: those that wait for a person first, and then by name.
+    /// The rows that the filter lets through: those that wait for a person first, ended ones last.
     #[must_use]
     pub fn shown(&self) -> Vec<&SessionRow> {
         let mut shown: Vec<&SessionRow> = self.rows.iter().filter(|row| row.matches(&self.filter)).collect();
-        shown.sort_by_key(|row| row.state != BLOCKED);
+        shown.sort_by_key(|row| match row.state.as_str() {
+            BLOCKED => 0,
+            ENDED => 2,
+            _ => 1,
+        });
         shown
     }
 
@@ -119,7 +138,7 @@ impl DashState {
         let gone: Vec<String> = self
             .rows
             .iter()
-            .filter(|row| !names.contains(&row.name))
+            .filter(|row| !names.contains(&row.name) && row.state != ENDED)
             .map(|row| row.name.as_str().to_owned())
             .collect();
         if !gone.is_empty() {
@@ -167,6 +186,19 @@ impl DashState {
             let place = at.unwrap_or(0).min(shown.len().saturating_sub(1));
             self.chosen = shown.get(place).map(|row| row.name.clone());
             self.preview = Preview::None;
+        }
+    }
+
+    /// Selects the row at this place among those that are shown.
+    pub fn choose(&mut self, at: usize) {
+        self.go(|_| at);
+    }
+
+    /// Shows what a session has done, unless something is being typed.
+    pub fn show_log(&mut self, lines: Vec<String>) {
+        if self.mode == InputMode::List {
+            self.notice.clear();
+            self.mode = InputMode::Log(lines, 0);
         }
     }
 
@@ -225,6 +257,28 @@ impl DashState {
                 Edited::Done if !text.trim().is_empty() => Some(DashAction::Send(to, text)),
                 Edited::Done | Edited::Given => None,
             },
+            InputMode::Directory(mut dir) => match edit(&mut dir, &key) {
+                Edited::On => {
+                    self.mode = InputMode::Directory(dir);
+                    None
+                }
+                Edited::Done if !dir.trim().is_empty() => Some(DashAction::New(dir.trim().to_owned())),
+                Edited::Done | Edited::Given => None,
+            },
+            InputMode::Log(lines, first) => {
+                let last = lines.len().saturating_sub(1);
+                let to = match key {
+                    DashKey::Up | DashKey::WheelUp | DashKey::Char('k') => first.saturating_sub(1),
+                    DashKey::Down | DashKey::WheelDown | DashKey::Char('j') => first + 1,
+                    DashKey::PageUp => first.saturating_sub(10),
+                    DashKey::PageDown => first + 10,
+                    DashKey::Home | DashKey::Char('g') => 0,
+                    DashKey::End | DashKey::Char('G') => last,
+                    _ => return None,
+                };
+                self.mode = InputMode::Log(lines, to.min(last));
+                None
+            }
             InputMode::Sure(action) if matches!(key, DashKey::Char('y' | 'Y')) => Some(action),
             InputMode::Sure(_) => {
                 self.say("cancelled");
@@ -243,6 +297,7 @@ impl DashState {
         let blocked = self.chosen().map(|(_, row)| row).filter(|row| row.state == BLOCKED);
         let waits_for = blocked.map(|row| row.waits_for.clone());
         let chosen = self.chosen().map(|(_, row)| (row.name.clone(), row.agent));
+        let is_over = self.chosen().is_some_and(|(_, row)| row.state == ENDED);
         match key {
             DashKey::Char('q') | DashKey::Cancel => return Some(DashAction::Quit),
             DashKey::Escape if !self.filter.is_empty() => {
@@ -251,17 +306,29 @@ impl DashState {
             }
             DashKey::Char('?' | 'h') => self.mode = InputMode::Help,
             DashKey::Char('/') => self.mode = InputMode::Filter,
-            DashKey::Up | DashKey::Char('k') => self.go(|at| at.saturating_sub(1)),
-            DashKey::Down | DashKey::Char('j') => self.go(|at| at + 1),
+            DashKey::Up | DashKey::WheelUp | DashKey::Char('k') => self.go(|at| at.saturating_sub(1)),
+            DashKey::Down | DashKey::WheelDown | DashKey::Char('j') => self.go(|at| at + 1),
             DashKey::PageUp => self.go(|at| at.saturating_sub(10)),
             DashKey::PageDown => self.go(|at| at + 10),
             DashKey::Home | DashKey::Char('g') => self.go(|_| 0),
             DashKey::End | DashKey::Char('G') => self.go(|_| usize::MAX),
             DashKey::Tab => self.go_to_blocked(),
+            DashKey::Char('e') => {
+                self.ended = !self.ended;
+                return Some(DashAction::Ended);
+            }
+            DashKey::Char('n') => {
+                let dir = self.chosen().map_or_else(|| "~".to_owned(), |(_, row)| row.dir.clone());
+                self.mode = InputMode::Directory(dir);
+            }
             _ => {}
         }
         let (name, agent) = chosen?;
         match (key, agent) {
+            (DashKey::Char('w'), _) => return Some(DashAction::Log(name)),
+            (DashKey::Enter | DashKey::Char('r' | 's' | ':' | 'i'), _) if is_over => {
+                self.say(&format!("{name} has ended: `hopty status {name}` says how to resume it"));
+            }
             (DashKey::Enter, _) => return Some(DashAction::Attach(name)),
             (DashKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
             (DashKey::Char(option @ '1'..='9'), _) => match waits_for {

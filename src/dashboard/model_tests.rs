@@ -215,3 +215,32 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_new_session_asks_for_its_directory_and_ended_ones_can_be_listed() {
+    let mut model = DashState::default();
+    model.listed(&[name("proj")]);
+    model.told(row(&name("proj"), json!({"state": "idle", "dir": "/home/u/proj"}), "/home/u"));
+    assert_eq!(model.key(DashKey::Char('n')), None);
+    assert_eq!(
+        model.mode,
+        InputMode::Directory("~/proj".to_owned()),
+        "beside the chosen one, unless changed"
+    );
+    model.key(DashKey::Char('2'));
+    assert_eq!(model.key(DashKey::Enter), Some(DashAction::New("~/proj2".to_owned())));
+    assert_eq!(model.key(DashKey::Char('e')), Some(DashAction::Ended));
+    model.listed(&[name("old"), name("proj")]);
+    model.told(row(&name("old"), json!({"state": "ended"}), ""));
+    model.choose(1);
+    assert_eq!(model.chosen().unwrap().1.name, name("old"), "ended ones are last");
+    assert_eq!((model.key(DashKey::Char('r')), model.mode.clone()), (None, InputMode::List));
+    assert!(model.notice.contains("has ended"), "{}", model.notice);
+    assert_eq!(model.key(DashKey::Char('w')), Some(DashAction::Log(name("old"))));
+    model.show_log((0..30).map(|n| n.to_string()).collect());
+    model.key(DashKey::WheelDown);
+    assert!(matches!(model.mode, InputMode::Log(_, 1)));
+    model.key(DashKey::Escape);
+    model.listed(&[name("proj")]);
+    assert!(!model.notice.contains("old"), "it had ended before");
+}

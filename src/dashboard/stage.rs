@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use crate::tty::raw::{self, RawMode};
 
-/// Alternate screen, no cursor, pastes in brackets.
-const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[0m\x1b[2J";
+/// Alternate screen, no cursor, pastes in brackets, buttons and wheel of the mouse.
+const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1000h\x1b[?1006h\x1b[0m\x1b[2J";
 /// The reverse, and the end of an update that a panic cut short.
-const UNDO: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// The terminal, in the dashboard's hands or lent back.
 #[derive(Debug)]

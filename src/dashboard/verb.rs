@@ -9,12 +9,15 @@ use std::process::{Child, Command, Stdio};
 
 use nix::libc;
 
+use super::row::clean;
 use crate::core::ids::SessionName;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
 /// How much of a verb's last words is read, in bytes.
 const WORDS_MAX: u64 = 16 * 1024;
+/// How many lines of a session's log are kept.
+const LOG_MAX: usize = 1000;
 
 /// The running program, also when its file has been replaced meanwhile.
 fn hopty(args: &[&str]) -> Command {
@@ -105,6 +108,29 @@ pub fn send(name: &SessionName, text: &str) -> String {
         Ok(output) => format!("send: {name}: {}", first_line(&output.stdout)),
         Err(e) => format!("send: {name}: {e}"),
     }
+}
+
+/// `hopty --detached` in a directory. Gives its answer in words.
+pub fn start(dir: &Path) -> String {
+    let mut command = hopty(&["--detached"]);
+    match command.current_dir(dir).stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => {
+            format!("{}: started in {}", first_line(&output.stdout), dir.display())
+        }
+        Ok(output) => format!("new session: {}", first_line(&output.stderr)),
+        Err(e) => format!("new session: {}: {e}", dir.display()),
+    }
+}
+
+/// `hopty log`, newest first.
+pub fn log(name: &SessionName) -> Vec<String> {
+    let words = match hopty(&["log", name.as_str()]).stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => output.stdout,
+        Ok(output) => output.stderr,
+        Err(e) => e.to_string().into_bytes(),
+    };
+    let lines: Vec<String> = String::from_utf8_lossy(&words).lines().rev().take(LOG_MAX).map(clean).collect();
+    if lines.is_empty() { vec!["nothing yet".to_owned()] } else { lines }
 }
 
 /// The first line, without the name of the program that says it.

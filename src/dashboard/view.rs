@@ -1,10 +1,10 @@
 //! What the model looks like on a terminal of any size. Pure: a model and a frame in, cells out.
 
 use ratatui::Frame;
-use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect};
+use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect, Size};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
 use super::model::{DashAction, DashState, InputMode};
@@ -19,27 +19,23 @@ const LEAST: u16 = 12;
 
 /// Keys, what they do, and the same in a few words for where a line is short.
 const KEYS: [(&str, &str, &str); 11] = [
-    ("up, down, j, k", "select a session", "select a session"),
+    ("up, down, j, k", "select a session; so do click and wheel", "select; click, wheel"),
     ("PgUp, PgDn, g, G", "ten up, ten down; first, last session", "ten; first, last"),
     ("Tab, 1 to 9", "next that waits for you; answer its dialog", "next blocked; answer it"),
     ("Enter", "attach this terminal to it", "attach"),
-    ("r", "hand over to a fresh one (asks first)", "hand over (asks)"),
-    ("s", "stop it for good (asks first)", "stop (asks first)"),
+    ("r, s", "hand over to a fresh one, stop it (both ask)", "hand over, stop (ask)"),
     ("i or :", "send a prompt to its agent", "send a prompt"),
+    ("n", "start a session in a directory", "new session"),
+    ("w, e", "what it has done and why; ended ones too", "its log; ended ones"),
     ("/", "filter; Escape shows all", "filter"),
-    ("Ctrl+L", "redraw", "redraw"),
     ("?", "this page", "this page"),
-    ("q", "quit; the sessions keep running", "quit"),
+    ("q, Ctrl+L", "quit, the sessions keep running; redraw", "quit; redraw"),
 ];
 
 /// Draws the model.
 pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
-    // The heading, and never more than half of what is there.
-    let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
-    let list = wanted.min((body.height / 2).max(2));
+    let ([head, body, foot], list) = parts(model, area);
     frame.render_widget(header(model, head.width, usize::from(list - 1)), head);
     if model.count() == 0 {
         let text = if model.looked {
@@ -60,9 +56,37 @@ pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
         draw_preview(model, frame, preview);
     }
     draw_foot(model, frame, foot);
+    if let InputMode::Log(lines, first) = &model.mode {
+        draw_log(lines, *first, frame, body);
+    }
     if model.mode == InputMode::Help {
         draw_help(frame, area);
     }
+}
+
+/// Heading, body and foot, and how many rows of the body the list has.
+fn parts(model: &DashState, area: Rect) -> ([Rect; 3], u16) {
+    let parts: [Rect; 3] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    // The heading, and never more than half of what is there.
+    let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
+    (parts, wanted.min((parts[1].height / 2).max(2)))
+}
+
+/// Which row of the list stands in this row of the terminal, both from 0.
+#[must_use]
+pub fn row_at(model: &DashState, size: Size, row: u16) -> Option<usize> {
+    let ([_, body, _], list) = parts(model, Rect::new(0, 0, size.width, size.height));
+    let at = row.checked_sub(body.y + 1).filter(|at| *at + 1 < list)?;
+    let at = first_shown(model, usize::from(list - 1)) + usize::from(at);
+    (at < model.shown().len()).then_some(at)
+}
+
+/// The first row of the list that is shown: the chosen one in the middle, as far as the ends of the list
+/// allow.
+fn first_shown(model: &DashState, height: usize) -> usize {
+    let chosen = model.chosen().map_or(0, |(at, _)| at);
+    chosen.saturating_sub(height / 2).min(model.shown().len().saturating_sub(height))
 }
 
 fn bold() -> Style {
@@ -170,8 +194,7 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let shown = model.shown();
     let height = usize::from(area.height.saturating_sub(1));
     let chosen = model.chosen().map_or(0, |(at, _)| at);
-    // The chosen one in the middle, as far as the ends of the list allow.
-    let first = chosen.saturating_sub(height / 2).min(shown.len().saturating_sub(height));
+    let first = first_shown(model, height);
     let mut lines = vec![Line::from(heading).style(dim())];
     for (at, row) in shown.iter().enumerate().skip(first).take(height) {
         let mut spans = vec![Span::raw(if at == chosen { "›" } else { " " })];
@@ -181,7 +204,13 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         }
         let used: usize = spans.iter().map(Span::width).sum();
         spans.push(Span::raw(" ".repeat(usize::from(area.width).saturating_sub(used))));
-        let style = if at == chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        let style = if row.state == super::model::ENDED && at != chosen {
+            dim()
+        } else if at == chosen {
+            Style::new().add_modifier(Modifier::REVERSED)
+        } else {
+            Style::new()
+        };
         lines.push(Line::from(spans).style(style));
     }
     if shown.is_empty() {
@@ -248,6 +277,12 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
     };
     match &model.mode {
+        InputMode::Directory(dir) => {
+            input("new session in: ".to_owned(), dir, "Enter starts, Escape cancels")
+        }
+        InputMode::Log(..) => {
+            frame.render_widget(Line::styled("up, down scroll   any other key closes", dim()), area);
+        }
         InputMode::Filter => input("/".to_owned(), &model.filter, "Enter keeps the filter, Escape shows all"),
         InputMode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends, Escape cancels"),
         InputMode::Sure(action) => {
@@ -272,8 +307,18 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area)
         }
         _ => {
-            let mut words =
-                vec!["q quit", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
+            let mut words = vec![
+                "q quit",
+                "? keys",
+                "Enter attach",
+                "/ filter",
+                "r restart",
+                "s stop",
+                "i send",
+                "n new",
+                "w log",
+                "e ended",
+            ];
             if model.blocked() > 0 {
                 words.insert(1, "Tab next blocked");
                 if model.chosen().is_some_and(|(_, row)| row.state == "blocked") {
@@ -291,6 +336,14 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             frame.render_widget(Line::styled(text, dim()), area);
         }
     }
+}
+
+/// What a session has done, newest first.
+fn draw_log(lines: &[String], first: usize, frame: &mut Frame<'_>, area: Rect) {
+    let block = Block::bordered().title(Span::styled(" newest first ", bold()));
+    let text: Vec<Line<'_>> = lines.iter().skip(first).map(|line| Line::raw(line.as_str())).collect();
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), area);
 }
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {

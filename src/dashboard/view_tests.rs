@@ -140,8 +140,8 @@ fn the_page_of_keys_is_whole() {
     for (cols, height, first, last) in [
         (40, 10, "up, down", "quit"),
         (59, 24, "up, down", "quit"),
-        (60, 11, "up, down", "quit; the sessions keep running"),
-        (80, 24, "select", "quit; the sessions keep running"),
+        (60, 11, "up, down", "quit, the sessions keep running"),
+        (80, 24, "select", "quit, the sessions keep running"),
     ] {
         let shown = shown(&model, cols, height);
         for words in [first, "PgDn", "Tab", "Enter", "Ctrl+L", "i or :", last] {

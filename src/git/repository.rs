@@ -76,6 +76,13 @@ impl Repository {
         is_one.then(|| Self { top: top.to_owned(), own, common })
     }
 
+    /// The branch that is checked out, if one is.
+    pub(super) fn branch(&self) -> Option<String> {
+        let head = read_small(&self.own.join("HEAD")).ok()?;
+        let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end();
+        Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+    }
+
     /// Whether this is one of several work trees of its repository, and not the first.
     pub(super) fn is_linked(&self) -> bool {
         self.own != self.common
@@ -136,6 +143,7 @@ mod tests {
         let found = Repository::find(&base.join("proj/a/b")).unwrap().unwrap();
         let git = base.join("proj/.git");
         assert_eq!(found, Repository { top: base.join("proj"), own: git.clone(), common: git.clone() });
+        assert_eq!(found.branch().as_deref(), Some("main"));
         assert!(!found.is_linked() && found.foreign_part().is_none());
         // A linked worktree.
         let own = git.join("worktrees/w");
@@ -145,6 +153,7 @@ mod tests {
         fs::create_dir(base.join("w")).unwrap();
         fs::write(base.join("w/.git"), format!("gitdir: {}\n", own.display())).unwrap();
         let found = Repository::find(&base.join("w")).unwrap().unwrap();
+        assert_eq!(found.branch().as_deref(), Some("side"));
         assert!(found.is_linked() && found == Repository { top: base.join("w"), own, common: git });
     }
 

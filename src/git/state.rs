@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::new_files;
 use super::private::WorkTreeGit;
 use super::program;
+use super::repository::Repository;
 use super::run::{KillReason, RunOutput};
 use super::sandbox;
 use crate::core::config::Handoff;
@@ -105,6 +106,13 @@ impl GitError {
     pub(super) fn of_start(error: io::Error) -> Self {
         if error.raw_os_error() == Some(sandbox::UNAVAILABLE) { Self::NoSandbox } else { Self::Run(error) }
     }
+}
+
+/// The branch of the work tree that `dir` is in, from its `HEAD` alone: git is not run. `None` outside of one
+/// and where no branch is checked out.
+#[must_use]
+pub fn branch(dir: &Path) -> Option<String> {
+    Repository::find(dir).ok()??.branch()
 }
 
 /// The version of the git that is run for `project`.
