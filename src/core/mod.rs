@@ -12,6 +12,7 @@ pub mod config;
 pub mod context;
 pub mod context_usage;
 pub mod conversation;
+pub mod conversation_transfer;
 pub mod draft;
 pub mod handoff;
 pub mod ids;

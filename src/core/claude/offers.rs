@@ -133,7 +133,12 @@ mod tests {
     fn hooks_that_settings_switch_off_are_given_but_not_counted_on() {
         let offers = offers(Some("2.1.329"), Some(Off::Settings));
         assert_eq!((offers.hooks, offers.off), (HookSet::Full, true));
-        assert!(offers.limited.unwrap().starts_with("Hooks are switched off (disableAllHooks), so hopty follows its files: "));
+        assert!(
+            offers
+                .limited
+                .unwrap()
+                .starts_with("Hooks are switched off (disableAllHooks), so hopty follows its files: ")
+        );
     }
 
     #[test]

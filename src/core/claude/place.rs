@@ -54,12 +54,44 @@ impl Place {
     }
 }
 
+/// The longest name that Claude gives such a directory, before the sum that it adds.
+const NAME_CUT: usize = 200;
+
 /// The name of the directory below `C/projects` that holds a project's transcripts: everything but ASCII
-/// letters and digits is a `-` (measured on 2.1.329). Claude cuts long ones, so a name that is not there
-/// proves nothing.
+/// letters and digits is a `-`, each UTF-16 unit by itself, and a long name is cut and has a sum of the whole
+/// path instead of its end (measured on 2.1.329 and 2.1.332). Two directories can have the same name.
 #[must_use]
 pub fn project_dir_name(dir: &str) -> String {
-    dir.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+    let mut name = uncut_project_dir_name(dir);
+    if name.len() > NAME_CUT {
+        name.truncate(NAME_CUT);
+        name.push('-');
+        name.push_str(&base36(path_sum(dir)));
+    }
+    name
+}
+
+/// The same as 2.0.76 and before name it, which do not cut it.
+#[must_use]
+pub fn uncut_project_dir_name(dir: &str) -> String {
+    let name = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric).map_or('-', char::from);
+    dir.encode_utf16().map(name).collect()
+}
+
+fn path_sum(dir: &str) -> u32 {
+    let sum = |sum: i32, unit: u16| sum.wrapping_mul(31).wrapping_add(i32::from(unit));
+    dir.encode_utf16().fold(0, sum).unsigned_abs()
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +115,18 @@ mod tests {
             assert_eq!(place.moved_from("/home/u/proj").as_deref(), Some("/home/u/tree"), "{line}");
         }
         assert_eq!((place.dir.as_deref(), place.moved_from("/home/u/tree")), (Some("/home/u/proj"), None));
+    }
+
+    #[test]
+    fn a_directory_of_transcripts_is_named_as_claude_names_it() {
         assert_eq!(project_dir_name("/home/u/my.proj_1"), "-home-u-my-proj-1");
+        // Each UTF-16 unit is one sign: two for what is not in the first plane.
+        assert_eq!(project_dir_name("/h/ž-🦓"), "-h-----");
+        // As 2.1.332 named it.
+        let long = format!("/work/lab/move/p/{}/{}.é", "x".repeat(120), "y".repeat(120));
+        let name = project_dir_name(&long);
+        assert_eq!((name.len(), &name[200..]), (207, "-2ezptq"));
+        assert_eq!(uncut_project_dir_name(&long).len(), 260);
+        assert_eq!(base36(0), "0");
     }
 }

@@ -1,0 +1,103 @@
+//! A line without the secrets that can be seen in it, for a conversation that goes to somebody else.
+
+use super::json_parts::{JsonItems, JsonMembers, range_in, string};
+use crate::core::handoff::redact::redact;
+
+/// Members whose text is signed or encoded: nobody reads it, and a change would spoil it.
+const ENCODED: [&str; 3] = ["signature", "data", "hash"];
+/// The longest text that is looked at together with its name, in bytes: a password is short.
+const VALUE_BYTES: usize = 4096;
+
+/// The line with each secret replaced by a mark. It stays JSON if it was; what is no JSON is redacted as text.
+/// `None` if it stays as it is.
+#[must_use]
+pub fn redact_line(line: &[u8]) -> Option<Vec<u8>> {
+    let text = match std::str::from_utf8(line) {
+        Ok(text) if JsonMembers::of(text).is_some() => text,
+        _ => {
+            let text = String::from_utf8_lossy(line);
+            let safe = redact(&text);
+            return (safe != text).then(|| safe.into_bytes());
+        }
+    };
+    let mut edits = Vec::new();
+    descend(None, text, &mut |piece, safe| edits.push((range_in(text, piece), safe)));
+    if edits.is_empty() {
+        return None;
+    }
+    let mut new = Vec::with_capacity(line.len());
+    let mut from = 0;
+    for (range, safe) in edits {
+        new.extend_from_slice(&line[from..range.start]);
+        new.extend_from_slice(serde_json::Value::from(safe).to_string().as_bytes());
+        from = range.end;
+    }
+    new.extend_from_slice(&line[from..]);
+    Some(new)
+}
+
+fn descend<'a>(name: Option<&str>, piece: &'a str, found: &mut impl FnMut(&'a str, String)) {
+    if let Some(members) = JsonMembers::of(piece) {
+        for (name, value) in members.0.into_iter().filter(|(name, _)| !ENCODED.contains(&name.as_ref())) {
+            descend(Some(&name), value, found);
+        }
+    } else if let Some(items) = JsonItems::of(piece) {
+        items.0.into_iter().for_each(|item| descend(name, item, found));
+    } else if piece.starts_with('"') {
+        // Half of a character is nothing that Rust can hold: the piece as it stands then.
+        let text = string(piece).unwrap_or_else(|| piece[1..piece.len() - 1].to_owned());
+        let safe = redact_value(name, &text);
+        if safe != text {
+            found(piece, safe);
+        }
+    }
+}
+
+/// The value of a member: what it is may be said by its name alone.
+fn redact_value(name: Option<&str>, text: &str) -> String {
+    let safe = redact(text);
+    let Some(name) = name.filter(|_| safe == text && text.len() <= VALUE_BYTES) else { return safe };
+    let begin = format!("{name}: ");
+    match redact(&format!("{begin}{text}")).strip_prefix(&begin) {
+        Some(value) => value.to_owned(),
+        None => safe,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(line: &str) -> String {
+        String::from_utf8(redact_line(line.as_bytes()).unwrap_or_else(|| line.as_bytes().to_vec())).unwrap()
+    }
+
+    #[test]
+    fn secrets_go_and_the_line_stays_a_line() {
+        let key = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
+        let line = format!(
+            r#"{{"x":1.0,"message":{{"content":[{{"text":"use {key} \"now\"\nor"}}]}},"signature":"{key}"}}"#
+        );
+        let safe = redacted(&line);
+        assert_eq!(safe.matches(&key).count(), 1, "what is signed stays: {safe}");
+        assert!(safe.starts_with(
+            r#"{"x":1.0,"message":{"content":[{"text":"use [redacted: GitHub token] \"now\"\nor"}]}"#
+        ));
+        let named = redacted(r#"{"input":{"env":{"DB_PASSWORD":"hunter2hunter2","LANG":"C"}}}"#);
+        assert_eq!(named, r#"{"input":{"env":{"DB_PASSWORD":"[redacted: password]","LANG":"C"}}}"#);
+        let torn = redacted(&format!("{{\"text\":\"{key}"));
+        assert!(!torn.contains(&key), "{torn}");
+    }
+
+    #[test]
+    fn lines_without_secrets_stay_as_they_are() {
+        for line in [
+            r#"{"type":"user","uuid":"c74cc080-94b9-4841-b82f-a62cfb8efdc0","message":{"content":"hello"}}"#,
+            r#"{"usage":{"input_tokens":1000},"maxTokens":5,"tokens":[1,2]}"#,
+            "",
+            "torn",
+        ] {
+            assert_eq!(redact_line(line.as_bytes()), None, "{line}");
+        }
+    }
+}
