@@ -138,7 +138,7 @@ fn verbs() -> BTreeSet<String> {
         all.extend(of(path).into_iter().map(|sub| format!("hopty {verb} {sub}")));
     }
     // Read before anything else is, and those of later work.
-    for verb in ["hook", "statusline"] {
+    for verb in ["hook", "slash", "statusline"] {
         all.insert(format!("hopty {verb}"));
     }
     all

@@ -6,4 +6,5 @@ pub mod find;
 pub mod plugin;
 pub mod sessions_file;
 pub mod settings;
+pub mod slash_commands;
 pub mod start_code;

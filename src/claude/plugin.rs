@@ -1,4 +1,4 @@
-//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. From 2.1.197 on an event
+//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks and commands. From 2.1.197 on an event
 //! that this Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all hooks of
 //! the plugin (measured).
 
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::slash_commands;
 use crate::core::claude::offers::HookSet;
 use crate::core::config::{Hooks, Span};
 use crate::sys::private_dir::is_own;
@@ -95,33 +96,54 @@ pub fn hooks_json(binary: &Path, set: HookSet, ack: Span) -> Value {
     json!({"description": "hopty follows this session", "hooks": hooks})
 }
 
+/// What a plugin directory has.
+#[derive(Clone, Copy, Debug)]
+pub struct PluginParts {
+    /// The hooks.
+    pub hooks: HookSet,
+    /// How long a hook waits for the host's first word.
+    pub ack: Span,
+    /// Whether the slash commands are in it, where this Claude can be given them.
+    pub commands: bool,
+}
+
 /// Makes the directory below `session_dir` and gives its path. One that is just as it should be stays;
 /// whatever else stands there is removed first, a symbolic link without what it leads to.
 ///
 /// # Errors
 /// When a file cannot be written, or the old directory cannot be removed.
-pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::Result<PathBuf> {
+pub fn write(session_dir: &Path, binary: &Path, parts: PluginParts) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
     let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
-    let files =
-        [(".claude-plugin", "plugin.json", manifest), ("hooks", "hooks.json", hooks_json(binary, set, ack))];
-    let files = files.map(|(dir, file, value)| (root.join(dir), file, format!("{value:#}\n")));
-    let kept = holds_only(&root, &[".claude-plugin", "hooks"])
-        && files.iter().all(|(dir, file, text)| holds_only(dir, &[file]) && holds(&dir.join(file), text));
+    let hooks = hooks_json(binary, parts.hooks, parts.ack);
+    let json = |name: &str, value: Value| vec![(name.to_owned(), format!("{value:#}\n"))];
+    let mut dirs =
+        vec![(".claude-plugin", json("plugin.json", manifest)), ("hooks", json("hooks.json", hooks))];
+    let commands = parts.commands && parts.hooks == HookSet::Full;
+    let commands = binary.to_str().filter(|_| commands).map(slash_commands::files).unwrap_or_default();
+    if !commands.is_empty() {
+        dirs.insert(1, ("commands", commands));
+    }
+    let names: Vec<&str> = dirs.iter().map(|(dir, _)| *dir).collect();
+    let kept = holds_only(&root, &names)
+        && dirs.iter().all(|(dir, files)| {
+            let (dir, names) =
+                (root.join(dir), files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+            holds_only(&dir, &names) && files.iter().all(|(name, text)| holds(&dir.join(name), text))
+        });
     if kept {
         return Ok(root);
     }
     remove(&root)?;
     let make = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
     make(&root)?;
-    for (dir, file, text) in files {
+    for (dir, files) in dirs {
+        let dir = root.join(dir);
         make(&dir)?;
-        std::fs::File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(dir.join(file))?
-            .write_all(text.as_bytes())?;
+        for (name, text) in files {
+            let mut new = std::fs::File::options();
+            new.write(true).create_new(true).mode(0o600).open(dir.join(name))?.write_all(text.as_bytes())?;
+        }
     }
     Ok(root)
 }
@@ -163,6 +185,10 @@ mod tests {
 
     const ACK: Span = Span::from_ms(300);
 
+    fn parts(hooks: HookSet) -> PluginParts {
+        PluginParts { hooks, ack: ACK, commands: true }
+    }
+
     #[test]
     fn a_path_with_an_apostrophe_stays_one_word() {
         let dir = tempfile::tempdir().unwrap();
@@ -188,7 +214,7 @@ mod tests {
         std::fs::create_dir_all(elsewhere.join("hooks")).unwrap();
         std::fs::write(elsewhere.join("hooks/hooks.json"), "theirs").unwrap();
         let root = session.join("plugin");
-        let make = || write(&session, Path::new("/bin/hopty"), HookSet::Full, ACK);
+        let make = || write(&session, Path::new("/bin/hopty"), parts(HookSet::Full));
         for plant in [
             (|_, _| ()) as fn(&Path, &Path),
             |root, _| std::fs::write(root.join(".mcp.json"), "{}").unwrap(),
@@ -210,17 +236,30 @@ mod tests {
             plant(&root, &elsewhere);
             make().unwrap();
             assert!(!root.is_symlink() && !root.join("hooks").is_symlink());
-            assert_eq!(std::fs::read_dir(&root).unwrap().count(), 2);
+            assert_eq!(std::fs::read_dir(&root).unwrap().count(), 3);
+            assert_eq!(std::fs::read_dir(root.join("commands")).unwrap().count(), 8);
             assert!(std::fs::read_to_string(root.join("hooks/hooks.json")).unwrap().contains("hook Stop"));
             assert_eq!(std::fs::read_to_string(elsewhere.join("hooks/hooks.json")).unwrap(), "theirs");
         }
     }
 
     #[test]
+    fn commands_are_left_out_where_they_are_off_or_unsafe() {
+        let dir = tempfile::tempdir().unwrap();
+        let there = |binary: &str, parts: PluginParts| {
+            write(dir.path(), Path::new(binary), parts).unwrap().join("commands").exists()
+        };
+        assert!(there("/bin/hopty", parts(HookSet::Full)));
+        assert!(!there("/bin/hopty", PluginParts { commands: false, ..parts(HookSet::Full) }));
+        assert!(!there("/bin/hopty", parts(HookSet::Old)));
+        assert!(!there("/bin/ho`pty", parts(HookSet::Full)));
+    }
+
+    #[test]
     fn item_056_one_launch_is_given_a_directory_of_hooks_with_their_time_outs() {
         let dir = tempfile::tempdir().unwrap();
         let events = |set| {
-            let root = write(dir.path(), Path::new("/bin/hopty"), set, ACK).unwrap();
+            let root = write(dir.path(), Path::new("/bin/hopty"), parts(set)).unwrap();
             let hooks: Value =
                 serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
             hooks["hooks"].clone()
@@ -241,7 +280,7 @@ mod tests {
         for set in [HookSet::Full, HookSet::Old] {
             std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\n").unwrap();
             std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-            let root = write(dir.path(), &binary, set, ACK).unwrap();
+            let root = write(dir.path(), &binary, parts(set)).unwrap();
             let written: Value =
                 serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
             let commands: Vec<(String, String)> = written["hooks"]

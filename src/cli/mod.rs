@@ -13,7 +13,7 @@
 //! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
 //! | `screen_rows`, `settled` | what is new on a session's screen, and whether anything still moves |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
-//! | `hook`, `statusline` | what Claude calls |
+//! | `hook`, `statusline`, `slash` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
 
 #![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
@@ -56,6 +56,7 @@ mod send;
 mod session;
 mod settings;
 mod settled;
+mod slash;
 mod statusline;
 mod table;
 mod test;
@@ -149,6 +150,10 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some(HOOK_ARG) => {
             let words: Vec<String> = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
             return hook_probe::main(&words);
+        }
+        Some("slash") => {
+            let words: Vec<&str> = args.iter().skip(1).filter_map(|word| word.to_str()).collect();
+            return slash::main(&words);
         }
         Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
         Some("hook") => {

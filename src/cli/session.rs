@@ -342,6 +342,12 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
+/// Asks for a hand-over at the next safe point.
+pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+    let mut control = Control::connect(paths, name, Some(ANSWER))?;
+    control.ask(json!({"do": "restart", "now": false, "no_handoff": false, "wait": false})).map(drop)
+}
+
 /// A session in full, for people.
 fn print(session: &SessionStatus) -> std::io::Result<()> {
     let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));

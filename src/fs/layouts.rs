@@ -16,7 +16,7 @@ use super::atomic;
 use super::error::FsError;
 use super::store::TRANSCRIPT_CAP;
 use crate::core::compat::copy_names;
-use crate::core::compat::layouts::memory::{self, Reason};
+use crate::core::compat::layouts::memory::{self, Reason, SessionNotes};
 use crate::core::compat::layouts::orchestrator::Before;
 use crate::core::compat::layouts::{Material, acm, checkpoint, orchestrator, pid};
 use crate::core::config::Layout;
@@ -60,7 +60,9 @@ pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) ->
                     .transcript
                     .as_ref()
                     .and_then(|from| Some((from, copy_for(project, from, &reason, now)?)));
-                copies.map_or(Ok(()), |(from, to)| back_up(project, from, &reason, now, &to))
+                copies.map_or(Ok(()), |(from, to)| {
+                    back_up(project, from, &reason, now, &to, &SessionNotes::default())
+                })
             }
         };
         if let Err(error) = done {
@@ -106,7 +108,8 @@ pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTim
     copy_names(project, reason, now).find(|path| fs::symlink_metadata(path).is_err())
 }
 
-/// Copies a transcript into layout `memory`, to the path that [`copy_for`] returned.
+/// Copies a transcript into layout `memory`, to the path that [`copy_for`] returned. At the end of a
+/// conversation `notes` go into `active-context.md`.
 ///
 /// # Errors
 /// When the transcript cannot be read, or a file cannot be written; a finished copy stays.
@@ -116,6 +119,7 @@ pub fn back_up(
     reason: &Reason,
     now: WallTime,
     copy: &Path,
+    notes: &SessionNotes,
 ) -> Result<(), FsError> {
     let missing = || FsError::io("open", transcript)(io::ErrorKind::NotFound.into());
     let source = safe_file::open(transcript, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
@@ -127,8 +131,7 @@ pub fn back_up(
     let dir = inside(project, memory::DIR)?;
     if ended {
         // First: it is what the next conversation reads (source document 004).
-        let path = dir.join(memory::CONTEXT);
-        replace(&path, memory::context(&text(&path)?, now, reason).as_bytes())?;
+        write_context(&dir, now, Some(reason), notes)?;
     }
     inside(project, &format!("{}/{}", memory::DIR, memory::RAW))?;
     atomic::write_with(copy, |file| io::copy(&mut source, file).map(drop))?;
@@ -139,6 +142,17 @@ pub fn back_up(
     replace(&list, memory::listed(&old, &shown).as_bytes())?;
     replace(&dir.join(memory::MARKER), format!("{shown}\n").as_bytes())?;
     append(&dir.join(memory::LOG), &memory::log_line(now, reason, &shown, meta.len()))
+}
+
+/// Writes into `active-context.md` in the directory of layout `memory` where a session stands.
+pub(super) fn write_context(
+    dir: &Path,
+    now: WallTime,
+    ended: Option<&Reason>,
+    notes: &SessionNotes,
+) -> Result<(), FsError> {
+    let path = dir.join(memory::CONTEXT);
+    replace(&path, memory::context(&text(&path)?, now, ended, notes).as_bytes())
 }
 
 /// The copy that the marker of layout `memory` names; a marker whose copy is gone is deleted.
@@ -165,23 +179,34 @@ fn copy_named(dir: &Path, line: &str) -> Option<PathBuf> {
     there.then_some(copy)
 }
 
-/// The raw copy of a handoff is no longer needed: the marker names the newest other copy that waits, if there
-/// is one.
+/// The raw copy of a handoff is no longer needed.
 fn settle_copy(project: &Path) -> Result<(), FsError> {
-    let dir = project.join(memory::DIR);
     let copy = pending_backup(project);
-    let Some(name) =
-        copy.as_ref().and_then(|path| path.file_name()?.to_str()).filter(|name| memory::is_of_handoff(name))
-    else {
-        return Ok(());
-    };
+    match copy.as_ref().and_then(|path| path.file_name()?.to_str()) {
+        Some(name) if memory::is_of_handoff(name) => settle_backup(project, name).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The copy of this name was reviewed, or is gone: the marker names the newest other copy that waits, if there
+/// is one, which is returned.
+///
+/// # Errors
+/// When the marker or the list cannot be written.
+pub fn settle_backup(project: &Path, name: &str) -> Result<Option<PathBuf>, FsError> {
+    let dir = project.join(memory::DIR);
     let list = memory::unlisted(&text(&dir.join(memory::LIST))?, name);
     replace(&dir.join(memory::LIST), list.as_bytes())?;
     let marker = dir.join(memory::MARKER);
-    match list.lines().rev().find_map(|line| copy_named(&dir, line)) {
-        Some(other) => replace(&marker, format!("{}\n", other.to_string_lossy()).as_bytes()),
-        None => fs::remove_file(&marker).map_err(FsError::io("remove", &marker)),
+    let other = list.lines().rev().find_map(|line| copy_named(&dir, line));
+    match &other {
+        Some(other) => replace(&marker, format!("{}\n", other.to_string_lossy()).as_bytes())?,
+        None => match fs::remove_file(&marker) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(FsError::io("remove", &marker)(e)),
+            _ => {}
+        },
     }
+    Ok(other)
 }
 
 /// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy are no
@@ -246,7 +271,7 @@ pub fn is_inside(project: &Path, below: &str) -> bool {
 }
 
 /// A directory below the project, created if it is missing.
-fn inside(project: &Path, below: &str) -> Result<PathBuf, FsError> {
+pub(super) fn inside(project: &Path, below: &str) -> Result<PathBuf, FsError> {
     for dir in steps(project, below) {
         match DirBuilder::new().mode(0o700).create(&dir) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {

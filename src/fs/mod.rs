@@ -18,6 +18,7 @@ pub mod registry;
 pub mod room;
 pub mod servers;
 pub mod session;
+pub mod session_documents;
 pub mod store;
 pub mod tail;
 pub mod tasks;

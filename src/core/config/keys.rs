@@ -186,6 +186,7 @@ pub const KEYS: &[Key] = &[
     own("recovery", "retry_pause", Kind::Time(100, 24 * H)),
     own("recovery", "retries", Kind::Count(0, 100)),
     own("hooks", "inject", Kind::Switch),
+    own("hooks", "commands", Kind::Switch),
     own("hooks", "ack", Kind::Time(10, 5 * S)),
     own("hooks", "hold", Kind::Time(100, 85 * S)),
     own("compat", "signal_files", Kind::Switch),

@@ -361,6 +361,8 @@ section! {
     Hooks {
         /// Whether hopty's plugin is given to Claude.
         inject: bool = true,
+        /// Whether the plugin has the slash commands.
+        commands: bool = true,
         /// How long a hook waits for the host's first answer.
         ack: Span = Span::from_ms(300),
         /// How long a hook may then be held.

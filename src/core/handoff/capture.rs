@@ -322,6 +322,13 @@ impl Capture {
         }
     }
 
+    /// How many tasks are done, and how many there are.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        let done = self.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+        (done, self.tasks.len())
+    }
+
     /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where
     /// this one has none of its own, what was finished, decided and written. The older is linked by its id
     /// and never embedded.

@@ -8,10 +8,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::claude::plugin;
+use crate::claude::plugin::{self, PluginParts};
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::offers::HookSet;
-use crate::core::config::Span;
 use crate::core::ids::{Channel, ConversationId};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
@@ -199,8 +198,7 @@ impl Site {
 #[derive(Debug)]
 pub(in crate::host) struct LaunchOrder {
     pub dir: PathBuf,
-    pub hooks: HookSet,
-    pub ack: Span,
+    pub parts: PluginParts,
     pub settings: Option<String>,
     /// Copy Claude's tasks from one conversation to the next.
     pub tasks: Option<(Paths, ConversationId, ConversationId)>,
@@ -215,10 +213,10 @@ impl LaunchOrder {
         {
             log(format_args!("cannot copy the task list: {error}"));
         }
-        if self.hooks == HookSet::None {
+        if self.parts.hooks == HookSet::None {
             return Ok(LaunchFiles::default());
         }
-        let plugin = plugin::write(&self.dir, &plugin::this_binary(), self.hooks, self.ack)?;
+        let plugin = plugin::write(&self.dir, &plugin::this_binary(), self.parts)?;
         // A file, because everybody can read arguments and their length is limited.
         let file = self.dir.join("settings.json");
         let stands = |text: &String| {

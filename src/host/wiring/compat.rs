@@ -8,8 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::hooks::Call;
-use crate::core::compat::layouts::memory::Reason;
+use crate::core::compat::layouts::memory::{Reason, SessionNotes};
 use crate::core::compat::{About, CompatWork};
+use crate::core::handoff::entry::Kind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{Decision, HookAnswer};
 use crate::core::supervisor::event::Event;
@@ -31,12 +32,13 @@ impl Host {
             CompatWork::SettleLayouts(id) => self.settle_layouts(id),
             CompatWork::CopyTranscript(reason, due) => {
                 let Some(transcript) = self.transcript_path() else { return };
-                let dir = self.dir.clone();
+                let (dir, notes) = (self.dir.clone(), self.session_notes());
                 self.jobs.work(move || {
                     let copy = layouts::copy_for(&dir, &transcript, &reason, now);
-                    let made = copy
-                        .map(|copy| layouts::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy))
-                        .transpose();
+                    let back_up = |copy: PathBuf| {
+                        layouts::back_up(&dir, &transcript, &reason, now, &copy, &notes).map(|()| copy)
+                    };
+                    let made = copy.map(back_up).transpose();
                     let failed = |e| format!("The transcript could not be copied for layout memory: {e}");
                     JobEvent::Copied(due, made.map_err(failed))
                 });
@@ -57,6 +59,14 @@ impl Host {
                 });
             }
         }
+    }
+
+    /// Where the conversation stands, for `active-context.md`.
+    fn session_notes(&self) -> SessionNotes {
+        let conversation = self.observer.transcript().map(|transcript| transcript.conversation.clone());
+        conversation
+            .map(|id| SessionNotes::of(&self.capture(id, Kind::Auto, String::new())))
+            .unwrap_or_default()
     }
 
     fn layout_place(&self) -> Place {

@@ -12,7 +12,7 @@ use crate::sys::clock::Clock;
 
 impl Host {
     /// The data on the conversation, for a record of it.
-    fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
+    pub(super) fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
         let supervisor = &self.recorder.supervisor;
         let empty = crate::core::claude::facts::Facts::new();
         let followed = self.observer.transcript();

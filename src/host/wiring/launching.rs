@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::own_files::Restored;
+use crate::claude::plugin::PluginParts;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::StartKind;
 use crate::host::Host;
@@ -89,8 +90,11 @@ impl Host {
         let fresh = next.and_then(|next| next.conversation.clone());
         LaunchOrder {
             dir: self.claim.dir.clone(),
-            hooks: self.launch.offers.hooks,
-            ack: self.launch.config.hooks.ack,
+            parts: PluginParts {
+                hooks: self.launch.offers.hooks,
+                ack: self.launch.config.hooks.ack,
+                commands: self.launch.config.hooks.commands,
+            },
             settings,
             tasks: before.zip(fresh).map(|(before, next)| (self.paths.clone(), before, next)),
         }

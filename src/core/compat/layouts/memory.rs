@@ -2,6 +2,10 @@
 //! keeps them: when a handoff is saved, before a compaction and when a conversation
 //! ends.
 
+use crate::core::claude::checks::CheckOutcome;
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::sections::{Section, next_steps};
+use crate::core::handoff::text::{cut_chars, cut_words, safe_line};
 use crate::core::time::WallTime;
 
 /// Where its files lie, below the project.
@@ -19,8 +23,17 @@ pub const LOG: &str = ".backup-log";
 pub const CONTEXT: &str = "active-context.md";
 /// How the line begins that says when the last session ended.
 const ENDED: &str = "Last session ended: ";
+/// The lines round what hopty writes anew each time. Claude does not load comments.
+const BLOCK: &str = "<!-- hopty: written anew each time; your own text goes outside of these two lines -->\n";
+const BLOCK_END: &str = "<!-- hopty: end -->\n";
 /// How many paths the list keeps.
 const LISTED: usize = 100;
+/// How many entries a list in `active-context.md` has at most: it is loaded at every start.
+const NOTED: usize = 10;
+/// The longest entry of such a list, in characters.
+const NOTE_CHARS: usize = 300;
+/// How the name of a session document begins and ends.
+const DOCUMENT: (&str, &str) = ("session-", ".md");
 
 /// What a copy is made at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,9 +117,129 @@ pub fn unlisted(old: &str, name: &str) -> String {
     old.lines().filter(|line| named(line) != Some(name)).map(|line| format!("{line}\n")).collect()
 }
 
-/// `active-context.md` with the time of the end.
+/// Where a session stands: what `active-context.md` says beside the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionNotes {
+    state: Vec<String>,
+    next_steps: Vec<String>,
+    blockers: Vec<String>,
+}
+
+impl SessionNotes {
+    /// From what was captured.
+    #[must_use]
+    pub fn of(of: &Capture) -> Self {
+        let situation = &of.situation;
+        let mut state: Vec<String> = of.goal.iter().map(|goal| format!("Request: {goal}")).collect();
+        let (done, total) = of.progress();
+        if total > 0 {
+            state.push(format!("Progress: {done} of {total} tasks done"));
+        }
+        if !of.files.is_empty() {
+            let named: Vec<&str> = of.files.iter().take(NOTED).map(String::as_str).collect();
+            state.push(format!("{} files written, the last first: {}", of.files_count, named.join(", ")));
+        }
+        let checks = of.checks.iter().rev().filter(|check| !check.is_stale());
+        state.extend(
+            checks
+                .clone()
+                .filter(|check| check.verdict.outcome != CheckOutcome::Failed)
+                .map(|check| format!("Verified: {}: {}", check.verdict.outcome.word(), check.command)),
+        );
+        if !of.last_answer.trim().is_empty() {
+            state.push(format!("Claude's last words: {}", of.last_answer));
+        }
+        let failed = checks.filter(|check| check.verdict.outcome == CheckOutcome::Failed);
+        let mut blockers: Vec<String> = failed
+            .map(|check| format!("A check fails: {} ({})", check.command, check.verdict.summary))
+            .collect();
+        blockers.extend(situation.asked.iter().map(|what| format!("Not answered yet: {what}")));
+        blockers.extend(situation.failure.iter().map(|what| format!("The last turn stopped at: {what}")));
+        blockers.extend(situation.open_tools.iter().map(|what| format!("No result is known of: {what}")));
+        Self { state: noted(&state), next_steps: noted(&next_steps(of)), blockers: noted(&blockers) }
+    }
+
+    fn render(&self, at: WallTime) -> String {
+        let list = |lines: &[String], none: &str| match lines {
+            [] => format!("- {none}\n"),
+            lines => lines.iter().map(|line| format!("- {line}\n")).collect(),
+        };
+        format!(
+            "{BLOCK}## Where the session stood ({})\n\n{}\n## Its next steps\n\n{}\n## Its blockers\n\n{}{BLOCK_END}",
+            at.plain(),
+            list(&self.state, "no prompt of a person was seen"),
+            list(&self.next_steps, "none known"),
+            list(&self.blockers, "none seen"),
+        )
+    }
+}
+
+/// Lines for the file: short, safe, and such that Claude takes no word for the name of a file to load.
+fn noted(lines: &[String]) -> Vec<String> {
+    let line = |text: &String| without_imports(&cut_chars(&safe_line(cut_words(text, 4096)), NOTE_CHARS));
+    lines.iter().take(NOTED).map(line).collect()
+}
+
+/// `text` with `(at)` for each `@`: Claude loads the file that is named behind one, wherever it stands.
 #[must_use]
-pub fn context(old: &str, at: WallTime, reason: &Reason) -> String {
+pub fn without_imports(text: &str) -> String {
+    text.replace(['@', '\u{ff20}', '\u{fe6b}'], "(at)")
+}
+
+/// `session-YYYY-MM-DD-HHMM.md`; the `n`-th of that minute has a number.
+#[must_use]
+pub fn document_name(at: WallTime, n: u32) -> String {
+    let stamp = at.plain().replace(' ', "-").replace(':', "");
+    let (minute, (begins, ends)) = (stamp.get(..15).unwrap_or(&stamp), DOCUMENT);
+    if n == 0 { format!("{begins}{minute}{ends}") } else { format!("{begins}{minute}-{n}{ends}") }
+}
+
+/// Whether a file of this name is a session document. The project may have come with any name, so one that
+/// could carry words of its own is none.
+#[must_use]
+pub fn is_document(name: &str) -> bool {
+    let stem = name.strip_prefix(DOCUMENT.0).and_then(|rest| rest.strip_suffix(DOCUMENT.1));
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    stem.is_some_and(|stem| !stem.is_empty() && stem.len() <= 80 && stem.bytes().all(plain))
+}
+
+/// A session as a document: each section of a handoff, without what makes it one.
+#[must_use]
+pub fn document(of: &Capture, at: WallTime) -> String {
+    let mut text = format!("# Session {}\n\nDirectory: {}\n", at.plain(), safe_line(&of.origin.working_dir));
+    for section in Section::ALL {
+        let body = section.body(of);
+        if !body.is_empty() {
+            text.push_str(&format!("\n## {}\n\n{}\n", section.title(), body.trim_end()));
+        }
+    }
+    text
+}
+
+/// `active-context.md` with where the session stands, and the time of its end, if it has ended. Whatever else
+/// is in it stays.
+#[must_use]
+pub fn context(old: &str, at: WallTime, ended: Option<&Reason>, notes: &SessionNotes) -> String {
+    let mut out = match ended {
+        Some(reason) => with_end(old, at, reason),
+        None if old.is_empty() => "# Active Context\n".to_owned(),
+        None => old.to_owned(),
+    };
+    let block = notes.render(at);
+    let begins = out.find(BLOCK);
+    let ends = begins.and_then(|begins| Some(begins + out[begins..].find(BLOCK_END)? + BLOCK_END.len()));
+    match begins.zip(ends) {
+        Some((begins, ends)) => out.replace_range(begins..ends, &block),
+        None => {
+            out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
+            out.push_str(&block);
+        }
+    }
+    out
+}
+
+/// The text with the time of the end.
+fn with_end(old: &str, at: WallTime, reason: &Reason) -> String {
     let line = format!("{ENDED}{} ({})\n", at.plain(), reason.word());
     let mut out = String::with_capacity(old.len() + line.len() + 2);
     let mut there = false;
@@ -135,6 +268,8 @@ pub fn context(old: &str, at: WallTime, reason: &Reason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::claude::tasks::{Task, TaskStatus};
+    use crate::core::handoff::document::tests::capture;
 
     fn at() -> WallTime {
         WallTime::parse("2026-11-20T14:30:05Z").unwrap()
@@ -198,9 +333,64 @@ mod tests {
     fn the_exit_is_one_line_of_the_context() {
         let reason = Reason::Ended("logout".into());
         let line = "Last session ended: 2026-11-20 14:30:05 (logout)\n";
-        assert_eq!(context("", at(), &reason), format!("# Active Context\n\n{line}"));
-        assert_eq!(context("# Mine\nNext: x", at(), &reason), format!("# Mine\nNext: x\n\n{line}"));
-        let again = context(&format!("# Mine\n\n{ENDED}long ago\nmore\n"), at(), &reason);
+        assert_eq!(with_end("", at(), &reason), format!("# Active Context\n\n{line}"));
+        assert_eq!(with_end("# Mine\nNext: x", at(), &reason), format!("# Mine\nNext: x\n\n{line}"));
+        let again = with_end(&format!("# Mine\n\n{ENDED}long ago\nmore\n"), at(), &reason);
         assert_eq!(again, format!("# Mine\n\n{line}more\n"));
+    }
+
+    #[test]
+    fn the_context_says_where_the_session_stood_and_keeps_what_others_wrote() {
+        let mut of = capture("Build the pier. See @/etc/passwd, password=hunter22");
+        of.tasks = vec![
+            Task { id: "1".into(), subject: "deck".into(), status: TaskStatus::InProgress },
+            Task { id: "2".into(), subject: "piles".into(), status: TaskStatus::Completed },
+        ];
+        of.situation.asked = vec!["Which stone?".into()];
+        let notes = SessionNotes::of(&of);
+        let once = context("# Mine\nkeep\n", at(), None, &notes);
+        for part in [
+            "# Mine\nkeep\n",
+            "## Where the session stood (2026-11-20 14:30:05)\n\n- Request: Build the pier. See (at)/etc/passwd",
+            "- Progress: 1 of 2 tasks done\n",
+            "## Its next steps\n\n- ",
+            "- Finish: deck\n",
+            "## Its blockers\n\n- Not answered yet: Which stone?\n",
+        ] {
+            assert!(once.contains(part), "{part:?} is not in {once}");
+        }
+        assert!(!once.contains('@') && !once.contains("hunter22"), "{once}");
+        let later =
+            context(&format!("{once}\n## By Claude\nmore\n"), at(), Some(&Reason::PreCompact), &notes);
+        assert_eq!(later.matches("## Where the session stood").count(), 1);
+        assert!(
+            later.ends_with("## By Claude\nmore\n\nLast session ended: 2026-11-20 14:30:05 (precompact)\n")
+        );
+        let none = context("", at(), None, &SessionNotes::default());
+        assert!(
+            none.starts_with("# Active Context\n\n<!-- hopty") && none.contains("- none seen\n"),
+            "{none}"
+        );
+        // An end mark that somebody took out costs no text.
+        let torn = once.replace(BLOCK_END, "");
+        assert!(context(&torn, at(), None, &notes).starts_with(&torn));
+    }
+
+    #[test]
+    fn session_documents_are_known_by_their_names() {
+        assert_eq!(document_name(at(), 0), "session-2026-11-20-1430.md");
+        assert_eq!(document_name(at(), 2), "session-2026-11-20-1430-2.md");
+        for name in ["session-2026-11-20-1430.md", "session-pier_2.md"] {
+            assert!(is_document(name), "{name}");
+        }
+        for name in ["session-.md", "session-a b.md", "session-@x.md", "active-context.md", "session-x.txt"] {
+            assert!(!is_document(name), "{name}");
+        }
+        let text = document(&capture("Build the pier."), at());
+        assert!(
+            text.starts_with("# Session 2026-11-20 14:30:05\n\nDirectory: /home/u/proj\n\n## Goal\n"),
+            "{text}"
+        );
+        assert!(text.contains("\n## Next Steps\n"));
     }
 }

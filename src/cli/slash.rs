@@ -1,0 +1,269 @@
+//! `hopty slash`: what Claude's slash commands run (`claude::slash_commands`). Its output becomes part of a
+//! prompt: there is no `@` in it, because Claude would load the file that is named behind one, and what came
+//! from files is safe text.
+//!
+//! Claude shows what fails to the person and asks its model nothing.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::control::{Rule, dir_of, live, paths};
+use super::conversation::{Meant, meant};
+use super::error::{Failed, say};
+use super::handoff::age;
+use crate::core::claude::facts::Facts;
+use crate::core::claude::place::Place;
+use crate::core::compat::layouts::memory::{self, SessionNotes};
+use crate::core::config::Config;
+use crate::core::handoff::capture::{Capture, Lists, Origin};
+use crate::core::handoff::entry::Kind;
+use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line};
+use crate::core::ids::{Channel, SessionName};
+use crate::core::time::WallTime;
+use crate::fs::paths::Paths;
+use crate::fs::{layouts, registry, session_documents as documents, transcript};
+use crate::git::state::Limits;
+use crate::sys::clock::Clock;
+
+/// The most that is printed, in bytes: Claude takes 30,000 characters of a command's output.
+const PRINTED: usize = 24 << 10;
+
+/// The exit code. `words`: which command, and its argument.
+pub(super) fn main(words: &[&str]) -> u8 {
+    let done = SlashPlace::new().and_then(|place| match words {
+        ["save"] => place.save(None),
+        ["save-to", path] => place.save(Some(Path::new(path))),
+        ["context"] => place.save_context(),
+        ["latest"] => place.latest(),
+        ["pending"] => Ok(place.pending()),
+        ["list"] => Ok(place.list()),
+        ["discard"] => place.discard(),
+        ["reviewed", name] => place.reviewed(name),
+        ["handoff"] => place.hand_over(),
+        ["status"] => place.status(),
+        _ => Err(Failed::new(2, "only Claude's slash commands call this verb; docs/COMMANDS.md explains it")),
+    });
+    let printed = done.and_then(|text| {
+        say(format_args!("{}", cut_bytes(&memory::without_imports(text.trim_end()), PRINTED)))?;
+        Ok(0)
+    });
+    printed.unwrap_or_else(|failed| failed.print("slash", false))
+}
+
+/// Where a command is run.
+struct SlashPlace {
+    paths: Paths,
+    config: Config,
+    session: Option<SessionName>,
+    project: PathBuf,
+}
+
+impl SlashPlace {
+    fn new() -> Result<Self, Failed> {
+        let paths = paths()?;
+        let config = super::settings::valid(&paths, &[])?;
+        let session: Option<SessionName> =
+            std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok());
+        let own = session.as_ref().and_then(|name| dir_of(&paths, name));
+        let project = own.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        Ok(SlashPlace { paths, config, session, project })
+    }
+
+    /// The conversation that the command is run in.
+    fn capture(&self) -> Result<Capture, Failed> {
+        let (path, conversation) = match meant(&self.paths, None, Rule::Careful)? {
+            Meant::Transcript(found) => (Some(found.path), None),
+            Meant::Session(_, status) => (status.transcript.map(PathBuf::from), status.conversation),
+        };
+        let path = path.ok_or_else(|| {
+            Failed::new(1, "this conversation has no transcript yet")
+                .hint("Claude writes it with the first prompt")
+        })?;
+        let mut of = self.read(&path)?;
+        of.origin.conversation = conversation.unwrap_or(of.origin.conversation);
+        of.git = crate::git::state::of_work(&self.project, None, Limits::of(&self.config.handoff));
+        Ok(of)
+    }
+
+    /// What a transcript says.
+    fn read(&self, path: &Path) -> Result<Capture, Failed> {
+        let mut facts = Facts::new();
+        let mut at = Place { conversation: None, dir: None, now: None };
+        transcript::lines(path, |line| {
+            facts.feed(line);
+            at.follow(line);
+        })
+        .map_err(|e| Failed::new(1, e.to_string()).hint("try again in a moment"))?;
+        let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+        let conversation = at
+            .conversation
+            .or(stem)
+            .ok_or_else(|| Failed::new(1, "this is no transcript of a conversation").about(path.display()))?;
+        let origin = Origin {
+            conversation,
+            channel: registry::channel_of(&self.paths.claude, &self.project)
+                .unwrap_or_else(|_| Channel::global()),
+            kind: Kind::Manual,
+            created_at: Clock::wall(),
+            working_dir: self.project.display().to_string(),
+            transcript: path.display().to_string(),
+            session: self.session.clone(),
+            pid: std::process::id(),
+            predecessor: None,
+        };
+        let mut of = Capture::new(origin, &facts);
+        of.lists = Lists::of(&self.config.handoff);
+        of.situation.reason = "it was asked for by a slash command".to_owned();
+        // The command itself is the turn that goes on.
+        of.situation.open_tools.clear();
+        of.situation.turn_ended = true;
+        Ok(of)
+    }
+
+    /// Writes the active context, and then the session document.
+    fn save(&self, to: Option<&Path>) -> Result<String, Failed> {
+        let (of, now) = (self.capture()?, Clock::wall());
+        let context = self.write_context(&of, now)?;
+        let text = memory::document(&of, now);
+        let path = match to {
+            None => documents::save_document(&self.project, now, &text).map_err(not_written)?,
+            Some(path) => {
+                let path = self.project.join(path);
+                documents::save_document_to(&path, &text).map_err(not_written)?;
+                path
+            }
+        };
+        Ok(format!(
+            "active context: {}\nsession document: {}\n{}",
+            shown(&context),
+            shown(&path),
+            self.pending()
+        ))
+    }
+
+    fn save_context(&self) -> Result<String, Failed> {
+        let context = self.write_context(&self.capture()?, Clock::wall())?;
+        Ok(format!("active context: {}\n{}", shown(&context), self.pending()))
+    }
+
+    fn write_context(&self, of: &Capture, now: WallTime) -> Result<PathBuf, Failed> {
+        documents::save_context(&self.project, now, &SessionNotes::of(of)).map_err(not_written)
+    }
+
+    fn pending(&self) -> String {
+        match layouts::pending_backup(&self.project) {
+            Some(path) => format!("a backup waits: {}\n", shown(&path)),
+            None => "no backup waits\n".to_owned(),
+        }
+    }
+
+    /// The backup that waits, as a record; else the newest session document.
+    fn latest(&self) -> Result<String, Failed> {
+        if let Some(copy) = layouts::pending_backup(&self.project) {
+            let name = copy.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let settle = format!("{} slash reviewed {name}", quoted(&crate::claude::plugin::this_binary()));
+            let record = memory::document(&self.read(&copy)?, Clock::wall());
+            let context = self.project.join(memory::DIR).join(memory::CONTEXT);
+            return Ok(format!(
+                "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, run: {settle}\n",
+                shown(&copy),
+                shown(&context),
+                cut_words(&record, PRINTED - 4096).trim_end(),
+            ));
+        }
+        let newest = documents::list(&self.project).into_iter().next();
+        Ok(match newest {
+            Some(newest) => {
+                format!("no backup waits\nthe newest session document: {}\n", shown(&newest.path))
+            }
+            None => "no backup waits, and no session document is in .claude/memory\n\
+                     hint: `/document-and-save` writes one; `hopty handoff list` shows handoffs\n"
+                .to_owned(),
+        })
+    }
+
+    fn list(&self) -> String {
+        let (mut text, now) = (self.pending(), Clock::wall());
+        let found = documents::list(&self.project);
+        if found.is_empty() {
+            text.push_str("no session document is in .claude/memory\n");
+        }
+        for document in found {
+            let ago = age(now.0.saturating_sub(document.written.0));
+            let _ = writeln!(
+                text,
+                "{}  {ago} ago  {} bytes  {}",
+                shown(&document.path),
+                document.bytes,
+                document.title
+            );
+        }
+        text
+    }
+
+    fn discard(&self) -> Result<String, Failed> {
+        let gone = documents::discard_backup(&self.project).map_err(not_written)?;
+        Ok(match gone {
+            None => "no backup waited: nothing was deleted\n".to_owned(),
+            Some((path, None)) => format!("deleted: {}\nno backup waits any more\n", shown(&path)),
+            Some((path, Some(other))) => {
+                format!("deleted: {}\nan earlier backup waits now: {}\n", shown(&path), shown(&other))
+            }
+        })
+    }
+
+    fn reviewed(&self, name: &str) -> Result<String, Failed> {
+        let waits = memory::named(name).map(|name| documents::reviewed(&self.project, name));
+        Ok(match waits.transpose().map_err(not_written)?.flatten() {
+            None => "no backup of this name waits: nothing was changed\n".to_owned(),
+            Some(None) => "no backup waits any more; the file is kept\n".to_owned(),
+            Some(Some(other)) => format!("an earlier backup waits now: {}\n", shown(&other)),
+        })
+    }
+
+    fn hand_over(&self) -> Result<String, Failed> {
+        let name = live(&self.paths, None, Rule::Careful)?;
+        super::session::request_restart(&self.paths, &name)?;
+        Ok(format!("hand-over of {name} requested: it comes when this turn ends\n"))
+    }
+
+    fn status(&self) -> Result<String, Failed> {
+        let name = live(&self.paths, None, Rule::Careful)?;
+        let status = super::session::status_of(&self.paths, &name)?;
+        let mut text = format!(
+            "session   {name}, run {}, {} restarts, {} terminals attached\ndirectory {}\n",
+            status.run,
+            status.restarts,
+            status.clients.len(),
+            safe_line(&status.dir)
+        );
+        let context = &status.context;
+        let _ = writeln!(
+            text,
+            "context   {} of {} tokens ({} %)",
+            context.tokens, context.window, context.percent
+        );
+        if let Some(next) = &status.next_handover {
+            let _ = writeln!(text, "hand-over {}", safe_line(&next.why));
+        }
+        if let Some(handoff) = &status.handoff {
+            let _ = writeln!(text, "begun from {}", handoff.id);
+        }
+        let _ = writeln!(text, "last      {}", safe_line(&status.why));
+        text.push_str("commands  /handoff hands over now; ctrl-\\ ? lists hopty's keys\n");
+        Ok(text)
+    }
+}
+
+fn not_written(error: crate::fs::error::FsError) -> Failed {
+    Failed::new(1, error.to_string()).hint("nothing that was there is overwritten: choose another path")
+}
+
+/// A path for a prompt, on one line.
+fn shown(path: &Path) -> String {
+    safe(&path.to_string_lossy()).replace('\n', " ")
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}
