@@ -24,8 +24,7 @@ const WINDOW_LOG: u32 = 24;
 pub struct ArchiveLevel(pub i32);
 
 impl Default for ArchiveLevel {
-    /// Measured on transcripts (`benches/archive.rs`): higher levels take several times longer for a few
-    /// percent.
+    /// zstd's own default.
     fn default() -> Self {
         ArchiveLevel(3)
     }
