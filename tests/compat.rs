@@ -273,7 +273,7 @@ fn todays_client_hands_its_terminal_to_the_old_host() {
     farewell.iter().for_each(|said| peer.say(said));
     drop(peer);
     assert_eq!(term.wait_exit(), 143);
-    term.wait_text("stopped the program as requested.");
+    term.wait_text("stopped the program as asked.");
     term.assert_whole();
     // A hang-up: that host would pass SIGHUP on to the program if it were told so by SIGNAL.
     let mut term = world.terminal(&["attach", "one"]);
