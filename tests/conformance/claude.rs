@@ -53,6 +53,8 @@ fn a_conversation() {
     let Some(mut world) = world() else { return };
     // What hopty sets, and says in `docs/TERMINAL.md`: its foot line is shorter with it.
     world.set("CLAUDE_CODE_DISABLE_AGENT_VIEW", "1");
+    // hopty's commands would stand in the menu.
+    world.set("HOPTY_HOOKS_COMMANDS", "false");
     // A model without a notice about its age, which comes and goes.
     let args = ["--model", "sonnet", "--dangerously-skip-permissions"].map(str::to_owned);
     Case::claude(&world, &args).mask(times).run(|stage| {
