@@ -155,6 +155,9 @@ fn holds_only(dir: &Path, names: &[&str]) -> bool {
     let Ok(entries) = std::fs::read_dir(dir) else { return false };
     let mut found: Vec<_> = entries.take(names.len() + 1).flatten().map(|entry| entry.file_name()).collect();
     found.sort();
+    // In the order of the files' names, which is not that of the commands: `-` comes before `.md`.
+    let mut names = names.to_vec();
+    names.sort_unstable();
     own && found == names
 }
 
