@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The follower is a process of its own (this program again): what the host uses (`Tail`, `LineSplitter`,
-//! `Facts`), without a host. So its peak of memory (`VmHWM`) is its own. Nothing is asserted: times are of a
+//! `TranscriptFacts`), without a host. So its peak of memory (`VmHWM`) is its own. Nothing is asserted: times are of a
 //! machine that others use too.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hopty::core::claude::facts::Facts;
+use hopty::core::claude::facts::TranscriptFacts;
 use hopty::core::claude::lines::LineSplitter;
 use hopty::fs::tail::{Tail, TailRead};
 use nix::libc;
@@ -77,7 +77,7 @@ fn main() {
 
 /// Follows a file: says what the first read took, then what each line took that it is told was appended.
 fn follower(path: &Path) {
-    let (mut tail, mut splitter, mut facts) = (Tail::new(path), LineSplitter::new(), Facts::new());
+    let (mut tail, mut splitter, mut facts) = (Tail::new(path), LineSplitter::new(), TranscriptFacts::new());
     let mut buf = vec![0; 1 << 16];
     let mut pump = || {
         let (begun, mut read) = (Instant::now(), 0);

@@ -19,8 +19,8 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hopty::core::time::WallTime;
-use hopty::standin::request::Kind as Asks;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::AskerKind as Asks;
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 use support::claude::Kind;
 use support::wait_for;
@@ -80,11 +80,11 @@ fn main() {
 fn measure(kind: Kind, full_screen: bool, megabytes: usize) -> Option<Vec<f64>> {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         match request.assistant_messages() {
-            0 => Reply::text("Hello.").filling(2000),
-            n => Reply::bash("echo one more step").filling(60_000 * n as u64 + 10_000),
+            0 => ScriptedReply::text("Hello.").filling(2000),
+            n => ScriptedReply::bash("echo one more step").filling(60_000 * n as u64 + 10_000),
         }
     });
     let mut world = World::new(kind, script)?;

@@ -24,7 +24,7 @@ use hopty::recording::timeline::Timeline;
 use hopty::screen::Screen;
 use hopty::standin::api::Api;
 use hopty::standin::home;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use hopty::testing::terminal::{ProgramUnderTest, PumpEnd, TapEvent, TestTerminal};
 
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
@@ -146,14 +146,14 @@ fn dash(hopty: &Path, to: &Path) -> anyhow::Result<()> {
     let api = Api::start(Script::each(|request, _| {
         let steps = request.assistant_messages() as u64 + 1;
         if request.contains(SESSIONS[2].1) {
-            return Reply::bash("sh ./test.sh 5")
+            return ScriptedReply::bash("sh ./test.sh 5")
                 .saying("Four of the six stages pass; stage 5 is next.")
                 .filling(96_000);
         }
         if request.contains(SESSIONS[1].1) {
-            return Reply::bash("sleep 600").saying("Shelf 3 of 12.").filling(40_000 + steps * 8_000);
+            return ScriptedReply::bash("sleep 600").saying("Shelf 3 of 12.").filling(40_000 + steps * 8_000);
         }
-        Reply::text(
+        ScriptedReply::text(
             "The valves are tested with water first, then with nitrogen; docs/valves.md has the steps.",
         )
         .filling(31_000)

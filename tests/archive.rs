@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use hopty::standin::home;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{self, Kind};
 use support::term::Term;
@@ -43,8 +43,8 @@ fn begin(world: &World, args: &[&str], prompt: &str) -> Term {
 
 fn script() -> Script {
     Script::each(|request, _| match request.contains("what is the name?") {
-        true => Reply::text("I know it.").filling(2000),
-        false => Reply::text("Noted.").filling(1000),
+        true => ScriptedReply::text("I know it.").filling(2000),
+        false => ScriptedReply::text("Noted.").filling(1000),
     })
 }
 
@@ -158,7 +158,7 @@ fn another_home(world: &mut World) {
 
 /// A world of files alone, with a transcript that was written so many days ago.
 fn files(days: u64) -> (World, PathBuf) {
-    let world = World::new(Kind::StandIn, Script::list([Reply::text("hello")])).unwrap();
+    let world = World::new(Kind::StandIn, Script::list([ScriptedReply::text("hello")])).unwrap();
     let dir = world.claude_dir().join("projects/-p");
     std::fs::create_dir_all(&dir).unwrap();
     let path = dir.join(format!("{ID}.jsonl"));

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hopty::core::claude::view::{BoxMode, Press, Rules, ScreenText, TitleState, View};
+use hopty::core::claude::view::{BoxMode, Press, ScreenReading, ScreenRuleSet, ScreenText, TitleState};
 use serde::Deserialize;
 use unicode_width::UnicodeWidthChar;
 
@@ -63,8 +63,8 @@ fn find(at: &str) -> Recorded {
     recorded().into_iter().find(|screen| screen.at() == at).unwrap()
 }
 
-fn read(screen: &ScreenText) -> View {
-    Rules::builtin().unwrap().read(screen)
+fn read(screen: &ScreenText) -> ScreenReading {
+    ScreenRuleSet::builtin().unwrap().read(screen)
 }
 
 /// A row without its SGR sequences, and the columns that were dim.

@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 
 use hopty::core::terminal::Size;
 use hopty::ipc::frame::{Frame, tag};
-use hopty::ipc::stream::{FrameStream, Life};
+use hopty::ipc::stream::{ConnectionState, FrameStream};
 use hopty::pty::open::Pty;
 use hopty::standin::script::Script;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ impl Peer {
             self.0.flush();
             let life = self.0.fill();
             match take(&mut self.0) {
-                None if life == Life::Closed => Some(None),
+                None if life == ConnectionState::Closed => Some(None),
                 taken => taken.map(Some),
             }
         })

@@ -6,7 +6,7 @@ mod source;
 
 use std::collections::BTreeSet;
 
-use hopty::core::config::{KEYS, Key, Kind};
+use hopty::core::config::{ConfigKey, KEYS, ValueKind};
 use source::{Source, Token, sources, text};
 
 /// The files that may act by the configuration: not its own, nor those that only set it for a show.
@@ -45,10 +45,10 @@ fn names_of<'a>(section: &'a str, tokens: &'a [Token]) -> BTreeSet<&'a str> {
 
 /// Whether a file reads the key: `section.name`, or the name of what it calls the section. A field of the
 /// same name elsewhere is none.
-fn reads(tokens: &[Token], key: &Key) -> bool {
+fn reads(tokens: &[Token], key: &ConfigKey) -> bool {
     let mut names = names_of(key.section, tokens);
     // The four levels are read together (`Context::levels`).
-    if key.section == "context" && matches!(key.kind, Kind::Level) {
+    if key.section == "context" && matches!(key.kind, ValueKind::Level) {
         names = BTreeSet::from(["levels"]);
     }
     tokens
@@ -59,8 +59,8 @@ fn reads(tokens: &[Token], key: &Key) -> bool {
 #[test]
 fn every_key_is_acted_on() {
     let acting = acting();
-    let unused = |key: &&Key| !acting.iter().any(|source| reads(&source.tokens, key));
-    let unused: Vec<String> = KEYS.iter().filter(unused).map(Key::path).collect();
+    let unused = |key: &&ConfigKey| !acting.iter().any(|source| reads(&source.tokens, key));
+    let unused: Vec<String> = KEYS.iter().filter(unused).map(ConfigKey::path).collect();
     assert!(unused.is_empty(), "keys that nothing acts on: {unused:?}");
     let of = |text: &str, path: &str| {
         let key = KEYS.iter().find(|key| key.path() == path).unwrap();

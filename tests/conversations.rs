@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{self, Kind};
 use support::term::Term;
@@ -63,8 +63,8 @@ fn is_listed_shown_and_found(program: PathBuf) {
     let world = world(
         program,
         Script::list([
-            Reply::bash("echo planted-in-a-tool").filling(1000),
-            Reply::text("The answer is \"žluť\" <b>42</b>.").filling(2000),
+            ScriptedReply::bash("echo planted-in-a-tool").filling(1000),
+            ScriptedReply::text("The answer is \"žluť\" <b>42</b>.").filling(2000),
         ]),
     );
     let term = begin(&world, "what is the planted answer?");

@@ -6,7 +6,7 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{Kind, hopty};
 use support::term::Term;
@@ -32,8 +32,8 @@ fn careful(script: Script) -> (World, Term) {
 #[test]
 fn keys_that_were_kept_approve_nothing() {
     let (world, term) = careful(Script::each(|request, _| match request.continued_handoff() {
-        Some(_) => Reply::bash("touch approved").filling(2000),
-        None => Reply::text("Hello.").filling(3000),
+        Some(_) => ScriptedReply::bash("touch approved").filling(2000),
+        None => ScriptedReply::text("Hello.").filling(3000),
     }));
     world.ask(&["restart", "proj", "--now"]);
     world.wait_decision("stop.sent", 1);
@@ -59,8 +59,8 @@ fn keys_that_were_kept_approve_nothing() {
 #[test]
 fn a_dialog_that_is_gone_blocks_nobody() {
     let (world, term) = careful(Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::text("Hello.").filling(3000),
-        _ => Reply::bash("touch approved").filling(185_000),
+        0 => ScriptedReply::text("Hello.").filling(3000),
+        _ => ScriptedReply::bash("touch approved").filling(185_000),
     }));
     term.send("work\r");
     term.wait_text("Do you want to proceed?");
@@ -76,7 +76,10 @@ fn a_dialog_that_is_gone_blocks_nobody() {
 
 #[test]
 fn a_new_run_hears_what_it_asks_its_terminal() {
-    let mut world = world(Script::list([Reply::text("one").filling(1000), Reply::text("two").filling(1000)]));
+    let mut world = world(Script::list([
+        ScriptedReply::text("one").filling(1000),
+        ScriptedReply::text("two").filling(1000),
+    ]));
     let asks = world.home.join("asks");
     let script = format!(
         "#!/bin/sh\nstty raw -echo min 0 time 50\nprintf '\\033[c'\ndd bs=64 count=1 2>/dev/null | od -An -c >> \"$HOME/answers\"\nstty sane\nexec '{}' __agent \"$@\"\n",
@@ -128,7 +131,7 @@ fn how_a_program_ended_is_told_as_it_was() {
 
 #[test]
 fn a_restart_without_a_handoff_is_waited_for() {
-    let world = world(Script::list([Reply::text("one").filling(1000)]));
+    let world = world(Script::list([ScriptedReply::text("one").filling(1000)]));
     let term = world.start(&[]);
     term.wait_box();
     term.send("hi\r");

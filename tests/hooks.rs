@@ -5,8 +5,8 @@
 
 mod support;
 
-use hopty::standin::request::Kind as Asks;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::AskerKind as Asks;
+use hopty::standin::script::{Script, ScriptedReply};
 use support::claude::Kind;
 use support::wait_for;
 use support::world::{World, tools};
@@ -119,7 +119,7 @@ fn a_hook_waits_for_a_silent_host_as_long_as_it_was_told_and_no_longer() {
 #[test]
 fn the_wait_of_a_hook_is_that_of_the_configuration() {
     let mut world =
-        World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Hello.").filling(3000))).unwrap();
+        World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000))).unwrap();
     world.set("HOPTY_HOOKS_ACK", "2s");
     world.ask(&["--detached"]);
     let hooks = std::fs::read_to_string(world.session_dir().join("plugin/hooks/hooks.json")).unwrap();
@@ -167,9 +167,9 @@ fn safe_mode(kind: Kind) {
 /// Three tools, the last answer over the handoff level; then a conversation that goes on as it was asked to.
 fn long_turn() -> Script {
     Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        (None, n @ 0..3) => Reply::bash(format!("echo step {n}")).filling(50_000 * (n as u64 + 1)),
-        _ => Reply::text("All three are done.").filling(190_000),
+        (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        (None, n @ 0..3) => ScriptedReply::bash(format!("echo step {n}")).filling(50_000 * (n as u64 + 1)),
+        _ => ScriptedReply::text("All three are done.").filling(190_000),
     })
 }
 
@@ -205,10 +205,12 @@ fn hands_over_without_hooks(world: &World, flags: &[&str], told: &str) {
 
 fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::bash(r#"mkdir -p .claude && echo '{"env":{"PLANTED":"1"}}' > .claude/settings.json"#)
-            .filling(100_000),
-        1 => Reply::bash("echo more").filling(190_000),
-        _ => Reply::text("Done with it.").filling(195_000),
+        0 => ScriptedReply::bash(
+            r#"mkdir -p .claude && echo '{"env":{"PLANTED":"1"}}' > .claude/settings.json"#,
+        )
+        .filling(100_000),
+        1 => ScriptedReply::bash("echo more").filling(190_000),
+        _ => ScriptedReply::text("Done with it.").filling(195_000),
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
@@ -304,7 +306,7 @@ fn a_hook_whose_input_stays_open_ends_in_time() {
 #[test]
 fn a_segment_stands_behind_the_person_s_own_status_line() {
     let script = hopty::standin::script::Script::each(|_, _| {
-        hopty::standin::script::Reply::text("Hello.").filling(82_000)
+        hopty::standin::script::ScriptedReply::text("Hello.").filling(82_000)
     });
     let Some(mut world) = World::new(Kind::Real, script) else { return };
     let path = world.claude_dir().join("settings.json");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use support::claude::Kind;
@@ -15,9 +15,9 @@ use support::world::World;
 fn makes_a_file() -> Script {
     Script::each(|request, _| {
         if request.tool_results().is_empty() {
-            Reply::bash("touch made").filling(1000)
+            ScriptedReply::bash("touch made").filling(1000)
         } else {
-            Reply::text("Made.").filling(1000)
+            ScriptedReply::text("Made.").filling(1000)
         }
     })
 }
@@ -113,7 +113,9 @@ both! {
 /// The real program writes no transcript when it is told so; the stand-in agent always does.
 #[test]
 fn a_turn_that_is_not_in_the_transcript_is_told_once() {
-    let Some(mut world) = world(Kind::Real, Script::each(|_, _| Reply::text("Hello.")), "0s") else { return };
+    let Some(mut world) = world(Kind::Real, Script::each(|_, _| ScriptedReply::text("Hello.")), "0s") else {
+        return;
+    };
     world.set("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1");
     world.set("HOPTY_NOTIFY_EVENTS", "transcript");
     start_detached(&world);

@@ -7,7 +7,7 @@ mod support;
 
 use std::path::Path;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use support::claude::Kind;
 use support::wait_for;
 use support::world::World;
@@ -19,8 +19,8 @@ const RESTARTS: usize = 50;
 #[test]
 fn item_012_the_host_restarts_fifty_times_and_leaves_nothing_behind() {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(2000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(2000),
     });
     let Some(mut world) = World::new(Kind::StandIn, script) else { return };
     world.set("HOPTY_RESTART_MAX_RESTARTS", "1000");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use support::claude::Kind;
@@ -12,7 +12,7 @@ use support::world::World;
 use support::{kill, wait_for};
 
 fn world(kind: Kind) -> Option<World> {
-    World::new(kind, Script::each(|_, n| Reply::text(format!("Answer {n}.")).filling(1000)))
+    World::new(kind, Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).filling(1000)))
 }
 
 /// Starts a session of this name in the project and asks it something.

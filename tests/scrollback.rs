@@ -7,7 +7,7 @@ mod support;
 
 use std::process::Command;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use support::claude::{Kind, hopty};
 use support::term::Term;
 use support::world::World;
@@ -64,8 +64,8 @@ fn at(history: &[String], text: &str) -> usize {
 fn hand_over(kind: Kind, full_screen: bool) {
     let Some(_) = support::needs("tmux") else { return };
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        None => Reply::text("The first answer.\n\nIts second line.\n\nIts last line.").filling(2000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("The first answer.\n\nIts second line.\n\nIts last line.").filling(2000),
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("CLAUDE_CODE_NO_FLICKER", if full_screen { "1" } else { "0" });
@@ -130,8 +130,8 @@ fn full_screen_with_the_real_claude() {
 /// Who comes later finds the same history: no old prompt box, and the line between the two runs.
 fn a_later_terminal(kind: Kind, full_screen: bool) {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        None => Reply::text("The first answer.\n\nIts last line.").filling(2000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("The first answer.\n\nIts last line.").filling(2000),
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("CLAUDE_CODE_NO_FLICKER", if full_screen { "1" } else { "0" });

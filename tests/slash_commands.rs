@@ -7,15 +7,15 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use hopty::standin::request::Request;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::ApiRequest;
+use hopty::standin::script::{Script, ScriptedReply};
 use support::claude::{self, Kind};
 use support::term::Term;
 use support::wait_for;
 use support::world::World;
 
 /// The text of a request's last prompt, with what a command put there.
-fn prompt(request: &Request) -> String {
+fn prompt(request: &ApiRequest) -> String {
     let texts = request.texts();
     let users = texts.iter().filter(|(role, text)| *role == "user" && !text.starts_with("<system-reminder>"));
     users.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n")
@@ -26,7 +26,7 @@ fn prompt(request: &Request) -> String {
 fn obedient() -> Script {
     Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(3000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000);
         }
         let text = prompt(request);
         let wanted = text
@@ -38,9 +38,9 @@ fn obedient() -> Script {
                 Some(format!("{command} '{path}'"))
             });
         match wanted {
-            Some(command) if request.tool_results().is_empty() => Reply::bash(command).filling(3000),
-            Some(_) => Reply::text("Ready.").filling(3000),
-            None => Reply::text("Hello.").filling(3000),
+            Some(command) if request.tool_results().is_empty() => ScriptedReply::bash(command).filling(3000),
+            Some(_) => ScriptedReply::text("Ready.").filling(3000),
+            None => ScriptedReply::text("Hello.").filling(3000),
         }
     })
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use support::claude::Kind;
 use support::wait_for;
@@ -14,7 +14,7 @@ use support::world::World;
 const NOTICES: &str = "\x1cn";
 
 fn world() -> World {
-    World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Hello.").filling(1000))).unwrap()
+    World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000))).unwrap()
 }
 
 #[test]

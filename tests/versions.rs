@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hopty::standin::request::{Kind as Asks, Request};
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::{ApiRequest, AskerKind as Asks};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 use support::claude::{self, Kind};
 use support::term::Term;
@@ -80,12 +80,12 @@ fn prompt(world: &World, term: &Term, text: &str) {
     });
 }
 
-fn main_requests(world: &World, conversation: &str) -> Vec<Arc<Request>> {
+fn main_requests(world: &World, conversation: &str) -> Vec<Arc<ApiRequest>> {
     world.api.requests_of(conversation).into_iter().filter(|request| request.kind == Asks::Main).collect()
 }
 
 fn answers_and_ends(program: PathBuf) {
-    let world = world(program, Script::list([Reply::text("The answer is 42.").filling(1000)]));
+    let world = world(program, Script::list([ScriptedReply::text("The answer is 42.").filling(1000)]));
     let settings = std::fs::read(world.claude_dir().join("settings.json")).unwrap();
     let term = start(&world);
     prompt(&world, &term, "what is the answer?");
@@ -123,11 +123,11 @@ fn hands_over_at_a_tool_boundary(program: PathBuf) {
 /// follows.
 fn hands_over_after_a_tool(program: PathBuf) {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
         None => {
             let slow = json!({"command": "sleep 0.7; echo two", "description": "scripted"});
             let filled = 60_000 * (request.assistant_messages() as u64 + 1);
-            Reply::bash("echo one").and_tool("Bash", slow).filling(filled.min(199_000))
+            ScriptedReply::bash("echo one").and_tool("Bash", slow).filling(filled.min(199_000))
         }
     });
     let world = world(program, script);
@@ -162,9 +162,9 @@ fn hands_over_without_hooks(program: PathBuf) {
 
 fn one_turn() -> Script {
     Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        (None, 0) => Reply::bash("echo step").filling(100_000),
-        _ => Reply::text("The stars are counted.").filling(190_000),
+        (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        (None, 0) => ScriptedReply::bash("echo step").filling(100_000),
+        _ => ScriptedReply::text("The stars are counted.").filling(190_000),
     })
 }
 

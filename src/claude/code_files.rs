@@ -18,7 +18,7 @@ pub(super) const MAX_ENTRIES: usize = 1 << 16;
 const BEGINS: usize = 2;
 
 /// A file as it was found.
-pub(super) enum Content {
+pub(super) enum FileContent {
     Missing,
     Bytes(Vec<u8>),
     /// What it is, where it cannot be read.
@@ -27,19 +27,20 @@ pub(super) enum Content {
 
 /// A file's content, and what it is. It never waits, and opens nothing but files: a project may have put a
 /// pipe there.
-pub(super) fn read(path: &Path, max: u64) -> (Content, Option<Metadata>) {
+pub(super) fn read(path: &Path, max: u64) -> (FileContent, Option<Metadata>) {
     match safe_file::open(path, FileRule::of_claude(max)) {
-        Ok(None) => (Content::Missing, None),
+        Ok(None) => (FileContent::Missing, None),
         Ok(Some(file)) => match file.metadata() {
-            Ok(meta) => {
-                (bytes(file, max).map_or_else(|| Content::Odd(identity(&meta)), Content::Bytes), Some(meta))
-            }
-            Err(e) => (Content::Odd(e.kind().to_string()), None),
+            Ok(meta) => (
+                bytes(file, max).map_or_else(|| FileContent::Odd(identity(&meta)), FileContent::Bytes),
+                Some(meta),
+            ),
+            Err(e) => (FileContent::Odd(e.kind().to_string()), None),
         },
         Err(refused) => match std::fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => (Content::Missing, None),
-            Ok(meta) => (Content::Odd(identity(&meta)), Some(meta)),
-            Err(_) => (Content::Odd(refused.to_string()), None),
+            Ok(meta) if meta.is_dir() => (FileContent::Missing, None),
+            Ok(meta) => (FileContent::Odd(identity(&meta)), Some(meta)),
+            Err(_) => (FileContent::Odd(refused.to_string()), None),
         },
     }
 }
@@ -65,7 +66,7 @@ pub(super) fn compared(path: &Path, max: u64, counts: impl Fn(bool) -> bool) -> 
         return None;
     }
     match content {
-        Content::Bytes(bytes) => counts(is_script(path, &bytes, meta.mode())).then_some(bytes),
+        FileContent::Bytes(bytes) => counts(is_script(path, &bytes, meta.mode())).then_some(bytes),
         _ => counts(is_script(path, &begins(path), meta.mode())).then(|| identity(&meta).into_bytes()),
     }
 }
@@ -83,17 +84,17 @@ pub(super) fn label(path: &Path) -> String {
 }
 
 /// The files of a directory and of those below it.
-pub(super) struct Tree {
+pub(super) struct FileTree {
     /// All but directories, in order. Links are followed, each directory once.
     pub files: Vec<PathBuf>,
     /// Whether there are more than were looked at.
     pub is_cut: bool,
 }
 
-impl Tree {
+impl FileTree {
     /// Of `root` and `depth` directories below it.
-    pub fn of(root: &Path, depth: usize) -> Tree {
-        let mut tree = Tree { files: Vec::new(), is_cut: false };
+    pub fn of(root: &Path, depth: usize) -> FileTree {
+        let mut tree = FileTree { files: Vec::new(), is_cut: false };
         let (mut dirs, mut seen, mut entries) = (vec![(root.to_owned(), depth)], BTreeSet::new(), 0);
         while let Some((dir, depth)) = dirs.pop() {
             let Ok(meta) = std::fs::metadata(&dir) else { continue };
@@ -128,7 +129,7 @@ impl Tree {
     }
 
     /// Only the files of an ending.
-    pub fn with_ending(mut self, ending: &str) -> Tree {
+    pub fn with_ending(mut self, ending: &str) -> FileTree {
         self.files.retain(|path| path.extension().is_some_and(|of| of.eq_ignore_ascii_case(ending)));
         self
     }
@@ -136,7 +137,7 @@ impl Tree {
 
 /// Where the installed plugins lie: every `installPath` of the list, whatever its version.
 pub(super) fn installed(list: &Path, max: u64) -> Vec<PathBuf> {
-    let (Content::Bytes(bytes), _) = read(list, max) else { return Vec::new() };
+    let (FileContent::Bytes(bytes), _) = read(list, max) else { return Vec::new() };
     let mut roots = Vec::new();
     let mut rest: Vec<Value> = serde_json::from_slice(&bytes).into_iter().collect();
     while let Some(value) = rest.pop() {

@@ -45,7 +45,7 @@ const MAX_ANSWER: usize = 4 << 10;
 
 /// Why no Claude can be run.
 #[derive(Debug, Error)]
-pub enum FindError {
+pub enum FindClaudeError {
     /// The configured path leads nowhere.
     #[error("the configured program {} does not exist", path.display())]
     ConfiguredMissing {
@@ -78,20 +78,20 @@ pub enum FindError {
     },
 }
 
-impl FindError {
+impl FindClaudeError {
     /// The text of the `hint:` line.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            FindError::NotFound { .. } => {
+            FindClaudeError::NotFound { .. } => {
                 "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` and `hopty help` work without it"
             }
-            FindError::NotExecutable { .. } => {
+            FindClaudeError::NotExecutable { .. } => {
                 "check the file's permissions, or reinstall Claude; `hopty demo` works without it"
             }
-            FindError::ConfiguredMissing { .. }
-            | FindError::ConfiguredRelative { .. }
-            | FindError::ConfiguredSelf { .. } => {
+            FindClaudeError::ConfiguredMissing { .. }
+            | FindClaudeError::ConfiguredRelative { .. }
+            | FindClaudeError::ConfiguredSelf { .. } => {
                 "set program.claude to the full path of claude, or to \"\" to search for it"
             }
         }
@@ -138,15 +138,15 @@ pub struct Search<'a> {
 /// Finds Claude. The path comes back as it was found, links not resolved: Claude looks at its own name.
 ///
 /// # Errors
-/// [`FindError`], with a hint.
-pub fn find(search: &Search<'_>) -> Result<PathBuf, FindError> {
+/// [`FindClaudeError`], with a hint.
+pub fn find(search: &Search<'_>) -> Result<PathBuf, FindClaudeError> {
     if let Some(path) = search.configured.filter(|path| !path.as_os_str().is_empty()) {
         return configured(search, path);
     }
     search_in(directories(search, &SYSTEM), search.own)
 }
 
-fn search_in(looked_in: Vec<PathBuf>, own: Option<FileId>) -> Result<PathBuf, FindError> {
+fn search_in(looked_in: Vec<PathBuf>, own: Option<FileId>) -> Result<PathBuf, FindClaudeError> {
     let mut not_executable = None;
     for directory in &looked_in {
         let path = directory.join(PROGRAM);
@@ -157,24 +157,24 @@ fn search_in(looked_in: Vec<PathBuf>, own: Option<FileId>) -> Result<PathBuf, Fi
         }
     }
     Err(match not_executable {
-        Some(path) => FindError::NotExecutable { path },
-        None => FindError::NotFound { looked_in },
+        Some(path) => FindClaudeError::NotExecutable { path },
+        None => FindClaudeError::NotFound { looked_in },
     })
 }
 
-fn configured(search: &Search<'_>, path: &Path) -> Result<PathBuf, FindError> {
+fn configured(search: &Search<'_>, path: &Path) -> Result<PathBuf, FindClaudeError> {
     let path = match (path.strip_prefix("~"), search.home) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_owned(),
     };
     if !path.is_absolute() {
-        return Err(FindError::ConfiguredRelative { path });
+        return Err(FindClaudeError::ConfiguredRelative { path });
     }
     match usable(&path, search.own) {
         Usable::Yes => Ok(path),
-        Usable::Own => Err(FindError::ConfiguredSelf { path }),
-        Usable::NotExecutable => Err(FindError::NotExecutable { path }),
-        Usable::Missing => Err(FindError::ConfiguredMissing { path }),
+        Usable::Own => Err(FindClaudeError::ConfiguredSelf { path }),
+        Usable::NotExecutable => Err(FindClaudeError::NotExecutable { path }),
+        Usable::Missing => Err(FindClaudeError::ConfiguredMissing { path }),
     }
 }
 

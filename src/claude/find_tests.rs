@@ -23,7 +23,7 @@ impl Place {
         path
     }
 
-    fn find(&self, own: &str, path: &str) -> Result<PathBuf, FindError> {
+    fn find(&self, own: &str, path: &str) -> Result<PathBuf, FindClaudeError> {
         let dirs: Vec<PathBuf> =
             path.split(':').map(|dir| if dir.starts_with('.') { dir.into() } else { self.at(dir) }).collect();
         let path = std::env::join_paths(dirs).unwrap();
@@ -33,7 +33,7 @@ impl Place {
         search_in(directories(&search, &[]), own)
     }
 
-    fn configured(&self, path: &Path) -> Result<PathBuf, FindError> {
+    fn configured(&self, path: &Path) -> Result<PathBuf, FindClaudeError> {
         let own = FileId::of(&self.at("hopty")).ok();
         find(&Search { configured: Some(path), home: Some(&self.at("home")), path: None, own })
     }
@@ -86,7 +86,7 @@ fn hopty_is_never_the_answer_under_any_name_or_link() {
     );
     place.file("e/claude", "#!/usr/local/bin/hopty run\n", 0o755);
     assert_eq!(place.find("hopty", "a:b:c:d:e:z").unwrap(), real);
-    assert!(matches!(place.find("hopty", "a:b:c:d:e"), Err(FindError::NotFound { .. })));
+    assert!(matches!(place.find("hopty", "a:b:c:d:e"), Err(FindClaudeError::NotFound { .. })));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn what_cannot_be_run_is_passed_over_and_named() {
     fs::create_dir_all(place.at("c")).unwrap();
     symlink(place.at("nowhere"), place.at("c/claude")).unwrap();
     match place.find("hopty", "a:b:c") {
-        Err(FindError::NotExecutable { path }) => assert_eq!(path, place.at("a/claude")),
+        Err(FindClaudeError::NotExecutable { path }) => assert_eq!(path, place.at("a/claude")),
         other => panic!("{other:?}"),
     }
     place.file("d/claude", CLAUDE, 0o755);
@@ -115,7 +115,7 @@ fn what_cannot_be_run_is_passed_over_and_named() {
 fn nothing_found_tells_how_to_get_it() {
     let place = Place::new();
     let error = place.find("hopty", "a").unwrap_err();
-    assert!(matches!(&error, FindError::NotFound { looked_in } if looked_in.len() == 2));
+    assert!(matches!(&error, FindClaudeError::NotFound { looked_in } if looked_in.len() == 2));
     assert!(
         error.hint().contains("npm install -g @anthropic-ai/claude-code")
             && error.hint().contains("hopty demo")
@@ -131,11 +131,14 @@ fn a_configured_path_is_taken_or_refused_but_never_replaced() {
     assert_eq!(place.configured(&mine).unwrap(), mine);
     assert_eq!(place.configured(Path::new("~/my-claude")).unwrap(), mine);
     assert_eq!(place.configured(Path::new("")).unwrap(), place.at("home/.local/bin/claude"));
-    assert!(matches!(place.configured(&own), Err(FindError::ConfiguredSelf { .. })));
-    assert!(matches!(place.configured(&place.at("none")), Err(FindError::ConfiguredMissing { .. })));
-    assert!(matches!(place.configured(Path::new("my-claude")), Err(FindError::ConfiguredRelative { .. })));
+    assert!(matches!(place.configured(&own), Err(FindClaudeError::ConfiguredSelf { .. })));
+    assert!(matches!(place.configured(&place.at("none")), Err(FindClaudeError::ConfiguredMissing { .. })));
+    assert!(matches!(
+        place.configured(Path::new("my-claude")),
+        Err(FindClaudeError::ConfiguredRelative { .. })
+    ));
     let plain = place.file("plain", CLAUDE, 0o600);
-    assert!(matches!(place.configured(&plain), Err(FindError::NotExecutable { .. })));
+    assert!(matches!(place.configured(&plain), Err(FindClaudeError::NotExecutable { .. })));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::slash_commands;
 use crate::core::claude::offers::HookSet;
-use crate::core::config::{Hooks, Span};
+use crate::core::config::{DurationMs, Hooks};
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -69,7 +69,7 @@ pub fn this_binary() -> PathBuf {
 /// waits for the host's first word stands in it, in ms, where that is not the default: a hook has no time to
 /// read a configuration.
 #[must_use]
-pub fn command(binary: &Path, event: &str, ack: Span) -> String {
+pub fn command(binary: &Path, event: &str, ack: DurationMs) -> String {
     let quoted = binary.to_string_lossy().replace('\'', r"'\''");
     let ack = if ack == Hooks::default().ack { String::new() } else { format!(" {}", ack.ms()) };
     format!("[ -x '{quoted}' ] && exec '{quoted}' hook {event}{ack} || :")
@@ -85,7 +85,7 @@ pub fn statusline_command(binary: &Path, own: &str) -> String {
 
 /// The content of `hooks.json`.
 #[must_use]
-pub fn hooks_json(binary: &Path, set: HookSet, ack: Span) -> Value {
+pub fn hooks_json(binary: &Path, set: HookSet, ack: DurationMs) -> Value {
     let hooks: Map<String, Value> = events(set)
         .iter()
         .map(|(event, seconds)| {
@@ -102,7 +102,7 @@ pub struct PluginParts {
     /// The hooks.
     pub hooks: HookSet,
     /// How long a hook waits for the host's first word.
-    pub ack: Span,
+    pub ack: DurationMs,
     /// Whether the slash commands are in it, where this Claude can be given them.
     pub commands: bool,
 }
@@ -186,7 +186,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const ACK: Span = Span::from_ms(300);
+    const ACK: DurationMs = DurationMs::from_ms(300);
 
     fn parts(hooks: HookSet) -> PluginParts {
         PluginParts { hooks, ack: ACK, commands: true }
@@ -201,7 +201,7 @@ mod tests {
         let run = |command: String| std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
         assert_eq!(run(command(&binary, "Stop", ACK)).stdout, b"hook Stop\n");
         std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\n").unwrap();
-        assert_eq!(run(command(&binary, "Stop", Span::from_secs(2))).stdout, b"hook Stop 2000\n");
+        assert_eq!(run(command(&binary, "Stop", DurationMs::from_secs(2))).stdout, b"hook Stop 2000\n");
         std::fs::remove_file(&binary).unwrap();
         assert!(
             run(command(&binary, "Stop", ACK)).status.success(),

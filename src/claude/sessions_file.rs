@@ -17,7 +17,7 @@ const FILES_CAP: usize = 4096;
 
 /// What it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct SessionsFileEntry {
     /// What Claude does; missing while it starts.
     pub status: Option<AgentStatus>,
     /// The conversation.
@@ -28,7 +28,7 @@ pub struct Said {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawSessionsFile {
     #[serde(default)]
     status: Option<AgentStatus>,
     #[serde(default, rename = "sessionId")]
@@ -39,7 +39,7 @@ struct Raw {
 
 /// A Claude that lives, by its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Living {
+pub struct LiveClaude {
     /// Its process.
     pub pid: u32,
     /// Its conversation.
@@ -49,7 +49,7 @@ pub struct Living {
 }
 
 #[derive(Deserialize)]
-struct RawLiving {
+struct RawLiveClaude {
     pid: u32,
     #[serde(rename = "sessionId")]
     session_id: String,
@@ -59,16 +59,16 @@ struct RawLiving {
 /// Every Claude that has a file in `dir` (`C/sessions`) and whose process is there; a killed one leaves its
 /// file behind.
 #[must_use]
-pub fn living(dir: &Path) -> Vec<Living> {
+pub fn living(dir: &Path) -> Vec<LiveClaude> {
     let files = std::fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_CAP);
-    let mut all: Vec<Living> = files
+    let mut all: Vec<LiveClaude> = files
         .filter_map(|entry| {
-            let raw: RawLiving = serde_json::from_slice(&content(&entry.path())?).ok()?;
+            let raw: RawLiveClaude = serde_json::from_slice(&content(&entry.path())?).ok()?;
             // SAFETY: signal 0 only asks whether there is such a process.
             let lives =
                 i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && unsafe { nix::libc::kill(pid, 0) } == 0);
             let conversation = raw.session_id.parse().ok()?;
-            lives.then_some(Living { pid: raw.pid, conversation, dir: raw.cwd })
+            lives.then_some(LiveClaude { pid: raw.pid, conversation, dir: raw.cwd })
         })
         .collect();
     all.sort_unstable_by_key(|living| living.pid);
@@ -81,11 +81,11 @@ fn content(path: &Path) -> Option<Vec<u8>> {
 
 /// Reads it; `None` when it is not there, torn or not Claude's.
 #[must_use]
-pub fn read(path: &Path) -> Option<Said> {
-    let raw: Raw = serde_json::from_slice(&content(path)?).ok()?;
+pub fn read(path: &Path) -> Option<SessionsFileEntry> {
+    let raw: RawSessionsFile = serde_json::from_slice(&content(path)?).ok()?;
     let waiting_for =
         raw.waiting_for.map(|words| words.chars().filter(|c| !is_hidden(*c)).take(40).collect());
-    Some(Said {
+    Some(SessionsFileEntry {
         status: raw.status,
         conversation: raw.session_id.and_then(|id| id.parse().ok()),
         waiting_for,

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::core::claude::settings::{self, Given, given, hooks_disabled};
+use crate::core::claude::settings::{self, SettingsArgument, given, hooks_disabled};
 use crate::sys::safe_file::{self, FileRule};
 
 /// Where an administrator's settings lie; they outrank all others.
@@ -37,8 +37,8 @@ fn texts(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>, manage
     let named = ["user", "project", "local"].iter().zip(files).filter(|(name, _)| wanted(name));
     let mut texts: Vec<String> = named.filter_map(|(_, path)| read(path)).collect();
     texts.extend(flag.and_then(|value| match given(value) {
-        Given::Inline => Some(value.to_owned()),
-        Given::File => read(Path::new(value)),
+        SettingsArgument::Inline => Some(value.to_owned()),
+        SettingsArgument::File => read(Path::new(value)),
     }));
     texts.extend(read(managed));
     texts

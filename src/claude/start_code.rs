@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::code_files::{Content, Tree, compared, installed, label, read};
+use super::code_files::{FileContent, FileTree, compared, installed, label, read};
 use crate::core::claude::agent::{front_matter, may_run_code};
 use crate::core::claude::code::{CodeDigest, Role, SettingsFile, code_texts};
-use crate::core::claude::scripts::{Dirs, Named, named};
+use crate::core::claude::scripts::{Dirs, NamedFiles, named};
 
 /// The largest settings file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -49,7 +49,7 @@ const PLUGIN: [&str; 6] = [
 
 /// Where to look.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct StartCodePaths {
     /// Claude's own directory, `~/.claude`.
     pub claude: PathBuf,
     /// Claude's own state, `~/.claude.json`.
@@ -78,7 +78,7 @@ pub struct StartCode {
 impl StartCode {
     /// Reads it all, as it is now, for a start in `dir`.
     #[must_use]
-    pub fn read(places: &Places, dir: &Path) -> StartCode {
+    pub fn read(places: &StartCodePaths, dir: &Path) -> StartCode {
         let mut everywhere = Reader::new(places, dir);
         let claude = &places.claude;
         everywhere.file("~/.claude/settings.json", &claude.join("settings.json"), Role::Settings);
@@ -106,7 +106,7 @@ impl StartCode {
 
     /// Only what counts in `dir`.
     #[must_use]
-    pub fn here(places: &Places, dir: &Path) -> CodeDigest {
+    pub fn here(places: &StartCodePaths, dir: &Path) -> CodeDigest {
         let dir = &dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let mut here = Reader::new(places, dir);
         // Claude looks at the record of the repository, too, in which the directory lies.
@@ -135,8 +135,8 @@ impl StartCode {
 
     /// The directories that Claude trusts by its own state, besides `not`.
     #[must_use]
-    pub fn trusted(places: &Places, not: &Path) -> Vec<PathBuf> {
-        let Content::Bytes(bytes) = read(&places.state, MAX_BYTES).0 else { return Vec::new() };
+    pub fn trusted(places: &StartCodePaths, not: &Path) -> Vec<PathBuf> {
+        let FileContent::Bytes(bytes) = read(&places.state, MAX_BYTES).0 else { return Vec::new() };
         let Ok(state) = serde_json::from_slice::<Value>(&bytes) else { return Vec::new() };
         let Some(projects) = state.get("projects").and_then(Value::as_object) else { return Vec::new() };
         let accepted =
@@ -157,17 +157,19 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(places: &'a Places, dir: &'a Path) -> Reader<'a> {
+    fn new(places: &'a StartCodePaths, dir: &'a Path) -> Reader<'a> {
         let dirs = Dirs { project: dir, home: &places.home, plugin: None };
         Reader { digest: CodeDigest::default(), dirs, scripts: BTreeSet::new() }
     }
 
     fn file(&mut self, name: &str, path: &Path, role: Role<'_>) {
         match read(path, MAX_BYTES) {
-            (Content::Missing, _) => {}
+            (FileContent::Missing, _) => {}
             // It is known by what it is, not by what it says; Claude may be able to read it.
-            (Content::Odd(what), _) => self.digest.add(&format!("{name}: (cannot be read)"), what.as_bytes()),
-            (Content::Bytes(bytes), _) => {
+            (FileContent::Odd(what), _) => {
+                self.digest.add(&format!("{name}: (cannot be read)"), what.as_bytes())
+            }
+            (FileContent::Bytes(bytes), _) => {
                 // As Claude reads it: a byte that is no UTF-8 does not spoil the rest.
                 let text = String::from_utf8_lossy(&bytes);
                 self.digest.join(CodeDigest::of(&[SettingsFile { name, role, text: &text }]));
@@ -181,8 +183,8 @@ impl<'a> Reader<'a> {
         let dirs = self.dirs;
         for what in texts.iter().flat_map(|text| named(text, dirs)) {
             match what {
-                Named::File(path) => self.script(path, |is_script| is_script),
-                Named::Files { dir, ending, depth } => {
+                NamedFiles::File(path) => self.script(path, |is_script| is_script),
+                NamedFiles::Files { dir, ending, depth } => {
                     let tree = self.tree(&label(&dir), &dir, depth);
                     let tree = match ending {
                         Some(ending) => tree.with_ending(&ending),
@@ -190,7 +192,9 @@ impl<'a> Reader<'a> {
                     };
                     tree.files.into_iter().for_each(|path| self.script(path, |is_script| is_script));
                 }
-                Named::More => self.digest.add_unknown(&format!("{name}: (a command of too many words)")),
+                NamedFiles::More => {
+                    self.digest.add_unknown(&format!("{name}: (a command of too many words)"))
+                }
             }
         }
     }
@@ -207,8 +211,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The files below a directory. Where there are too many, what is not seen counts as changed.
-    fn tree(&mut self, name: &str, dir: &Path, depth: usize) -> Tree {
-        let tree = Tree::of(dir, depth);
+    fn tree(&mut self, name: &str, dir: &Path, depth: usize) -> FileTree {
+        let tree = FileTree::of(dir, depth);
         if tree.is_cut {
             self.digest.add_unknown(&format!("{name}: (too many files)"));
         }
@@ -258,11 +262,11 @@ impl<'a> Reader<'a> {
         for (number, path) in tree.files.iter().enumerate() {
             let name = format!("{name}/{}", label(path.strip_prefix(dir).unwrap_or(path)));
             match read(path, if number < MAX_AGENTS { MAX_AGENT } else { 0 }) {
-                (Content::Missing, _) => {}
-                (Content::Odd(what), _) => {
+                (FileContent::Missing, _) => {}
+                (FileContent::Odd(what), _) => {
                     self.digest.add(&format!("{name} (cannot be read)"), what.as_bytes())
                 }
-                (Content::Bytes(bytes), _) => {
+                (FileContent::Bytes(bytes), _) => {
                     let text = String::from_utf8_lossy(&bytes);
                     if let Some(front) = front_matter(&text).filter(|front| may_run_code(front)) {
                         self.digest.add(&name, front.as_bytes());

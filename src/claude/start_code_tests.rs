@@ -1,20 +1,20 @@
 use super::*;
-use crate::core::claude::code::Change;
+use crate::core::claude::code::KeyChange;
 use std::os::unix::fs::PermissionsExt;
 
-struct Tree {
+struct FileTree {
     root: tempfile::TempDir,
-    places: Places,
+    places: StartCodePaths,
     project: PathBuf,
 }
 
-impl Tree {
-    fn new() -> Tree {
+impl FileTree {
+    fn new() -> FileTree {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
         let (home, project) = (base.join("home"), base.join("work/proj"));
         std::fs::create_dir_all(&project).unwrap();
-        let places = Places {
+        let places = StartCodePaths {
             claude: home.join(".claude"),
             state: home.join(".claude.json"),
             home,
@@ -23,7 +23,7 @@ impl Tree {
             plugin_dirs: Vec::new(),
             records: |dir| dir.ancestors().take(2).map(Path::to_owned).collect(),
         };
-        Tree { root, places, project }
+        FileTree { root, places, project }
     }
 
     fn put(&self, path: &str, text: &str) -> PathBuf {
@@ -38,7 +38,7 @@ impl Tree {
         let all =
             before.everywhere.changes(&now.everywhere).into_iter().chain(before.here.changes(&now.here));
         let root = self.root.path().canonicalize().unwrap().display().to_string() + "/";
-        all.map(|(key, what): (String, Change)| format!("{} {}", key.replace(&root, ""), what.word()))
+        all.map(|(key, what): (String, KeyChange)| format!("{} {}", key.replace(&root, ""), what.word()))
             .collect()
     }
 
@@ -81,7 +81,7 @@ fn every_file_that_runs_code_is_seen_when_it_comes() {
             ".claude/agents/a.md added",
         ),
     ] {
-        let tree = Tree::new();
+        let tree = FileTree::new();
         let before = tree.now();
         tree.put(path, text);
         let changes = tree.changes(&before);
@@ -102,7 +102,7 @@ fn an_agent_with_hooks_is_seen_however_it_is_hidden() {
         ("a.md", "---\n{name: x, hooks: {}}\n---\n", ".claude/agents/a.md added"),
         ("a.md", "---\ndescription: a --- b\nhooks: x\n---\n", ".claude/agents/a.md added"),
     ] {
-        let tree = Tree::new();
+        let tree = FileTree::new();
         for n in 0..600 {
             tree.put(
                 &format!("work/proj/.claude/agents/{n}.md"),
@@ -114,7 +114,7 @@ fn an_agent_with_hooks_is_seen_however_it_is_hidden() {
         tree.put(&format!("work/proj/.claude/agents/{file}"), text);
         assert_eq!(tree.changes(&before), [seen]);
     }
-    let tree = Tree::new();
+    let tree = FileTree::new();
     let loop_of = tree.put("work/proj/.claude/agents/a.md", plain);
     std::os::unix::fs::symlink(loop_of.parent().unwrap(), loop_of.with_file_name("again")).unwrap();
     let before = tree.now();
@@ -124,7 +124,7 @@ fn an_agent_with_hooks_is_seen_however_it_is_hidden() {
 /// Past every bound something is still known, or nothing counts as known.
 #[test]
 fn no_bound_lets_a_change_pass() {
-    let tree = Tree::new();
+    let tree = FileTree::new();
     let empty = tree.put("work/proj/.claude/agents/0.md", "").parent().unwrap().to_owned();
     for n in 0..=MAX_AGENTS {
         std::fs::write(empty.join(format!("{n}.md")), "").unwrap();
@@ -151,7 +151,7 @@ fn no_bound_lets_a_change_pass() {
 
 #[test]
 fn what_lies_where_hooks_are_kept_is_compared_and_what_they_note_is_not() {
-    let tree = Tree::new();
+    let tree = FileTree::new();
     tree.put("work/proj/.claude/hooks/lib/plain", "one");
     tree.put("home/.claude/hooks/a.txt", "one");
     tree.put("work/proj/.claude/hooks/calls.log", "one");
@@ -173,7 +173,7 @@ fn what_lies_where_hooks_are_kept_is_compared_and_what_they_note_is_not() {
 
 #[test]
 fn servers_of_the_repository_are_seen_from_a_directory_in_it() {
-    let tree = Tree::new();
+    let tree = FileTree::new();
     let of = |servers: &str| {
         format!("{{\"projects\":{{{:?}:{{\"mcpServers\":{servers}}}}}}}", tree.project.parent().unwrap())
     };
@@ -183,14 +183,14 @@ fn servers_of_the_repository_are_seen_from_a_directory_in_it() {
     let work = tree.project.parent().unwrap().display().to_string();
     let seen = &before.here.changes(&tree.now().here)[0];
     assert!(
-        seen.0.starts_with(".claude.json: mcpServers of /") && seen.1 == Change::Added,
+        seen.0.starts_with(".claude.json: mcpServers of /") && seen.1 == KeyChange::Added,
         "{work}: {seen:?}"
     );
 }
 
 #[test]
 fn what_cannot_be_read_as_text_is_seen_all_the_same() {
-    let tree = Tree::new();
+    let tree = FileTree::new();
     let before = tree.now();
     let settings = tree.put("work/proj/.claude/settings.json", "");
     std::fs::write(&settings, [&HOOK.as_bytes()[..HOOK.len() - 1], b",\"x\":\"\xff\"}"].concat()).unwrap();
@@ -211,7 +211,7 @@ fn what_cannot_be_read_as_text_is_seen_all_the_same() {
 
 #[test]
 fn scripts_that_are_named_are_compared_and_logs_are_not() {
-    let tree = Tree::new();
+    let tree = FileTree::new();
     let command = "\\\"$CLAUDE_PROJECT_DIR\\\"/check.sh >> ~/log.txt; ~/bin/later ~/notes.txt";
     tree.put("work/proj/.claude/settings.json", &HOOK.replace("true", command));
     let script = tree.put("work/proj/check.sh", "echo 1");
@@ -230,7 +230,7 @@ fn scripts_that_are_named_are_compared_and_logs_are_not() {
 
 #[test]
 fn plugins_are_compared_where_they_lie() {
-    let mut tree = Tree::new();
+    let mut tree = FileTree::new();
     let root = tree.put("plug/hooks/hooks.json", &HOOK.replace("true", "${CLAUDE_PLUGIN_ROOT}/run"));
     let root = root.ancestors().nth(2).unwrap().to_owned();
     tree.put(
@@ -250,7 +250,7 @@ fn plugins_are_compared_where_they_lie() {
 
 #[test]
 fn trusted_directories_are_those_of_claudes_own_state() {
-    let tree = Tree::new();
+    let tree = FileTree::new();
     let (one, two) = (tree.put("one/x", ""), tree.put("two/x", ""));
     let dir = |path: &Path| path.parent().unwrap().display().to_string();
     let entry = |path: &Path, yes| format!("{:?}:{{\"hasTrustDialogAccepted\":{yes}}}", dir(path));

@@ -13,7 +13,7 @@ use super::conversations::args::ConversationsVerb;
 use super::handoff::args::HandoffVerb;
 use super::play::PlayOptions;
 use super::wait::WaitSince;
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 
 /// hopty's own command line. Without a verb, `--help` and `--version` are Claude's, so they are not defined
@@ -292,7 +292,7 @@ pub(super) enum Verb {
         stdin: bool,
         /// How long to wait for the answer, such as 30s, 10m or 2h
         #[arg(long, default_value = "30m", value_name = "TIME")]
-        timeout: Span,
+        timeout: DurationMs,
         /// Print JSON: the answer, the tool calls, tokens and cost of the turn
         #[arg(long)]
         json: bool,
@@ -320,7 +320,7 @@ pub(super) enum Verb {
         words: Vec<String>,
         /// How long to wait, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]
-        timeout: Span,
+        timeout: DurationMs,
         /// Only accept what came after this mark of `send --mark`: a state entered, or a text drawn, since
         /// then
         ///
@@ -329,7 +329,7 @@ pub(super) enum Verb {
         since: Option<WaitSince>,
         /// Also wait until the screen has not changed for TIME and no process of the session works
         #[arg(long, value_name = "TIME")]
-        settle: Option<Span>,
+        settle: Option<DurationMs>,
         /// Wait until text=REGEX has gone from the screen
         #[arg(long)]
         gone: bool,
@@ -544,7 +544,7 @@ pub(super) enum Verb {
         max: u32,
         /// How long one may take to start before the next is started
         #[arg(long, default_value = "30s", value_name = "TIME")]
-        timeout: Span,
+        timeout: DurationMs,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -564,7 +564,7 @@ pub(super) enum Verb {
     Prune {
         /// Only those that ended at least this long ago, such as 24h
         #[arg(long, default_value = "0s", value_name = "TIME")]
-        older: Span,
+        older: DurationMs,
         /// Only list them
         #[arg(long)]
         dry_run: bool,

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::control::{Control, Rule, live, paths};
+use super::control::{HostControl, Rule, live, paths};
 use super::conversation::{self, Meant};
 use super::error::{Failed, note, say, visible};
 use super::send::{self, SUBMIT, SendOptions};
 use super::session::ANSWER;
 use crate::core::claude::answer::LastAnswer;
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
@@ -35,7 +35,7 @@ pub(super) struct AskOptions {
     /// The prompt is on standard input.
     pub stdin: bool,
     /// How long to wait for the answer.
-    pub timeout: Span,
+    pub timeout: DurationMs,
     /// The answer as JSON.
     pub as_json: bool,
 }
@@ -55,7 +55,7 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     let (given, request) = send::request(&prompt, "ask")?;
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
-    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let before = control.status()?;
     control.limit(SUBMIT);
     let sent = control.ask(request)?;
@@ -83,11 +83,11 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
 
 /// Waits for the end of the turn that began after line `seq` of the journal, and tells once what it waits for.
 fn until_idle(
-    control: &mut Control,
+    control: &mut HostControl,
     name: &SessionName,
     seq: u64,
     until: Option<Instant>,
-    limit: Span,
+    limit: DurationMs,
 ) -> Result<SessionStatus, Failed> {
     let mut blocked = None;
     loop {
@@ -143,7 +143,7 @@ fn read(path: &Path) -> Result<LastAnswer, Failed> {
 
 /// What the turn cost in US dollars, by Claude's own count. `None` where Claude tells no cost, or another
 /// conversation began meanwhile.
-fn cost_of_turn(control: &mut Control, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
+fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
     let from = if before.run == after.run { before.work.cost_usd? } else { return None };
     let until = Instant::now() + COST_LAG;
     loop {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::control::{Control, Rule, last_here, live, paths};
+use super::control::{HostControl, Rule, last_here, live, paths};
 use super::error::{Failed, say, visible};
 use super::session::ended;
 use crate::core::ids::{ConversationId, SessionName};
@@ -31,7 +31,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
             };
         }
     };
-    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let status = control.status()?;
     match &status.before {
         None => return Err(none_before(&paths, &name, &status)),

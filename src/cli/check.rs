@@ -11,7 +11,7 @@ use nix::unistd::{AccessFlags, access};
 use serde_json::{Value, json};
 
 use super::config::how_many_set;
-use super::control::Control;
+use super::control::HostControl;
 use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
 use super::prose::fit;
@@ -245,7 +245,7 @@ fn hosts(paths: &Paths) -> Finding {
     let alive: Vec<_> =
         session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
     let mute = |name: &&_| {
-        let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
+        let answer = HostControl::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
         answer.is_err()
     };
     let mute: Vec<String> = alive.iter().filter(mute).map(ToString::to_string).collect();

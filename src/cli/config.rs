@@ -17,7 +17,7 @@ use super::control::paths;
 use super::error::{Failed, say, visible};
 use super::prose::broken;
 use super::settings;
-use crate::core::config::{Config, KEYS, Key, Origin, Resolved};
+use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin};
 use crate::fs::paths::Paths;
 
 /// Where the remark on a value begins, where the value leaves room.
@@ -106,8 +106,11 @@ fn tell_ignored(resolved: &Resolved) {
 
 /// How much of it is not as it comes.
 pub(super) fn how_many_set(resolved: &Resolved) -> String {
-    let by_name = |key: &&Key| {
-        !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_) | Origin::ProfileFile(_))
+    let by_name = |key: &&ConfigKey| {
+        !matches!(
+            origin(key, resolved),
+            ValueOrigin::Default | ValueOrigin::Profile(_) | ValueOrigin::ProfileFile(_)
+        )
     };
     match KEYS.iter().filter(by_name).count() {
         0 => "every key has its default".to_owned(),
@@ -142,7 +145,7 @@ fn init(paths: &Paths) -> Result<u8, Failed> {
 const PAGE: &str = include_str!("../../docs/CONFIG.md");
 
 /// What a key does, without the page's marks.
-fn meaning(key: &Key) -> String {
+fn meaning(key: &ConfigKey) -> String {
     let row = PAGE.lines().find(|line| line.starts_with(&format!("| `{}` |", key.path())));
     let cell = row.and_then(|row| row.trim_end_matches(" |").rsplit(" | ").next()).unwrap_or_default();
     // A link is its text.
@@ -197,7 +200,7 @@ fn table(config: &Config) -> Result<Table, Failed> {
     Table::try_from(config).map_err(|e| Failed::new(125, e.to_string()))
 }
 
-fn value(key: &Key, values: &Table) -> String {
+fn value(key: &ConfigKey, values: &Table) -> String {
     values.get(key.section).and_then(|section| section.get(key.name)).map(inline).unwrap_or_default()
 }
 
@@ -215,35 +218,35 @@ fn inline(value: &toml::Value) -> String {
     }
 }
 
-fn origin<'a>(key: &Key, resolved: &'a Resolved) -> &'a Origin {
-    resolved.origins.get(&key.path()).unwrap_or(&Origin::Default)
+fn origin<'a>(key: &ConfigKey, resolved: &'a Resolved) -> &'a ValueOrigin {
+    resolved.origins.get(&key.path()).unwrap_or(&ValueOrigin::Default)
 }
 
 /// Where a value came from, in words.
-fn from(key: &Key, resolved: &Resolved) -> String {
+fn from(key: &ConfigKey, resolved: &Resolved) -> String {
     match origin(key, resolved) {
-        Origin::Default => "default".to_owned(),
-        Origin::Profile(name) => format!("profile {name}"),
-        Origin::ProfileFile(at)
-        | Origin::User(at)
-        | Origin::Project(at)
-        | Origin::Environment(at)
-        | Origin::Flag(at) => visible(&at.to_string()),
+        ValueOrigin::Default => "default".to_owned(),
+        ValueOrigin::Profile(name) => format!("profile {name}"),
+        ValueOrigin::ProfileFile(at)
+        | ValueOrigin::User(at)
+        | ValueOrigin::Project(at)
+        | ValueOrigin::Environment(at)
+        | ValueOrigin::Flag(at) => visible(&at.to_string()),
     }
 }
 
-fn object(key: &Key, values: &Table, defaults: &Table, resolved: &Resolved) -> Value {
+fn object(key: &ConfigKey, values: &Table, defaults: &Table, resolved: &Resolved) -> Value {
     let of = |table: &Table| {
         table.get(key.section).and_then(|section| section.get(key.name)).map(|value| json!(value))
     };
     let (from, at) = match origin(key, resolved) {
-        Origin::Default => ("default", None),
-        Origin::Profile(name) => ("profile", Some(name.clone())),
-        Origin::ProfileFile(at) => ("profile", Some(at.to_string())),
-        Origin::User(at) => ("user", Some(at.to_string())),
-        Origin::Project(at) => ("project", Some(at.to_string())),
-        Origin::Environment(at) => ("environment", Some(at.to_string())),
-        Origin::Flag(at) => ("flag", Some(at.to_string())),
+        ValueOrigin::Default => ("default", None),
+        ValueOrigin::Profile(name) => ("profile", Some(name.clone())),
+        ValueOrigin::ProfileFile(at) => ("profile", Some(at.to_string())),
+        ValueOrigin::User(at) => ("user", Some(at.to_string())),
+        ValueOrigin::Project(at) => ("project", Some(at.to_string())),
+        ValueOrigin::Environment(at) => ("environment", Some(at.to_string())),
+        ValueOrigin::Flag(at) => ("flag", Some(at.to_string())),
     };
     json!({"key": key.path(), "value": of(values), "default": of(defaults), "from": from, "at": at})
 }
@@ -270,7 +273,7 @@ mod tests {
         let all = read(&keys);
         assert!(all.problems.is_empty(), "{:?}", all.problems);
         assert_eq!(all.config, Config::default());
-        assert!(KEYS.iter().all(|key| matches!(origin(key, &all), Origin::User(_))));
+        assert!(KEYS.iter().all(|key| matches!(origin(key, &all), ValueOrigin::User(_))));
         for key in KEYS {
             let text = meaning(key);
             assert!(text.len() > 10 && !text.contains("]("), "{}: {text:?}", key.path());

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::control::{Control, Rule, paths};
+use super::control::{HostControl, Rule, paths};
 use super::conversation::{FoundTranscript, Meant, meant};
 use super::error::{Failed, say, visible};
 use super::session::ANSWER;
-use crate::core::claude::facts::Facts;
+use crate::core::claude::facts::TranscriptFacts;
 use crate::core::config::Levels;
 use crate::core::context::{Level, WindowFrom};
 use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};
@@ -168,7 +168,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     let asked = if live {
         // A host of before this request answers that it does not know it: its session object has the figure
         // too.
-        Control::connect(paths, name, Some(ANSWER))
+        HostControl::connect(paths, name, Some(ANSWER))
             .and_then(|mut control| control.ask(json!({"do": "context"})))
             .ok()
     } else {
@@ -199,7 +199,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
 
 /// Of a transcript, by following it from its beginning.
 fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, Failed> {
-    let mut facts = Facts::new();
+    let mut facts = TranscriptFacts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
     let extent = transcript::lines(&found.path, |line| facts.feed(line))
         .map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;

@@ -190,7 +190,7 @@ pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Fai
 }
 
 /// A conversation with one host, whose failures are told in a person's words.
-pub(super) struct Control {
+pub(super) struct HostControl {
     client: ControlClient,
     /// How long an answer may take; `None`: for ever.
     limit: Option<Duration>,
@@ -198,14 +198,14 @@ pub(super) struct Control {
     paths: Paths,
 }
 
-impl Control {
+impl HostControl {
     /// Connects and greets; `limit` for each answer, `None` for ever once connected.
     pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, Failed> {
         let unreachable = |e: &std::io::Error| unanswered(paths, name, e);
         let socket = dial(paths, name, limit.unwrap_or(CONNECT)).map_err(|e| unreachable(&e))?;
         let mut client = ControlClient::new(socket, "control", within(limit.or(Some(CONNECT))));
         match client.greet() {
-            Ok(()) => Ok(Control { client, limit, name: name.clone(), paths: paths.clone() }),
+            Ok(()) => Ok(HostControl { client, limit, name: name.clone(), paths: paths.clone() }),
             Err(NoAnswer::Protocol(theirs)) => {
                 let what = format!(
                     "its host speaks protocol {}, this hopty speaks {PROTOCOL}",

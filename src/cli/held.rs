@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::control::Control;
+use super::control::HostControl;
 use super::error::Failed;
 use super::list::PATIENCE;
 use super::session::unresponsive;
@@ -37,7 +37,7 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
 }
 
 fn conversation_of(paths: &Paths, name: &SessionName) -> Option<ConversationId> {
-    let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
+    let answer = HostControl::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
     answer.ok().or_else(|| unresponsive(paths, name))?.conversation
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use strsim::levenshtein;
 
-use super::control::{Control, named, none_runs, paths};
+use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::handoff::age;
 use super::restore::{about, died_with_machine};
@@ -94,8 +94,8 @@ fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
                     crate::fs::session::remove_stale_socket(&paths, &name);
                     return session::ended(&paths, &name);
                 }
-                let answer =
-                    Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut control| control.status());
+                let answer = HostControl::connect(&paths, &name, Some(PATIENCE))
+                    .and_then(|mut control| control.status());
                 answer.ok().or_else(|| session::unresponsive(&paths, &name))
             })
         })
@@ -145,7 +145,7 @@ fn print(
 /// The table, for a terminal of so many columns or for a program.
 fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
     // How it ended is shown only to who asks for ended ones.
-    let ends: &[(&str, Cell)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
+    let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
     let known = sessions.iter().any(|session| about(session).is_some());
     let any_branch = sessions.iter().any(|session| branch(session) != "-");
     let skipped = match cols {
@@ -161,12 +161,13 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
         .filter(|(head, _)| Some(*head) != skipped && (any_branch || *head != "BRANCH"))
         .collect();
     let tight = cols.is_some_and(|cols| cols < TIGHT);
-    let cell_of = |session: &SessionStatus, (head, cell): &(&str, Cell)| match (*head, waits_for(session)) {
-        ("NAME", _) if tight => cut_chars(&cell(session), TIGHT_NAME),
-        ("STATE", _) if tight => text(&session.state.to_string()),
-        ("ABOUT" | "DIRECTORY", Some(what)) if tight => format!("({what}) {}", cell(session)),
-        _ => cell(session),
-    };
+    let cell_of =
+        |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, waits_for(session)) {
+            ("NAME", _) if tight => cut_chars(&cell(session), TIGHT_NAME),
+            ("STATE", _) if tight => text(&session.state.to_string()),
+            ("ABOUT" | "DIRECTORY", Some(what)) if tight => format!("({what}) {}", cell(session)),
+            _ => cell(session),
+        };
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
     rows.extend(
         sessions.iter().map(|session| columns.iter().map(|column| cell_of(session, column)).collect()),
@@ -204,7 +205,7 @@ fn for_tmux(session: &SessionStatus) -> String {
 }
 
 /// `--format`: text with `{FIELD}` in it.
-struct Template(Vec<(String, Option<Cell>)>);
+struct Template(Vec<(String, Option<ColumnText>)>);
 
 impl Template {
     fn read(text: &str) -> Result<Template, Failed> {
@@ -227,7 +228,7 @@ impl Template {
     }
 
     fn line(&self, session: &SessionStatus) -> String {
-        let part = |(before, cell): &(String, Option<Cell>)| {
+        let part = |(before, cell): &(String, Option<ColumnText>)| {
             before.clone() + &cell.map(|cell| cell(session)).unwrap_or_default()
         };
         self.0.iter().map(part).collect()
@@ -266,14 +267,14 @@ pub(super) fn names(all: bool) -> Result<u8, Failed> {
 }
 
 /// What stands in one column for a session.
-type Cell = fn(&SessionStatus) -> String;
+type ColumnText = fn(&SessionStatus) -> String;
 
 /// Which of the columns the state's is.
 const STATE: usize = 1;
 
 /// The columns before and behind those of how a session ended.
-const FIRST: &[(&str, Cell)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
-const REST: &[(&str, Cell)] = &[
+const FIRST: &[(&str, ColumnText)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
+const REST: &[(&str, ColumnText)] = &[
     ("FOR", since),
     ("AGE", lasts),
     ("RUN", |session| session.run.to_string()),
@@ -291,7 +292,7 @@ const SPARE: [&str; 10] =
     ["RESTARTS", "RUN", "CLIENTS", "AGE", "MODEL", "BRANCH", "TASKS", "FOR", "CONTEXT", "ENDED"];
 
 /// The fields of a template.
-const FIELDS: &[(&str, Cell)] = &[
+const FIELDS: &[(&str, ColumnText)] = &[
     ("name", |session| visible(&session.name)),
     ("state", |session| visible(&session.state.to_string())),
     ("reason", |session| visible(session.waiting_for.as_deref().unwrap_or_default())),

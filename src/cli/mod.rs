@@ -257,7 +257,13 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Man { verb } => man::man(&verb),
         Verb::Restore { names, dry_run, max, timeout, json } => {
             let limit = usize::try_from(max).unwrap_or(usize::MAX);
-            restore::restore(&restore::RestoreOptions { names, dry_run, limit, timeout, as_json: json })
+            restore::restore(&restore::RestoreSessionsOptions {
+                names,
+                dry_run,
+                limit,
+                timeout,
+                as_json: json,
+            })
         }
         Verb::Rm { names, .. } => remove::remove(&names),
         Verb::Prune { older, dry_run } => remove::prune(older, dry_run),

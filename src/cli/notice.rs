@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::control::{Control, dir_of};
+use super::control::{HostControl, dir_of};
 use super::error::visible;
 use super::handoff::settle;
 use super::list::PATIENCE;
 use super::session::ended;
-use crate::core::handoff::entry::Entry;
+use crate::core::handoff::entry::IndexEntry;
 use crate::core::handoff::sections::Section;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
-use crate::fs::store::{Scope, Store};
+use crate::fs::store::{HandoffScope, Store};
 use crate::fs::{registry, room, session};
 use crate::sys::clock::Clock;
 use crate::sys::process::is_alive;
@@ -83,8 +83,9 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     // The store was listed a moment ago: what fails now has been told.
     let all = store.list(Some(&channel_of(paths, dir))).unwrap_or_default();
     let now = Clock::wall();
-    let here = |other: &Entry| other.project() == entry.project();
-    let waits = |other: &Entry| here(other) && other.is_pending(now) && other.held(now, is_alive).is_none();
+    let here = |other: &IndexEntry| other.project() == entry.project();
+    let waits =
+        |other: &IndexEntry| here(other) && other.is_pending(now) && other.held(now, is_alive).is_none();
     Some(match all.iter().filter(|(_, other)| waits(other)).count() {
         0 | 1 => newest,
         2 => format!("{newest}\nhopty: 1 more handoff waits here; `hopty handoff list` shows both"),
@@ -93,7 +94,7 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
 }
 
 /// Where it was made, when that is another directory of the project than `dir`.
-fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
+fn of_elsewhere(entry: &IndexEntry, dir: &Path) -> String {
     let made_in = Path::new(&entry.working_dir);
     let elsewhere = !entry.working_dir.is_empty() && made_in.canonicalize().ok() != dir.canonicalize().ok();
     if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
@@ -104,7 +105,7 @@ fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
 pub(super) fn without_terminal(paths: &Paths) -> Option<SessionName> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let alone = |name: &SessionName| {
-        let status = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
+        let status = HostControl::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
         status.is_ok_and(|status| status.agent.is(Agent::Claude) && status.clients.is_empty())
     };
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
@@ -130,10 +131,10 @@ fn channel_of(paths: &Paths, dir: &Path) -> Channel {
     registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global())
 }
 
-fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(Store, Entry)> {
+fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(Store, IndexEntry)> {
     let channel = channel_of(paths, dir);
     let store = Store::at(&paths.claude);
     settle(paths, &store, Some(&channel));
-    let entry = store.pending(&channel, session, Scope::Project, dir, Clock::wall()).ok()??;
+    let entry = store.pending(&channel, session, HandoffScope::Project, dir, Clock::wall()).ok()??;
     Some((store, entry))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{RecordOptions, RunOptions};
-use super::control::{Control, Rule, live, paths};
+use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, note, say, visible};
 use super::run;
 use super::session::ANSWER;
@@ -55,7 +55,7 @@ fn session(given: Option<&str>, order: &Record, as_json: bool) -> Result<u8, Fai
     let name = live(&paths, given, Rule::Any)?;
     let mut request = json!(order);
     request["do"] = json!("record");
-    let done = Control::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
+    let done = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
     let file = visible(done["file"].as_str().unwrap_or_default());
     if as_json {
         say(format_args!("{done}"))?;
@@ -142,7 +142,7 @@ pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
     let request = json!({"do": "mark", "label": label});
-    let done = Control::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
+    let done = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
     if as_json {
         say(format_args!("{done}"))?;
     }

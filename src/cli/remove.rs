@@ -6,7 +6,7 @@ use super::control::{named, paths, readable};
 use super::error::{Failed, note, say};
 use super::restore::died_with_machine;
 use super::session::ended;
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Removal};
@@ -44,7 +44,7 @@ fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
 }
 
 /// Removes every session that ended at least `older` ago, except those that `hopty restore` would resume.
-pub(super) fn prune(older: Span, dry_run: bool) -> Result<u8, Failed> {
+pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     readable(&paths)?;
     let (mut removed, mut kept) = (0, 0);

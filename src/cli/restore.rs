@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::control::{Control, named, paths, readable};
+use super::control::{HostControl, named, paths, readable};
 use super::error::{Failed, note, say, visible};
 use super::session::{ended, resumable};
-use crate::core::claude::args::{NextRun, for_resume};
-use crate::core::config::Span;
+use crate::core::claude::args::{NextRunArgs, for_resume};
+use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::{ExitKind, SessionStatus};
 use crate::core::supervisor::Agent;
@@ -28,7 +28,7 @@ const SECRET: &str = "[redacted";
 
 /// What the verb was given.
 #[derive(Debug)]
-pub(super) struct RestoreOptions {
+pub(super) struct RestoreSessionsOptions {
     /// The sessions; all that died with the machine where none is named.
     pub names: Vec<String>,
     /// Only list them.
@@ -36,7 +36,7 @@ pub(super) struct RestoreOptions {
     /// How many are started at most.
     pub limit: usize,
     /// How long one may take to start before the next is.
-    pub timeout: Span,
+    pub timeout: DurationMs,
     /// The result as JSON.
     pub as_json: bool,
 }
@@ -49,7 +49,7 @@ struct Candidate {
     problem: Option<String>,
 }
 
-pub(super) fn restore(wish: &RestoreOptions) -> Result<u8, Failed> {
+pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     readable(&paths)?;
     let wanted = wish.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
@@ -170,18 +170,18 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<Candid
 fn running(paths: &Paths) -> Vec<ConversationId> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of = |name: SessionName| {
-        let answer = Control::connect(paths, &name, Some(ANSWER)).and_then(|mut host| host.status());
+        let answer = HostControl::connect(paths, &name, Some(ANSWER)).and_then(|mut host| host.status());
         answer.ok().or_else(|| super::session::unresponsive(paths, &name))?.conversation
     };
     alive.filter_map(of).collect()
 }
 
 /// Starts one and waits until Claude is there, so that not all of them start at once.
-fn start(paths: &Paths, candidate: &Candidate, limit: Span) -> Result<(), String> {
+fn start(paths: &Paths, candidate: &Candidate, limit: DurationMs) -> Result<(), String> {
     let (status, name) = (&candidate.status, &candidate.name);
     let id = candidate.conversation.clone().ok_or("it has no conversation to resume")?;
     let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
-    let next = NextRun {
+    let next = NextRunArgs {
         session_id: id,
         model: None,
         switched: None,
@@ -207,7 +207,7 @@ fn start(paths: &Paths, candidate: &Candidate, limit: Span) -> Result<(), String
     }
     let until = Instant::now() + Duration::from_millis(limit.ms());
     while Instant::now() < until {
-        let now = Control::connect(paths, name, Some(ANSWER)).and_then(|mut host| host.status());
+        let now = HostControl::connect(paths, name, Some(ANSWER)).and_then(|mut host| host.status());
         match now.ok().and_then(|status| status.state.known()) {
             Some(SessionState::Starting) | None if session::is_alive(&paths.session(name)) => {
                 std::thread::sleep(LOOK);

@@ -11,20 +11,20 @@ use super::control::{named, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, note, say, visible};
 use super::{held, notice, session, settings, version};
-use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
+use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, Hold};
-use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
-use crate::core::claude::offers::{Off, Offers, offers};
-use crate::core::config::{Config, FlagValue, Problem, ProblemKind, Source};
+use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify, facts};
+use crate::core::claude::offers::{ClaudeFeatures, HooksOff, offers};
+use crate::core::config::{Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::SessionName;
 use crate::core::inherited::SignalState;
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::prepare_with_room;
-use crate::host::start::{Begin, Launch, Ready};
+use crate::host::start::{BeginWith, Launch, StartReport};
 use crate::ipc::message::Record;
 use crate::sys::inherited;
 use crate::tty::raw;
@@ -34,7 +34,7 @@ use crate::tty::raw;
 struct StartOptions {
     name: Option<SessionName>,
     detached: bool,
-    handoff: Begin,
+    handoff: BeginWith,
     no_inject: bool,
     record: Option<Record>,
 }
@@ -42,7 +42,7 @@ struct StartOptions {
 impl StartOptions {
     /// Whether it asks for what only a session can give; the program alone would be something else.
     fn needs_hopty(&self) -> bool {
-        self.detached || self.handoff != Begin::Fresh || self.record.is_some()
+        self.detached || self.handoff != BeginWith::Fresh || self.record.is_some()
     }
 }
 
@@ -65,9 +65,9 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     told.iter().for_each(|problem| messages.tell(format!("{problem}; using the default")));
     // A file that cannot be read is no mistake in what it says, and no repository may keep Claude waiting.
     let own_file = paths.config_file();
-    let is_own = |at: &Source| match at {
-        Source::File { path, .. } => Path::new(path) == own_file,
-        Source::Variable(_) | Source::Flag(_) => true,
+    let is_own = |at: &ConfigSource| match at {
+        ConfigSource::File { path, .. } => Path::new(path) == own_file,
+        ConfigSource::Variable(_) | ConfigSource::Flag(_) => true,
     };
     let mistaken =
         told.iter().any(|problem| !matches!(problem.kind, ProblemKind::Unreadable(_)) && is_own(&problem.at));
@@ -91,7 +91,7 @@ fn is_session(wish: &StartOptions, args: &[OsString]) -> bool {
     words(args).is_some_and(|words| {
         let (stdin, stdout) =
             (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
-        classify(&words, stdin, stdout) == Invocation::Interactive
+        classify(&words, stdin, stdout) == LaunchMode::Interactive
     })
 }
 
@@ -107,12 +107,12 @@ fn take_options(args: Vec<OsString>) -> (StartOptions, Vec<OsString>) {
     let mut wish = StartOptions::default();
     let mut taken = Vec::new();
     for piece in Grammar::new().parse(&words) {
-        let Piece::Unknown { at } = piece else { continue };
+        let ArgPiece::Unknown { at } = piece else { continue };
         match words[at].as_str() {
             "--detached" => wish.detached = true,
-            "--handoff" => wish.handoff = Begin::Pending,
+            "--handoff" => wish.handoff = BeginWith::Pending,
             word => match word.strip_prefix("--handoff=") {
-                Some(id) => wish.handoff = Begin::From(id.to_owned()),
+                Some(id) => wish.handoff = BeginWith::From(id.to_owned()),
                 None => continue,
             },
         }
@@ -163,7 +163,7 @@ fn claude(
         ));
     }
     // Where there is no place for a session, that is what there is to say.
-    if wish.handoff == Begin::Fresh && unplaced.is_none() {
+    if wish.handoff == BeginWith::Fresh && unplaced.is_none() {
         for told in notice::at_start(paths) {
             messages.tell(told);
         }
@@ -281,16 +281,16 @@ pub(super) fn in_terminal() -> bool {
 }
 
 /// What keeps hooks from running, as far as can be seen before the start.
-pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
+pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<HooksOff> {
     let own = facts(args);
     let here = std::env::current_dir().unwrap_or_default();
     match own {
-        _ if !config.hooks.inject => Some(Off::NotInjected),
-        _ if own.bare => Some(Off::Bare),
-        _ if own.safe_mode => Some(Off::SafeMode),
+        _ if !config.hooks.inject => Some(HooksOff::NotInjected),
+        _ if own.bare => Some(HooksOff::Bare),
+        _ if own.safe_mode => Some(HooksOff::SafeMode),
         _ => {
             let (sources, flag) = (own.setting_sources.as_deref(), own.settings.as_deref());
-            hooks::hooks_off(&paths.claude_settings(&here), sources, flag).then_some(Off::Settings)
+            hooks::hooks_off(&paths.claude_settings(&here), sources, flag).then_some(HooksOff::Settings)
         }
     }
 }
@@ -309,7 +309,7 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
             .hint("hopty keeps starting itself: set program.claude to the real Claude")
     })?;
     find(&search).map_err(|e| {
-        let code = if matches!(e, FindError::NotExecutable { .. }) { 126 } else { 127 };
+        let code = if matches!(e, FindClaudeError::NotExecutable { .. }) { 126 } else { 127 };
         Failed::new(code, e.to_string()).about("claude").hint(e.hint())
     })
 }
@@ -339,7 +339,7 @@ pub(super) fn program(
     let wish = StartOptions {
         name,
         detached: options.detached,
-        handoff: Begin::Fresh,
+        handoff: BeginWith::Fresh,
         no_inject: options.no_inject,
         record,
     };
@@ -368,7 +368,7 @@ pub(super) fn program(
     let program = in_path(&called)
         .ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
     let unplaced = no_place(&paths).filter(|_| !wish.needs_hopty());
-    let (offers, version) = (Offers::default(), None);
+    let (offers, version) = (ClaudeFeatures::default(), None);
     let chosen =
         Chosen { agent: Agent::Plain, program, called: shown, version, offers, args, unplaced, messages };
     if !wish.detached && !in_terminal() {
@@ -402,7 +402,7 @@ struct Chosen {
     program: PathBuf,
     called: String,
     version: Option<String>,
-    offers: Offers,
+    offers: ClaudeFeatures,
     args: Vec<OsString>,
     /// Why no session can be kept.
     unplaced: Option<String>,
@@ -480,7 +480,7 @@ fn begin(
         (chosen.agent == Agent::Claude && chosen.unplaced.is_none()).then(|| launch.config.archive.clone());
     let mut paths = paths.clone();
     let name = match ready {
-        Ready::Up { name, told, state } => {
+        StartReport::Up { name, told, state } => {
             for line in told {
                 note(format_args!("hopty: {}", visible(&line)));
             }
@@ -488,11 +488,11 @@ fn begin(
             name
         }
         // hopty itself failed, and the program did not run.
-        Ready::Failed { code: 125, message, .. } if !wish.needs_hopty() => {
+        StartReport::Failed { code: 125, message, .. } if !wish.needs_hopty() => {
             drop((hold, socket));
             return Err(alone(&message));
         }
-        Ready::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
+        StartReport::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
     };
     if wish.detached {
         // Whoever does not read the name has the session all the same.
@@ -526,14 +526,24 @@ mod tests {
             let rest: Vec<String> = rest.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
             (wish.detached, wish.handoff, rest.join(" "))
         };
-        let from = |id: &str| Begin::From(id.to_owned());
+        let from = |id: &str| BeginWith::From(id.to_owned());
         for (line, detached, handoff, rest) in [
-            ("--detached", true, Begin::Fresh, ""),
-            ("--model opus --detached fix", true, Begin::Fresh, "--model opus fix"),
-            ("--handoff fix", false, Begin::Pending, "fix"),
+            ("--detached", true, BeginWith::Fresh, ""),
+            ("--model opus --detached fix", true, BeginWith::Fresh, "--model opus fix"),
+            ("--handoff fix", false, BeginWith::Pending, "fix"),
             ("--handoff=HO-1 --detached", true, from("HO-1"), ""),
-            ("--append-system-prompt --detached", false, Begin::Fresh, "--append-system-prompt --detached"),
-            ("--model=x -- --detached --handoff", false, Begin::Fresh, "--model=x -- --detached --handoff"),
+            (
+                "--append-system-prompt --detached",
+                false,
+                BeginWith::Fresh,
+                "--append-system-prompt --detached",
+            ),
+            (
+                "--model=x -- --detached --handoff",
+                false,
+                BeginWith::Fresh,
+                "--model=x -- --detached --handoff",
+            ),
         ] {
             assert_eq!(of(line), (detached, handoff, rest.to_owned()), "{line}");
         }

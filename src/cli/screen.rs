@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use serde_json::{Value, json};
 
 use super::args::PictureForm;
-use super::control::{Control, Rule, live, paths};
+use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, stdout};
 use super::session::ANSWER;
 use crate::core::ids::SessionName;
@@ -39,8 +39,8 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
             return Err(ended);
         }
     };
-    let answer =
-        Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
+    let answer = HostControl::connect(&paths, &name, Some(ANSWER))?
+        .ask(json!({"do": "screen", "history": history}))?;
     draw(&name, &answer, if history { PictureLines::WithHistory } else { PictureLines::Screen }, form)
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
-use super::control::{Control, Rule, live, paths};
+use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, say, visible};
 use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::session::ANSWER;
@@ -74,7 +74,7 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     let (given, request) = request(wish, "send")?;
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
-    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     control.limit(if wish.submit { SUBMIT } else { TYPE });
     if wish.mark {
         return send_with_mark(&mut control, &name, request, wish.as_json);
@@ -95,7 +95,7 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
 
 /// Types, and prints a mark that is older than every answer of the program.
 fn send_with_mark(
-    control: &mut Control,
+    control: &mut HostControl,
     name: &SessionName,
     mut request: Value,
     as_json: bool,
@@ -136,7 +136,7 @@ fn mark_in(answer: &Value, name: &SessionName) -> Result<ScreenMark, Failed> {
 
 /// Waits until a line that was typed stands at the cursor. A program that does not show it has settled without.
 fn wait_for_echo(
-    control: &mut Control,
+    control: &mut HostControl,
     name: &SessionName,
     line: &str,
     mark: ScreenMark,

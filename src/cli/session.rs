@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::control::{CONNECT, Control, Rule, any, dial, live, paths, unanswered};
+use super::control::{CONNECT, HostControl, Rule, any, dial, live, paths, unanswered};
 use super::error::{Failed, note, say, visible};
 use super::notice;
 use super::prose::fit;
@@ -93,7 +93,7 @@ fn lent(paths: &Paths) -> std::collections::BTreeMap<String, String> {
 pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
-    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let done = control.ask(json!({"do": "detach", "client": client}))?;
     if as_json {
         say(format_args!("{done}"))?;
@@ -111,7 +111,7 @@ pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let mut detached = 0;
     for name in live_names(&paths)? {
-        let done = Control::connect(&paths, &name, Some(ANSWER))
+        let done = HostControl::connect(&paths, &name, Some(ANSWER))
             .and_then(|mut control| control.ask(json!({"do": "detach", "client": null})));
         match done {
             Ok(done) => detached += done["detached"].as_u64().unwrap_or(0),
@@ -232,7 +232,7 @@ pub(super) fn join(
 /// goes away.
 fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
     for _ in 0..50 {
-        let status = Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.status());
+        let status = HostControl::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.status());
         if status.map_or(true, |status| status.clients.is_empty()) {
             break;
         }
@@ -271,7 +271,7 @@ pub(super) fn restart(
 ) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
-    let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
+    let mut control = HostControl::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
     // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own
     // turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
@@ -322,7 +322,7 @@ pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
 }
 
 fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), Failed> {
-    let mut control = Control::connect(paths, name, None)?;
+    let mut control = HostControl::connect(paths, name, None)?;
     control.ask(json!({"do": "stop", "kill": kill}))?;
     control.wait_for_end();
     // A host of an older version gives its name back a moment later.
@@ -344,7 +344,7 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 
 /// Asks for a hand-over at the next safe point.
 pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
-    let mut control = Control::connect(paths, name, Some(ANSWER))?;
+    let mut control = HostControl::connect(paths, name, Some(ANSWER))?;
     control.ask(json!({"do": "restart", "now": false, "no_handoff": false, "wait": false})).map(drop)
 }
 
@@ -464,7 +464,7 @@ fn limits(of: &LimitsStatus) -> Option<String> {
 /// The status of a session: from its host, or of an ended one from its file.
 pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStatus, Failed> {
     if crate::fs::session::is_alive(&paths.session(name)) {
-        let answer = Control::connect(paths, name, Some(STATUS)).and_then(|mut control| control.status());
+        let answer = HostControl::connect(paths, name, Some(STATUS)).and_then(|mut control| control.status());
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     let unknown = |cause: &str, hint: String| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::error::{Failed, visible};
 use crate::core::config::{
-    Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve,
+    Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
 };
 use crate::fs::paths::Paths;
 use crate::fs::trust;
@@ -33,8 +33,10 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
         read(path).unwrap_or_else(|kind| {
-            unreadable
-                .push(Problem { at: Source::File { path: path.display().to_string(), line: None }, kind });
+            unreadable.push(Problem {
+                at: ConfigSource::File { path: path.display().to_string(), line: None },
+                kind,
+            });
             None
         })
     };

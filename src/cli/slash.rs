@@ -11,18 +11,18 @@ use super::control::{Rule, dir_of, live, paths};
 use super::conversation::{Meant, meant};
 use super::error::{Failed, say};
 use super::handoff::age;
-use crate::core::claude::facts::Facts;
-use crate::core::claude::place::Place;
+use crate::core::claude::facts::TranscriptFacts;
+use crate::core::claude::place::LineContext;
 use crate::core::compat::layouts::memory::{self, SessionNotes};
 use crate::core::config::Config;
-use crate::core::handoff::capture::{Capture, Lists, Origin};
-use crate::core::handoff::entry::Kind;
+use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
+use crate::core::handoff::entry::HandoffKind;
 use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{layouts, registry, session_documents as documents, transcript};
-use crate::git::state::Limits;
+use crate::git::state::GitLimits;
 use crate::sys::clock::Clock;
 
 /// The most that is printed, in bytes: Claude takes 30,000 characters of a command's output.
@@ -81,14 +81,14 @@ impl SlashPlace {
         })?;
         let mut of = self.read(&path)?;
         of.origin.conversation = conversation.unwrap_or(of.origin.conversation);
-        of.git = crate::git::state::of_work(&self.project, None, Limits::of(&self.config.handoff));
+        of.git = crate::git::state::of_work(&self.project, None, GitLimits::of(&self.config.handoff));
         Ok(of)
     }
 
     /// What a transcript says.
     fn read(&self, path: &Path) -> Result<Capture, Failed> {
-        let mut facts = Facts::new();
-        let mut at = Place { conversation: None, dir: None, now: None };
+        let mut facts = TranscriptFacts::new();
+        let mut at = LineContext { conversation: None, dir: None, now: None };
         transcript::lines(path, |line| {
             facts.feed(line);
             at.follow(line);
@@ -99,11 +99,11 @@ impl SlashPlace {
             .conversation
             .or(stem)
             .ok_or_else(|| Failed::new(1, "this is no transcript of a conversation").about(path.display()))?;
-        let origin = Origin {
+        let origin = HandoffOrigin {
             conversation,
             channel: registry::channel_of(&self.paths.claude, &self.project)
                 .unwrap_or_else(|_| Channel::global()),
-            kind: Kind::Manual,
+            kind: HandoffKind::Manual,
             created_at: Clock::wall(),
             working_dir: self.project.display().to_string(),
             transcript: path.display().to_string(),

@@ -7,7 +7,7 @@ use strsim::osa_distance;
 
 use super::error::Failed;
 use super::run::words;
-use crate::core::claude::args::{Invocation, Stream, classify};
+use crate::core::claude::args::{LaunchMode, Stream, classify};
 
 /// What other tools call something that hopty has under another name, and what to type instead.
 const FOREIGN: &[(&str, &str)] = &[
@@ -65,7 +65,7 @@ pub(super) fn refusal(args: &[OsString]) -> Option<Failed> {
     let word = args.first()?.to_str()?;
     let instead = meant(word)?;
     // Claude's own subcommands and options are no mistakes, whatever they look like.
-    let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == Invocation::Interactive;
+    let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
         Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
             .hint(format!("`hopty -- {word}` gives the word to Claude; `hopty help` lists all verbs"))

@@ -11,7 +11,7 @@ use super::args::Cli;
 use super::error::{Failed, note, say, stdout};
 use super::{run, settings};
 use crate::claude::find;
-use crate::core::claude::args::{Invocation, Reason, Stream, classify};
+use crate::core::claude::args::{ExecThroughReason, LaunchMode, Stream, classify};
 
 /// hopty's own version.
 const HOPTY: &str = env!("CARGO_PKG_VERSION");
@@ -20,17 +20,17 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// What an option asks for that Claude answers, and hopty where there is no Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Question {
+enum VersionQuestion {
     Help,
     Version,
 }
 
-impl Question {
-    fn of(args: &[OsString]) -> Option<Question> {
+impl VersionQuestion {
+    fn of(args: &[OsString]) -> Option<VersionQuestion> {
         match classify(&run::words(args)?, Stream::Terminal, Stream::Terminal) {
-            Invocation::ExecThrough(Reason::Option(name)) => match name.as_str() {
-                "--help" => Some(Question::Help),
-                "--version" => Some(Question::Version),
+            LaunchMode::ExecThrough(ExecThroughReason::Option(name)) => match name.as_str() {
+                "--help" => Some(VersionQuestion::Help),
+                "--version" => Some(VersionQuestion::Version),
                 _ => None,
             },
             _ => None,
@@ -70,8 +70,8 @@ fn no_claude(failed: &Failed) -> std::io::Result<()> {
 /// Answers `--version` and `--help` where Claude is missing; `None` for other arguments.
 pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<Result<u8, Failed>> {
     let answer = || -> Result<u8, Failed> {
-        match Question::of(args) {
-            Some(Question::Version) => {
+        match VersionQuestion::of(args) {
+            Some(VersionQuestion::Version) => {
                 say(format_args!("hopty {HOPTY}"))?;
                 no_claude(missing)?;
             }
@@ -83,7 +83,7 @@ pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<R
         }
         Ok(0)
     };
-    Question::of(args).map(|_| answer())
+    VersionQuestion::of(args).map(|_| answer())
 }
 
 /// Tells a person that Claude's answer to `--version` or `--help`, which follows, is not hopty's. Scripts get
@@ -92,9 +92,9 @@ pub(super) fn introduce_claude(args: &[OsString]) {
     if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
         return;
     }
-    match Question::of(args) {
-        Some(Question::Version) => note(format_args!("hopty {HOPTY}")),
-        Some(Question::Help) => {
+    match VersionQuestion::of(args) {
+        Some(VersionQuestion::Version) => note(format_args!("hopty {HOPTY}")),
+        Some(VersionQuestion::Help) => {
             note(format_args!("hopty: Claude's help follows; `hopty help` shows hopty's\n"))
         }
         None => {}
@@ -108,10 +108,10 @@ mod tests {
     #[test]
     fn only_options_ask_for_a_version_or_help() {
         for (line, question) in [
-            ("--version", Some(Question::Version)),
-            ("-v", Some(Question::Version)),
-            ("--model x --help", Some(Question::Help)),
-            ("-h", Some(Question::Help)),
+            ("--version", Some(VersionQuestion::Version)),
+            ("-v", Some(VersionQuestion::Version)),
+            ("--model x --help", Some(VersionQuestion::Help)),
+            ("-h", Some(VersionQuestion::Help)),
             ("", None),
             ("-p --version", None),
             ("--append-system-prompt --version", None),
@@ -119,7 +119,7 @@ mod tests {
             ("mcp --help", None),
         ] {
             let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            assert_eq!(Question::of(&args), question, "{line}");
+            assert_eq!(VersionQuestion::of(&args), question, "{line}");
         }
     }
 }

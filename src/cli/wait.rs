@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
-use super::control::{Control, Rule, any, live, paths, stopped_host};
+use super::control::{HostControl, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
 use super::wait_any;
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::{BadScreenMark, ScreenMark};
 use crate::core::status::SessionStatus;
@@ -45,11 +45,11 @@ pub(super) struct WaitOptions<'a> {
     /// NAME and the condition, or the condition alone.
     pub words: &'a [String],
     /// How long to wait.
-    pub timeout: Span,
+    pub timeout: DurationMs,
     /// What must have come later.
     pub since: Option<WaitSince>,
     /// How long the screen must be quiet besides, with no process at work.
-    pub settle: Option<Span>,
+    pub settle: Option<DurationMs>,
     /// Texts must have gone.
     pub gone: bool,
     /// The session object is wanted.
@@ -90,7 +90,7 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         return over(&paths, &name, wish.as_json);
     }
     let control = loop {
-        match Control::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
+        match HostControl::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
             // It ended meanwhile.
             Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => {
                 return over(&paths, &name, wish.as_json);
@@ -178,7 +178,7 @@ pub(super) fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Faile
 
 /// One conversation in which something is waited for.
 struct WaitSession {
-    control: Control,
+    control: HostControl,
     /// Until when; `None` for ever.
     until: Option<Instant>,
 }

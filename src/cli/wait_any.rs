@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use regex_lite::Regex;
 use serde_json::json;
 
-use super::control::{Control, Rule, any, live, paths};
+use super::control::{HostControl, Rule, any, live, paths};
 use super::error::{Failed, say};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
 use super::settled::SettleWatch;
 use super::wait::{KNOWN, WaitOptions, condition_of, line_of, mark_of};
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::ScreenMark;
 use crate::core::status::SessionStatus;
@@ -66,7 +66,7 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     }
     let limit = Duration::from_millis(wish.timeout.ms());
     let until = Instant::now().checked_add(limit);
-    let control = match (Control::connect(&paths, &name, Some(ANSWER)), at_end) {
+    let control = match (HostControl::connect(&paths, &name, Some(ANSWER)), at_end) {
         // It ended meanwhile.
         (Err(_), Some(condition)) if super::wait::is_gone(&paths, &name) => {
             return met_by(condition, &conditions, &paths, &name, wish.as_json);
@@ -157,7 +157,7 @@ fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), Failed> {
         }
         let wanted = match word.strip_prefix("quiet=") {
             Some(span) => {
-                let span: Span = span.parse().map_err(|_| {
+                let span: DurationMs = span.parse().map_err(|_| {
                     Failed::new(2, "not a duration")
                         .about(word)
                         .hint("write it as `quiet=500ms` or `quiet=2s`")
@@ -207,7 +207,7 @@ fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
 
 /// What is known of the session.
 struct Look {
-    control: Control,
+    control: HostControl,
     rows: ScreenRows,
     /// When the screen changed last.
     changed: Instant,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::notices::Notices;
+use super::notices::NoticeList;
 use crate::core::status::{ExitStatus, lenient};
 use crate::ipc::message::Failure;
 
@@ -29,7 +29,7 @@ pub struct Stay {
     /// How it ended.
     pub left: AttachEnd,
     /// What the host had to tell meanwhile.
-    pub notices: Notices,
+    pub notices: NoticeList,
 }
 
 /// A BYE frame (`docs/PROTOCOL.md`).

@@ -18,13 +18,13 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use left::Bye;
-use notices::Notices;
+use notices::NoticeList;
 use output::TerminalOutput;
 use serde::Serialize;
 
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, hello_line};
-use crate::ipc::stream::{FrameStream, Life};
+use crate::ipc::stream::{ConnectionState, FrameStream};
 use crate::sys::fd::{is_terminal, read_some};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::{self, Stat};
@@ -53,12 +53,12 @@ struct TerminalClient {
     /// The host's process id.
     host: i32,
     /// Whether the host still speaks; what it said may wait to be taken.
-    life: Life,
+    life: ConnectionState,
     raw: RawMode,
     signals: Signals,
     relay: Relay,
     output: TerminalOutput,
-    notices: Notices,
+    notices: NoticeList,
     undo: Vec<u8>,
     suspending: bool,
     /// The child has enough to read: the keyboard waits.
@@ -132,12 +132,12 @@ pub fn attach(
     let mut client = TerminalClient {
         stream,
         host,
-        life: Life::Open,
+        life: ConnectionState::Open,
         raw,
         signals,
         relay: Relay::Off,
         output: TerminalOutput::default(),
-        notices: Notices::default(),
+        notices: NoticeList::default(),
         undo: Vec::new(),
         suspending: false,
         typing_waits: false,
@@ -180,7 +180,7 @@ impl TerminalClient {
                 if !self.wait_for_host(until)? {
                     return Ok(Some(AttachEnd::Silent));
                 }
-                if self.stream.fill() == Life::Closed {
+                if self.stream.fill() == ConnectionState::Closed {
                     // The last line may have come with the end.
                     match self.stream.line() {
                         Ok(Some(line)) => break line,
@@ -240,7 +240,7 @@ impl TerminalClient {
                 (true, false) => Interest::Gone,
                 (true, true) => Interest::Write,
             };
-            if self.life == Life::Open {
+            if self.life == ConnectionState::Open {
                 set.add('s', self.stream.as_fd(), interest);
             }
             set.add('g', self.signals.as_fd(), Interest::Read);
@@ -306,7 +306,7 @@ impl TerminalClient {
     }
 
     fn take_frames(&mut self) -> Option<AttachEnd> {
-        if self.life == Life::Open {
+        if self.life == ConnectionState::Open {
             self.life = self.stream.fill();
         }
         let mut stops = false;
@@ -324,9 +324,9 @@ impl TerminalClient {
                 }
                 // A host that sees the terminal hang up by itself may say nothing.
                 Ok(None) if self.hung_up.is_some() => {
-                    return (self.life == Life::Closed).then_some(AttachEnd::HungUp);
+                    return (self.life == ConnectionState::Closed).then_some(AttachEnd::HungUp);
                 }
-                Ok(None) => return (self.life == Life::Closed).then_some(AttachEnd::Closed),
+                Ok(None) => return (self.life == ConnectionState::Closed).then_some(AttachEnd::Closed),
                 Err(_) => return Some(AttachEnd::Closed),
             };
             match frame.tag {
@@ -389,7 +389,7 @@ impl TerminalClient {
             back::leave(bye.unread, None);
         }
         let until = Instant::now() + GONE;
-        while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
+        while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == ConnectionState::Open {}
         let code = bye.exit.and_then(|exit| exit.code).unwrap_or(0);
         AttachEnd::Ended(code, bye.message)
     }

@@ -26,12 +26,12 @@ struct Notice {
 
 /// The last notices, oldest first.
 #[derive(Debug, Default)]
-pub struct Notices {
+pub struct NoticeList {
     last: VecDeque<(Instant, String)>,
     earlier: usize,
 }
 
-impl Notices {
+impl NoticeList {
     /// A frame's payload; one that cannot be read tells nothing.
     pub(super) fn take(&mut self, payload: &[u8]) {
         let Ok(Notice { text, ago_ms }) = serde_json::from_slice(payload) else { return };
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_kept_and_nothing_is_said_twice() {
-        let mut notices = Notices::default();
+        let mut notices = NoticeList::default();
         notices.take(b"no json");
         assert!(notices.lines("proj", None).is_empty());
         for n in 1..=7 {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_huge_one_is_cut() {
-        let mut notices = Notices::default();
+        let mut notices = NoticeList::default();
         notices.take(format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000)).as_bytes());
         assert!(notices.lines("proj", None)[0].len() < 1100);
     }

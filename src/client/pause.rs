@@ -7,7 +7,7 @@ use nix::libc;
 
 use super::{Relay, TerminalClient};
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::stream::Life;
+use crate::ipc::stream::ConnectionState;
 use crate::sys::signals::stop_group;
 use crate::tty::raw;
 
@@ -54,7 +54,7 @@ impl TerminalClient {
         if [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal) {
             self.told_to_end = true;
             self.output.told_to_end(signal);
-            if self.life == Life::Closed {
+            if self.life == ConnectionState::Closed {
                 // Only what waits for the terminal keeps it from ending.
                 self.output.end(signal, &[raw::END_OF_ANYTHING, &self.undo].concat());
             }

@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::Hold;
-use crate::host::start::{self, Launch, Ready};
+use crate::host::start::{self, Launch, StartReport};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
@@ -77,18 +77,21 @@ impl Forked {
         launch: &Launch,
         args: &[OsString],
         hold: Option<&mut Hold>,
-    ) -> io::Result<(Ready, UnixStream)> {
+    ) -> io::Result<(StartReport, UnixStream)> {
         // A host that ended at once says why in its answer, or by its silence.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);
         if let Some(signal) = hold.and_then(|hold| told_to_end(&self.socket, hold.signals())) {
             let code = u8::try_from(128 + signal).unwrap_or(125);
-            return Ok((Ready::failed(code, "a signal ended it before the program ran", ""), self.socket));
+            return Ok((
+                StartReport::failed(code, "a signal ended it before the program ran", ""),
+                self.socket,
+            ));
         }
         let mut line = String::new();
         // The host says nothing more before it is asked.
         let _ = BufReader::new(&self.socket).read_line(&mut line);
         let said = serde_json::from_str(&line);
-        if let Ok(Ready::Up { .. }) = said {
+        if let Ok(StartReport::Up { .. }) = said {
             return Ok((said?, self.socket));
         }
         let how = match waitpid(self.pid, None) {
@@ -97,7 +100,7 @@ impl Forked {
             _ => String::new(),
         };
         let silent = || {
-            Ready::failed(
+            StartReport::failed(
                 125,
                 format!("the host ended before the program ran{how}"),
                 "the session's host.log may have the reason",

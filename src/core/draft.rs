@@ -4,7 +4,7 @@
 //! box, with cursor keys, pastes and continued lines. So the draft is kept as bytes, never as text. Whether
 //! it still is what the box shows is for the caller to compare; this file knows no screen.
 
-use super::input::{Class, Classifier, Piece};
+use super::input::{Classifier, InputClass, InputPiece};
 
 /// Bytes of a draft that are kept. More than this is an overflow: such a draft cannot be given back.
 const MAX_DRAFT: usize = 64 << 10;
@@ -36,20 +36,20 @@ impl Draft {
 
     /// Takes the bytes given to a [`Classifier`] and the pieces it answered, `flush`es included (with no
     /// bytes).
-    pub fn take(&mut self, bytes: &[u8], pieces: &[Piece]) {
+    pub fn take(&mut self, bytes: &[u8], pieces: &[InputPiece]) {
         self.unlabelled.extend_from_slice(bytes);
         for piece in pieces {
             let length = usize::try_from(piece.range.end - piece.range.start).unwrap_or(usize::MAX);
             let length = length.min(self.unlabelled.len());
             let part: Vec<u8> = self.unlabelled.drain(..length).collect();
             match piece.class {
-                Class::Typed | Class::Paste => self.keep(&part),
+                InputClass::Typed | InputClass::Paste => self.keep(&part),
                 // Enter after a backslash begins a new line in the prompt box.
-                Class::Submit if self.kept.last() == Some(&b'\\') => self.keep(&part),
-                Class::Submit | Class::Interrupt => self.clear(),
+                InputClass::Submit if self.kept.last() == Some(&b'\\') => self.keep(&part),
+                InputClass::Submit | InputClass::Interrupt => self.clear(),
                 // Ctrl+Z leaves the box as it is; what the terminal says was never in it.
                 // The permission mode is passed on by itself: typed again it would be changed once more.
-                Class::Suspend | Class::Report | Class::Mode | Class::Prefix => {}
+                InputClass::Suspend | InputClass::Report | InputClass::Mode | InputClass::Prefix => {}
             }
         }
     }
@@ -91,8 +91,8 @@ impl Draft {
 /// What is written at once when typed bytes are given to a new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What it is. A [`Class::Report`] answered the old run's question; the new run did not ask.
-    pub class: Class,
+    /// What it is. A [`InputClass::Report`] answered the old run's question; the new run did not ask.
+    pub class: InputClass,
     /// The bytes, as they were typed.
     pub bytes: Vec<u8>,
     /// Milliseconds to wait after writing them.
@@ -107,14 +107,16 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut at = 0;
     let mut paste_open = false;
-    let mut add = |piece: Piece| {
+    let mut add = |piece: InputPiece| {
         let end = usize::try_from(piece.range.end).map_or(bytes.len(), |end| end.min(bytes.len()));
         let part = &bytes[at..end];
         at = end;
-        if piece.class == Class::Paste {
+        if piece.class == InputClass::Paste {
             match units.last_mut().filter(|_| paste_open) {
                 Some(last) => last.bytes.extend_from_slice(part),
-                None => units.push(Unit { class: Class::Paste, bytes: part.to_vec(), pause_after_ms: 0 }),
+                None => {
+                    units.push(Unit { class: InputClass::Paste, bytes: part.to_vec(), pause_after_ms: 0 })
+                }
             }
             // The begin mark ends in the same byte as the end mark; only a longer unit can be complete.
             paste_open = units.last().is_some_and(|last| {
@@ -122,15 +124,16 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
             });
             return;
         }
-        let plain = piece.class == Class::Typed && part.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f);
+        let plain =
+            piece.class == InputClass::Typed && part.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f);
         match units.last_mut().filter(|last| plain && takes_more(last, part)) {
             Some(last) => last.bytes.extend_from_slice(part),
             None => {
                 if let Some(last) = units.last_mut().filter(|last| plain && is_text(last)) {
                     last.pause_after_ms = AFTER_RUN_MS;
                 }
-                let enter =
-                    piece.class == Class::Submit || (piece.class == Class::Typed && part.ends_with(b"\r"));
+                let enter = piece.class == InputClass::Submit
+                    || (piece.class == InputClass::Typed && part.ends_with(b"\r"));
                 units.push(Unit {
                     class: piece.class,
                     bytes: part.to_vec(),
@@ -148,7 +151,7 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
 }
 
 fn is_text(unit: &Unit) -> bool {
-    unit.class == Class::Typed && unit.bytes.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f)
+    unit.class == InputClass::Typed && unit.bytes.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f)
 }
 
 /// Whether `part` still fits into a run. A character is never cut: its later bytes always fit.
@@ -215,7 +218,7 @@ mod tests {
     fn an_overflow_is_remembered_until_the_next_submit() {
         let mut long = draft(&[&vec![b'x'; MAX_DRAFT]]);
         assert!(!long.overflowed());
-        let more = Piece { class: Class::Typed, range: 0..1 };
+        let more = InputPiece { class: InputClass::Typed, range: 0..1 };
         long.take(b"y", std::slice::from_ref(&more));
         assert!(long.overflowed() && long.bytes().is_empty() && !long.is_empty());
         long.take(b"z", &[more]);

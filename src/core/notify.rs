@@ -4,7 +4,7 @@
 //! delay, in which a key drops it: somebody is there. What is no longer true when it would be due is dropped,
 //! too. Each event is told once.
 
-use crate::core::config::{NotifyEvent, QuietHours, Span};
+use crate::core::config::{DurationMs, NotifyEvent, QuietHours};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{KnownState, SessionState};
@@ -41,7 +41,7 @@ pub struct NotificationQueue {
 impl NotificationQueue {
     /// An empty queue for these events, each due `after` it happened.
     #[must_use]
-    pub fn new(after: Span, events: &[NotifyEvent]) -> Self {
+    pub fn new(after: DurationMs, events: &[NotifyEvent]) -> Self {
         NotificationQueue {
             after_ms: after.ms(),
             events: events.to_vec(),
@@ -196,7 +196,7 @@ mod tests {
     const AFTER: u64 = 30_000;
 
     fn queue() -> NotificationQueue {
-        NotificationQueue::new(Span::from_ms(AFTER), &NotifyEvent::ALL)
+        NotificationQueue::new(DurationMs::from_ms(AFTER), &NotifyEvent::ALL)
     }
 
     fn is(state: SessionState) -> KnownState {
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_is_not_wanted_is_not_kept() {
-        let mut queue = NotificationQueue::new(Span::from_ms(0), &[NotifyEvent::Idle]);
+        let mut queue = NotificationQueue::new(DurationMs::from_ms(0), &[NotifyEvent::Idle]);
         queue.state(Stamp(0), &blocked("permission"));
         queue.decided(Stamp(0), &decision(DecisionKind::LimitReached), false);
         assert!(queue.deadline().is_none() && queue.ended(Stamp(0), EndCause::CrashLoop, "").is_none());

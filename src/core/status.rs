@@ -30,15 +30,15 @@ pub struct SessionStatus {
     /// The working directory.
     pub dir: String,
     /// What runs: Claude, or any other program.
-    pub agent: Word<Agent>,
+    pub agent: OpenWord<Agent>,
     /// The program with its arguments, secrets hidden.
     pub command: Vec<String>,
     /// What the session does.
-    pub state: Word<SessionState>,
+    pub state: OpenWord<SessionState>,
     /// Since when.
     pub state_since: Option<Rfc3339>,
     /// How that is known.
-    pub state_from: Word<StateSource>,
+    pub state_from: OpenWord<StateSource>,
     /// While it is blocked: on what.
     pub waiting_for: Option<String>,
     /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
@@ -107,11 +107,11 @@ pub struct ContextStatus {
     /// Percent of the window, 0 to 100.
     pub percent: u8,
     /// The level that is reached.
-    pub level: Word<Level>,
+    pub level: OpenWord<Level>,
     /// Where the tokens came from.
-    pub tokens_from: Word<TokensFrom>,
+    pub tokens_from: OpenWord<TokensFrom>,
     /// Where the window came from.
-    pub window_from: Word<WindowFrom>,
+    pub window_from: OpenWord<WindowFrom>,
     /// Size of the transcript in bytes.
     pub bytes: u64,
     /// When the figure was made.
@@ -165,7 +165,7 @@ pub struct LimitsStatus {
 #[serde(default)]
 pub struct ReachedLimit {
     /// Which one.
-    pub kind: Word<LimitKind>,
+    pub kind: OpenWord<LimitKind>,
     /// When it resets.
     pub resets_at: Option<Rfc3339>,
 }
@@ -186,7 +186,7 @@ pub struct HandoffStatus {
     /// Its id.
     pub id: HandoffId,
     /// Whether somebody has read it.
-    pub status: Word<HandoffUse>,
+    pub status: OpenWord<HandoffUse>,
 }
 
 /// Whether a handoff was read.
@@ -204,7 +204,7 @@ pub enum HandoffUse {
 #[serde(default)]
 pub struct HandoverStatus {
     /// When.
-    pub when: Word<HandoverWhen>,
+    pub when: OpenWord<HandoverWhen>,
     /// Why then, in a few words.
     pub why: String,
     /// When at the latest, where that is known.
@@ -260,13 +260,13 @@ pub struct RecordingStatus {
 #[serde(default)]
 pub struct ExitStatus {
     /// By itself, by a signal, or nobody knows.
-    pub kind: Word<ExitKind>,
+    pub kind: OpenWord<ExitKind>,
     /// The exit code as a shell gives it.
     pub code: Option<u8>,
     /// The signal's number, where there was one.
     pub signal: Option<i32>,
     /// Why it ended.
-    pub cause: Word<EndCause>,
+    pub cause: OpenWord<EndCause>,
 }
 
 /// How a program ended.
@@ -284,7 +284,7 @@ pub enum ExitKind {
 /// A word of a fixed set, or one that only another version knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Word<T> {
+pub enum OpenWord<T> {
     /// One of the set.
     Known(T),
     /// Any other; empty where nothing was said.
@@ -394,47 +394,47 @@ pub fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Resul
     Value::deserialize(from).map(tolerant)
 }
 
-impl<T> Default for Word<T> {
+impl<T> Default for OpenWord<T> {
     fn default() -> Self {
-        Word::Other(String::new())
+        OpenWord::Other(String::new())
     }
 }
 
-impl<T> From<T> for Word<T> {
+impl<T> From<T> for OpenWord<T> {
     fn from(known: T) -> Self {
-        Word::Known(known)
+        OpenWord::Known(known)
     }
 }
 
-impl<T: PartialEq> Word<T> {
+impl<T: PartialEq> OpenWord<T> {
     /// Whether it is this one.
     #[must_use]
     pub fn is(&self, known: T) -> bool {
-        *self == Word::Known(known)
+        *self == OpenWord::Known(known)
     }
 }
 
-impl<T: Copy> Word<T> {
+impl<T: Copy> OpenWord<T> {
     /// It, where this version knows it.
     #[must_use]
     pub fn known(&self) -> Option<T> {
         match self {
-            Word::Known(known) => Some(*known),
-            Word::Other(_) => None,
+            OpenWord::Known(known) => Some(*known),
+            OpenWord::Other(_) => None,
         }
     }
 }
 
-impl<T> Word<T> {
+impl<T> OpenWord<T> {
     /// Whether nothing was said.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        matches!(self, Word::Other(word) if word.is_empty())
+        matches!(self, OpenWord::Other(word) if word.is_empty())
     }
 }
 
 /// The word as it is in JSON.
-impl<T: Serialize> fmt::Display for Word<T> {
+impl<T: Serialize> fmt::Display for OpenWord<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(serde_json::to_value(self).unwrap_or_default().as_str().unwrap_or_default())
     }

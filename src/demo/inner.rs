@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
-use super::place::Place;
+use super::place::DemoDirs;
 use crate::core::process::Signal;
 use crate::core::terminal::{Modes, Size};
 use crate::pty::open::Pty;
@@ -46,7 +46,7 @@ impl Inner {
     ///
     /// # Errors
     /// When there is no pseudo-terminal, or hopty cannot be executed again.
-    pub(super) fn start(place: &Place, args: &[&str], size: (u16, u16)) -> io::Result<Inner> {
+    pub(super) fn start(place: &DemoDirs, args: &[&str], size: (u16, u16)) -> io::Result<Inner> {
         let pty = Pty::open(Size::cells(size.0, size.1))?;
         let slave = pty.open_slave()?;
         let before = modes::read(&slave)?;
@@ -127,7 +127,7 @@ impl Inner {
     /// Ends the session and everything that belongs to it: in order if it can be, and else by force.
     /// Afterwards no process that the demo has started is left, whoever its parent was (this process is a
     /// sub-reaper); false when one is.
-    pub(super) fn end(&mut self, place: &Place) -> bool {
+    pub(super) fn end(&mut self, place: &DemoDirs) -> bool {
         let until = Instant::now() + ORDERLY;
         let mut asked: Option<(Child, Instant)> = None;
         while Instant::now() < until {
@@ -170,7 +170,7 @@ fn own_pid() -> i32 {
 }
 
 /// `hopty stop`, as a person would.
-fn stop(place: &Place) -> Option<Child> {
+fn stop(place: &DemoDirs) -> Option<Child> {
     let mut command: Command = place.hopty();
     command.arg("stop").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().ok()

@@ -14,7 +14,7 @@ const CHUNK: usize = 16 * 1024;
 
 /// A decision as it stands in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Decision {
+pub(super) struct DecisionLine {
     /// When, on the wall clock.
     pub(super) at: WallTime,
     /// Its kind: `restart.requested`, ...
@@ -31,7 +31,7 @@ pub(super) struct Decision {
 
 /// A context figure that hopty read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Usage {
+pub(super) struct UsageLine {
     /// When hopty read it, on the wall clock.
     pub(super) at: WallTime,
     /// Of which conversation.
@@ -42,7 +42,7 @@ pub(super) struct Usage {
     pub(super) window: u64,
 }
 
-impl Usage {
+impl UsageLine {
     /// Percent of the window, rounded as hopty does.
     pub(super) fn percent(&self) -> u64 {
         u64::from(Fill { tokens: self.tokens, window: self.window, bytes: 0 }.percent())
@@ -56,7 +56,7 @@ impl Usage {
 
 /// A hook call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hook {
+pub(super) struct HookLine {
     /// When, on the wall clock.
     pub(super) at: WallTime,
     /// Its event: `Stop`, ...
@@ -67,25 +67,25 @@ pub(super) struct Hook {
 
 /// The journal so far.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct JournalReader {
     tail: Tail,
     partial: Vec<u8>,
     /// Wall clock at the host's beginning, from the `open` line.
     begun: WallTime,
     /// What was decided, oldest first.
-    pub(super) decisions: Vec<Decision>,
+    pub(super) decisions: Vec<DecisionLine>,
     /// The context figures, oldest first.
-    pub(super) usages: Vec<Usage>,
+    pub(super) usages: Vec<UsageLine>,
     /// The hook calls, oldest first.
-    pub(super) hooks: Vec<Hook>,
+    pub(super) hooks: Vec<HookLine>,
     /// Enters that hopty pressed.
     pub(super) enters: usize,
 }
 
-impl Journal {
+impl JournalReader {
     /// The journal at `path`, which need not be there yet.
-    pub(super) fn new(path: &Path) -> Journal {
-        Journal {
+    pub(super) fn new(path: &Path) -> JournalReader {
+        JournalReader {
             tail: Tail::new(path),
             partial: Vec::new(),
             begun: WallTime::default(),
@@ -122,7 +122,7 @@ impl Journal {
             self.begun = WallTime(opened.0 - i64::try_from(t).unwrap_or(0));
         } else if let Some(decision) = line.get("decision") {
             let text = |key: &str| text(&decision[key]);
-            self.decisions.push(Decision {
+            self.decisions.push(DecisionLine {
                 at,
                 kind: text("kind"),
                 sentence: text("sentence"),
@@ -135,7 +135,7 @@ impl Journal {
             match event["kind"].as_str() {
                 Some("usage") => {
                     let number = |key: &str| event[key].as_u64().unwrap_or(0);
-                    self.usages.push(Usage {
+                    self.usages.push(UsageLine {
                         at,
                         conversation,
                         tokens: number("tokens"),
@@ -145,7 +145,7 @@ impl Journal {
                 Some("hook") => {
                     let hook = &event["hook"];
                     let (event, conversation) = (text(&hook["event"]), text(&hook["conversation"]));
-                    self.hooks.push(Hook { at, event, conversation });
+                    self.hooks.push(HookLine { at, event, conversation });
                 }
                 _ => {}
             }
@@ -161,7 +161,7 @@ impl Journal {
     }
 
     /// The first decision of a kind.
-    pub(super) fn first(&self, kind: &str) -> Option<&Decision> {
+    pub(super) fn first(&self, kind: &str) -> Option<&DecisionLine> {
         self.decisions.iter().find(|decision| decision.kind == kind)
     }
 }
@@ -201,7 +201,7 @@ mod tests {
     fn a_journal_is_read_while_it_grows_torn_lines_included() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.jsonl");
-        let mut journal = Journal::new(&path);
+        let mut journal = JournalReader::new(&path);
         assert!(!journal.read());
         let mut file = std::fs::File::create(&path).unwrap();
         writeln!(file, r#"{{"seq":1,"t":5,"at":"2026-11-20T14:00:00.005Z","open":{{}}}}"#).unwrap();

@@ -28,12 +28,12 @@ use std::time::{Duration, Instant};
 use nix::libc;
 
 use self::inner::Inner;
-use self::journal::Journal;
-use self::page::{Form, Kept, Page};
-use self::place::Place;
+use self::journal::JournalReader;
+use self::page::{KeptFiles, Page, PageStyle};
+use self::place::DemoDirs;
 use self::proof::Facts;
-use self::show::{End, Show, View};
-use self::stage::Stage;
+use self::show::{DemoEnd, Show, ShowMode};
+use self::stage::DemoScreen;
 use self::story::Story;
 use crate::core::ids::SessionName;
 use crate::standin::api::Api;
@@ -109,7 +109,7 @@ impl Who {
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
-struct Entry {
+struct DemoEvent {
     /// Since the demo began.
     at: Duration,
     who: Who,
@@ -118,13 +118,13 @@ struct Entry {
 
 /// The time of the demo; it stands still while the demo is stopped.
 #[derive(Clone, Copy, Debug)]
-struct Clock {
+struct DemoClock {
     begun: Instant,
 }
 
-impl Clock {
-    fn start() -> Clock {
-        Clock { begun: Instant::now() }
+impl DemoClock {
+    fn start() -> DemoClock {
+        DemoClock { begun: Instant::now() }
     }
 
     fn now(self) -> Duration {
@@ -150,18 +150,18 @@ pub fn run(files: Files) -> io::Result<u8> {
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     process::become_subreaper();
     let signals = Signals::catch(&SIGNALS)?;
-    let clock = Clock::start();
-    let watched = Stage::is_possible();
+    let clock = DemoClock::start();
+    let watched = DemoScreen::is_possible();
     let pace = if watched { Pace::WATCHED } else { Pace::BRISK };
     let api = Api::start(Script::each(move |request, _| model::reply(request, pace)))?;
-    let mut place = Place::make(&api.url())?;
+    let mut place = DemoDirs::make(&api.url())?;
     let session = SessionName::for_directory(place::PROJECT);
     let journal_path = place.paths.session(&session).join("journal.jsonl");
-    let journal = Journal::new(&journal_path);
-    let view = if watched { View::Stage(Box::new(Stage::open()?)) } else { View::Lines };
+    let journal = JournalReader::new(&journal_path);
+    let view = if watched { ShowMode::Stage(Box::new(DemoScreen::open()?)) } else { ShowMode::Lines };
     let size = match &view {
-        View::Stage(stage) => stage.inner_size(),
-        View::Lines => UNSEEN,
+        ShowMode::Stage(stage) => stage.inner_size(),
+        ShowMode::Lines => UNSEEN,
     };
     let inner = Inner::start(&place, &ARGS, size)?;
     let mut show = Show::new(clock, inner, journal, Story::new(pace), signals, view);
@@ -175,7 +175,7 @@ pub fn run(files: Files) -> io::Result<u8> {
     drop(view);
     drop(api);
     let mut missing = facts.missing();
-    if let End::Stuck(beat) = end {
+    if let DemoEnd::Stuck(beat) = end {
         missing.insert(0, format!("it came no further than this: {}", beat.caption()));
     }
     if !all_gone {
@@ -185,24 +185,24 @@ pub fn run(files: Files) -> io::Result<u8> {
         missing.push(format!("not all files could be removed: {e}"));
         Some(place.base.clone())
     });
-    let kept = kept.map(|base| Kept::of(&place, &journal_path, base));
-    let form = if end == End::Over && missing.is_empty() {
-        Form::of(&io::stdout())
+    let kept = kept.map(|base| KeptFiles::of(&place, &journal_path, base));
+    let form = if end == DemoEnd::Over && missing.is_empty() {
+        PageStyle::of(&io::stdout())
     } else {
-        Form::of(&io::stderr())
+        PageStyle::of(&io::stderr())
     };
     let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form };
     Ok(close(end, &page, &missing, &screen))
 }
 
 /// Says how it ended, and gives the exit code. Who does not listen any more is told nothing.
-fn close(end: End, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
+fn close(end: DemoEnd, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
     let signalled = |number: i32| u8::try_from(128 + number).unwrap_or(1);
     let (code, text) = match end {
-        End::Unread => return signalled(libc::SIGPIPE),
-        End::Told(number) => (signalled(number), page.cut_short()),
-        End::Over if missing.is_empty() => (0, page.whole()),
-        End::Over | End::Stuck(_) => (1, page.failed(missing, screen)),
+        DemoEnd::Unread => return signalled(libc::SIGPIPE),
+        DemoEnd::Told(number) => (signalled(number), page.cut_short()),
+        DemoEnd::Over if missing.is_empty() => (0, page.whole()),
+        DemoEnd::Over | DemoEnd::Stuck(_) => (1, page.failed(missing, screen)),
     };
     let _ = if code == 0 {
         io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())

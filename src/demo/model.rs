@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use super::Pace;
-use crate::standin::request::Request;
-use crate::standin::script::Reply;
+use crate::standin::request::ApiRequest;
+use crate::standin::script::ScriptedReply;
 
 /// What the scripted person asks for.
 pub(super) const GOAL: &str = "Count to ten in hello.txt: in words, one line a step.";
@@ -28,7 +28,7 @@ const FIRST: [u64; 7] = [32_000, 62_000, 92_000, 122_000, 152_000, 168_000, 184_
 const SECOND: (u64, u64) = (14_000, 6_000);
 
 /// The answer to a main request.
-pub(super) fn reply(request: &Request, pace: Pace) -> Reply {
+pub(super) fn reply(request: &ApiRequest, pace: Pace) -> ScriptedReply {
     let answers = request.assistant_messages();
     let continued = request.continued_handoff();
     let (tokens, think_ms) = match (&continued, answers) {
@@ -40,26 +40,28 @@ pub(super) fn reply(request: &Request, pace: Pace) -> Reply {
     next(request, continued).filling(tokens).after_ms(think_ms)
 }
 
-fn next(request: &Request, continued: Option<String>) -> Reply {
+fn next(request: &ApiRequest, continued: Option<String>) -> ScriptedReply {
     if !request.contains(GOAL) {
-        return Reply::text(AT_A_LOSS);
+        return ScriptedReply::text(AT_A_LOSS);
     }
     match (counted(request), continued) {
-        (0, Some(id)) => Reply::tool("Read", json!({"file_path": FILE}))
+        (0, Some(id)) => ScriptedReply::tool("Read", json!({"file_path": FILE}))
             .saying(format!("Continuing from handoff {id}. {FILE} is begun; I look how far it got.")),
-        (0, None) => Reply::tool("Write", json!({"file_path": FILE, "content": format!("{}\n", WORDS[0])}))
-            .saying("Step 1: the file."),
+        (0, None) => {
+            ScriptedReply::tool("Write", json!({"file_path": FILE, "content": format!("{}\n", WORDS[0])}))
+                .saying("Step 1: the file.")
+        }
         (n, _) if n < WORDS.len() => {
             let (last, new) = (WORDS[n - 1], WORDS[n]);
             let input = json!({"file_path": FILE, "old_string": format!("{last}\n"), "new_string": format!("{last}\n{new}\n")});
-            Reply::tool("Edit", input).saying(format!("Step {}: {new}.", n + 1))
+            ScriptedReply::tool("Edit", input).saying(format!("Step {}: {new}.", n + 1))
         }
-        _ => Reply::text(DONE),
+        _ => ScriptedReply::text(DONE),
     }
 }
 
 /// How many words are in the file, as far as this conversation has written or read it.
-fn counted(request: &Request) -> usize {
+fn counted(request: &ApiRequest) -> usize {
     let uses = request.tool_uses();
     let written =
         uses.iter().filter_map(|(_, _, input)| text(input, "new_string").or_else(|| text(input, "content")));
@@ -83,7 +85,7 @@ fn last_word(text: &str) -> Option<usize> {
 }
 
 /// The answer in a few words, for those who do not see the screen.
-pub(super) fn in_words(reply: &Reply) -> String {
+pub(super) fn in_words(reply: &ScriptedReply) -> String {
     match reply.tools.first() {
         Some((name, input)) => {
             let file = text(input, "file_path").unwrap_or_default();
@@ -97,11 +99,11 @@ pub(super) fn in_words(reply: &Reply) -> String {
 mod tests {
     use super::*;
 
-    fn request(messages: Value) -> Request {
-        Request::for_test("/v1/messages", &[], json!({"messages": messages, "tools": [{}]}))
+    fn request(messages: Value) -> ApiRequest {
+        ApiRequest::for_test("/v1/messages", &[], json!({"messages": messages, "tools": [{}]}))
     }
 
-    fn answer(messages: Value) -> Reply {
+    fn answer(messages: Value) -> ScriptedReply {
         reply(&request(messages), Pace::BRISK)
     }
 

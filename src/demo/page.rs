@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::journal::grouped;
 use super::model::GOAL;
 use super::paint::{Palette, bold, dim, visible, wrap};
-use super::place::Place;
+use super::place::DemoDirs;
 use super::proof::Facts;
-use super::{Entry, Who, told};
+use super::{DemoEvent, Who, told};
 use crate::sys::fd::is_terminal;
 use crate::tty::raw;
 
@@ -25,21 +25,24 @@ const BESIDE: usize = 28;
 
 /// How the page is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct PageStyle {
     /// Escape codes at all: only on a terminal that knows them.
     palette: Option<Palette>,
     /// Columns.
     width: usize,
 }
 
-impl Form {
+impl PageStyle {
     /// As suits the stream that it goes to.
-    pub(super) fn of(stream: &impl AsRawFd) -> Form {
+    pub(super) fn of(stream: &impl AsRawFd) -> PageStyle {
         let dumb = std::env::var("TERM").map_or(true, |term| term.is_empty() || term == "dumb");
         if !is_terminal(stream) || dumb {
-            return Form { palette: None, width: 80 };
+            return PageStyle { palette: None, width: 80 };
         }
-        Form { palette: Some(Palette::from_env()), width: usize::from(raw::size().cols).clamp(40, WIDEST) }
+        PageStyle {
+            palette: Some(Palette::from_env()),
+            width: usize::from(raw::size().cols).clamp(40, WIDEST),
+        }
     }
 
     fn bold(self, text: &str) -> String {
@@ -60,20 +63,20 @@ pub(super) struct Page<'a> {
     /// What was found.
     pub(super) facts: &'a Facts,
     /// What happened, and when.
-    pub(super) entries: &'a [Entry],
+    pub(super) entries: &'a [DemoEvent],
     /// No process is left.
     pub(super) all_gone: bool,
     /// How long it took.
     pub(super) took: Duration,
     /// Where the files are, if they were kept.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<KeptFiles>,
     /// How it is set.
-    pub(super) form: Form,
+    pub(super) form: PageStyle,
 }
 
 /// The files that were kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeptFiles {
     base: PathBuf,
     journal: PathBuf,
     handoffs: PathBuf,
@@ -81,11 +84,11 @@ pub(super) struct Kept {
     work: PathBuf,
 }
 
-impl Kept {
+impl KeptFiles {
     /// In a place that was left at `base`.
-    pub(super) fn of(place: &Place, journal: &Path, base: PathBuf) -> Kept {
+    pub(super) fn of(place: &DemoDirs, journal: &Path, base: PathBuf) -> KeptFiles {
         let claude = &place.paths.claude;
-        Kept {
+        KeptFiles {
             base,
             journal: journal.to_owned(),
             handoffs: claude.join("handoff"),
@@ -308,23 +311,23 @@ mod tests {
     use super::super::proof::tests::good;
     use super::*;
 
-    fn entries() -> Vec<Entry> {
+    fn entries() -> Vec<DemoEvent> {
         let entry =
-            |who: Who, text: &str| Entry { at: Duration::from_millis(4100), who, text: text.to_owned() };
+            |who: Who, text: &str| DemoEvent { at: Duration::from_millis(4100), who, text: text.to_owned() };
         vec![
             entry(Who::Hopty, "Context is at 92 % of 200000 tokens (level hard)."),
             entry(Who::Demo, "not on the page"),
         ]
     }
 
-    fn page<'a>(facts: &'a Facts, entries: &'a [Entry], palette: Option<Palette>) -> Page<'a> {
+    fn page<'a>(facts: &'a Facts, entries: &'a [DemoEvent], palette: Option<Palette>) -> Page<'a> {
         Page {
             facts,
             entries,
             all_gone: true,
             took: Duration::from_secs(21),
             kept: None,
-            form: Form { palette, width: 80 },
+            form: PageStyle { palette, width: 80 },
         }
     }
 
@@ -386,7 +389,7 @@ mod tests {
     fn kept_files_are_named_below_their_directory() {
         let (facts, entries) = (good(), entries());
         let path = |name: &str| PathBuf::from("/t/hopty-demo-x").join(name);
-        let kept = Kept {
+        let kept = KeptFiles {
             base: path(""),
             journal: path("j"),
             handoffs: path("h"),

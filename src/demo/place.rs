@@ -22,7 +22,7 @@ pub(super) const PROJECT: &str = "counting";
 
 /// The directories, and how a program is started in them.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct DemoDirs {
     root: Option<TempDir>,
     /// All of it; links resolved.
     pub(super) base: PathBuf,
@@ -35,12 +35,12 @@ pub(super) struct Place {
     env: Vec<(OsString, OsString)>,
 }
 
-impl Place {
+impl DemoDirs {
     /// Makes it, for an API at `api_url`.
     ///
     /// # Errors
     /// When the temporary directory cannot be written.
-    pub(super) fn make(api_url: &str) -> io::Result<Place> {
+    pub(super) fn make(api_url: &str) -> io::Result<DemoDirs> {
         let root = tempfile::Builder::new().prefix("hopty-demo-").tempdir()?;
         let base = root.path().canonicalize()?;
         let (home, project, bin) = (base.join("home"), base.join(PROJECT), base.join("bin"));
@@ -71,7 +71,7 @@ impl Place {
         env.extend(more.map(|(name, value)| (name.into(), value)));
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.clone().into_os_string()))
             .ok_or_else(|| io::Error::other("the temporary directory has no absolute path"))?;
-        let place = Place { root: Some(root), base, project, paths, program, env };
+        let place = DemoDirs { root: Some(root), base, project, paths, program, env };
         place.begin_repository();
         Ok(place)
     }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_place_is_gone_afterwards_unless_it_is_kept() {
-        let mut place = Place::make("http://127.0.0.1:1").unwrap();
+        let mut place = DemoDirs::make("http://127.0.0.1:1").unwrap();
         let base = place.base.clone();
         let output = place.command("/bin/sh".as_ref()).args(["-c", "echo $HOME; pwd"]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(place.leave(Files::Removed).unwrap(), None);
         assert!(!base.exists());
 
-        let mut place = Place::make("http://127.0.0.1:1").unwrap();
+        let mut place = DemoDirs::make("http://127.0.0.1:1").unwrap();
         let kept = place.leave(Files::Kept).unwrap().unwrap();
         drop(place);
         assert!(kept.join("bin/claude").is_file());

@@ -7,13 +7,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::inner::Inner;
-use super::journal::{Journal, Usage};
+use super::journal::{JournalReader, UsageLine};
 use super::model::WORDS;
-use super::place::Place;
+use super::place::DemoDirs;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
-use crate::standin::request::{Kind, Request};
+use crate::standin::request::{ApiRequest, AskerKind};
 use crate::sys::clock::Clock;
 
 /// Most bytes of a file that are read.
@@ -33,7 +33,7 @@ pub(super) struct Facts {
     /// The level `hard` was crossed.
     pub(super) hard: bool,
     /// The context at the hand-over, as hopty read it.
-    pub(super) fill: Usage,
+    pub(super) fill: UsageLine,
     /// The handoff's id.
     pub(super) handoff: String,
     /// `CURRENT.md`, whole.
@@ -75,7 +75,7 @@ pub(super) struct Conversation {
 
 impl Facts {
     /// Collects them; nothing may have been removed yet.
-    pub(super) fn gather(inner: &mut Inner, journal: &Journal, api: &Api, place: &Place) -> Facts {
+    pub(super) fn gather(inner: &mut Inner, journal: &JournalReader, api: &Api, place: &DemoDirs) -> Facts {
         let of = |kind: &str| journal.first(kind).cloned().unwrap_or_default();
         let (old, new) = (of("run.spawned").conversation, of("delivery.submitted").conversation);
         let handoff = of("handoff.saved").handoff;
@@ -168,7 +168,7 @@ impl Facts {
 }
 
 impl Conversation {
-    fn of(id: String, api: &Api, place: &Place) -> Conversation {
+    fn of(id: String, api: &Api, place: &DemoDirs) -> Conversation {
         let path = id.parse::<ConversationId>().ok().and_then(|id| place.paths.find_transcript(&id));
         let text = path.map(|path| read(&path)).unwrap_or_default();
         let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -187,13 +187,13 @@ impl Conversation {
     }
 }
 
-fn main_requests(api: &Api, conversation: &str) -> Vec<std::sync::Arc<Request>> {
+fn main_requests(api: &Api, conversation: &str) -> Vec<std::sync::Arc<ApiRequest>> {
     let all = api.requests_of(conversation);
-    all.into_iter().filter(|request| request.kind == Kind::Main).collect()
+    all.into_iter().filter(|request| request.kind == AskerKind::Main).collect()
 }
 
 /// When a request came, on the wall clock.
-fn wall(request: &Request) -> WallTime {
+fn wall(request: &ApiRequest) -> WallTime {
     let ago = i64::try_from(request.at.elapsed().as_millis()).unwrap_or(0);
     WallTime(Clock::wall().0 - ago)
 }
@@ -222,7 +222,7 @@ pub(super) mod tests {
             old: conversation("c74cc080-94b9-4841-b82f-a62cfb8efdc0", 7),
             new: conversation("0b0c9c5e-0000-4000-8000-000000000000", 4),
             hard: true,
-            fill: Usage { tokens: 184_000, window: 200_000, ..Usage::default() },
+            fill: UsageLine { tokens: 184_000, window: 200_000, ..UsageLine::default() },
             brief: format!("=== HANDOFF LOADED (ID: {handoff}) ===\n"),
             document: format!("<!-- {handoff} -->\n# Goal\n{}\n", super::super::model::GOAL),
             handoff,

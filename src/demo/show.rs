@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use nix::libc;
 
 use super::inner::Inner;
-use super::journal::{Decision, Journal};
+use super::journal::{DecisionLine, JournalReader};
 use super::paint::visible;
-use super::place::Place;
-use super::stage::{Key, Picture, Stage};
-use super::story::{self, Beat, Step, Story};
-use super::{Clock, Entry, Pace, Who, model, told};
+use super::place::DemoDirs;
+use super::stage::{DemoKey, DemoScreen, Picture};
+use super::story::{self, Beat, Story, StoryStep};
+use super::{DemoClock, DemoEvent, Pace, Who, model, told};
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
 use crate::sys::poll::{Interest, PollSet};
@@ -36,7 +36,7 @@ const QUIET: [&str; 7] = [
 
 /// How the run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum DemoEnd {
     /// hopty ended by itself.
     Over,
     /// A beat took too long.
@@ -48,22 +48,22 @@ pub(super) enum End {
 }
 
 /// How the run is shown.
-pub(super) enum View {
+pub(super) enum ShowMode {
     /// Live, on the person's terminal.
-    Stage(Box<Stage>),
+    Stage(Box<DemoScreen>),
     /// In lines.
     Lines,
 }
 
 /// What the loop works on.
 pub(super) struct Show {
-    pub(super) clock: Clock,
+    pub(super) clock: DemoClock,
     pub(super) inner: Inner,
-    pub(super) journal: Journal,
+    pub(super) journal: JournalReader,
     story: Story,
     signals: Signals,
-    pub(super) view: View,
-    pub(super) entries: Vec<Entry>,
+    pub(super) view: ShowMode,
+    pub(super) entries: Vec<DemoEvent>,
     /// What is said about the run at the moment, then what is to be said next: some beats are over before
     /// they can be read.
     captions: VecDeque<&'static str>,
@@ -82,12 +82,12 @@ struct Told {
 
 impl Show {
     pub(super) fn new(
-        clock: Clock,
+        clock: DemoClock,
         inner: Inner,
-        journal: Journal,
+        journal: JournalReader,
         story: Story,
         signals: Signals,
-        view: View,
+        view: ShowMode,
     ) -> Show {
         let captions = VecDeque::from([story.beat.caption()]);
         Show {
@@ -105,20 +105,20 @@ impl Show {
     }
 
     /// Runs until something ends it.
-    pub(super) fn run(&mut self, place: &Place, api: &Api) -> End {
-        if let View::Lines = self.view
+    pub(super) fn run(&mut self, place: &DemoDirs, api: &Api) -> DemoEnd {
+        if let ShowMode::Lines = self.view
             && told::begin().is_err()
         {
-            return End::Unread;
+            return DemoEnd::Unread;
         }
         self.note(Who::Demo, format!("A home directory and a project of its own: {}", place.base.display()));
         self.note(Who::Demo, self.story.beat.caption());
         loop {
             if self.show().is_err() {
-                return End::Unread;
+                return DemoEnd::Unread;
             }
             if self.story.beat == Beat::Over {
-                return End::Over;
+                return DemoEnd::Over;
             }
             if let Some(end) = self.wait() {
                 self.captions = VecDeque::from(["Ending hopty, the agent and their processes."]);
@@ -128,21 +128,21 @@ impl Show {
             self.inner.take();
             self.journal.read();
             match self.story.step(self.clock.now(), &mut self.inner, &self.journal) {
-                Step::Stuck => return End::Stuck(self.story.beat),
-                Step::New => self.beat(),
-                Step::Same => {}
+                StoryStep::Stuck => return DemoEnd::Stuck(self.story.beat),
+                StoryStep::New => self.beat(),
+                StoryStep::Same => {}
             }
             self.listen(api);
         }
     }
 
     /// Waits for something to do; the end, when it has come.
-    fn wait(&mut self) -> Option<End> {
+    fn wait(&mut self) -> Option<DemoEnd> {
         let stdin = io::stdin();
         let mut set = PollSet::default();
         set.add('p', self.inner.as_fd(), Interest::Read);
         set.add('s', self.signals.as_fd(), Interest::Read);
-        if let View::Stage(_) = self.view {
+        if let ShowMode::Stage(_) = self.view {
             set.add('k', stdin.as_fd(), Interest::Read);
         }
         let ready = set.wait(Some(TICK_MS)).unwrap_or_default();
@@ -152,22 +152,22 @@ impl Show {
                 libc::SIGWINCH => self.resized(),
                 libc::SIGTSTP => self.pause(),
                 libc::SIGCONT => self.resumed(),
-                ends => return Some(End::Told(ends)),
+                ends => return Some(DemoEnd::Told(ends)),
             }
         }
-        if keys && let View::Stage(stage) = &mut self.view {
+        if keys && let ShowMode::Stage(stage) = &mut self.view {
             match stage.read_keys() {
-                Key::Interrupt => return Some(End::Told(libc::SIGINT)),
-                Key::Gone => return Some(End::Told(libc::SIGHUP)),
-                Key::Suspend => self.pause(),
-                Key::Other => {}
+                DemoKey::Interrupt => return Some(DemoEnd::Told(libc::SIGINT)),
+                DemoKey::Gone => return Some(DemoEnd::Told(libc::SIGHUP)),
+                DemoKey::Suspend => self.pause(),
+                DemoKey::Other => {}
             }
         }
         None
     }
 
     fn resized(&mut self) {
-        if let View::Stage(stage) = &mut self.view {
+        if let ShowMode::Stage(stage) = &mut self.view {
             stage.resized();
             let (cols, rows) = stage.inner_size();
             self.inner.resize(cols, rows);
@@ -175,7 +175,7 @@ impl Show {
     }
 
     fn resumed(&mut self) {
-        if let View::Stage(stage) = &mut self.view {
+        if let ShowMode::Stage(stage) = &mut self.view {
             stage.resume();
         }
         self.resized();
@@ -185,7 +185,7 @@ impl Show {
     /// kernel discards the signal; then the demo simply goes on.
     fn pause(&mut self) {
         let at = Instant::now();
-        if let View::Stage(stage) = &mut self.view {
+        if let ShowMode::Stage(stage) = &mut self.view {
             stage.suspend();
         }
         // SAFETY: plain signal calls on this process; the old handler is put back afterwards.
@@ -202,7 +202,7 @@ impl Show {
     }
 
     fn note(&mut self, who: Who, text: impl Into<String>) {
-        self.entries.push(Entry { at: self.clock.now(), who, text: text.into() });
+        self.entries.push(DemoEvent { at: self.clock.now(), who, text: text.into() });
     }
 
     /// A new beat: what it is about, and what the person does in it.
@@ -226,13 +226,13 @@ impl Show {
         let requests = api.main_requests();
         let (now, wall) = (self.clock.now(), crate::sys::clock::Clock::wall());
         let ago = |at: WallTime| Duration::from_millis(u64::try_from(wall.0 - at.0).unwrap_or(0));
-        let entry = |ago: Duration, who: Who, text: &str| Entry {
+        let entry = |ago: Duration, who: Who, text: &str| DemoEvent {
             at: now.saturating_sub(ago),
             who,
             text: visible(text),
         };
         let answers = requests.iter().skip(self.told.requests);
-        let mut new: Vec<Entry> = answers
+        let mut new: Vec<DemoEvent> = answers
             .map(|request| {
                 entry(request.at.elapsed(), Who::Agent, &model::in_words(&model::reply(request, Pace::BRISK)))
             })
@@ -256,7 +256,7 @@ impl Show {
             self.caption_since = now;
         }
         match &mut self.view {
-            View::Stage(stage) => {
+            ShowMode::Stage(stage) => {
                 let conversations = self.journal.conversations();
                 stage.draw(&Picture {
                     screen: &self.inner.screen,
@@ -271,7 +271,7 @@ impl Show {
                     now,
                 })
             }
-            View::Lines => {
+            ShowMode::Lines => {
                 for entry in self.entries.iter().skip(self.told.lines) {
                     told::entry(entry)?;
                 }
@@ -283,7 +283,7 @@ impl Show {
 }
 
 /// Whether a decision tells a newcomer something. The others are in the journal.
-fn is_told(decision: &Decision) -> bool {
+fn is_told(decision: &DecisionLine) -> bool {
     match decision.kind.as_str() {
         // The one level at which hopty waits no longer; `handoff` is followed by a request that says the
         // same.

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::journal::{Usage, grouped};
+use super::journal::{UsageLine, grouped};
 use super::paint::{Palette, bold, clip, dim, runs, wrap};
-use super::{Entry, Who, told};
-use crate::core::input::{Class, Classifier};
+use super::{DemoEvent, Who, told};
+use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some, write_some};
 use crate::sys::poll::{Interest, wait_for};
@@ -41,7 +41,7 @@ const CYAN: u8 = 6;
 
 /// What the person's keys meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum DemoKey {
     /// Ctrl+C.
     Interrupt,
     /// Ctrl+Z.
@@ -59,17 +59,17 @@ pub(super) struct Picture<'a> {
     /// What is going on.
     pub(super) caption: &'a str,
     /// The newest context figure of the conversation that runs.
-    pub(super) usage: Option<&'a Usage>,
+    pub(super) usage: Option<&'a UsageLine>,
     /// Which conversation that is, from 1; 0 before the first.
     pub(super) conversation: usize,
     /// What happened so far.
-    pub(super) entries: &'a [Entry],
+    pub(super) entries: &'a [DemoEvent],
     /// Since the demo began.
     pub(super) now: Duration,
 }
 
 /// The person's terminal while the demo has it.
-pub(super) struct Stage {
+pub(super) struct DemoScreen {
     raw: RawMode,
     size: (u16, u16),
     palette: Palette,
@@ -78,7 +78,7 @@ pub(super) struct Stage {
     drawn: Vec<String>,
 }
 
-impl Stage {
+impl DemoScreen {
     /// Whether there is a terminal that can show it.
     pub(super) fn is_possible() -> bool {
         let term = std::env::var("TERM").unwrap_or_default();
@@ -91,9 +91,9 @@ impl Stage {
     ///
     /// # Errors
     /// When it cannot be made raw or written to.
-    pub(super) fn open() -> io::Result<Stage> {
+    pub(super) fn open() -> io::Result<DemoScreen> {
         let raw = RawMode::enter()?;
-        let mut stage = Stage {
+        let mut stage = DemoScreen {
             raw,
             size: SMALLEST,
             palette: Palette::from_env(),
@@ -132,20 +132,20 @@ impl Stage {
     }
 
     /// Reads what the person typed.
-    pub(super) fn read_keys(&mut self) -> Key {
+    pub(super) fn read_keys(&mut self) -> DemoKey {
         let mut buf = [0; 4096];
         let n = match read_some(&io::stdin(), &mut buf) {
-            Ok(Some(0)) | Err(_) => return Key::Gone,
-            Ok(None) => return Key::Other,
+            Ok(Some(0)) | Err(_) => return DemoKey::Gone,
+            Ok(None) => return DemoKey::Other,
             Ok(Some(n)) => n,
         };
         let mut pieces = Vec::new();
         self.keys.feed(&buf[..n], &mut pieces);
-        let pressed = |class: Class| pieces.iter().any(|piece| piece.class == class);
+        let pressed = |class: InputClass| pieces.iter().any(|piece| piece.class == class);
         match () {
-            () if pressed(Class::Interrupt) => Key::Interrupt,
-            () if pressed(Class::Suspend) => Key::Suspend,
-            () => Key::Other,
+            () if pressed(InputClass::Interrupt) => DemoKey::Interrupt,
+            () if pressed(InputClass::Suspend) => DemoKey::Suspend,
+            () => DemoKey::Other,
         }
     }
 
@@ -170,7 +170,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for DemoScreen {
     fn drop(&mut self) {
         // The raw mode goes after it.
         let _ = put(LEAVE);
@@ -250,8 +250,8 @@ const HEAD: usize = 18;
 const FIGURE: usize = 35;
 
 /// The context meter, in a rule that parts the agent's screen from what is said about it.
-fn meter(usage: Option<&Usage>, conversation: usize, cols: usize, palette: Palette) -> String {
-    let percent = usage.map_or(0, Usage::percent);
+fn meter(usage: Option<&UsageLine>, conversation: usize, cols: usize, palette: Palette) -> String {
+    let percent = usage.map_or(0, UsageLine::percent);
     let window = usage.map_or_else(String::new, |usage| format!(" of {} tokens", grouped(usage.window)));
     let figure = format!(" context {percent:>3} %{window} ");
     let head =
@@ -282,7 +282,7 @@ fn meter(usage: Option<&Usage>, conversation: usize, cols: usize, palette: Palet
 }
 
 /// What the person did and hopty decided, as much as fits, the newest at the bottom.
-fn log(entries: &[Entry], cols: usize, room: usize, palette: Palette) -> Vec<String> {
+fn log(entries: &[DemoEvent], cols: usize, room: usize, palette: Palette) -> Vec<String> {
     let mut rows = Vec::new();
     for entry in entries.iter().rev().filter(|entry| matches!(entry.who, Who::Hopty | Who::Person)) {
         let head = format!(" {} {:<6} ", told::time(entry.at), entry.who.word());
@@ -305,7 +305,7 @@ fn log(entries: &[Entry], cols: usize, room: usize, palette: Palette) -> Vec<Str
 mod tests {
     use super::*;
 
-    fn picture<'a>(screen: &'a Screen, usage: &'a Usage, entries: &'a [Entry]) -> Picture<'a> {
+    fn picture<'a>(screen: &'a Screen, usage: &'a UsageLine, entries: &'a [DemoEvent]) -> Picture<'a> {
         let caption = "A new conversation, an empty context: it has the handoff and continues where the file ends. Nobody typed.";
         Picture {
             screen,
@@ -319,13 +319,13 @@ mod tests {
 
     #[test]
     fn a_frame_fills_the_terminal_and_no_row_is_too_wide() {
-        let usage = Usage { tokens: 184_000, window: 200_000, ..Usage::default() };
-        let entry = |n: u64| Entry {
+        let usage = UsageLine { tokens: 184_000, window: 200_000, ..UsageLine::default() };
+        let entry = |n: u64| DemoEvent {
             at: Duration::from_secs(n),
             who: Who::Hopty,
             text: format!("Decision {n}: {}", "words ".repeat(30)),
         };
-        let entries: Vec<Entry> = (0..20).map(entry).collect();
+        let entries: Vec<DemoEvent> = (0..20).map(entry).collect();
         for size in [(60, 20), (80, 24), (120, 40), (200, 60), (30, 8), (1, 1)] {
             let inner = inner_size(size);
             let mut screen = Screen::new(inner.0, inner.1);
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn the_meter_is_as_full_as_the_context() {
         let full = |tokens: u64| {
-            let usage = Usage { tokens, window: 200_000, ..Usage::default() };
+            let usage = UsageLine { tokens, window: 200_000, ..UsageLine::default() };
             let row = meter(Some(&usage), 1, 120, Palette::Plain);
             (row.matches('█').count(), row.matches('┊').count())
         };
@@ -366,7 +366,8 @@ mod tests {
 
     #[test]
     fn the_newest_decisions_are_shown() {
-        let entry = |n: u64, who: Who| Entry { at: Duration::from_secs(n), who, text: format!("number {n}") };
+        let entry =
+            |n: u64, who: Who| DemoEvent { at: Duration::from_secs(n), who, text: format!("number {n}") };
         let entries =
             [entry(1, Who::Hopty), entry(2, Who::Person), entry(3, Who::Agent), entry(4, Who::Hopty)];
         let rows = log(&entries, 80, 2, Palette::Plain);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Pace;
 use super::inner::Inner;
-use super::journal::Journal;
+use super::journal::JournalReader;
 use super::model::{DONE, GOAL};
 
 /// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is
@@ -78,7 +78,7 @@ pub(super) struct Story {
 
 /// What became of the story after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum StoryStep {
     /// Nothing new.
     Same,
     /// Another beat.
@@ -94,23 +94,23 @@ impl Story {
     }
 
     /// Looks, and does what is due at `now` (since the demo began).
-    pub(super) fn step(&mut self, now: Duration, inner: &mut Inner, journal: &Journal) -> Step {
+    pub(super) fn step(&mut self, now: Duration, inner: &mut Inner, journal: &JournalReader) -> StoryStep {
         let next = self.next(now, inner, journal);
         if next > self.beat {
             self.beat = next;
             self.since = now;
             self.typed = 0;
             self.last_key = now;
-            return Step::New;
+            return StoryStep::New;
         }
         if self.beat < Beat::Over && now.saturating_sub(self.since) > PATIENCE {
-            Step::Stuck
+            StoryStep::Stuck
         } else {
-            Step::Same
+            StoryStep::Same
         }
     }
 
-    fn next(&mut self, now: Duration, inner: &mut Inner, journal: &Journal) -> Beat {
+    fn next(&mut self, now: Duration, inner: &mut Inner, journal: &JournalReader) -> Beat {
         if inner.exit_code().is_some() {
             return Beat::Over;
         }
@@ -155,7 +155,7 @@ impl Story {
 }
 
 /// Whether the turn of the new conversation is over.
-fn ended_turn(journal: &Journal) -> bool {
+fn ended_turn(journal: &JournalReader) -> bool {
     let new = journal.first("delivery.submitted").map_or("", |decision| decision.conversation.as_str());
     journal.hooks.iter().any(|hook| hook.event == "Stop" && hook.conversation == new)
 }

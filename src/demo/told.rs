@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::Entry;
+use super::DemoEvent;
 
 /// Says what the demo is, before anything happens.
 ///
@@ -20,7 +20,7 @@ pub(super) fn begin() -> io::Result<()> {
 ///
 /// # Errors
 /// When nobody reads any more.
-pub(super) fn entry(entry: &Entry) -> io::Result<()> {
+pub(super) fn entry(entry: &DemoEvent) -> io::Result<()> {
     say(&format!("{} {:<6}  {}", time(entry.at), entry.who.word(), entry.text))
 }
 

@@ -19,7 +19,7 @@ pub const RULE: FileRule = FileRule::own(u64::MAX);
 
 /// A journal being written.
 #[derive(Debug)]
-pub struct Journal {
+pub struct JournalLog {
     path: PathBuf,
     file: File,
     /// Its device and inode.
@@ -51,14 +51,15 @@ fn id(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-impl Journal {
+impl JournalLog {
     /// Starts a journal; one of an earlier session with the same name is rotated away.
     ///
     /// # Errors
     /// When the file cannot be created.
     pub fn begin(path: &Path, max_bytes: u64, files: u32) -> io::Result<Self> {
         let file = open(path, false)?;
-        let mut journal = Journal { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes, files };
+        let mut journal =
+            JournalLog { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes, files };
         if journal.file.metadata()?.len() > 0 {
             journal.rotate()?;
         }
@@ -86,7 +87,7 @@ impl Journal {
     /// # Errors
     /// When the file cannot be created or written.
     pub fn begin_anew(&mut self, path: &Path, line: &str) -> io::Result<()> {
-        *self = Journal::begin(path, self.max_bytes, self.files)?;
+        *self = JournalLog::begin(path, self.max_bytes, self.files)?;
         self.write(line)
     }
 
@@ -116,7 +117,7 @@ impl Journal {
     #[cfg(test)]
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let file = File::options().write(true).open(path)?;
-        Ok(Journal { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes: u64::MAX, files: 1 })
+        Ok(JournalLog { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes: u64::MAX, files: 1 })
     }
 
     /// Whether the file has reached its size limit.
@@ -200,7 +201,7 @@ mod tests {
     fn a_full_journal_moves_aside_and_the_oldest_goes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.jsonl");
-        let mut journal = Journal::begin(&path, 10, 3).unwrap();
+        let mut journal = JournalLog::begin(&path, 10, 3).unwrap();
         for n in 0..5 {
             journal.write(&format!("line {n}\n")).unwrap();
             journal.write("more\n").unwrap();
@@ -243,9 +244,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.jsonl");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(Journal::begin(&path, 10, 3).is_err());
+        assert!(JournalLog::begin(&path, 10, 3).is_err());
         // With a reader, opening it would succeed.
         let _reader = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
-        assert!(Journal::begin(&path, 10, 3).is_err());
+        assert!(JournalLog::begin(&path, 10, 3).is_err());
     }
 }

@@ -16,8 +16,8 @@ use super::atomic;
 use super::error::FsError;
 use super::store::TRANSCRIPT_CAP;
 use crate::core::compat::copy_names;
-use crate::core::compat::layouts::memory::{self, Reason, SessionNotes};
-use crate::core::compat::layouts::orchestrator::Before;
+use crate::core::compat::layouts::memory::{self, MemoryReason, SessionNotes};
+use crate::core::compat::layouts::orchestrator::StateBefore;
 use crate::core::compat::layouts::{Material, acm, checkpoint, orchestrator, pid};
 use crate::core::config::Layout;
 use crate::core::ids::{Channel, HandoffId};
@@ -32,7 +32,7 @@ const MARKER_CAP: u64 = 8192;
 
 /// The destination of a handoff's layouts.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct LayoutTarget {
     /// The working directory.
     pub project: PathBuf,
     /// Claude's directory (`C`).
@@ -47,7 +47,7 @@ pub struct Place {
 
 /// Writes these layouts; returns a sentence for each that failed.
 #[must_use]
-pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) -> Vec<String> {
+pub fn write(layouts: &[Layout], place: &LayoutTarget, of: &Material, now: WallTime) -> Vec<String> {
     let mut failed = Vec::new();
     for layout in layouts {
         let done = match layout {
@@ -55,7 +55,7 @@ pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) ->
             Layout::Orchestrator => write_orchestrator(place, of),
             Layout::Pid => write_pid(place, of),
             Layout::Memory => {
-                let (project, reason) = (&place.project, Reason::Handoff);
+                let (project, reason) = (&place.project, MemoryReason::Handoff);
                 let copies = place
                     .transcript
                     .as_ref()
@@ -72,13 +72,13 @@ pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) ->
     failed
 }
 
-fn write_acm(place: &Place, of: &Material) -> Result<(), FsError> {
+fn write_acm(place: &LayoutTarget, of: &Material) -> Result<(), FsError> {
     let dir = inside(&place.project, acm::DIR)?;
     replace(&dir.join(acm::STATE), acm::state(of).as_bytes())?;
     replace(&dir.join(acm::DOCUMENT), acm::document(of).as_bytes())
 }
 
-fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
+fn write_orchestrator(place: &LayoutTarget, of: &Material) -> Result<(), FsError> {
     let dir = inside(&place.project, orchestrator::DIR)?;
     let path = dir.join(orchestrator::STATE);
     let old = text(&path)?;
@@ -87,13 +87,14 @@ fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
     };
     let signal = dir.join(orchestrator::SIGNAL);
     let before = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
-    let (state, before) = orchestrator::state(of, &old, Before::of_signal(&before)).map_err(not_simple)?;
+    let (state, before) =
+        orchestrator::state(of, &old, StateBefore::of_signal(&before)).map_err(not_simple)?;
     replace(&path, state.as_bytes())?;
     // Last: whoever reads it finds the state already written.
     replace(&signal, orchestrator::signal(of, &before).as_bytes())
 }
 
-fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
+fn write_pid(place: &LayoutTarget, of: &Material) -> Result<(), FsError> {
     let dir = place.claude.join("handoff");
     atomic::private_dir(&dir)?;
     replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
@@ -101,7 +102,7 @@ fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
 
 /// Where layout `memory` would copy a transcript to; `None` if there is nothing to copy.
 #[must_use]
-pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTime) -> Option<PathBuf> {
+pub fn copy_for(project: &Path, transcript: &Path, reason: &MemoryReason, now: WallTime) -> Option<PathBuf> {
     #[cfg(debug_assertions)]
     safe_file::hangs::wait();
     fs::metadata(transcript).ok().filter(|meta| meta.len() > 0)?;
@@ -116,7 +117,7 @@ pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTim
 pub fn back_up(
     project: &Path,
     transcript: &Path,
-    reason: &Reason,
+    reason: &MemoryReason,
     now: WallTime,
     copy: &Path,
     notes: &SessionNotes,
@@ -127,7 +128,7 @@ pub fn back_up(
     let meta = source.metadata().map_err(FsError::io("inspect", transcript))?;
     // Only up to its current length: a file that grows faster than it is copied must not be copied forever.
     let mut source = source.take(meta.len());
-    let ended = matches!(reason, Reason::Ended(_));
+    let ended = matches!(reason, MemoryReason::Ended(_));
     let dir = inside(project, memory::DIR)?;
     if ended {
         // First: it is what the next conversation reads (source document 004).
@@ -148,7 +149,7 @@ pub fn back_up(
 pub(super) fn write_context(
     dir: &Path,
     now: WallTime,
-    ended: Option<&Reason>,
+    ended: Option<&MemoryReason>,
     notes: &SessionNotes,
 ) -> Result<(), FsError> {
     let path = dir.join(memory::CONTEXT);
@@ -230,7 +231,7 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
     let asked = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
     if let Some(new) = text(&state)
         .ok()
-        .and_then(|old| orchestrator::consumed(&old, &checkpoint(id), &Before::of_signal(&asked)))
+        .and_then(|old| orchestrator::consumed(&old, &checkpoint(id), &StateBefore::of_signal(&asked)))
     {
         let _ = replace(&state, new.as_bytes());
     }

@@ -15,7 +15,7 @@ const LINK_CAP: u64 = 8 << 10;
 
 /// Which handoffs of a channel count if none is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum HandoffScope {
     /// Those of the project: unrelated directories share a channel.
     Project,
     /// All: the channel was named.

@@ -4,10 +4,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use super::super::state::{Limits, read};
+use super::super::state::{GitLimits, read};
 use super::*;
 
-const LONG: Limits = Limits { time: Duration::from_secs(60), patch: 8 << 20 };
+const LONG: GitLimits = GitLimits { time: Duration::from_secs(60), patch: 8 << 20 };
 
 fn git(dir: &Path, args: &[&str]) -> Output {
     let who = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-C"];

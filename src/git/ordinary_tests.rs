@@ -147,7 +147,7 @@ fn compare(what: &str, work: &Path) {
     let stamp =
         |path: &Path| fs::metadata(path).map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec())).ok();
     let before = stamp(&index());
-    let limits = Limits { time: Duration::from_secs(60), patch: 1 << 20 };
+    let limits = GitLimits { time: Duration::from_secs(60), patch: 1 << 20 };
     let state = read(work, work, limits).unwrap_or_else(|error| panic!("{what}: {error}")).unwrap();
     let notes: Vec<&String> =
         state.notes.iter().filter(|note| !note.ends_with("/ (a nested repository)")).collect();
@@ -185,7 +185,7 @@ fn ordinary_repositories_are_told_as_plain_git_tells_them() {
 fn a_patch_can_be_applied() {
     let dir = made("head -c 5000 /bin/sh >a; git add a; chmod +x b; ln -s a l; git add l; git mv c d");
     let work = dir.path().join("w");
-    let state = read(&work, &work, Limits::default()).unwrap().unwrap();
+    let state = read(&work, &work, GitLimits::default()).unwrap().unwrap();
     fs::write(dir.path().join("changes.patch"), &state.patch).unwrap();
     assert!(sh(
         dir.path(),

@@ -44,13 +44,13 @@ const SETTINGS: [(&str, &str); 4] =
 pub(super) struct WorkTreeGit {
     program: PathBuf,
     top: PathBuf,
-    private: Private,
+    private: PrivateGitDirs,
     keys: Vec<(String, OsString)>,
     until: Instant,
 }
 
 /// The directories that git is given. They are removed with it.
-struct Private {
+struct PrivateGitDirs {
     /// With what belongs to the work tree alone.
     own: PathBuf,
     /// With what is shared, and the configuration; for a linked worktree, `own` is below it.
@@ -68,7 +68,7 @@ impl WorkTreeGit {
         let Some(repository) = Repository::find(dir)? else { return Ok(None) };
         let search = std::env::var_os("PATH").unwrap_or_default();
         let program = program::find(&search, project, until)?.path;
-        let private = Private::new(&repository).map_err(GitError::Private)?;
+        let private = PrivateGitDirs::new(&repository).map_err(GitError::Private)?;
         let mut git = Self { program, top: repository.top.clone(), private, keys: Vec::new(), until };
         let mut own = git.listed(&repository.common.join("config"))?;
         if own.is_true("extensions.worktreeconfig") {
@@ -178,7 +178,7 @@ fn check_place(own: &GitKeys, repository: &Repository) -> Result<(), GitError> {
     }
 }
 
-impl Private {
+impl PrivateGitDirs {
     fn new(repository: &Repository) -> io::Result<Self> {
         let common = make(&repository.top)?;
         let own =

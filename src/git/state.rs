@@ -39,7 +39,7 @@ const PATHS_CAP: usize = 2000;
 
 /// How much is asked of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct GitLimits {
     /// For all runs together (`handoff.git_timeout`).
     pub time: Duration,
     /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied. 0:
@@ -47,7 +47,7 @@ pub struct Limits {
     pub patch: usize,
 }
 
-impl Limits {
+impl GitLimits {
     /// As configured.
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
@@ -56,7 +56,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for GitLimits {
     /// 1.5 s and 8 MiB.
     fn default() -> Self {
         Self { time: Duration::from_millis(1500), patch: 8 << 20 }
@@ -130,14 +130,14 @@ pub fn version(project: &Path, time: Duration) -> Result<String, GitError> {
 /// # Errors
 /// When git cannot be run safely, refuses, or its status takes too long. A diff that takes too long or is too
 /// big is left out, and a note says so.
-pub fn read(dir: &Path, project: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
+pub fn read(dir: &Path, project: &Path, limits: GitLimits) -> Result<Option<GitState>, GitError> {
     read_until(dir, project, limits, Instant::now() + limits.time)
 }
 
 fn read_until(
     dir: &Path,
     project: &Path,
-    limits: Limits,
+    limits: GitLimits,
     until: Instant,
 ) -> Result<Option<GitState>, GitError> {
     let Some(git) = WorkTreeGit::open(dir, project, until)? else { return Ok(None) };
@@ -180,7 +180,7 @@ fn read_until(
 /// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps;
 /// of `dir` where nothing can be told of the other. Where git was not run, the notes say why.
 #[must_use]
-pub fn of_work(dir: &Path, moved: Option<&str>, limits: Limits) -> Option<GitState> {
+pub fn of_work(dir: &Path, moved: Option<&str>, limits: GitLimits) -> Option<GitState> {
     let until = Instant::now() + limits.time;
     let mut notes = Vec::new();
     let mut at = |place: &Path| {

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use super::*;
 
-const LONG: Limits = Limits { time: Duration::from_secs(60), patch: 1 << 20 };
+const LONG: GitLimits = GitLimits { time: Duration::from_secs(60), patch: 1 << 20 };
 
-fn read(dir: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
+fn read(dir: &Path, limits: GitLimits) -> Result<Option<GitState>, GitError> {
     super::read(dir, dir, limits)
 }
 
@@ -140,10 +140,10 @@ fn a_repository_without_a_commit_is_described() {
 fn what_is_too_much_is_left_out_with_a_note() {
     let dir = repository();
     fs::write(dir.path().join("d"), "x\n".repeat(10_000)).unwrap();
-    let state = read(dir.path(), Limits { patch: 1000, ..LONG }).unwrap().unwrap();
+    let state = read(dir.path(), GitLimits { patch: 1000, ..LONG }).unwrap().unwrap();
     assert!(state.patch.is_empty() && state.stat.contains("d "));
     assert_eq!(state.notes, ["the patch of the changes is too long"]);
-    assert!(matches!(read(dir.path(), Limits { time: Duration::ZERO, ..LONG }), Err(GitError::TimedOut)));
+    assert!(matches!(read(dir.path(), GitLimits { time: Duration::ZERO, ..LONG }), Err(GitError::TimedOut)));
 }
 
 #[test]

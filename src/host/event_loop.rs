@@ -20,7 +20,7 @@ const LONG_MS: u64 = 1000;
 
 /// What a turn waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum PollToken {
     Listener,
     Signals,
     Worker,
@@ -76,25 +76,25 @@ impl Host {
         let flows = bursts && self.turns.last_housekeeping == now && !self.terminals.expects_first();
         let ready = {
             let mut set = PollSet::default();
-            set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
+            set.add(PollToken::Signals, self.signals.as_fd(), Interest::Read);
             if !flows {
                 self.jobs.register(&mut set);
                 if let Some(fd) = self.notifier.fd() {
-                    set.add(Token::Notifier, fd, Interest::Read);
+                    set.add(PollToken::Notifier, fd, Interest::Read);
                 }
                 if let Some(recording) = &self.cast.current {
-                    set.add(Token::Recording, recording.fd(), Interest::Read);
+                    set.add(PollToken::Recording, recording.fd(), Interest::Read);
                 }
                 if let Some(fd) = self.observer.fd() {
-                    set.add(Token::Watcher, fd, Interest::Read);
+                    set.add(PollToken::Watcher, fd, Interest::Read);
                 }
             }
             let room = self.has_room();
             if let Some(run) = &self.child.run {
                 match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
-                    (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
-                    (true, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Both),
-                    (false, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Write),
+                    (true, true) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Read),
+                    (true, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Both),
+                    (false, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Write),
                     (false, true) => {}
                 }
             }
@@ -106,7 +106,8 @@ impl Host {
             set.wait(self.clock.wait_until(until)).unwrap_or_default()
         };
         let idle = ready.is_empty();
-        let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
+        let only_bytes =
+            ready.iter().all(|(token, _)| matches!(token, PollToken::Master | PollToken::Terminal(_)));
         self.turns.used_stack |= !only_bytes;
         for (token, readiness) in ready {
             self.take(token, readiness);
@@ -206,17 +207,17 @@ impl Host {
         self.child.run.as_ref().is_some_and(|run| run.model.due().is_some())
     }
 
-    fn take(&mut self, token: Token, ready: FdReadiness) {
+    fn take(&mut self, token: PollToken, ready: FdReadiness) {
         match token {
-            Token::Listener => self.accept(),
-            Token::Signals => self.take_signals(),
-            Token::Worker => self.take_jobs(),
-            Token::Notifier => self.notifier.take_done(),
-            Token::Watcher => self.observer.scan_all(),
-            Token::Master => self.master_ready(ready),
-            Token::Recording => self.recording_ended(),
-            Token::Connection(id) => self.connection_ready(id, ready),
-            Token::Terminal(id) => self.terminal_ready(id, ready),
+            PollToken::Listener => self.accept(),
+            PollToken::Signals => self.take_signals(),
+            PollToken::Worker => self.take_jobs(),
+            PollToken::Notifier => self.notifier.take_done(),
+            PollToken::Watcher => self.observer.scan_all(),
+            PollToken::Master => self.master_ready(ready),
+            PollToken::Recording => self.recording_ended(),
+            PollToken::Connection(id) => self.connection_ready(id, ready),
+            PollToken::Terminal(id) => self.terminal_ready(id, ready),
         }
     }
 

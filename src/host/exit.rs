@@ -6,13 +6,13 @@ use crate::core::supervisor::phase::EndCause;
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exit {
+pub(super) struct HostExit {
     pub cause: EndCause,
     code: u8,
     signal: Option<i32>,
 }
 
-impl Exit {
+impl HostExit {
     /// The code is the program's, in shell form; `end` is the program's last end as the kernel reported it.
     pub fn new(cause: EndCause, code: u8, end: Option<ProcessEnd>) -> Self {
         let signal = match end {
@@ -21,7 +21,7 @@ impl Exit {
             }
             _ => None,
         };
-        Exit { cause, code, signal }
+        HostExit { cause, code, signal }
     }
 
     pub fn code(self) -> u8 {
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn a_code_is_a_signal_only_where_there_was_one() {
-        let exit = |code, end| Exit::new(EndCause::Stopped, code, Some(end)).status();
+        let exit = |code, end| HostExit::new(EndCause::Stopped, code, Some(end)).status();
         assert!(exit(143, ProcessEnd::Signaled(Signal::TERM)).kind.is(ExitKind::Signaled));
         assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM)).signal, Some(15));
         // Claude turns SIGTERM into a code of its own.
         assert_eq!(exit(143, ProcessEnd::Exited(143)).signal, None);
-        assert!(Exit::new(EndCause::CouldNotStart, 127, None).status().kind.is(ExitKind::Exited));
+        assert!(HostExit::new(EndCause::CouldNotStart, 127, None).status().kind.is(ExitKind::Exited));
     }
 }

@@ -64,14 +64,14 @@ use cast_recording::SessionCast;
 use child::Child;
 use control::Control;
 use event_loop::LoopState;
-use exit::Exit;
+use exit::HostExit;
 use jobs::Jobs;
 use jobs::log::log;
 use keyboard::Keyboard;
 use notifier::Notifier;
 use observer::{FileReader, Observer};
-use start::place::{Private, SessionPlace};
-use start::{Launch, Lent, Ready};
+use start::place::{PrivateStateDir, SessionPlace};
+use start::{Launch, Lent, StartReport};
 use terminals::Terminals;
 
 /// How long the end of a session waits for the last writes to reach the disk.
@@ -90,7 +90,7 @@ pub struct Host {
     paths: Paths,
     claim: NameLock,
     /// The session's own directory, where the person's state directory cannot be used.
-    private: Option<Private>,
+    private: Option<PrivateStateDir>,
     channel: Channel,
     signals: Signals,
     recorder: Recorder,
@@ -106,7 +106,7 @@ pub struct Host {
     compat: SessionCompat,
     /// The last sentence that explains the session's state.
     why: String,
-    exit: Option<Exit>,
+    exit: Option<HostExit>,
     /// The run of the machine.
     machine: MachineStatus,
     turns: LoopState,
@@ -126,7 +126,7 @@ impl Host {
         args: Vec<OsString>,
         lent: Lent,
         place: SessionPlace,
-    ) -> Result<StartedHost, Ready> {
+    ) -> Result<StartedHost, StartReport> {
         let socket = place.socket.clone();
         // A host that fails to start leaves no socket behind.
         let host =
@@ -135,8 +135,14 @@ impl Host {
     }
 
     /// A host that has its socket and has not started anything.
-    fn new(launch: Launch, args: Vec<OsString>, lent: Lent, place: SessionPlace) -> Result<Box<Host>, Ready> {
-        let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
+    fn new(
+        launch: Launch,
+        args: Vec<OsString>,
+        lent: Lent,
+        place: SessionPlace,
+    ) -> Result<Box<Host>, StartReport> {
+        let internal =
+            |what: &str, e: &dyn std::fmt::Display| StartReport::failed(125, format!("{what}: {e}"), "");
         let SessionPlace { paths, claim, listener, socket, private } = place;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1])
             .map_err(|e| internal("signals", &e))?;
@@ -206,7 +212,7 @@ impl Host {
     }
 
     /// Handles the first event and everything that follows from it, including the start of the first run.
-    fn first_step(mut self: Box<Self>) -> Result<StartedHost, Ready> {
+    fn first_step(mut self: Box<Self>) -> Result<StartedHost, StartReport> {
         let host = &mut self;
         let mut notices = match host.first_event() {
             Ok(notices) => notices,
@@ -246,14 +252,14 @@ impl Host {
                 let code = exit.code();
                 let message = host.child.launching.failure.take().unwrap_or_else(|| host.why.clone());
                 host.tidy();
-                Err(Ready::failed(code, message, start::start_hint(code)))
+                Err(StartReport::failed(code, message, start::start_hint(code)))
             }
             _ => Ok(StartedHost { host: self, notices }),
         }
     }
 
     /// The first event of the session. Returns messages for the person, shown before the program draws.
-    fn first_event(&mut self) -> Result<Vec<String>, Ready> {
+    fn first_event(&mut self) -> Result<Vec<String>, StartReport> {
         let agent = self.launch.agent;
         let conversation = start::first_conversation(agent, &self.own);
         let (mut handoff, mut notices) = (None, Vec::new());

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::child::NextRun;
-use super::exit::Exit;
+use super::child::LaunchPlan;
+use super::exit::HostExit;
 use super::jobs::RestartReason;
 use super::keyboard::paste;
 use super::terminals::Terminals;
@@ -18,7 +18,7 @@ impl Host {
         match action {
             Action::Spawn { run, start, conversation, dir, prompt } => {
                 self.control.begin_run(run);
-                self.spawn(NextRun { number: run, start, conversation, dir, prompt });
+                self.spawn(LaunchPlan { number: run, start, conversation, dir, prompt });
             }
             Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),
             Action::CollectTree if self.launch.config.restart.reap == Reap::Tree => self.child.collect_tree(),
@@ -53,7 +53,7 @@ impl Host {
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
             Action::Decide { decision } => self.decided(&decision),
-            Action::Close { cause, code } => self.close(Exit::new(cause, code, self.child.last_end)),
+            Action::Close { cause, code } => self.close(HostExit::new(cause, code, self.child.last_end)),
         }
     }
 
@@ -165,7 +165,7 @@ impl Host {
     }
 
     /// The session is over: tells every client, after the last byte.
-    fn close(&mut self, exit: Exit) {
+    fn close(&mut self, exit: HostExit) {
         self.exit = Some(exit);
         // Clients that wait to type are told now: the host may be gone in the next turn.
         self.type_sends();

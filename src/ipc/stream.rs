@@ -14,7 +14,7 @@ use crate::sys::outbuf::OutBuf;
 
 /// Whether a connection can still be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum ConnectionState {
     /// It is open.
     Open,
     /// The peer closed it, or it broke.
@@ -94,13 +94,13 @@ impl FrameStream {
     }
 
     /// Reads what is available, unless more than two megabytes are waiting to be consumed.
-    pub fn fill(&mut self) -> Life {
+    pub fn fill(&mut self) -> ConnectionState {
         // On the stack, whose pages stay resident: every process of every session has them.
         let mut buf = [0; 16384];
         let mut cmsg = nix::cmsg_space!([RawFd; 4]);
         loop {
             if self.is_full() {
-                return Life::Open;
+                return ConnectionState::Open;
             }
             let mut iov = [IoSliceMut::new(&mut buf)];
             let got =
@@ -116,13 +116,13 @@ impl FrameStream {
                     }
                     self.fds.truncate(4);
                     if n == 0 {
-                        return Life::Closed;
+                        return ConnectionState::Closed;
                     }
                     self.input.extend_from_slice(&buf[..n]);
                 }
                 Err(nix::errno::Errno::EINTR) => {}
-                Err(nix::errno::Errno::EAGAIN) => return Life::Open,
-                Err(_) => return Life::Closed,
+                Err(nix::errno::Errno::EAGAIN) => return ConnectionState::Open,
+                Err(_) => return ConnectionState::Closed,
             }
         }
     }
@@ -194,7 +194,7 @@ impl FrameStream {
     }
 
     /// Writes, immediately if possible.
-    pub fn send(&mut self, bytes: &[u8]) -> Life {
+    pub fn send(&mut self, bytes: &[u8]) -> ConnectionState {
         self.output.push(bytes);
         self.flush()
     }
@@ -215,7 +215,7 @@ impl FrameStream {
 
     fn send_waiting_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<usize> {
         while !self.output.is_empty() {
-            if self.flush() == Life::Closed {
+            if self.flush() == ConnectionState::Closed {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
@@ -225,8 +225,12 @@ impl FrameStream {
     }
 
     /// Writes as much of the backlog as fits.
-    pub fn flush(&mut self) -> Life {
-        if self.output.flush_socket(&self.socket).is_ok() { Life::Open } else { Life::Closed }
+    pub fn flush(&mut self) -> ConnectionState {
+        if self.output.flush_socket(&self.socket).is_ok() {
+            ConnectionState::Open
+        } else {
+            ConnectionState::Closed
+        }
     }
 
     /// How many bytes the peer's end of the socket has taken.
@@ -266,7 +270,7 @@ mod tests {
         bytes.extend(Frame::new(7, b"payload").encode());
         for byte in bytes {
             far.write_all(&[byte]).unwrap();
-            assert_eq!(near.fill(), Life::Open);
+            assert_eq!(near.fill(), ConnectionState::Open);
         }
         let lines: Vec<_> = (0..3).map(|_| near.line().unwrap().unwrap()).collect();
         assert_eq!(lines, [&b"one"[..], b"", b"two"]);
@@ -274,7 +278,7 @@ mod tests {
         assert_eq!(near.frame().unwrap(), None);
         drop(far);
         // A process that another test is starting also has the far end until its exec.
-        while near.fill() == Life::Open {
+        while near.fill() == ConnectionState::Open {
             assert!(
                 crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000).unwrap(),
                 "no end"
@@ -303,7 +307,7 @@ mod tests {
         let part = vec![b'x'; 1 << 16];
         let error = loop {
             while (&far).write_all(&part).is_ok() {}
-            assert_eq!(near.fill(), Life::Open);
+            assert_eq!(near.fill(), ConnectionState::Open);
             match near.line() {
                 Ok(line) => assert_eq!(line, None),
                 Err(error) => break error,

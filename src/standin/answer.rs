@@ -1,14 +1,14 @@
-//! A scripted [`Reply`] as bytes of the Messages API: server-sent events, one JSON object, or an error.
+//! A scripted [`ScriptedReply`] as bytes of the Messages API: server-sent events, one JSON object, or an error.
 //!
 //! Pure: it makes the events and says how long to wait before each; the server sends them.
 
 use serde_json::{Value, json};
 
-use super::script::Reply;
+use super::script::ScriptedReply;
 
 /// One server-sent event of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct AnswerChunk {
     /// Milliseconds to wait before it is sent.
     pub wait_ms: u64,
     /// The bytes: `event:` and `data:` lines and the empty line.
@@ -18,14 +18,14 @@ pub struct Event {
 /// What makes the ids of an answer unique: the number of the request in the server's life, and the server's
 /// own mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct AnswerIds {
     /// Distinguishes servers whose conversations meet in one transcript (`--resume` in another test run).
     pub server: String,
     /// Number of the request, from 0.
     pub request: usize,
 }
 
-impl Stamp {
+impl AnswerIds {
     fn message(&self) -> String {
         format!("msg_{}{:08}", self.server, self.request)
     }
@@ -43,7 +43,7 @@ impl Stamp {
 
 /// The whole answer as one message object.
 #[must_use]
-pub fn message(reply: &Reply, model: &str, stamp: &Stamp) -> Value {
+pub fn message(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Value {
     let mut content = Vec::new();
     if has_text(reply) {
         content.push(json!({"type": "text", "text": reply.text}));
@@ -59,13 +59,13 @@ pub fn message(reply: &Reply, model: &str, stamp: &Stamp) -> Value {
 
 /// The body of an error answer.
 #[must_use]
-pub fn error(kind: &str, text: &str, stamp: &Stamp) -> Value {
+pub fn error(kind: &str, text: &str, stamp: &AnswerIds) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": text}, "request_id": stamp.request_id()})
 }
 
 /// The answer as a stream of events, from `message_start` to `message_stop`.
 #[must_use]
-pub fn events(reply: &Reply, model: &str, stamp: &Stamp) -> Vec<Event> {
+pub fn events(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Vec<AnswerChunk> {
     let mut usage = reply.usage.to_json();
     usage["output_tokens"] = json!(1); // the real API knows the final figure only at message_delta
     let mut out = vec![
@@ -116,13 +116,13 @@ pub fn events(reply: &Reply, model: &str, stamp: &Stamp) -> Vec<Event> {
 }
 
 /// An answer without tools needs a text block even when it is empty, else it has no content at all.
-fn has_text(reply: &Reply) -> bool {
+fn has_text(reply: &ScriptedReply) -> bool {
     !reply.text.is_empty() || reply.tools.is_empty()
 }
 
-fn event(name: &str, mut data: Value) -> Event {
+fn event(name: &str, mut data: Value) -> AnswerChunk {
     data["type"] = json!(name);
-    Event { wait_ms: 0, bytes: format!("event: {name}\ndata: {data}\n\n").into_bytes() }
+    AnswerChunk { wait_ms: 0, bytes: format!("event: {name}\ndata: {data}\n\n").into_bytes() }
 }
 
 /// Cuts `text` into at most `count` pieces of about the same length, at least one, never inside a character.
@@ -139,18 +139,18 @@ fn pieces(text: &str, count: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn stamp() -> Stamp {
-        Stamp { server: "s".into(), request: 7 }
+    fn stamp() -> AnswerIds {
+        AnswerIds { server: "s".into(), request: 7 }
     }
 
-    fn data(event: &Event) -> Value {
+    fn data(event: &AnswerChunk) -> Value {
         let text = String::from_utf8(event.bytes.clone()).unwrap();
         serde_json::from_str(text.split_once("data: ").unwrap().1.trim()).unwrap()
     }
 
     #[test]
     fn a_stream_has_all_events_in_order_and_the_input_in_pieces() {
-        let reply = Reply::bash("echo žluťoučký").saying("go").filling(50);
+        let reply = ScriptedReply::bash("echo žluťoučký").saying("go").filling(50);
         let events = events(&reply, "m", &stamp());
         let kinds: Vec<String> =
             events.iter().map(|e| data(e)["type"].as_str().unwrap().to_owned()).collect();
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_spread_text_waits_between_its_pieces_and_is_whole() {
-        let reply = Reply::text("x".repeat(40)).streamed_over_ms(1000);
+        let reply = ScriptedReply::text("x".repeat(40)).streamed_over_ms(1000);
         let events = events(&reply, "m", &stamp());
         assert_eq!(events.iter().map(|e| e.wait_ms).sum::<u64>(), 1000);
         let text: String = events
@@ -183,10 +183,10 @@ mod tests {
 
     #[test]
     fn one_object_has_the_same_content_and_unique_ids() {
-        let reply = Reply::bash("a").and_tool("Read", json!({}));
+        let reply = ScriptedReply::bash("a").and_tool("Read", json!({}));
         let whole = message(&reply, "m", &stamp());
         assert_eq!(whole["content"].as_array().unwrap().len(), 2);
         assert_ne!(whole["content"][0]["id"], whole["content"][1]["id"]);
-        assert_eq!(message(&Reply::text(""), "m", &stamp())["content"][0]["type"], "text");
+        assert_eq!(message(&ScriptedReply::text(""), "m", &stamp())["content"][0]["type"], "text");
     }
 }

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::answer::{self, Stamp};
+use super::answer::{self, AnswerIds};
 use super::http;
-use super::request::{Kind, Log, Request};
-use super::script::{Reply, Script};
+use super::request::{ApiRequest, AskerKind, Log};
+use super::script::{Script, ScriptedReply};
 
 /// Connections served at the same time; more are answered 503.
 pub const MAX_CONNECTIONS: usize = 64;
@@ -27,23 +27,23 @@ pub const MAX_CONNECTIONS: usize = 64;
 /// A running stand-in API. The request log is reached through it ([`Log`]'s methods).
 pub struct Api {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ApiShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct ApiShared {
     script: Script,
     log: Log,
     mark: String,
     seen: AtomicUsize,
     main_seen: AtomicUsize,
-    life: Mutex<Life>,
+    life: Mutex<ApiConnections>,
     ended: Condvar,
 }
 
 /// What must be wound up at the end.
 #[derive(Default)]
-struct Life {
+struct ApiConnections {
     over: bool,
     connections: Vec<(TcpStream, JoinHandle<()>)>,
 }
@@ -62,7 +62,7 @@ impl Api {
         // Who is told by nothing that his requests go nowhere waits for ever.
         TcpStream::connect_timeout(&address, WAKE)
             .map_err(|e| io::Error::new(e.kind(), format!("{address} cannot be reached: {e}")))?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ApiShared {
             script,
             log: Log::default(),
             mark: format!("{:05}", address.port()),
@@ -108,8 +108,8 @@ impl Drop for Api {
     }
 }
 
-impl Shared {
-    fn life(&self) -> MutexGuard<'_, Life> {
+impl ApiShared {
+    fn life(&self) -> MutexGuard<'_, ApiConnections> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -127,7 +127,7 @@ impl Shared {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<ApiShared>) {
     for stream in listener.incoming() {
         let mut life = shared.life();
         if life.over {
@@ -151,7 +151,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Answers one connection until either side ends it.
-fn serve(stream: TcpStream, shared: &Shared) {
+fn serve(stream: TcpStream, shared: &ApiShared) {
     let _ = stream.set_nodelay(true);
     let Ok(mut output) = stream.try_clone() else { return };
     let mut input = BufReader::new(stream);
@@ -159,9 +159,9 @@ fn serve(stream: TcpStream, shared: &Shared) {
         let Ok(body) = http::read_body(&mut input, &head) else { break };
         let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let (method, target, closes) = (head.word(0).to_owned(), head.word(1).to_owned(), head.closes());
-        let request = Arc::new(Request::new(&method, &target, head.headers, body));
+        let request = Arc::new(ApiRequest::new(&method, &target, head.headers, body));
         let stamp =
-            Stamp { server: shared.mark.clone(), request: shared.seen.fetch_add(1, Ordering::SeqCst) };
+            AnswerIds { server: shared.mark.clone(), request: shared.seen.fetch_add(1, Ordering::SeqCst) };
         // Chosen before it is logged: who waits for the request may then change what the script reads.
         let answered = match choose(&request, shared) {
             Some(reply) => {
@@ -181,28 +181,28 @@ fn serve(stream: TcpStream, shared: &Shared) {
 }
 
 /// The reply to a request of the Messages API; `None` for everything else.
-fn choose(request: &Request, shared: &Shared) -> Option<Reply> {
+fn choose(request: &ApiRequest, shared: &ApiShared) -> Option<ScriptedReply> {
     match request.kind {
-        Kind::Main => {
+        AskerKind::Main => {
             let n = shared.main_seen.fetch_add(1, Ordering::SeqCst);
             Some(shared.script.reply(request, n))
         }
-        Kind::Subagent => Some(shared.script.subagent()),
-        Kind::Compact => Some(Reply::text(
+        AskerKind::Subagent => Some(shared.script.subagent()),
+        AskerKind::Compact => Some(ScriptedReply::text(
             "<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>",
         )),
         // Title requests name a JSON schema; the other helpers read plain text and take this as well.
-        Kind::Auxiliary => Some(Reply::text(r#"{"title": "Scripted session"}"#)),
-        Kind::CountTokens | Kind::Other => None,
+        AskerKind::Auxiliary => Some(ScriptedReply::text(r#"{"title": "Scripted session"}"#)),
+        AskerKind::CountTokens | AskerKind::Other => None,
     }
 }
 
 fn send(
     output: &mut TcpStream,
-    request: &Request,
-    reply: &Reply,
-    stamp: &Stamp,
-    shared: &Shared,
+    request: &ApiRequest,
+    reply: &ScriptedReply,
+    stamp: &AnswerIds,
+    shared: &ApiShared,
 ) -> io::Result<()> {
     let going_on = |goes_on: bool| if goes_on { Ok(()) } else { Err(io::Error::other("the server ends")) };
     going_on(shared.pause(reply.delay_ms))?;
@@ -230,10 +230,10 @@ fn send(
 }
 
 /// Token counts, the start-up probe of `/`, and a harmless answer to whatever else is asked.
-fn send_other(output: &mut TcpStream, request: &Request) -> io::Result<()> {
+fn send_other(output: &mut TcpStream, request: &ApiRequest) -> io::Result<()> {
     let path = request.target.split('?').next().unwrap_or("");
     let (status, body) = match (request.kind, path) {
-        (Kind::CountTokens, _) => (200, json!({"input_tokens": request.body.to_string().len() / 4})),
+        (AskerKind::CountTokens, _) => (200, json!({"input_tokens": request.body.to_string().len() / 4})),
         (_, "/") => (200, json!({})),
         _ => (
             404,
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn only_main_requests_use_up_the_script() {
-        let api = Api::start(Script::list([Reply::bash("ls"), Reply::text("end")])).unwrap();
+        let api = Api::start(Script::list([ScriptedReply::bash("ls"), ScriptedReply::text("end")])).unwrap();
         let main = json!({"model": "m", "stream": true, "tools": [{}], "messages": [{"role": "user", "content": "x"}]});
         let title = json!({"model": "m", "messages": [{"role": "user", "content": "title?"}]});
         assert!(ask(&api, "/v1/messages", &title).contains("Scripted session"));
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn errors_and_unknown_paths_are_answered() {
-        let reply = Reply::error(529, "overloaded_error", "busy").with_header("retry-after", "1");
+        let reply = ScriptedReply::error(529, "overloaded_error", "busy").with_header("retry-after", "1");
         let api = Api::start(Script::list([reply])).unwrap();
         let answer = ask(&api, "/v1/messages", &json!({"tools": [{}]}));
         assert!(
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn dropping_it_ends_waiting_answers_and_closes_the_port() {
-        let api = Api::start(Script::each(|_, _| Reply::text("late").after_ms(600_000))).unwrap();
+        let api = Api::start(Script::each(|_, _| ScriptedReply::text("late").after_ms(600_000))).unwrap();
         let address = api.address;
         let client = thread::spawn(move || {
             let mut stream = TcpStream::connect(address).unwrap();

@@ -29,14 +29,14 @@ pub enum HttpError {
 
 /// The first line and the header fields of a request or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct HttpHead {
     /// The first line, without its line end: `POST /v1/messages HTTP/1.1` or `HTTP/1.1 200 OK`.
     pub line: String,
     /// Header fields in order; names in lower case, values trimmed.
     pub headers: Vec<(String, String)>,
 }
 
-impl Head {
+impl HttpHead {
     /// The first value of a header; `name` in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -71,7 +71,7 @@ pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str
 ///
 /// # Errors
 /// The connection broke, or the head is malformed or over [`MAX_HEAD`].
-pub fn read_head(input: &mut impl BufRead) -> Result<Option<Head>, HttpError> {
+pub fn read_head(input: &mut impl BufRead) -> Result<Option<HttpHead>, HttpError> {
     let mut left = MAX_HEAD;
     let Some(line) = read_line(input, &mut left)? else {
         return Ok(None);
@@ -79,7 +79,7 @@ pub fn read_head(input: &mut impl BufRead) -> Result<Option<Head>, HttpError> {
     if !line.contains("HTTP/1.") {
         return Err(HttpError::Malformed("first line"));
     }
-    let mut head = Head { line, headers: Vec::new() };
+    let mut head = HttpHead { line, headers: Vec::new() };
     loop {
         let line = read_line(input, &mut left)?.ok_or(HttpError::Malformed("head cut off"))?;
         if line.is_empty() {
@@ -94,7 +94,7 @@ pub fn read_head(input: &mut impl BufRead) -> Result<Option<Head>, HttpError> {
 ///
 /// # Errors
 /// The connection broke, the length is malformed, or the body is over [`MAX_BODY`].
-pub fn read_body(input: &mut impl BufRead, head: &Head) -> Result<Vec<u8>, HttpError> {
+pub fn read_body(input: &mut impl BufRead, head: &HttpHead) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     if head.is_chunked() {
         while let Some(part) = read_chunk(input)? {
@@ -230,7 +230,7 @@ fn read_line(input: &mut impl BufRead, left: &mut usize) -> Result<Option<String
 mod tests {
     use super::*;
 
-    fn whole(mut input: &[u8]) -> Result<Option<(Head, Vec<u8>)>, HttpError> {
+    fn whole(mut input: &[u8]) -> Result<Option<(HttpHead, Vec<u8>)>, HttpError> {
         let Some(head) = read_head(&mut input)? else { return Ok(None) };
         let body = read_body(&mut input, &head)?;
         Ok(Some((head, body)))

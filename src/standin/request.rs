@@ -1,7 +1,7 @@
 //! One request that reached the stand-in API, and the log that keeps them all.
 //!
 //! A test asks the log what the model was told, and when; it waits on the log instead of sleeping. The log
-//! judges nothing: what is a main request and what is a helper's is said once, here, by [`Request::kind`].
+//! judges nothing: what is a main request and what is a helper's is said once, here, by [`ApiRequest::kind`].
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub const MAX_KEPT: usize = 4_000;
 
 /// Who asks, and so which answer is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AskerKind {
     /// The conversation itself: it has tools, and is no helper's.
     Main,
     /// A sub-agent's loop (header `x-claude-code-agent-id`).
@@ -32,9 +32,9 @@ pub enum Kind {
 
 /// One request as it arrived.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ApiRequest {
     /// Who asks.
-    pub kind: Kind,
+    pub kind: AskerKind,
     /// When its last byte was read.
     pub at: Instant,
     /// `POST`, `GET`, ...
@@ -47,10 +47,10 @@ pub struct Request {
     pub body: Value,
 }
 
-impl Request {
-    pub(crate) fn new(method: &str, target: &str, headers: Vec<(String, String)>, body: Value) -> Request {
+impl ApiRequest {
+    pub(crate) fn new(method: &str, target: &str, headers: Vec<(String, String)>, body: Value) -> ApiRequest {
         let kind = kind(method, target, &headers, &body);
-        Request {
+        ApiRequest {
             kind,
             at: Instant::now(),
             method: method.to_owned(),
@@ -61,9 +61,9 @@ impl Request {
     }
 
     #[cfg(test)]
-    pub(crate) fn for_test(target: &str, headers: &[(&str, &str)], body: Value) -> Request {
+    pub(crate) fn for_test(target: &str, headers: &[(&str, &str)], body: Value) -> ApiRequest {
         let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Request::new("POST", target, headers, body)
+        ApiRequest::new("POST", target, headers, body)
     }
 
     /// A header's first value; `name` in lower case.
@@ -178,12 +178,12 @@ impl Request {
     }
 }
 
-fn kind(method: &str, target: &str, headers: &[(String, String)], body: &Value) -> Kind {
+fn kind(method: &str, target: &str, headers: &[(String, String)], body: &Value) -> AskerKind {
     let path = target.split('?').next().unwrap_or("");
     match (method, path) {
-        ("POST", "/v1/messages/count_tokens") => return Kind::CountTokens,
+        ("POST", "/v1/messages/count_tokens") => return AskerKind::CountTokens,
         ("POST", "/v1/messages") => {}
-        _ => return Kind::Other,
+        _ => return AskerKind::Other,
     }
     // A summary request carries the main loop's tools (so that the cache fits) and differs only in its last
     // words.
@@ -197,13 +197,13 @@ fn kind(method: &str, target: &str, headers: &[(String, String)], body: &Value) 
         text.is_some_and(|t| t.contains("create a detailed summary of"))
     });
     if asks_summary {
-        Kind::Compact
+        AskerKind::Compact
     } else if http::header(headers, "x-claude-code-agent-id").is_some() {
-        Kind::Subagent
+        AskerKind::Subagent
     } else if body.get("tools").and_then(Value::as_array).is_some_and(|t| !t.is_empty()) {
-        Kind::Main
+        AskerKind::Main
     } else {
-        Kind::Auxiliary
+        AskerKind::Auxiliary
     }
 }
 
@@ -224,12 +224,12 @@ fn block_text(block: &Value) -> Option<String> {
 /// All requests so far, shared between the server's threads and the test.
 #[derive(Debug, Default)]
 pub struct Log {
-    kept: Mutex<Vec<Arc<Request>>>,
+    kept: Mutex<Vec<Arc<ApiRequest>>>,
     changed: Condvar,
 }
 
 impl Log {
-    pub(crate) fn push(&self, request: Arc<Request>) {
+    pub(crate) fn push(&self, request: Arc<ApiRequest>) {
         let mut kept = self.lock();
         if kept.len() < MAX_KEPT {
             kept.push(request);
@@ -240,28 +240,28 @@ impl Log {
 
     /// Every request so far, oldest first.
     #[must_use]
-    pub fn requests(&self) -> Vec<Arc<Request>> {
+    pub fn requests(&self) -> Vec<Arc<ApiRequest>> {
         self.lock().clone()
     }
 
     /// The requests of the conversations themselves.
     #[must_use]
-    pub fn main_requests(&self) -> Vec<Arc<Request>> {
-        self.lock().iter().filter(|r| r.kind == Kind::Main).cloned().collect()
+    pub fn main_requests(&self) -> Vec<Arc<ApiRequest>> {
+        self.lock().iter().filter(|r| r.kind == AskerKind::Main).cloned().collect()
     }
 
     /// The main requests of one conversation.
     #[must_use]
-    pub fn requests_of(&self, session_id: &str) -> Vec<Arc<Request>> {
+    pub fn requests_of(&self, session_id: &str) -> Vec<Arc<ApiRequest>> {
         self.lock()
             .iter()
-            .filter(|r| r.kind == Kind::Main && r.session_id() == Some(session_id))
+            .filter(|r| r.kind == AskerKind::Main && r.session_id() == Some(session_id))
             .cloned()
             .collect()
     }
 
     /// Waits until `done` says so of all requests so far; false when `timeout` passes first.
-    pub fn wait_for(&self, timeout: Duration, mut done: impl FnMut(&[Arc<Request>]) -> bool) -> bool {
+    pub fn wait_for(&self, timeout: Duration, mut done: impl FnMut(&[Arc<ApiRequest>]) -> bool) -> bool {
         let until = Instant::now() + timeout;
         let mut kept = self.lock();
         loop {
@@ -278,10 +278,10 @@ impl Log {
 
     /// Waits until there have been `n` main requests; false when `timeout` passes first.
     pub fn wait_for_main(&self, n: usize, timeout: Duration) -> bool {
-        self.wait_for(timeout, |all| all.iter().filter(|r| r.kind == Kind::Main).count() >= n)
+        self.wait_for(timeout, |all| all.iter().filter(|r| r.kind == AskerKind::Main).count() >= n)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Request>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<ApiRequest>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -294,22 +294,22 @@ mod tests {
     #[test]
     fn kinds_are_told_apart() {
         let kind = |target: &str, headers: &[(&str, &str)], body: Value| {
-            Request::for_test(target, headers, body).kind
+            ApiRequest::for_test(target, headers, body).kind
         };
         let tools = json!({"tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "hi"}]});
-        assert_eq!(kind("/v1/messages?beta=true", &[], tools.clone()), Kind::Main);
-        assert_eq!(kind("/v1/messages", &[("x-claude-code-agent-id", "a1")], tools), Kind::Subagent);
-        assert_eq!(kind("/v1/messages", &[], json!({"tools": [], "messages": []})), Kind::Auxiliary);
-        assert_eq!(kind("/v1/messages/count_tokens", &[], json!({})), Kind::CountTokens);
-        assert_eq!(kind("/api/hello", &[], json!({})), Kind::Other);
+        assert_eq!(kind("/v1/messages?beta=true", &[], tools.clone()), AskerKind::Main);
+        assert_eq!(kind("/v1/messages", &[("x-claude-code-agent-id", "a1")], tools), AskerKind::Subagent);
+        assert_eq!(kind("/v1/messages", &[], json!({"tools": [], "messages": []})), AskerKind::Auxiliary);
+        assert_eq!(kind("/v1/messages/count_tokens", &[], json!({})), AskerKind::CountTokens);
+        assert_eq!(kind("/api/hello", &[], json!({})), AskerKind::Other);
         let summary = json!({"tools": [{}], "messages": [{"role": "user", "content": [
             {"type": "text", "text": "Your task is to create a detailed summary of the conversation so far"}]}]});
-        assert_eq!(kind("/v1/messages", &[], summary), Kind::Compact);
+        assert_eq!(kind("/v1/messages", &[], summary), AskerKind::Compact);
     }
 
     #[test]
     fn the_first_prompt_is_the_last_text_block() {
-        let r = Request::for_test(
+        let r = ApiRequest::for_test(
             "/v1/messages",
             &[("x-claude-code-session-id", "u")],
             json!({"messages": [
@@ -334,7 +334,7 @@ mod tests {
             json!({"messages": 5}),
             json!({"messages": [null, {"content": [1, {"text": 2}]}]}),
         ] {
-            let r = Request::for_test("/v1/messages", &[], body);
+            let r = ApiRequest::for_test("/v1/messages", &[], body);
             assert!(r.texts().is_empty() && r.first_prompt().is_none() && r.tool_results().is_empty());
         }
     }
@@ -345,7 +345,7 @@ mod tests {
         assert!(!log.wait_for_main(1, Duration::from_millis(10)));
         let other = Arc::clone(&log);
         let thread = std::thread::spawn(move || other.wait_for_main(1, Duration::from_secs(20)));
-        log.push(Arc::new(Request::for_test("/v1/messages", &[], json!({"tools": [{}]}))));
+        log.push(Arc::new(ApiRequest::for_test("/v1/messages", &[], json!({"tools": [{}]}))));
         assert!(thread.join().unwrap());
     }
 }

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use super::request::Request;
+use super::request::ApiRequest;
 
 /// Token counts of one reply, as the API reports them in `usage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ReplyUsage {
     /// Tokens of the request that no cache held.
     pub input: u64,
     /// Tokens of the request that a cache held.
@@ -25,13 +25,13 @@ pub struct Usage {
     pub output: u64,
 }
 
-impl Usage {
+impl ReplyUsage {
     /// A request of `tokens` in all, nearly all of it read from the cache as in a long conversation, and 5
     /// answered.
     #[must_use]
-    pub fn filled(tokens: u64) -> Usage {
+    pub fn filled(tokens: u64) -> ReplyUsage {
         let input = tokens.min(10);
-        Usage { input, cache_read: tokens - input, cache_creation: 0, output: 5 }
+        ReplyUsage { input, cache_read: tokens - input, cache_creation: 0, output: 5 }
     }
 
     /// The `usage` object of the Messages API.
@@ -62,13 +62,13 @@ pub struct ApiError {
 /// One answer of the model: a text block (unless empty), then tool calls. With tools the turn goes on, else
 /// it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reply {
+pub struct ScriptedReply {
     /// The text block; empty = none.
     pub text: String,
     /// Tool calls: name and input object.
     pub tools: Vec<(String, Value)>,
     /// The figures reported.
-    pub usage: Usage,
+    pub usage: ReplyUsage,
     /// Milliseconds from the request to the first byte of the answer.
     pub delay_ms: u64,
     /// Milliseconds over which a streamed text is spread, so that a turn can be interrupted while it streams.
@@ -79,70 +79,70 @@ pub struct Reply {
     pub headers: Vec<(String, String)>,
 }
 
-impl Reply {
+impl ScriptedReply {
     /// A text that ends the turn.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Reply {
-        Reply { text: text.into(), usage: Usage::filled(1000), ..Reply::default() }
+    pub fn text(text: impl Into<String>) -> ScriptedReply {
+        ScriptedReply { text: text.into(), usage: ReplyUsage::filled(1000), ..ScriptedReply::default() }
     }
 
     /// One call of the tool `name`.
     #[must_use]
-    pub fn tool(name: impl Into<String>, input: Value) -> Reply {
-        Reply { usage: Usage::filled(1000), ..Reply::default() }.and_tool(name, input)
+    pub fn tool(name: impl Into<String>, input: Value) -> ScriptedReply {
+        ScriptedReply { usage: ReplyUsage::filled(1000), ..ScriptedReply::default() }.and_tool(name, input)
     }
 
     /// One Bash call.
     #[must_use]
-    pub fn bash(command: impl Into<String>) -> Reply {
-        Reply::tool("Bash", json!({"command": command.into(), "description": "scripted"}))
+    pub fn bash(command: impl Into<String>) -> ScriptedReply {
+        ScriptedReply::tool("Bash", json!({"command": command.into(), "description": "scripted"}))
     }
 
     /// An API error.
     #[must_use]
-    pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Reply {
+    pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> ScriptedReply {
         let error = ApiError { status, kind: kind.into(), message: message.into() };
-        Reply { error: Some(error), ..Reply::default() }
+        ScriptedReply { error: Some(error), ..ScriptedReply::default() }
     }
 
     /// The same with one more tool call.
     #[must_use]
-    pub fn and_tool(mut self, name: impl Into<String>, input: Value) -> Reply {
+    pub fn and_tool(mut self, name: impl Into<String>, input: Value) -> ScriptedReply {
         self.tools.push((name.into(), input));
         self
     }
 
     /// The same with a text before its tool calls.
     #[must_use]
-    pub fn saying(mut self, text: impl Into<String>) -> Reply {
+    pub fn saying(mut self, text: impl Into<String>) -> ScriptedReply {
         self.text = text.into();
         self
     }
 
     /// The same, reporting that the request filled the window with `tokens`.
     #[must_use]
-    pub fn filling(mut self, tokens: u64) -> Reply {
-        self.usage = Usage::filled(tokens);
+    pub fn filling(mut self, tokens: u64) -> ScriptedReply {
+        self.usage = ReplyUsage::filled(tokens);
         self
     }
 
     /// The same, its first byte `ms` milliseconds after the request.
     #[must_use]
-    pub fn after_ms(mut self, ms: u64) -> Reply {
+    pub fn after_ms(mut self, ms: u64) -> ScriptedReply {
         self.delay_ms = ms;
         self
     }
 
     /// The same, its text streamed over `ms` milliseconds.
     #[must_use]
-    pub fn streamed_over_ms(mut self, ms: u64) -> Reply {
+    pub fn streamed_over_ms(mut self, ms: u64) -> ScriptedReply {
         self.stream_ms = ms;
         self
     }
 
     /// The same with one more header field.
     #[must_use]
-    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Reply {
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> ScriptedReply {
         self.headers.push((name.into(), value.into()));
         self
     }
@@ -154,46 +154,46 @@ impl Reply {
     }
 }
 
-type Choose = dyn Fn(&Request, usize) -> Reply + Send + Sync;
+type Choose = dyn Fn(&ApiRequest, usize) -> ScriptedReply + Send + Sync;
 
 /// Chooses the reply to each main request.
 pub struct Script {
-    main: Kind,
-    subagent: Reply,
+    main: ScriptKind,
+    subagent: ScriptedReply,
 }
 
-enum Kind {
-    List(Mutex<VecDeque<Reply>>),
+enum ScriptKind {
+    List(Mutex<VecDeque<ScriptedReply>>),
     Each(Box<Choose>),
 }
 
 impl Script {
     /// These replies in order; after the last one every request is answered with the text `ok`.
     #[must_use]
-    pub fn list(replies: impl IntoIterator<Item = Reply>) -> Script {
-        Script::of(Kind::List(Mutex::new(replies.into_iter().collect())))
+    pub fn list(replies: impl IntoIterator<Item = ScriptedReply>) -> Script {
+        Script::of(ScriptKind::List(Mutex::new(replies.into_iter().collect())))
     }
 
     /// The reply is computed from the request and its number among the main requests, from 0.
     #[must_use]
-    pub fn each(choose: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Script {
-        Script::of(Kind::Each(Box::new(choose)))
+    pub fn each(choose: impl Fn(&ApiRequest, usize) -> ScriptedReply + Send + Sync + 'static) -> Script {
+        Script::of(ScriptKind::Each(Box::new(choose)))
     }
 
-    fn of(main: Kind) -> Script {
-        Script { main, subagent: Reply::text("The sub-agent is done.") }
+    fn of(main: ScriptKind) -> Script {
+        Script { main, subagent: ScriptedReply::text("The sub-agent is done.") }
     }
 
     /// The same, with this reply to every request of a sub-agent.
     #[must_use]
-    pub fn with_subagents(mut self, reply: Reply) -> Script {
+    pub fn with_subagents(mut self, reply: ScriptedReply) -> Script {
         self.subagent = reply;
         self
     }
 
     /// The reply to a request of a sub-agent.
     #[must_use]
-    pub fn subagent(&self) -> Reply {
+    pub fn subagent(&self) -> ScriptedReply {
         self.subagent.clone()
     }
 
@@ -205,23 +205,23 @@ impl Script {
         let command = command.to_owned();
         Script::each(move |request, _| {
             if let Some(id) = request.continued_handoff() {
-                return Reply::text(format!("Continuing from handoff {id}. The next step is done."))
+                return ScriptedReply::text(format!("Continuing from handoff {id}. The next step is done."))
                     .filling(step);
             }
             let steps = request.assistant_messages() as u64 + 1;
-            Reply::bash(command.as_str()).filling(steps.saturating_mul(step))
+            ScriptedReply::bash(command.as_str()).filling(steps.saturating_mul(step))
         })
     }
 
     /// The reply to `request`, main request number `n`.
     #[must_use]
-    pub fn reply(&self, request: &Request, n: usize) -> Reply {
+    pub fn reply(&self, request: &ApiRequest, n: usize) -> ScriptedReply {
         match &self.main {
-            Kind::List(list) => {
+            ScriptKind::List(list) => {
                 let mut list = list.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                list.pop_front().unwrap_or_else(|| Reply::text("ok"))
+                list.pop_front().unwrap_or_else(|| ScriptedReply::text("ok"))
             }
-            Kind::Each(choose) => choose(request, n),
+            ScriptKind::Each(choose) => choose(request, n),
         }
     }
 }
@@ -230,13 +230,13 @@ impl Script {
 mod tests {
     use super::*;
 
-    fn request(messages: Value) -> Request {
-        Request::for_test("/v1/messages", &[], json!({"messages": messages, "tools": [{}]}))
+    fn request(messages: Value) -> ApiRequest {
+        ApiRequest::for_test("/v1/messages", &[], json!({"messages": messages, "tools": [{}]}))
     }
 
     #[test]
     fn a_list_is_used_in_order_and_then_says_ok() {
-        let script = Script::list([Reply::bash("true"), Reply::text("done")]);
+        let script = Script::list([ScriptedReply::bash("true"), ScriptedReply::text("done")]);
         let r = request(json!([]));
         assert_eq!(script.reply(&r, 0).stop_reason(), "tool_use");
         assert_eq!(script.reply(&r, 1).text, "done");
@@ -252,7 +252,7 @@ mod tests {
             {"role": "user", "content": []}, {"role": "assistant", "content": []}]));
         assert_eq!(
             script.reply(&third, 2).usage,
-            Usage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 }
+            ReplyUsage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 }
         );
         let next = request(json!([{"role": "user", "content": [{"type": "text",
             "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]}]));
@@ -267,6 +267,9 @@ mod tests {
 
     #[test]
     fn small_fills_do_not_underflow() {
-        assert_eq!(Usage::filled(3), Usage { input: 3, cache_read: 0, cache_creation: 0, output: 5 });
+        assert_eq!(
+            ReplyUsage::filled(3),
+            ReplyUsage { input: 3, cache_read: 0, cache_creation: 0, output: 5 }
+        );
     }
 }

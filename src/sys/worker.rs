@@ -27,7 +27,7 @@ pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send
     }
 }
 
-type Job<T> = Box<dyn FnOnce() -> T + Send>;
+type WorkerJob<T> = Box<dyn FnOnce() -> T + Send>;
 
 /// A thread that does jobs in order and owns its state. It starts with the first job: many sessions never
 /// have one.
@@ -45,7 +45,7 @@ pub struct Worker<T: Send + 'static> {
 /// For tests: jobs that run on the test's own thread when it says so.
 #[cfg(test)]
 struct ByHand<T> {
-    jobs: std::collections::VecDeque<Job<T>>,
+    jobs: std::collections::VecDeque<WorkerJob<T>>,
     done: Vec<T>,
 }
 
@@ -58,7 +58,7 @@ impl<T> std::fmt::Debug for ByHand<T> {
 
 #[derive(Debug)]
 struct WorkerThread<T> {
-    jobs: Sender<Job<T>>,
+    jobs: Sender<WorkerJob<T>>,
     done: Receiver<T>,
     wake: UnixStream,
     thread: JoinHandle<()>,
@@ -66,7 +66,7 @@ struct WorkerThread<T> {
 
 impl<T: Send + 'static> WorkerThread<T> {
     fn start(name: &str) -> io::Result<Self> {
-        let (jobs, inbox) = mpsc::channel::<Job<T>>();
+        let (jobs, inbox) = mpsc::channel::<WorkerJob<T>>();
         let (outbox, done) = mpsc::channel();
         let (wake, mut ring) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;

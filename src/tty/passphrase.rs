@@ -11,12 +11,12 @@ const CTRL_C: u8 = 3;
 const LINE: usize = 4096;
 
 /// The terminal as it was, put back when dropped.
-struct Hidden<'a> {
+struct EchoOff<'a> {
     terminal: &'a File,
     before: Termios,
 }
 
-impl<'a> Hidden<'a> {
+impl<'a> EchoOff<'a> {
     fn new(terminal: &'a File) -> io::Result<Self> {
         let before = tcgetattr(terminal)?;
         let mut hidden = before.clone();
@@ -26,11 +26,11 @@ impl<'a> Hidden<'a> {
         hidden.local_flags.insert(LocalFlags::ICANON | LocalFlags::ECHONL);
         hidden.control_chars[SpecialCharacterIndices::VEOL as usize] = CTRL_C;
         tcsetattr(terminal, SetArg::TCSAFLUSH, &hidden)?;
-        Ok(Hidden { terminal, before })
+        Ok(EchoOff { terminal, before })
     }
 }
 
-impl Drop for Hidden<'_> {
+impl Drop for EchoOff<'_> {
     fn drop(&mut self) {
         let _ = tcsetattr(self.terminal, SetArg::TCSADRAIN, &self.before);
     }
@@ -42,7 +42,7 @@ impl Drop for Hidden<'_> {
 /// When there is no terminal, it has hung up, or Ctrl+C was typed.
 pub fn ask(question: &str) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
-    let hidden = Hidden::new(&terminal)?;
+    let hidden = EchoOff::new(&terminal)?;
     (&terminal).write_all(question.as_bytes())?;
     let mut line = vec![0; LINE];
     let read = (&terminal).read(&mut line)?;

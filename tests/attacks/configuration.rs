@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hopty::standin::home;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::{self, Kind};
@@ -22,7 +22,7 @@ fn of_kind(kind: Kind) -> Option<World> {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(4000)
+        ScriptedReply::text(text).filling(4000)
     });
     World::new(kind, script)
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::forged;
@@ -31,7 +31,7 @@ fn quiet() -> Script {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     })
 }
 

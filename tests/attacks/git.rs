@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use nix::libc::{self, c_ulong, sock_filter, sock_fprog};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ struct Trap {
 
 impl Trap {
     fn new() -> Self {
-        let script = Script::each(|_, _| Reply::text("Hello.").filling(3000));
+        let script = Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000));
         Self::with(script)
     }
 
@@ -320,10 +320,10 @@ fn refuse_filters(command: &mut Command) {
 fn a_conversation_that_went_into_a_trap_hands_over_without_springing_it() {
     let script =
         Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
-            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-            (None, 0) => Reply::bash("cd docs && pwd").filling(20_000),
-            (None, 1) => Reply::bash("ls").filling(190_000),
-            (None, _) => Reply::text("No more.").filling(191_000),
+            (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            (None, 0) => ScriptedReply::bash("cd docs && pwd").filling(20_000),
+            (None, 1) => ScriptedReply::bash("ls").filling(190_000),
+            (None, _) => ScriptedReply::text("No more.").filling(191_000),
         });
     let trap = Trap::with(script);
     let bare = rows().into_iter().find(|row| row.moved == "docs").unwrap();

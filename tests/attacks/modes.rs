@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::forged;
@@ -21,7 +21,7 @@ fn quiet() -> Script {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     })
 }
 
@@ -172,9 +172,9 @@ fn what_the_person_narrowed_stays_narrow(kind: Kind) {
 /// 2.1.329).
 fn one_approved_command_approves_nothing_in_the_next_run(kind: Kind) {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None if request.assistant_messages() == 0 => Reply::bash("touch approved").filling(3000),
-        None => Reply::text("Hello.").filling(3000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None if request.assistant_messages() == 0 => ScriptedReply::bash("touch approved").filling(3000),
+        None => ScriptedReply::text("Hello.").filling(3000),
     });
     let Some(world) = world(kind, script, &[]) else { return };
     let term = world.start(&[]);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::support::claude::Kind;
@@ -31,9 +31,9 @@ fn full_after(first: String) -> Script {
     Script::each(move |request, _| {
         let fill = if request.contains("Fill the window.") { 190_000 } else { 3000 };
         match (request.continued_handoff(), request.assistant_messages()) {
-            (None, 0) => Reply::bash(first.clone()).filling(fill),
-            (Some(id), 0) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-            (_, n) => Reply::text(format!("Answer {n}.")).filling(fill),
+            (None, 0) => ScriptedReply::bash(first.clone()).filling(fill),
+            (Some(id), 0) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+            (_, n) => ScriptedReply::text(format!("Answer {n}.")).filling(fill),
         }
     })
 }

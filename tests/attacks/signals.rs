@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hopty::standin::home;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::{self, Kind};
@@ -16,7 +16,7 @@ fn world() -> World {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     });
     World::new(Kind::StandIn, script).unwrap()
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use hopty::standin::request::Request;
+use hopty::standin::request::ApiRequest;
 
 use super::support::wait::wait_within;
 
@@ -44,19 +44,19 @@ pub struct Brief {
 }
 
 /// Whether a request begins a conversation with a brief, or goes on with one.
-pub fn has_brief(request: &Request) -> bool {
+pub fn has_brief(request: &ApiRequest) -> bool {
     told(request).is_some()
 }
 
 /// The text with the brief. What a hook says stands in a reminder; a person who quotes a brief does not.
-fn told(request: &Request) -> Option<String> {
+fn told(request: &ApiRequest) -> Option<String> {
     let is_told = |text: &String| text.starts_with("<system-reminder>") && text.contains(BEGIN);
     request.texts().into_iter().map(|(_, text)| text).find(is_told)
 }
 
 impl Brief {
     /// Of the first request of a conversation; `old` is the conversation before it.
-    pub fn of(first: &Request, old: &str, home: &Path, project: &Path) -> Brief {
+    pub fn of(first: &ApiRequest, old: &str, home: &Path, project: &Path) -> Brief {
         let text = told(first).expect("a brief");
         Brief::new(&text, &first.first_prompt().unwrap_or_default(), old, home, project)
     }

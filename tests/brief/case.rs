@@ -1,6 +1,6 @@
 //! A case of the exam as data: what the person does, what Claude answers, and what the next Claude must know.
 
-use hopty::standin::script::{Reply, Usage};
+use hopty::standin::script::{ReplyUsage, ScriptedReply};
 use serde_json::json;
 
 use super::facts::Fact;
@@ -20,16 +20,16 @@ pub enum Step {
     /// Every sub-agent's report.
     SubagentSays(&'static str),
     /// The person types a prompt and sees Claude give these answers.
-    Prompt(String, Vec<Reply>),
+    Prompt(String, Vec<ScriptedReply>),
     /// The same with a paste between what is typed before and after it.
-    Paste { before: &'static str, pasted: String, after: &'static str, replies: Vec<Reply> },
+    Paste { before: &'static str, pasted: String, after: &'static str, replies: Vec<ScriptedReply> },
     /// While a tool of the answer before waits (`WAITS`), the person types a prompt; then the tool ends.
-    Steer(&'static str, Vec<Reply>),
+    Steer(&'static str, Vec<ScriptedReply>),
     /// While a tool of the answer before waits, or the answer comes, the person sees this text and presses
     /// Esc. The stand-in agent shows an answer when it is whole, so there it is pressed at once.
     Interrupt(&'static str),
     /// Once `see` is on the screen, the person goes down `down` options and presses Enter.
-    Choose { see: &'static str, down: usize, replies: Vec<Reply> },
+    Choose { see: &'static str, down: usize, replies: Vec<ScriptedReply> },
     /// The person leaves it at that once `see` is on the screen.
     See(&'static str),
     /// A slash command, until the second text is on the screen.
@@ -103,7 +103,7 @@ impl Case {
         self.step(Step::Commit)
     }
 
-    pub fn prompt(self, text: impl Into<String>, replies: impl IntoIterator<Item = Reply>) -> Case {
+    pub fn prompt(self, text: impl Into<String>, replies: impl IntoIterator<Item = ScriptedReply>) -> Case {
         self.step(Step::Prompt(text.into(), replies.into_iter().collect()))
     }
 
@@ -112,7 +112,7 @@ impl Case {
         self.prompt(text, [say(answer)])
     }
 
-    pub fn steer(self, text: &'static str, replies: impl IntoIterator<Item = Reply>) -> Case {
+    pub fn steer(self, text: &'static str, replies: impl IntoIterator<Item = ScriptedReply>) -> Case {
         self.step(Step::Steer(text, replies.into_iter().collect()))
     }
 
@@ -143,67 +143,73 @@ impl Case {
 /// How full an answer says that the window of 200,000 tokens is. One that says nothing is a little fuller
 /// than the one before.
 pub trait Fill {
-    fn at(self, percent: u64) -> Reply;
+    fn at(self, percent: u64) -> ScriptedReply;
 }
 
-impl Fill for Reply {
-    fn at(self, percent: u64) -> Reply {
+impl Fill for ScriptedReply {
+    fn at(self, percent: u64) -> ScriptedReply {
         self.filling(percent * 2000)
     }
 }
 
 /// The fill of an answer that says nothing about it.
-pub fn is_unsaid(reply: &Reply) -> bool {
-    reply.usage == Usage::filled(1000)
+pub fn is_unsaid(reply: &ScriptedReply) -> bool {
+    reply.usage == ReplyUsage::filled(1000)
 }
 
-pub fn say(text: impl Into<String>) -> Reply {
-    Reply::text(text)
+pub fn say(text: impl Into<String>) -> ScriptedReply {
+    ScriptedReply::text(text)
 }
 
-pub fn bash(command: &str) -> Reply {
-    Reply::bash(command)
+pub fn bash(command: &str) -> ScriptedReply {
+    ScriptedReply::bash(command)
 }
 
 /// Claude's real tools want absolute paths: the driver puts the project's directory for `PROJECT`.
-pub fn write(path: &str, content: &str) -> Reply {
-    Reply::tool("Write", json!({"file_path": format!("PROJECT/{path}"), "content": content}))
+pub fn write(path: &str, content: &str) -> ScriptedReply {
+    ScriptedReply::tool("Write", json!({"file_path": format!("PROJECT/{path}"), "content": content}))
 }
 
-pub fn read(path: &str) -> Reply {
-    Reply::tool("Read", json!({"file_path": format!("PROJECT/{path}")}))
+pub fn read(path: &str) -> ScriptedReply {
+    ScriptedReply::tool("Read", json!({"file_path": format!("PROJECT/{path}")}))
 }
 
-pub fn read_lines(path: &str, offset: u64, limit: u64) -> Reply {
-    Reply::tool("Read", json!({"file_path": format!("PROJECT/{path}"), "offset": offset, "limit": limit}))
+pub fn read_lines(path: &str, offset: u64, limit: u64) -> ScriptedReply {
+    ScriptedReply::tool(
+        "Read",
+        json!({"file_path": format!("PROJECT/{path}"), "offset": offset, "limit": limit}),
+    )
 }
 
-pub fn edit(path: &str, old: &str, new: &str) -> Reply {
-    Reply::tool("Edit", json!({"file_path": format!("PROJECT/{path}"), "old_string": old, "new_string": new}))
+pub fn edit(path: &str, old: &str, new: &str) -> ScriptedReply {
+    ScriptedReply::tool(
+        "Edit",
+        json!({"file_path": format!("PROJECT/{path}"), "old_string": old, "new_string": new}),
+    )
 }
 
 /// New to-dos, all in one answer.
-pub fn plan(subjects: &[&str]) -> Reply {
-    let add = |reply: Reply, subject: &&str| {
+pub fn plan(subjects: &[&str]) -> ScriptedReply {
+    let add = |reply: ScriptedReply, subject: &&str| {
         reply.and_tool("TaskCreate", json!({"subject": subject, "description": "planned"}))
     };
     subjects.iter().fold(say(""), add)
 }
 
 /// To-dos by their numbers, all in one answer.
-pub fn mark(status: &str, numbers: &[u32]) -> Reply {
-    let add = |reply: Reply, n: &u32| {
+pub fn mark(status: &str, numbers: &[u32]) -> ScriptedReply {
+    let add = |reply: ScriptedReply, n: &u32| {
         reply.and_tool("TaskUpdate", json!({"taskId": n.to_string(), "status": status}))
     };
     numbers.iter().fold(say(""), add)
 }
 
 /// Claude's question dialog.
-pub fn ask(question: &str, options: &[&str]) -> Reply {
+pub fn ask(question: &str, options: &[&str]) -> ScriptedReply {
     let options: Vec<_> = options
         .iter()
         .map(|label| json!({"label": label, "description": format!("takes {label}")}))
         .collect();
     let asked = json!({"question": question, "header": "Choice", "options": options, "multiSelect": false});
-    Reply::tool("AskUserQuestion", json!({"questions": [asked]}))
+    ScriptedReply::tool("AskUserQuestion", json!({"questions": [asked]}))
 }

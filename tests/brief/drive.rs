@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hopty::core::config::Key;
+use hopty::core::config::ConfigKey;
 use hopty::core::handoff::note::QUESTION;
-use hopty::standin::request::Request;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::ApiRequest;
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::brief::{Brief, Outcome, has_brief};
 use super::case::{Case, Fill, Step, is_unsaid};
@@ -31,7 +31,7 @@ const LOOP: &str = "in front of its tool calls";
 /// The answers that are still to be given.
 #[derive(Default)]
 struct Answers {
-    replies: VecDeque<Reply>,
+    replies: VecDeque<ScriptedReply>,
     /// How many of those that a case names were given.
     given: usize,
     /// How full the window was last.
@@ -43,7 +43,7 @@ struct Answers {
 }
 
 impl Answers {
-    fn next(&mut self, request: &Request) -> Reply {
+    fn next(&mut self, request: &ApiRequest) -> ScriptedReply {
         let conversation = request.session_id().unwrap_or_default().to_owned();
         let is_new = !self.asked.contains_key(&conversation);
         let asked: usize =
@@ -51,7 +51,7 @@ impl Answers {
         let before = self.asked.insert(conversation, asked).unwrap_or(0);
         if is_new && has_brief(request) {
             self.fill = 4000;
-            return Reply::text("Continuing from where it was left.").filling(self.fill);
+            return ScriptedReply::text("Continuing from where it was left.").filling(self.fill);
         }
         let texts = request.texts();
         // The newest question: in a tool loop it wants an answer in front of the next calls.
@@ -64,14 +64,14 @@ impl Answers {
             if asked > before { Some(self.own_words.unwrap_or("I have nothing to add.")) } else { None };
         if words.is_some() && !in_loop {
             self.fill += 1000;
-            return Reply::text(words.unwrap_or_default()).filling(self.fill);
+            return ScriptedReply::text(words.unwrap_or_default()).filling(self.fill);
         }
         let mut reply = match self.replies.pop_front() {
             Some(reply) => {
                 self.given += 1;
                 reply
             }
-            None => Reply::text("There is nothing more to do."),
+            None => ScriptedReply::text("There is nothing more to do."),
         };
         if let Some(words) = words {
             reply = reply.saying(words);
@@ -114,10 +114,11 @@ pub fn play<T>(case: &Case, kind: Kind, judge: impl FnOnce(&Outcome) -> T) -> Op
         Step::SubagentSays(text) => Some(*text),
         _ => None,
     });
-    let script = script.with_subagents(Reply::text(subagent.unwrap_or("The sub-agent is done.")).at(1));
+    let script =
+        script.with_subagents(ScriptedReply::text(subagent.unwrap_or("The sub-agent is done.")).at(1));
     let mut world = World::new(kind, script)?;
     answers.lock().unwrap().project = world.project.display().to_string();
-    if Key::find("restart", "wait_for_person").is_some() {
+    if ConfigKey::find("restart", "wait_for_person").is_some() {
         // Nobody is waited for: a hand-over comes with the end of the turn.
         world.set("HOPTY_RESTART_WAIT_FOR_PERSON", "0s");
     }
@@ -235,7 +236,7 @@ impl Play {
             Step::Shell(command, answer) => {
                 self.ready();
                 self.type_text(command);
-                self.order(&[Reply::text(*answer)]);
+                self.order(&[ScriptedReply::text(*answer)]);
                 self.term().send("\r");
                 // The newest Claude says something about it, an older one does not.
                 if wait_within(AGAIN, || (self.answers().given >= self.ordered).then_some(())).is_none() {
@@ -280,7 +281,7 @@ impl Play {
         self.term().wait_box();
     }
 
-    fn order(&mut self, replies: &[Reply]) {
+    fn order(&mut self, replies: &[ScriptedReply]) {
         self.ordered += replies.len();
         self.answers().replies.extend(replies.iter().cloned());
     }

@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use hopty::core::claude::question::{HEADER, options, question};
-use hopty::core::config::Span;
-use hopty::standin::request::Request;
-use hopty::standin::script::{Reply, Script};
+use hopty::core::config::DurationMs;
+use hopty::standin::request::ApiRequest;
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 
 use super::steps::{assert_handed_over, main_requests, submit, text_of};
@@ -35,23 +35,23 @@ fn outlast(since: Instant) {
 fn talk(kind: Kind) -> Option<(World, Term)> {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if is_told(request) && request.tool_results().is_empty() {
-            let options: Vec<_> = options(Span::from_secs(300))
+            let options: Vec<_> = options(DurationMs::from_secs(300))
                 .iter()
                 .map(|label| json!({"label": label, "description": "as it says"}))
                 .collect();
             let asked =
                 json!({"question": question(65), "header": HEADER, "options": options, "multiSelect": false});
-            return Reply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
+            return ScriptedReply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
         }
         let said = if request.tool_results().is_empty() {
             "The first coat is on."
         } else {
             "The second coat is on."
         };
-        Reply::text(said).filling(130_000)
+        ScriptedReply::text(said).filling(130_000)
     });
     let mut world = World::new(kind, script)?;
     world.set("HOPTY_RESTART_MODE", "ask");
@@ -64,7 +64,7 @@ fn talk(kind: Kind) -> Option<(World, Term)> {
     Some((world, term))
 }
 
-pub fn is_told(request: &Request) -> bool {
+pub fn is_told(request: &ApiRequest) -> bool {
     request.contains("exactly so: question 'Context at 65%. Generate handoff summary and start fresh?'")
 }
 
@@ -94,18 +94,18 @@ pub fn enter(term: &Term) {
 pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         match request.assistant_messages() {
-            0 => Reply::text("Planning.")
+            0 => ScriptedReply::text("Planning.")
                 .filling(10_000)
                 .and_tool("TaskCreate", json!({"subject": "Sand the fence", "description": "first"}))
                 .and_tool("TaskCreate", json!({"subject": "Paint the gate", "description": "second"})),
-            1 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(20_000),
-            2 => {
-                Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000)
-            }
-            n => Reply::text(format!("Answer {n}.")).filling(130_000),
+            1 => ScriptedReply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"}))
+                .filling(20_000),
+            2 => ScriptedReply::tool("Write", json!({"file_path": "colours.txt", "content": "green"}))
+                .filling(30_000),
+            n => ScriptedReply::text(format!("Answer {n}.")).filling(130_000),
         }
     });
     let Some(mut world) = World::new(kind, script) else { return };
@@ -204,7 +204,7 @@ fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
 fn item_103_each_session_is_asked_for_itself() {
     let script = Script::each(|request, _| {
         let fill = if request.contains("Fill the window.") { 130_000 } else { 3000 };
-        Reply::text(format!("Answer {}.", request.assistant_messages())).filling(fill)
+        ScriptedReply::text(format!("Answer {}.", request.assistant_messages())).filling(fill)
     });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_RESTART_MODE", "ask");

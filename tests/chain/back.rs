@@ -1,6 +1,6 @@
 //! `hopty back`: from the conversation that a hand-over began to the one before it.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
@@ -89,8 +89,8 @@ pub fn back_goes_one_further_back_each_time(kind: Kind) {
 /// The level that led away is still there, and must not lead away again.
 pub fn a_level_does_not_hand_over_what_was_gone_back_to(kind: Kind) {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        None => Reply::text("Hello.").filling(165_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("Hello.").filling(165_000),
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
@@ -114,9 +114,9 @@ pub fn a_level_does_not_hand_over_what_was_gone_back_to(kind: Kind) {
 pub fn back_waits_for_nobody_who_is_at_work_unless_asked_to(kind: Kind) {
     let script =
         Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-            (None, 0) => Reply::text("Hello.").filling(3000),
-            _ if request.contains("Work on.") => Reply::bash("sleep 300").filling(3000),
-            _ => Reply::text("Continuing.").filling(3000),
+            (None, 0) => ScriptedReply::text("Hello.").filling(3000),
+            _ if request.contains("Work on.") => ScriptedReply::bash("sleep 300").filling(3000),
+            _ => ScriptedReply::text("Continuing.").filling(3000),
         });
     let Some(world) = World::new(kind, script) else { return };
     let (term, first) = talk(&world);

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use hopty::core::claude::question::{HEADER, options, question};
-use hopty::core::config::Span;
-use hopty::standin::script::{Reply, Script};
+use hopty::core::config::DurationMs;
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::asking::{enter, is_told};
@@ -18,13 +18,13 @@ const GOAL: &str = "Paint the fence green.";
 /// What the person wants then: the objective of the handoff.
 const NEXT: &str = "Now the second coat.";
 /// In seconds; long enough to be seen, short enough to be waited for.
-const SNOOZE: Span = Span::from_secs(2);
+const SNOOZE: DurationMs = DurationMs::from_secs(2);
 
 /// Todos, a file, and a window that is over the level; told to ask, the real Claude asks.
 fn world(kind: Kind) -> Option<World> {
     let script = Script::each(move |request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if kind == Kind::Real && is_told(request) {
             let offered: Vec<_> = options(SNOOZE)
@@ -33,18 +33,18 @@ fn world(kind: Kind) -> Option<World> {
                 .collect();
             let asked =
                 json!({"question": question(65), "header": HEADER, "options": offered, "multiSelect": false});
-            return Reply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
+            return ScriptedReply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
         }
         match request.assistant_messages() {
-            0 => Reply::text("Planning.")
+            0 => ScriptedReply::text("Planning.")
                 .filling(10_000)
                 .and_tool("TaskCreate", json!({"subject": "Sand the fence", "description": "first"}))
                 .and_tool("TaskCreate", json!({"subject": "Paint the gate", "description": "second"})),
-            1 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(20_000),
-            2 => {
-                Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000)
-            }
-            n => Reply::text(format!("Answer {n}.")).filling(130_000),
+            1 => ScriptedReply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"}))
+                .filling(20_000),
+            2 => ScriptedReply::tool("Write", json!({"file_path": "colours.txt", "content": "green"}))
+                .filling(30_000),
+            n => ScriptedReply::text(format!("Answer {n}.")).filling(130_000),
         }
     });
     let mut world = World::new(kind, script)?;

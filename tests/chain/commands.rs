@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
@@ -49,12 +49,13 @@ pub fn a_restart_from_inside_claudes_own_bash(kind: Kind) {
     let hopty = claude::hopty().display().to_string();
     let script = Script::each(move |request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if request.assistant_messages() == 0 {
-            return Reply::bash(format!("{hopty} restart && {hopty} stop; echo code $?")).filling(2000);
+            return ScriptedReply::bash(format!("{hopty} restart && {hopty} stop; echo code $?"))
+                .filling(2000);
         }
-        Reply::text("I asked for it.").filling(2500)
+        ScriptedReply::text("I asked for it.").filling(2500)
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);

@@ -1,7 +1,7 @@
 //! Claude's compaction: a record is saved before every one, and only a hand-over that can follow holds one
 //! off.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{quiet_talk, submit, talk};
@@ -54,12 +54,12 @@ fn claude_compacts_where_no_hand_over_could_follow() {
     ] {
         let script = Script::each(move |request, _| match request.assistant_messages() {
             _ if request.contains("This session is being continued") => {
-                Reply::text("Done with it.").filling(4000)
+                ScriptedReply::text("Done with it.").filling(4000)
             }
-            0 => Reply::bash(first).filling(30_000),
-            1 => Reply::bash("echo two").filling(70_000),
-            n @ 2..5 => Reply::bash(format!("echo {n}")).filling(119_000 + n as u64 * 1000),
-            _ => Reply::text("It was never compacted.").filling(130_000),
+            0 => ScriptedReply::bash(first).filling(30_000),
+            1 => ScriptedReply::bash("echo two").filling(70_000),
+            n @ 2..5 => ScriptedReply::bash(format!("echo {n}")).filling(119_000 + n as u64 * 1000),
+            _ => ScriptedReply::text("It was never compacted.").filling(130_000),
         });
         let Some(mut world) = World::new(Kind::Real, script) else { return };
         // It puts Claude's threshold to 117,000 tokens, far below hopty's levels (measured).

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 
 use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
@@ -11,7 +11,9 @@ use super::support::wait_for;
 use super::support::world::World;
 
 pub fn a_prompt_is_answered_and_exit_leaves_a_whole_terminal(kind: Kind) {
-    let Some(world) = World::new(kind, Script::list([Reply::text("The answer is 42.").filling(1000)])) else {
+    let Some(world) =
+        World::new(kind, Script::list([ScriptedReply::text("The answer is 42.").filling(1000)]))
+    else {
         return;
     };
     let settings = std::fs::read(world.claude_dir().join("settings.json")).unwrap();
@@ -82,16 +84,16 @@ pub fn clear_after_a_hand_over_is_a_new_job(kind: Kind) {
         Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
             (None, 0) if request.contains("Build the old wall.") => {
                 let subjects = ["Lay the old bricks", "Paint the old wall"];
-                let reply = Reply::text("").filling(3000);
+                let reply = ScriptedReply::text("").filling(3000);
                 subjects.iter().fold(reply, |reply, subject| {
                     reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"}))
                 })
             }
             (None, 0) if request.contains("Write the new song.") => {
-                Reply::tool("TaskList", json!({})).filling(3000)
+                ScriptedReply::tool("TaskList", json!({})).filling(3000)
             }
-            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-            _ => Reply::text("Hello.").filling(3000),
+            (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            _ => ScriptedReply::text("Hello.").filling(3000),
         });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
@@ -154,10 +156,10 @@ pub fn git_is_of_the_worktree_that_the_conversation_went_to(kind: Kind) {
     let go = "git worktree add -q -b side .claude/worktrees/side && cd .claude/worktrees/side && echo two bricks > wall.txt";
     let script =
         Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
-            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-            (None, 0) => Reply::bash(go).filling(20_000),
-            (None, 1) => Reply::bash("cat wall.txt").filling(190_000),
-            (None, _) => Reply::text("No more.").filling(191_000),
+            (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            (None, 0) => ScriptedReply::bash(go).filling(20_000),
+            (None, 1) => ScriptedReply::bash("cat wall.txt").filling(190_000),
+            (None, _) => ScriptedReply::text("No more.").filling(191_000),
         });
     let Some(world) = World::new(kind, script) else { return };
     std::fs::write(world.project.join("wall.txt"), "one brick\n").unwrap();

@@ -1,6 +1,6 @@
 //! What a person typed and did not send, or what waits to be read.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::{assert_handed_over, main_requests, submit, talk, text_of};
 use super::support::claude::Kind;
@@ -10,9 +10,9 @@ use super::support::{kill, wait_for};
 pub fn a_draft_and_keys_typed_meanwhile_are_carried_over(kind: Kind) {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) if request.assistant_messages() == 0 => {
-            Reply::text(format!("Continuing from handoff {id}.")).filling(3000)
+            ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000)
         }
-        _ => Reply::text("Hello.").filling(3000),
+        _ => ScriptedReply::text("Hello.").filling(3000),
     });
     let Some(world) = World::new(kind, script) else { return };
     let (term, _) = talk(&world);
@@ -33,7 +33,7 @@ pub fn a_draft_and_keys_typed_meanwhile_are_carried_over(kind: Kind) {
 }
 
 pub fn a_draft_outlives_a_crash(kind: Kind) {
-    let script = Script::each(|_, _| Reply::text("Hello.").filling(3000));
+    let script = Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000));
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_RECOVERY_QUICK_DEATHS", "2");
     let (term, conversation) = talk(&world);
@@ -65,10 +65,10 @@ pub fn a_draft_outlives_a_crash(kind: Kind) {
 pub fn a_queued_prompt_is_carried_over(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(3000).after_ms(300);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000).after_ms(300);
         }
         let step = request.assistant_messages() as u64 + 1;
-        Reply::bash("until [ -e go-on ]; do sleep 0.05; done").filling(step * 95_000)
+        ScriptedReply::bash("until [ -e go-on ]; do sleep 0.05; done").filling(step * 95_000)
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, is_asked, main_requests, submit, text_of};
@@ -14,20 +14,22 @@ use super::support::world::World;
 pub fn item_066_the_facts_alone_carry_a_task_over(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if is_asked(request) {
-            return Reply::text("No.").filling(166_000);
+            return ScriptedReply::text("No.").filling(166_000);
         }
         match request.assistant_messages() {
-            0 => Reply::text("Planning.")
+            0 => ScriptedReply::text("Planning.")
                 .filling(10_000)
                 .and_tool("TaskCreate", json!({"subject": "Lay the foundation", "description": "first"}))
                 .and_tool("TaskCreate", json!({"subject": "Raise the walls", "description": "second"})),
-            1 => Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})).filling(20_000),
-            2 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(30_000),
-            3 => Reply::bash("echo brick > wall.txt; ls /nowhere").filling(40_000),
-            _ => Reply::text("The walls are half up.").filling(165_000),
+            1 => ScriptedReply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
+                .filling(20_000),
+            2 => ScriptedReply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"}))
+                .filling(30_000),
+            3 => ScriptedReply::bash("echo brick > wall.txt; ls /nowhere").filling(40_000),
+            _ => ScriptedReply::text("The walls are half up.").filling(165_000),
         }
     });
     let Some(mut world) = World::new(kind, script) else { return };
@@ -67,11 +69,11 @@ fn repository(world: &World) {
 pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         let step = request.assistant_messages();
         if step < 10 {
-            let mut reply = Reply::text("Working.").filling(10_000);
+            let mut reply = ScriptedReply::text("Working.").filling(10_000);
             for n in 0..50 {
                 let n = step * 50 + n;
                 reply = reply.and_tool(
@@ -82,7 +84,7 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
             return reply;
         }
         if step < 20 {
-            let mut reply = Reply::text("Writing.").filling(20_000);
+            let mut reply = ScriptedReply::text("Writing.").filling(20_000);
             for n in 0..200 {
                 let n = (step - 10) * 200 + n;
                 reply =
@@ -90,7 +92,7 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
             }
             return reply;
         }
-        Reply::text("Enough.").filling(170_000)
+        ScriptedReply::text("Enough.").filling(170_000)
     });
     let Some(world) = World::new(kind, script) else { return };
     // Relative paths are refused by Claude: the files are named below the project.
@@ -135,16 +137,17 @@ pub fn open_tasks_are_carried_over_every_hand_over(kind: Kind) {
         let answers = request.assistant_messages();
         match (request.continued_handoff(), answers) {
             (None, 0) => ["Write the parser", "Write the printer", "Test the round trip"].iter().fold(
-                Reply::text("").filling(20_000),
+                ScriptedReply::text("").filling(20_000),
                 |reply, subject| {
                     reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"}))
                 },
             ),
             (Some(_), 0) if !request.contains("1 of 3 to-dos are done") => {
-                Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})).filling(20_000)
+                ScriptedReply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
+                    .filling(20_000)
             }
-            (Some(id), 0) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-            _ => Reply::bash("echo more").filling(190_000),
+            (Some(id), 0) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            _ => ScriptedReply::bash("echo more").filling(190_000),
         }
     });
     let Some(world) = World::new(kind, script) else { return };

@@ -1,6 +1,6 @@
 //! Hand-overs because the context is nearly full.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
@@ -28,8 +28,8 @@ pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind)
 
 pub fn each_level_is_told_once_on_the_way_up(kind: Kind) {
     let script = Script::each(|request, _| match request.assistant_messages() as u64 {
-        step @ 0..19 => Reply::bash(format!("echo step {step}")).filling((step + 1) * 10_000),
-        _ => Reply::text("Full.").filling(195_000),
+        step @ 0..19 => ScriptedReply::bash(format!("echo step {step}")).filling((step + 1) * 10_000),
+        _ => ScriptedReply::text("Full.").filling(195_000),
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_RESTART_MODE", "manual");
@@ -59,10 +59,10 @@ pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
         let mut seen = seen.lock().unwrap();
         seen.extend(request.continued_handoff());
         if seen.len() == rounds {
-            return Reply::text("All done.").filling(1000);
+            return ScriptedReply::text("All done.").filling(1000);
         }
         let step = request.assistant_messages() as u64 + 1;
-        Reply::bash(format!("echo step {step}")).filling(step * 60_000)
+        ScriptedReply::bash(format!("echo step {step}")).filling(step * 60_000)
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_RESTART_MAX_RESTARTS", "100");
@@ -137,9 +137,9 @@ fn assert_chain(world: &World, rounds: usize, goal: &str) {
 pub fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
-        Reply::text("That was a lot of work.").filling(165_000)
+        ScriptedReply::text("That was a lot of work.").filling(165_000)
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
@@ -189,13 +189,13 @@ pub fn a_test_that_is_being_written_is_completed_before_the_hand_over(kind: Kind
     for (path, steps) in [("tests/pier_test.py", 2), ("pier.py", 1)] {
         let script = Script::each(move |request, _| {
             if let Some(id) = request.continued_handoff() {
-                return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+                return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
             }
             match request.assistant_messages() {
-                0 => Reply::tool("Write", json!({"file_path": path, "content": "assert pier\n"}))
+                0 => ScriptedReply::tool("Write", json!({"file_path": path, "content": "assert pier\n"}))
                     .filling(164_000),
-                1 => Reply::bash("echo it stands").filling(165_000),
-                _ => Reply::text("It is done.").filling(166_000),
+                1 => ScriptedReply::bash("echo it stands").filling(165_000),
+                _ => ScriptedReply::text("It is done.").filling(166_000),
             }
         });
         let Some(mut world) = World::new(kind, script) else { return };

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hopty::core::supervisor::limits::ResumeAfter;
 use hopty::core::time::WallTime;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, main_requests, submit, text_of};
@@ -28,10 +28,10 @@ fn now() -> u64 {
 }
 
 /// The API's refusal of a subscription that is used up.
-fn used_up(claim: &str, resets: u64) -> Reply {
+fn used_up(claim: &str, resets: u64) -> ScriptedReply {
     let window = if claim == "five_hour" { "5h" } else { "7d" };
     let of_window = |what: &str| format!("anthropic-ratelimit-unified-{window}-{what}");
-    Reply::error(
+    ScriptedReply::error(
         429,
         "rate_limit_error",
         "This request would exceed your account's rate limit. Please try again later.",
@@ -48,7 +48,7 @@ fn used_up(claim: &str, resets: u64) -> Reply {
 }
 
 /// An answer within a limit that resets then: the API says so with every answer to a subscription.
-fn nearly_used_up(reply: Reply, claim: &str, resets: u64) -> Reply {
+fn nearly_used_up(reply: ScriptedReply, claim: &str, resets: u64) -> ScriptedReply {
     let window = if claim == "five_hour" { "5h" } else { "7d" };
     let of_window = |what: &str| format!("anthropic-ratelimit-unified-{window}-{what}");
     reply
@@ -76,15 +76,15 @@ fn reset(away: u64) -> impl Fn() -> u64 {
 
 /// A step of a task, which takes until the status line has told how much of the limit is used: it comes up to
 /// 0.3 s later.
-fn step(kind: Kind, claim: &str, resets: u64) -> Reply {
+fn step(kind: Kind, claim: &str, resets: u64) -> ScriptedReply {
     let hopty = env!("CARGO_BIN_EXE_hopty");
     let told = format!(
         "for n in $(seq 100); do {hopty} status proj --json | grep -q '\"percent\": *97' && break; sleep 0.1; done"
     );
     let reply = match kind {
-        Kind::Real => Reply::bash(told),
+        Kind::Real => ScriptedReply::bash(told),
         // It has no status line.
-        Kind::StandIn => Reply::bash("echo one"),
+        Kind::StandIn => ScriptedReply::bash("echo one"),
     };
     nearly_used_up(reply, claim, resets)
 }
@@ -93,10 +93,10 @@ fn step(kind: Kind, claim: &str, resets: u64) -> Reply {
 fn limited(kind: Kind, claim: &'static str, away: u64) -> Script {
     let resets = reset(away);
     Script::each(move |request, n| match (request.continued_handoff(), n) {
-        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
         (None, 0) => step(kind, claim, resets()).filling(170_000),
         (None, 1) => used_up(claim, resets()),
-        (None, _) => Reply::text("One million.").filling(171_000),
+        (None, _) => ScriptedReply::text("One million.").filling(171_000),
     })
 }
 
@@ -171,7 +171,7 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     let script = Script::each(move |_, n| match n {
         0 => step(kind, "seven_day", resets()).filling(10_000),
         1 => used_up("seven_day", resets()),
-        _ => Reply::text("One million.").filling(11_000),
+        _ => ScriptedReply::text("One million.").filling(11_000),
     });
     let Some(mut world) = subscribed(kind, script) else { return };
     world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
@@ -224,9 +224,9 @@ pub fn a_turn_that_an_api_error_ended_is_continued_after_a_pause(kind: Kind) {
         let tries =
             request.texts().iter().filter(|(_, text)| text.contains(ResumeAfter::Error.prompt())).count();
         if tries >= 2 {
-            Reply::text("One million.").filling(11_000)
+            ScriptedReply::text("One million.").filling(11_000)
         } else {
-            Reply::error(529, "overloaded_error", "Overloaded")
+            ScriptedReply::error(529, "overloaded_error", "Overloaded")
         }
     });
     let Some(mut world) = World::new(kind, script) else { return };
@@ -250,7 +250,7 @@ pub fn a_turn_that_an_api_error_ended_is_continued_after_a_pause(kind: Kind) {
 
 /// Nothing is tried against a login that is not valid: a person is told.
 pub fn a_failed_login_is_left_to_a_person(kind: Kind) {
-    let script = Script::each(|_, _| Reply::error(401, "authentication_error", "invalid x-api-key"));
+    let script = Script::each(|_, _| ScriptedReply::error(401, "authentication_error", "invalid x-api-key"));
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("CLAUDE_CODE_MAX_RETRIES", "1");
     world.set("HOPTY_RECOVERY_AFTER_ERROR", "always");
@@ -273,7 +273,7 @@ pub fn a_failed_login_is_left_to_a_person(kind: Kind) {
 /// written down at once, so the host may die.
 pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
     let script = Script::each(|_, n| match n {
-        0 => nearly_used_up(Reply::text("Hello.").filling(10_000), "five_hour", now() + 10_800),
+        0 => nearly_used_up(ScriptedReply::text("Hello.").filling(10_000), "five_hour", now() + 10_800),
         _ => used_up("five_hour", now() + 10_800),
     });
     let Some(world) = subscribed(kind, script) else { return };
@@ -309,10 +309,13 @@ pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
 /// be no other.
 pub fn a_task_that_does_not_move_is_handed_over_no_more(kind: Kind) {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::tool("TaskCreate", json!({"subject": "Find the needle", "description": "in the hay"}))
-            .filling(10_000),
-        1 => Reply::bash("echo looking").filling(190_000),
-        _ => Reply::text("Nothing found.").filling(191_000),
+        0 => ScriptedReply::tool(
+            "TaskCreate",
+            json!({"subject": "Find the needle", "description": "in the hay"}),
+        )
+        .filling(10_000),
+        1 => ScriptedReply::bash("echo looking").filling(190_000),
+        _ => ScriptedReply::text("Nothing found.").filling(191_000),
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
@@ -362,7 +365,9 @@ impl Road {
 
 /// The network is gone, and comes back.
 pub fn a_turn_that_a_lost_network_ended_is_continued(kind: Kind) {
-    let Some(mut world) = World::new(kind, Script::list([Reply::text("One million.")])) else { return };
+    let Some(mut world) = World::new(kind, Script::list([ScriptedReply::text("One million.")])) else {
+        return;
+    };
     let road = Road::to(&world.api.url());
     world.set("ANTHROPIC_BASE_URL", &road.url);
     world.set("CLAUDE_CODE_MAX_RETRIES", "1");

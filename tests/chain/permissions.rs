@@ -1,6 +1,6 @@
 //! What stays a person's to allow.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, submit, talk, text_of};
@@ -12,9 +12,9 @@ use super::support::world::World;
 pub fn a_late_hook_approves_no_permission(kind: Kind) {
     let script = Script::each(|request, _| {
         if request.continued_handoff().is_some() {
-            return Reply::bash("touch approved-by-nobody").filling(2000);
+            return ScriptedReply::bash("touch approved-by-nobody").filling(2000);
         }
-        Reply::text("Hello.").filling(3000)
+        ScriptedReply::text("Hello.").filling(3000)
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.args = ["--model", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
@@ -52,13 +52,13 @@ pub fn a_late_hook_approves_no_permission(kind: Kind) {
 pub fn changed_settings_hold_an_automatic_hand_over(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(3000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000);
         }
         if request.assistant_messages() == 0 {
             let plant = r#"mkdir -p .claude && echo '{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch planted"}]}]}}' > .claude/settings.json"#;
-            return Reply::bash(plant).filling(100_000);
+            return ScriptedReply::bash(plant).filling(100_000);
         }
-        Reply::text("Done with it.").filling(170_000)
+        ScriptedReply::text("Done with it.").filling(170_000)
     });
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hopty::core::handoff::note;
-use hopty::standin::request::{Kind as Asks, Request};
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::{ApiRequest, AskerKind as Asks};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::term::Term;
@@ -16,7 +16,7 @@ pub fn submit(term: &Term, text: &str) {
     term.submit(text);
 }
 
-pub fn main_requests(world: &World, conversation: &str) -> Vec<Arc<Request>> {
+pub fn main_requests(world: &World, conversation: &str) -> Vec<Arc<ApiRequest>> {
     world.api.requests_of(conversation).into_iter().filter(|r| r.kind == Asks::Main).collect()
 }
 
@@ -45,7 +45,7 @@ pub fn assert_handed_over(world: &World, n: usize, goal: &str) -> (String, Strin
 }
 
 /// Whether Claude is asked for its own words.
-pub fn is_asked(request: &Request) -> bool {
+pub fn is_asked(request: &ApiRequest) -> bool {
     request.contains(&note::QUESTION[..60])
 }
 
@@ -54,7 +54,7 @@ pub fn quiet_talk() -> Script {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     })
 }
 

@@ -1,8 +1,8 @@
 //! Somebody reads what Claude said last: nothing is wiped, and their next prompt begins the fresh
 //! conversation.
 
-use hopty::standin::request::Request;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::ApiRequest;
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::{is_asked, main_requests, submit, text_of};
 use super::support::claude::Kind;
@@ -17,8 +17,8 @@ const QUESTION: &str = "PostgreSQL (A), SQLite (B) or DuckDB (C)?";
 /// for `there`.
 fn world(kind: Kind, there: &str) -> Option<World> {
     let script = Script::each(|request, _| match request.contains("=== HANDOFF LOADED") {
-        true => Reply::text("The new one has it.").filling(2000),
-        false => Reply::text(QUESTION).filling(168_000),
+        true => ScriptedReply::text("The new one has it.").filling(2000),
+        false => ScriptedReply::text(QUESTION).filling(168_000),
     });
     let mut world = World::new(kind, script)?;
     world.set("HOPTY_RESTART_WAIT_FOR_PERSON", there);
@@ -36,7 +36,7 @@ fn asked(world: &World) -> (Term, String) {
 }
 
 /// How often `text` is the prompt itself in the last message of a request.
-fn prompts(request: &Request, text: &str) -> usize {
+fn prompts(request: &ApiRequest, text: &str) -> usize {
     request.texts().iter().filter(|(role, said)| *role == "user" && said.trim() == text).count()
 }
 
@@ -165,8 +165,8 @@ pub fn not_yet_and_now_are_keys_and_commands(kind: Kind) {
 
 pub fn prompts_that_were_queued_follow_in_order(kind: Kind) {
     let script = Script::each(|request, _| match request.contains("=== HANDOFF LOADED") {
-        true => Reply::text("The new one has it.").filling(2000),
-        false => Reply { delay_ms: 3000, ..Reply::text(QUESTION).filling(168_000) },
+        true => ScriptedReply::text("The new one has it.").filling(2000),
+        false => ScriptedReply { delay_ms: 3000, ..ScriptedReply::text(QUESTION).filling(168_000) },
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_RESTART_WAIT_FOR_PERSON", "5m");
@@ -186,7 +186,7 @@ pub fn prompts_that_were_queued_follow_in_order(kind: Kind) {
     assert_eq!(main_requests(&world, &old).len(), 1);
     let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");
     // The brief may name what is queued, too.
-    let second = |request: &Request| {
+    let second = |request: &ApiRequest| {
         let is_prompt =
             |text: &str| text.contains("And write it down.") && !text.contains("=== HANDOFF LOADED");
         request.texts().iter().filter(|(_, text)| is_prompt(text)).count()
@@ -204,13 +204,13 @@ pub fn in_a_tool_loop_the_note_is_asked_for_at_the_level_and_used_at_the_next(ki
     let note = r#"{"doing": "counting", "done": [], "next": ["count Lyra"], "decisions": [], "verified": ["cargo test passed"]}"#;
     let script = Script::each(move |request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         match request.assistant_messages() {
-            0 => Reply::bash("echo step").filling(148_000),
-            1 => Reply::bash("echo step").filling(166_000),
-            2 if is_asked(request) => Reply::bash("echo step").saying(note).filling(182_000),
-            n => Reply::text(format!("Not asked at step {n}.")).filling(182_000),
+            0 => ScriptedReply::bash("echo step").filling(148_000),
+            1 => ScriptedReply::bash("echo step").filling(166_000),
+            2 if is_asked(request) => ScriptedReply::bash("echo step").saying(note).filling(182_000),
+            n => ScriptedReply::text(format!("Not asked at step {n}.")).filling(182_000),
         }
     });
     let Some(mut world) = World::new(kind, script) else { return };

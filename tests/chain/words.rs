@@ -1,6 +1,6 @@
 //! Claude's own words in a handoff, and Claude's own compaction, which does not get there first.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 
 use super::steps::{assert_handed_over, is_asked, main_requests, submit};
@@ -14,14 +14,14 @@ const GOAL: &str = "Count the stars and write them down.";
 fn world(kind: Kind, steps: usize, words: &'static str) -> Option<World> {
     let script = Script::each(move |request, _| {
         if let Some(id) = request.continued_handoff() {
-            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            return ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if is_asked(request) {
-            return Reply::text(words).filling(166_000);
+            return ScriptedReply::text(words).filling(166_000);
         }
         match request.assistant_messages() < steps {
-            true => Reply::bash("echo step").filling(164_000),
-            false => Reply::text("That was a lot of work.").filling(165_000),
+            true => ScriptedReply::bash("echo step").filling(164_000),
+            false => ScriptedReply::text("That was a lot of work.").filling(165_000),
         }
     });
     let mut world = World::new(kind, script)?;

@@ -1,7 +1,7 @@
 //! Claude in a session that its terminals come to and leave: in the middle of a turn, from another size,
 //! several at once.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use nix::libc;
 
 use super::support::both;
@@ -14,9 +14,9 @@ use super::{sized, support, wait_clients};
 /// file itself that `cat` is to show.
 fn working(kind: Kind) -> Option<(World, Term)> {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::bash("until [ -e go ]; do sleep 0.1; done"),
-        1 => Reply::text("The first is done."),
-        n => Reply::text(format!("Answer {n} is here.")),
+        0 => ScriptedReply::bash("until [ -e go ]; do sleep 0.1; done"),
+        1 => ScriptedReply::text("The first is done."),
+        n => ScriptedReply::text(format!("Answer {n} is here.")),
     });
     let world = World::new(kind, script)?;
     let term = world.start(&[]);

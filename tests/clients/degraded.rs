@@ -1,7 +1,7 @@
 //! A screen that fails inside the host: it is switched off, that is said once, and the session goes on
 //! without it.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::Kind;
@@ -96,7 +96,7 @@ fn who_waits_for_a_text_is_told() {
 fn a_restart_brings_the_screen_back() {
     for (place, part) in [("look", "screen model"), ("rules", "reading of Claude's screen")] {
         let (world, file) =
-            world(Script::list((0..4).map(|n| Reply::text(format!("Answer {n}.")).filling(1000))));
+            world(Script::list((0..4).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000))));
         let term = world.start(&[]);
         term.wait_box();
         let other = sized(&world, &["attach", "proj"], (90, 30));

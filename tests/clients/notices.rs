@@ -1,7 +1,7 @@
 //! What hopty has to tell while a program has the screen: on a page when asked for, as lines when the
 //! terminal is free.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::support::both;
 use super::support::claude::Kind;
@@ -11,7 +11,7 @@ use super::{sized, wait_clients};
 const NOTICE: &str = "Token usage: 75% - approaching limit";
 
 fn a_notice_leaves_the_screen_alone_and_is_read_when_asked_for_or_after(kind: Kind) {
-    let script = Script::each(|_, _| Reply::text("The first coat is on.").filling(150_000));
+    let script = Script::each(|_, _| ScriptedReply::text("The first coat is on.").filling(150_000));
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_HANDOFF_VIEWS", "orchestrator");
     let mut term = world.start(&[]);

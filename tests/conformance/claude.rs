@@ -1,6 +1,6 @@
 //! The real Claude Code. It animates, so pictures are compared, when it has come to rest.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::case::{Case, Stage};
 use super::emulator::View;
@@ -40,9 +40,9 @@ fn world() -> Option<World> {
         Kind::Real,
         Script::each(|request, _| {
             if request.assistant_messages() == 0 {
-                Reply::bash("seq 1 5; echo from-the-shell").saying("I look.")
+                ScriptedReply::bash("seq 1 5; echo from-the-shell").saying("I look.")
             } else {
-                Reply::text("**Done**, with `code` and a list:\n\n- one\n- two 漢字\n")
+                ScriptedReply::text("**Done**, with `code` and a list:\n\n- one\n- two 漢字\n")
             }
         }),
     )

@@ -1,6 +1,6 @@
 //! What the keys do to sessions, and what a host says to that.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::support::claude::{Kind, hopty};
 use super::support::term::Term;
@@ -113,8 +113,10 @@ fn greeted(script: Script) -> (World, Term) {
 
 #[test]
 fn an_agent_is_given_a_line() {
-    let script =
-        Script::list([Reply::text("Hello.").filling(1000), Reply::text("There is more.").filling(1000)]);
+    let script = Script::list([
+        ScriptedReply::text("Hello.").filling(1000),
+        ScriptedReply::text("There is more.").filling(1000),
+    ]);
     let (world, claude) = greeted(script);
     let term = dash(&world);
     wait_chosen(&term, "proj");
@@ -131,8 +133,8 @@ fn an_agent_is_given_a_line() {
 #[test]
 fn an_agent_is_restarted_from_here() {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(90_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(90_000),
     });
     let (world, claude) = greeted(script);
     let term = dash(&world);
@@ -158,9 +160,9 @@ fn an_agent_is_restarted_from_here() {
 fn a_permission_is_given_from_here() {
     let script = Script::each(|request, _| {
         if request.tool_results().is_empty() {
-            Reply::bash("touch made").filling(1000)
+            ScriptedReply::bash("touch made").filling(1000)
         } else {
-            Reply::text("Made it.").filling(1000)
+            ScriptedReply::text("Made it.").filling(1000)
         }
     });
     let mut world = World::new(Kind::StandIn, script).unwrap();

@@ -1,7 +1,7 @@
 //! `ask` and `answer`: one command from a prompt to the whole answer.
 
-use hopty::standin::request::Request;
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::request::ApiRequest;
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{end, start, with_stdin};
@@ -9,7 +9,7 @@ use super::support::claude::Kind;
 use super::support::world::World;
 
 /// The text of the person's that the request ends with.
-fn last_prompt(request: &Request) -> String {
+fn last_prompt(request: &ApiRequest) -> String {
     let mut texts = request.texts().into_iter().filter(|(role, _)| *role == "user");
     texts.next_back().map(|(_, text)| text).unwrap_or_default()
 }
@@ -19,11 +19,11 @@ pub fn a_question_is_answered_whole(kind: Kind) {
     let long: String = (0..400).map(|n| format!("Line {n} of a long answer.\n")).collect();
     let whole = long.trim_end().to_owned();
     let script = Script::each(move |request, _| match last_prompt(request).as_str() {
-        text if text.contains("Be long.") => Reply::text(long.trim_end()).filling(1000),
+        text if text.contains("Be long.") => ScriptedReply::text(long.trim_end()).filling(1000),
         text if text.contains("Run it.") && request.tool_results().is_empty() => {
-            Reply::bash("echo ran").filling(1000)
+            ScriptedReply::bash("echo ran").filling(1000)
         }
-        _ => Reply::text("Short.").filling(1000),
+        _ => ScriptedReply::text("Short.").filling(1000),
     });
     let Some(world) = World::new(kind, script) else { return };
     start(&world, &[]);
@@ -68,7 +68,7 @@ pub fn a_question_is_answered_whole(kind: Kind) {
 }
 
 pub fn an_answer_that_does_not_come_is_told(kind: Kind) {
-    let script = Script::each(|_, _| Reply::bash("touch made").filling(1000));
+    let script = Script::each(|_, _| ScriptedReply::bash("touch made").filling(1000));
     let Some(mut world) = World::new(kind, script) else { return };
     world.args.retain(|arg| arg != "--dangerously-skip-permissions");
     start(&world, &[]);

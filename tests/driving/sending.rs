@@ -1,6 +1,6 @@
 //! `send --submit`: what is answered is what happened, and nothing is typed where it must not be.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{end, start, submit, submitted, times_asked, wait_idle, with_stdin};
@@ -13,7 +13,7 @@ pub fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
     let rounds: usize = rounds.unwrap_or(if kind == Kind::Real { 2 } else { 10 });
     let turn_ms = std::env::var("HOPTY_TEST_TURN_MS").ok().and_then(|n| n.parse().ok()).unwrap_or(700);
     let script =
-        Script::each(move |_, n| Reply::text(format!("Answer {n}.")).after_ms(turn_ms).filling(1000));
+        Script::each(move |_, n| ScriptedReply::text(format!("Answer {n}.")).after_ms(turn_ms).filling(1000));
     let Some(world) = World::new(kind, script) else { return };
     start(&world, &[]);
     for n in 0..rounds {
@@ -35,7 +35,8 @@ pub fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
 }
 
 pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
-    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Read.").filling(1000))) else {
+    let Some(world) = World::new(kind, Script::each(|_, _| ScriptedReply::text("Read.").filling(1000)))
+    else {
         return;
     };
     start(&world, &[]);
@@ -70,9 +71,9 @@ pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
 fn asks_for_permission() -> Script {
     Script::each(|request, _| {
         if request.assistant_messages() == 0 {
-            Reply::bash("touch made").filling(1000)
+            ScriptedReply::bash("touch made").filling(1000)
         } else {
-            Reply::text("Done.").filling(1000)
+            ScriptedReply::text("Done.").filling(1000)
         }
     })
 }
@@ -103,7 +104,8 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
 }
 
 pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
-    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(1000))) else {
+    let Some(world) = World::new(kind, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000)))
+    else {
         return;
     };
     start(&world, &[]);
@@ -129,9 +131,9 @@ pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
 pub fn a_busy_claude_queues_what_is_sent(kind: Kind) {
     let script = Script::each(|request, _| {
         if request.assistant_messages() == 0 {
-            Reply::bash("sleep 3").filling(1000)
+            ScriptedReply::bash("sleep 3").filling(1000)
         } else {
-            Reply::text("Done.").filling(1000)
+            ScriptedReply::text("Done.").filling(1000)
         }
     });
     let Some(world) = World::new(kind, script) else { return };
@@ -152,7 +154,7 @@ pub fn a_busy_claude_queues_what_is_sent(kind: Kind) {
 pub fn without_hooks_the_transcript_is_the_proof(kind: Kind) {
     let Some(world) = World::new(
         kind,
-        Script::each(|_, n| Reply::text(format!("Answer {n}.")).after_ms(700).filling(1000)),
+        Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).after_ms(700).filling(1000)),
     ) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! What a session is said to do, beside what Claude does: dialogs, interrupts, commands, shells.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{end, start, submit, submitted, wait_idle};
@@ -9,7 +9,7 @@ use super::support::wait_for;
 use super::support::world::World;
 
 fn quick() -> Script {
-    Script::each(|_, n| Reply::text(format!("Answer {n}.")).filling(1000))
+    Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).filling(1000))
 }
 
 /// Waits for a state after line `since`; the session then.
@@ -61,8 +61,9 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
 
 /// An interrupt calls no hook.
 pub fn an_interrupted_turn_is_over(kind: Kind) {
-    let script =
-        Script::each(|_, n| Reply::text("Late.").after_ms(if n == 0 { 60_000 } else { 0 }).filling(1000));
+    let script = Script::each(|_, n| {
+        ScriptedReply::text("Late.").after_ms(if n == 0 { 60_000 } else { 0 }).filling(1000)
+    });
     let Some(world) = World::new(kind, script) else { return };
     start(&world, &[]);
     let at = submitted(&world, "Take your time.");
@@ -154,8 +155,8 @@ pub fn a_stopped_claude_is_stopped_until_somebody_attaches(kind: Kind) {
 /// A tool call for the first request of a turn, then an answer.
 fn once(name: &'static str, input: Value) -> Script {
     Script::each(move |request, _| match request.assistant_messages() {
-        0 => Reply::tool(name, input.clone()).filling(1000),
-        _ => Reply::text("Done.").filling(1000),
+        0 => ScriptedReply::tool(name, input.clone()).filling(1000),
+        _ => ScriptedReply::text("Done.").filling(1000),
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hopty::claude::sessions_file;
 use hopty::core::claude::code::{CodeDigest, Role, SettingsFile};
-use hopty::core::claude::facts::Facts;
+use hopty::core::claude::facts::TranscriptFacts;
 use hopty::core::claude::lines::LineSplitter;
 use hopty::core::claude::settings::{hooks_disabled, merge};
 use hopty::core::claude::statusline::StatusLine;
@@ -14,12 +14,12 @@ use hopty::core::compat::channel_registry::Registry;
 use hopty::core::compat::layouts::{orchestrator, state_yaml};
 use hopty::core::compat::signals::RestartFile;
 use hopty::core::config::{self, Config, File, Sources};
-use hopty::core::handoff::brief::{Budget, Places, brief, brief_of_document};
-use hopty::core::handoff::capture::{Capture, Origin};
+use hopty::core::handoff::brief::{BriefFiles, Budget, brief, brief_of_document};
+use hopty::core::handoff::capture::{Capture, HandoffOrigin};
 use hopty::core::handoff::document::Document;
-use hopty::core::handoff::entry::{Claim, Kind};
+use hopty::core::handoff::entry::{Claim, HandoffKind};
 use hopty::core::handoff::manifest::Manifest;
-use hopty::core::handoff::state::State;
+use hopty::core::handoff::state::HandoffState;
 use hopty::core::handoff::words::Words;
 use hopty::core::ids::{Channel, HandoffId};
 use hopty::core::journal::{Recorder, decisions, last_explained, last_session, replay};
@@ -208,11 +208,11 @@ fn configurations() {
     });
 }
 
-fn origin() -> Origin {
-    Origin {
+fn origin() -> HandoffOrigin {
+    HandoffOrigin {
         conversation: "5450e68b-83d4-47c0-9c2f-e6b0117e1081".parse().unwrap(),
         channel: Channel::global(),
-        kind: Kind::Auto,
+        kind: HandoffKind::Auto,
         created_at: WallTime::parse("2026-11-20T14:30:00Z").unwrap(),
         working_dir: "/home/u/proj".to_owned(),
         transcript: "/home/u/t.jsonl".to_owned(),
@@ -234,7 +234,7 @@ fn transcripts() {
             bytes.extend(huge.bytes());
         }
         let mut splitter = LineSplitter::with_cap(1 << 20);
-        let mut facts = Facts::new();
+        let mut facts = TranscriptFacts::new();
         for part in random.pieces(&bytes, 20_000) {
             splitter.feed(part, |line| facts.feed(line));
         }
@@ -247,7 +247,7 @@ fn transcripts() {
         let budget =
             Budget { brief: random.below(12_000), request: random.below(5000), decisions: random.below(20) };
         let words = Words::of(&capture);
-        let places = Places::of(&capture, "/home/u/.claude/handoff/records", &capture.id(), true);
+        let places = BriefFiles::of(&capture, "/home/u/.claude/handoff/records", &capture.id(), true);
         for brief in
             [brief(&capture, &words, &places, budget), brief_of_document(&document, "/r/handoff.md", budget)]
         {
@@ -255,9 +255,9 @@ fn transcripts() {
             assert!(brief.encode_utf16().count() <= 10_000, "{} units", brief.encode_utf16().count());
         }
         assert_plain("prompts", &words.prompts_file());
-        let state = State::of(&capture).render();
+        let state = HandoffState::of(&capture).render();
         assert!(
-            state.len() < 400_000 && serde_json::from_str::<State>(&state).is_ok(),
+            state.len() < 400_000 && serde_json::from_str::<HandoffState>(&state).is_ok(),
             "{} bytes",
             state.len()
         );
@@ -300,9 +300,9 @@ fn the_store() {
             }
             Err(error) => assert_plain("document", &error.to_string()),
         }
-        if let Ok(state) = serde_json::from_slice::<State>(&random.json(sample!("state.json"))) {
-            assert!(serde_json::from_str::<State>(&state.render()).is_ok());
-            state.pass_on(&mut Capture::new(origin(), &Facts::new()));
+        if let Ok(state) = serde_json::from_slice::<HandoffState>(&random.json(sample!("state.json"))) {
+            assert!(serde_json::from_str::<HandoffState>(&state.render()).is_ok());
+            state.pass_on(&mut Capture::new(origin(), &TranscriptFacts::new()));
         }
         match Registry::parse(&text(&random.json(sample!("registry.json")))) {
             Ok(mut registry) => {

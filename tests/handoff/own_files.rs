@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::*;
 use super::support::claude::Kind;
@@ -14,7 +14,7 @@ fn quiet() -> World {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     });
     World::with(Kind::StandIn, None, script)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::*;
@@ -107,7 +107,7 @@ fn a_foreign_handoff_that_is_named_is_loaded_with_a_word() {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     });
     let world = World::with(Kind::StandIn, None, script);
     let other = beside(&world, "other");
@@ -185,8 +185,8 @@ fn an_entry_without_a_project_belongs_to_that_of_its_directory() {
 #[test]
 fn clear_in_a_session_that_began_from_a_handoff_is_a_new_job() {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        None => Reply::text("Hello.").filling(3000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("Hello.").filling(3000),
     });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_RESTART_MODE", "manual");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::*;
@@ -68,7 +68,7 @@ fn start(model: &str) -> Option<World> {
             fills.iter().find(|(word, _)| text.contains(&format!("Say {word}."))).copied()
         });
         let (word, tokens) = last.unwrap_or(("nothing", 3000));
-        Reply::text(format!("It is {word}.")).filling(tokens)
+        ScriptedReply::text(format!("It is {word}.")).filling(tokens)
     });
     let mut world = World::new(Kind::Real, script)?;
     world.set("HOPTY_RESTART_MODE", "manual");

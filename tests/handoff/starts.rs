@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::*;
@@ -116,7 +116,7 @@ fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     });
     let world = World::with(Kind::StandIn, None, script);
     let id = create(&world);
@@ -154,7 +154,7 @@ fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
 #[test]
 fn the_status_file_follows_the_session() {
     let script = Script::each(|request, _| {
-        Reply::text("Done.").filling(if request.contains("more") { 150_000 } else { 3000 })
+        ScriptedReply::text("Done.").filling(if request.contains("more") { 150_000 } else { 3000 })
     });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_RESTART_MODE", "manual");
@@ -175,8 +175,9 @@ fn the_status_file_follows_the_session() {
 
 #[test]
 fn item_021_the_status_file_has_the_word_and_the_size_of_the_transcript() {
-    let script =
-        Script::each(|_, n| Reply::text(format!("Answer {n}. {}", "word ".repeat(150))).filling(3000));
+    let script = Script::each(|_, n| {
+        ScriptedReply::text(format!("Answer {n}. {}", "word ".repeat(150))).filling(3000)
+    });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_RESTART_MODE", "manual");
     world.set("HOPTY_CONTEXT_PROFILE", "test");

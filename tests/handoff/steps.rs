@@ -17,7 +17,7 @@ pub fn world() -> World {
     World::with(
         Kind::StandIn,
         None,
-        Script::each(|_, _| hopty::standin::script::Reply::text("Hello.").filling(3000)),
+        Script::each(|_, _| hopty::standin::script::ScriptedReply::text("Hello.").filling(3000)),
     )
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use hopty::git::state::{Limits, read};
-use hopty::standin::script::{Reply, Script};
+use hopty::git::state::{GitLimits, read};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::*;
 use super::support::claude::Kind;
@@ -17,7 +17,7 @@ fn changed() -> (World, String) {
         let text = request
             .continued_handoff()
             .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        Reply::text(text).filling(3000)
+        ScriptedReply::text(text).filling(3000)
     });
     let world = World::with(Kind::StandIn, None, script);
     let file = world.project.join("wall.txt");
@@ -121,9 +121,9 @@ fn what_was_done_in_a_worktree_is_held_against_it() {
     let go = "git worktree add -q -b side ../side && cd ../side && echo two bricks > wall.txt";
     let script =
         Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
-            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-            (None, 0) => Reply::bash(go).filling(2000),
-            (None, _) => Reply::text("Built.").filling(3000),
+            (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            (None, 0) => ScriptedReply::bash(go).filling(2000),
+            (None, _) => ScriptedReply::text("Built.").filling(3000),
         });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_HANDOFF_SUMMARY", "off");
@@ -234,7 +234,7 @@ fn repositories_of_every_format_are_told_as_plain_git_tells_them() {
         assert!(sh(&root.path().join("v"), "git branch -q -u up && echo three >b").is_some(), "{format}");
         for (tree, branch, changed, counts) in [("w", "main", "a", (1, 0)), ("v", "side", "b", (1, 0))] {
             let work = root.path().join(tree);
-            let state = read(&work, &work, Limits::default())
+            let state = read(&work, &work, GitLimits::default())
                 .unwrap_or_else(|error| panic!("{format}: {error}"))
                 .unwrap();
             assert_eq!(

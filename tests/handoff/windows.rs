@@ -1,8 +1,8 @@
 //! The figure of the real Claude Code where its window or its conversation changes: `/model`, `--resume`,
 //! `--continue`, `/compact`, a sub-agent, a status line of the project's own.
 
-use hopty::standin::request::Kind as Asks;
-use hopty::standin::script::{Reply, Script, Usage};
+use hopty::standin::request::AskerKind as Asks;
+use hopty::standin::script::{ReplyUsage, Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::real::{assert_same, listen, told};
@@ -17,12 +17,13 @@ const LARGE: &str = "claude-opus-4-8[1m]";
 
 /// What the answer after `earlier` ones is told to have cost, by kinds of tokens that all differ, and their
 /// sum.
-fn cost(earlier: u64) -> (Usage, u64) {
-    let usage = Usage { input: 111, cache_read: 30_000 + earlier * 1000, cache_creation: 2222, output: 4444 };
+fn cost(earlier: u64) -> (ReplyUsage, u64) {
+    let usage =
+        ReplyUsage { input: 111, cache_read: 30_000 + earlier * 1000, cache_creation: 2222, output: 4444 };
     (usage, usage.input + usage.cache_read + usage.cache_creation)
 }
 
-fn costing(mut reply: Reply, earlier: usize) -> Reply {
+fn costing(mut reply: ScriptedReply, earlier: usize) -> ScriptedReply {
     reply.usage = cost(earlier as u64).0;
     reply
 }
@@ -33,7 +34,7 @@ fn answers() -> Script {
         let text = request
             .continued_handoff()
             .map_or_else(|| format!("Answer {earlier}."), |id| format!("Continuing from handoff {id}."));
-        costing(Reply::text(text), earlier)
+        costing(ScriptedReply::text(text), earlier)
     })
 }
 
@@ -158,11 +159,11 @@ fn a_sub_agent_s_tokens_are_its_own_while_it_works_and_after() {
         let earlier = request.assistant_messages();
         if earlier == 1 {
             let input = json!({"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"});
-            return costing(Reply::tool("Agent", input), earlier);
+            return costing(ScriptedReply::tool("Agent", input), earlier);
         }
-        costing(Reply::text(format!("Answer {earlier}.")), earlier)
+        costing(ScriptedReply::text(format!("Answer {earlier}.")), earlier)
     });
-    let found = Reply::text("I have looked.").filling(170_000).after_ms(2500);
+    let found = ScriptedReply::text("I have looked.").filling(170_000).after_ms(2500);
     let Some(world) = world(script.with_subagents(found), SMALL) else { return };
     listen(&world, &world.claude_dir().join("settings.json"));
     let term = world.start(&[]);

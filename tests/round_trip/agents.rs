@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::live::Live;
 use super::support::claude::Kind;
@@ -39,8 +39,10 @@ pub fn all(tally: &Mutex<Tally>) {
 /// a word.
 fn world(kind: Kind, draws: Draws) -> Option<World> {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::bash("cat go >made").saying("I look."),
-        _ => Reply::text("**Done**, with `code`:\n\n- one\n- two 漢字\n\n```rust\nfn main() {}\n```\n"),
+        0 => ScriptedReply::bash("cat go >made").saying("I look."),
+        _ => {
+            ScriptedReply::text("**Done**, with `code`:\n\n- one\n- two 漢字\n\n```rust\nfn main() {}\n```\n")
+        }
     });
     let mut world = World::new(kind, script)?;
     nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use hopty::fs::journal::Journal;
+use hopty::fs::journal::JournalLog;
 use hopty::sys::poll::{self, Interest};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::{detached, support, wait_for, world};
 /// A session without a host: its lock is held and its journal written by the test.
 struct Written {
     lock: File,
-    journal: Journal,
+    journal: JournalLog,
     seq: u64,
 }
 
@@ -33,7 +33,7 @@ impl Written {
         let own = std::process::id();
         let start = hopty::sys::process::start_ticks(i32::try_from(own).unwrap()).unwrap();
         write!(lock, "{own} {start}").unwrap();
-        let journal = Journal::begin(&dir.join("journal.jsonl"), bytes, 5).unwrap();
+        let journal = JournalLog::begin(&dir.join("journal.jsonl"), bytes, 5).unwrap();
         let mut written = Written { lock, journal, seq: 0 };
         written.open();
         written

@@ -1,6 +1,6 @@
 //! `ls`, `status`, `events`, `log`, `why`, `replay`, and how sessions begin and end.
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::support::claude::{Kind, hopty};
@@ -258,7 +258,8 @@ fn the_list_of_ended_ones_says_how_and_when() {
 
 #[test]
 fn a_conversation_in_the_list_and_after_its_end() {
-    let world = World::new(Kind::StandIn, Script::list([Reply::text("Hello.").filling(1000)])).unwrap();
+    let world =
+        World::new(Kind::StandIn, Script::list([ScriptedReply::text("Hello.").filling(1000)])).unwrap();
     let term = world.start(&[]);
     term.wait_box();
     term.submit("Say hello.");

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::Kind;
@@ -12,7 +12,7 @@ use super::{assert_fails, detached, end_all};
 
 /// The agent, idle after one answered prompt.
 fn idle() -> (World, super::support::term::Term) {
-    let replies = (0..20).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
+    let replies = (0..20).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
     asked(World::new(Kind::StandIn, Script::list(replies)).unwrap())
 }
 
@@ -87,7 +87,7 @@ fn a_restart_without_a_handoff_says_so_also_after_one_with_a_handoff() {
 #[test]
 fn wait_fails_when_the_session_ends_first() {
     // The turn never ends, so the restart waits.
-    let replies = [Reply::text("Slowly.").filling(1000).after_ms(600_000)];
+    let replies = [ScriptedReply::text("Slowly.").filling(1000).after_ms(600_000)];
     let world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
     let mut term = world.start(&[]);
     term.wait_box();
@@ -123,7 +123,7 @@ fn a_program_that_is_no_agent_starts_afresh() {
 
 #[test]
 fn what_a_run_leaves_behind_is_ended_and_told() {
-    let replies = (0..3).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
+    let replies = (0..3).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
     let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
     // A process that hangs on the agent and that the agent does not end.
     let agent = world
@@ -166,7 +166,7 @@ fn a_program_that_is_no_agent_is_only_started_anew() {
 #[cfg(debug_assertions)]
 #[test]
 fn without_inotify_files_are_looked_at_and_that_is_said_once() {
-    let replies = (0..3).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
+    let replies = (0..3).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
     let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
     world.set("HOPTY_TEST_BLIND", "1");
     let (world, mut term) = asked(world);

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::{Kind, hopty};
@@ -134,7 +134,7 @@ fn a_screen_that_never_rests_is_looked_at_now_and_then() {
 
 #[test]
 fn idle_and_busy_are_of_after_a_line_of_the_journal() {
-    let script = Script::each(|_, _| Reply::text("Done.").after_ms(300).filling(1000));
+    let script = Script::each(|_, _| ScriptedReply::text("Done.").after_ms(300).filling(1000));
     let Some(world) = World::new(Kind::StandIn, script) else { return };
     let term = world.start(&[]);
     term.wait_box();

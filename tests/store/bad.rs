@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use hopty::fs::store::{Keeping, Store};
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::{Small, at, capture, claim, scratch};
 use super::support::claude::Kind;
@@ -159,8 +159,8 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
 /// again.
 fn host(prepare: impl FnOnce(&World), saves: bool, word: &str) {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        None => Reply::text("Hello.").filling(3000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("Hello.").filling(3000),
     });
     let world = World::new(Kind::StandIn, script).unwrap();
     prepare(&world);

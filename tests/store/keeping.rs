@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hopty::core::handoff::entry::Status;
+use hopty::core::handoff::entry::HandoffProgress;
 use hopty::core::handoff::manifest::HISTORY_CAP;
 use hopty::core::ids::HandoffId;
 use hopty::fs::store::{Keeping, Store};
@@ -26,7 +26,7 @@ fn the_newest_fifty_records_and_hundred_entries_are_kept_by_default() {
     assert_eq!(records(&store, &ids[80..]), 50, "the newest");
     assert!(store.record_dir(&waiting).is_dir(), "what still waits is kept");
     let entries = store.list(None).unwrap();
-    let over = entries.iter().filter(|(_, entry)| entry.status != Status::Active).count();
+    let over = entries.iter().filter(|(_, entry)| entry.status != HandoffProgress::Active).count();
     assert_eq!((over, entries.len()), (HISTORY_CAP, HISTORY_CAP + 2));
     assert_eq!(entries[0].1.id, ids[129]);
     assert!(entries.is_sorted_by(|(_, a), (_, b)| a.created_at >= b.created_at));

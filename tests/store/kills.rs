@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hopty::core::handoff::document::Document;
-use hopty::core::handoff::entry::Status;
+use hopty::core::handoff::entry::HandoffProgress;
 use hopty::core::ids::HandoffId;
 use hopty::fs::store::{Keeping, Store};
 
@@ -118,9 +118,9 @@ fn check(dir: &Path, last: &HashMap<HandoffId, &str>, about: &str) {
             .find(|(_, entry)| entry.id == *id)
             .unwrap_or_else(|| panic!("{id} is lost: {about}"));
         let exactly = match *word {
-            "consumed" => Some(Status::Consumed),
-            "cleared" => Some(Status::Cleared),
-            "expired" => Some(Status::Expired),
+            "consumed" => Some(HandoffProgress::Consumed),
+            "cleared" => Some(HandoffProgress::Cleared),
+            "expired" => Some(HandoffProgress::Expired),
             _ => None,
         };
         assert!(

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use hopty::core::handoff::entry::Status;
+use hopty::core::handoff::entry::HandoffProgress;
 use hopty::core::ids::{Channel, HandoffId};
-use hopty::fs::store::{Keeping, Scope, Store};
+use hopty::fs::store::{HandoffScope, Keeping, Store};
 
 use super::steps::{at, capture, claim, number, part, scratch};
 
@@ -94,7 +94,7 @@ impl Player {
     }
 }
 
-fn status(store: &Store, id: &HandoffId) -> Status {
+fn status(store: &Store, id: &HandoffId) -> HandoffProgress {
     store.list(None).unwrap().into_iter().find(|(_, entry)| entry.id == *id).unwrap().1.status
 }
 
@@ -132,12 +132,13 @@ fn of_two_that_want_a_handoff_exactly_one_gets_it() {
         let status = status(&store, &id);
         let about = || format!("race {race} of {pair:?} by {one} and {other}: {won:?}, {status:?}");
         let expected = |n: usize| match pair[n] {
-            "consume" => Status::Consumed,
-            "expire" => Status::Expired,
-            _ => Status::Cleared,
+            "consume" => HandoffProgress::Consumed,
+            "expire" => HandoffProgress::Expired,
+            _ => HandoffProgress::Cleared,
         };
-        let winners: Vec<usize> =
-            (0..2).filter(|n| won[*n] && (pair[*n] != "replace" || status == Status::Cleared)).collect();
+        let winners: Vec<usize> = (0..2)
+            .filter(|n| won[*n] && (pair[*n] != "replace" || status == HandoffProgress::Cleared))
+            .collect();
         assert_eq!(winners.len(), 1, "{}", about());
         assert_eq!(status, expected(winners[0]), "{}", about());
         firsts += usize::from(winners[0] == 0);
@@ -184,7 +185,7 @@ fn item_025_a_script_with_the_lock_of_the_source_document_and_hopty_keep_out_of_
         let begun = begun.unwrap_or_else(|| script.spawn().unwrap());
         let said = String::from_utf8(begun.wait_with_output().unwrap().stdout).unwrap();
         let won = racer.won();
-        assert_eq!(status(&store, &id), Status::Consumed, "race {race}: {said} {won}");
+        assert_eq!(status(&store, &id), HandoffProgress::Consumed, "race {race}: {said} {won}");
         assert_ne!(said == "won\n", won, "race {race}: {said}");
         scripts += usize::from(!won);
     }
@@ -216,13 +217,16 @@ fn while_a_script_holds_its_lock_nothing_is_changed() {
         }
     });
     assert!(
-        store.pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0)).unwrap().is_some(),
+        store
+            .pending(&Channel::global(), None, HandoffScope::Channel, Path::new(""), at(0))
+            .unwrap()
+            .is_some(),
         "reading needs no lock"
     );
     assert_eq!(std::fs::read(&manifest).unwrap(), before);
     drop(holder.stdin.take());
     holder.wait().unwrap();
     assert!(racer.won());
-    assert_eq!(status(&store, &id), Status::Cleared);
+    assert_eq!(status(&store, &id), HandoffProgress::Cleared);
     racer.end();
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::steps::Small;
@@ -19,8 +19,8 @@ use super::support::{nobody, wait_for};
 /// a turn.
 fn world(kind: Kind) -> Option<World> {
     let script = Script::each(|request, _| match request.continued_handoff() {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        None => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(170_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text(format!("Answer {}.", request.assistant_messages())).filling(170_000),
     });
     World::new(kind, script)
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use hopty::core::claude::facts::Facts;
-use hopty::core::handoff::capture::{Capture, Origin};
-use hopty::core::handoff::entry::{Claim, Kind};
+use hopty::core::claude::facts::TranscriptFacts;
+use hopty::core::handoff::capture::{Capture, HandoffOrigin};
+use hopty::core::handoff::entry::{Claim, HandoffKind};
 use hopty::core::ids::Channel;
 use hopty::core::time::WallTime;
 use hopty::sys::process;
@@ -16,10 +16,10 @@ pub fn at(second: i64) -> WallTime {
 
 /// What a handoff of a session is made from.
 pub fn capture(session: &str, second: i64) -> Capture {
-    let origin = Origin {
+    let origin = HandoffOrigin {
         conversation: "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
         channel: Channel::global(),
-        kind: Kind::Auto,
+        kind: HandoffKind::Auto,
         created_at: at(second),
         working_dir: "/home/u/proj".to_owned(),
         transcript: String::new(),
@@ -27,7 +27,7 @@ pub fn capture(session: &str, second: i64) -> Capture {
         pid: std::process::id(),
         predecessor: None,
     };
-    let mut capture = Capture::new(origin, &Facts::new());
+    let mut capture = Capture::new(origin, &TranscriptFacts::new());
     capture.goal = Some("Build the bridge.".to_owned());
     capture
 }

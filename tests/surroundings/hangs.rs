@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::support::claude::{Kind, hopty};
 use super::support::term::Term;
@@ -75,9 +75,9 @@ impl Drop for Disk {
 fn counting() -> World {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) if request.assistant_messages() == 0 => {
-            Reply::text(format!("Continuing from handoff {id}.")).filling(2000)
+            ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000)
         }
-        _ => Reply::text(format!("Answer {}.", request.assistant_messages()))
+        _ => ScriptedReply::text(format!("Answer {}.", request.assistant_messages()))
             .filling(if request.contains("fill it") { 170_000 } else { 2000 }),
     });
     World::new(Kind::StandIn, script).unwrap()
@@ -125,7 +125,7 @@ fn a_disk_of_sessions_that_hangs_stops_nothing() {
 /// The person gets the terminal back although what the session would tidy up cannot be reached.
 #[test]
 fn a_session_ends_while_its_disk_hangs() {
-    let world = World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Answer."))).unwrap();
+    let world = World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Answer."))).unwrap();
     let Some(mut disk) = Disk::mount(&world.root.path().join("image"), &world.state_dir()) else { return };
     let mut term = world.start(&[]);
     term.wait_box();

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::support::claude::Kind;
 use super::support::term::Term;
@@ -14,9 +14,9 @@ use super::support::{self, wait_for};
 fn world() -> World {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) if request.assistant_messages() == 0 => {
-            Reply::text(format!("Continuing from handoff {id}.")).filling(2000)
+            ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000)
         }
-        _ => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(170_000),
+        _ => ScriptedReply::text(format!("Answer {}.", request.assistant_messages())).filling(170_000),
     });
     World::new(Kind::StandIn, script).unwrap()
 }

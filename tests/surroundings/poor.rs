@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::support::claude::{self, Kind};
 use super::support::term::Term;
@@ -66,9 +66,9 @@ impl Poor {
             return None;
         }
         let script = Script::each(|request, _| match request.continued_handoff() {
-            Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-            None if request.contains("fill it") => Reply::text("Filled.").filling(170_000),
-            None => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(2000),
+            Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            None if request.contains("fill it") => ScriptedReply::text("Filled.").filling(170_000),
+            None => ScriptedReply::text(format!("Answer {}.", request.assistant_messages())).filling(2000),
         });
         let mut world = World::new(Kind::StandIn, script)?;
         let root = world.root.path().canonicalize().unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::poor::answers;
 use super::support::claude::{self, Kind};
@@ -25,8 +25,9 @@ const SURROUNDINGS: &[(&str, &str)] = &[
 fn where_the_real_claude_runs_hopty_runs() {
     let hopty = claude::hopty();
     for (name, before) in SURROUNDINGS {
-        let script =
-            Script::each(|request, _| Reply::text(format!("Answer {}.", request.assistant_messages())));
+        let script = Script::each(|request, _| {
+            ScriptedReply::text(format!("Answer {}.", request.assistant_messages()))
+        });
         let Some(world) = World::new(Kind::Real, script) else { return };
         for program in ["\"$HOPTY_PROGRAM_CLAUDE\"", hopty.to_str().unwrap()] {
             eprintln!("{name}: {program}");

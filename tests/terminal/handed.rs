@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use hopty::core::terminal::{Modes, Size};
 use hopty::ipc::frame::{Frame, tag};
-use hopty::ipc::stream::{FrameStream, Life};
+use hopty::ipc::stream::{ConnectionState, FrameStream};
 use hopty::pty::open::{Pty, with_slave};
 use hopty::tty::modes::{self, TakeEffect};
 use serde_json::json;
@@ -41,7 +41,7 @@ impl Peer {
         let line = support::wait_for("a line", || {
             let life = self.stream.fill();
             let line = self.stream.line().unwrap();
-            assert!(line.is_some() || life == Life::Open, "the host closed the connection");
+            assert!(line.is_some() || life == ConnectionState::Open, "the host closed the connection");
             line
         });
         String::from_utf8(line).unwrap()
@@ -65,7 +65,7 @@ impl Peer {
                     return Some(frame);
                 }
             }
-            assert_eq!(life, Life::Open, "the host closed the connection");
+            assert_eq!(life, ConnectionState::Open, "the host closed the connection");
             None
         })
     }
@@ -191,7 +191,7 @@ fn frames_of_every_kind_in_any_order_do_no_harm() {
         peer.stream.send(&[tag::INPUT, 0xff, 0xff, 0xff, 0xff]);
         support::wait_for("the end", || {
             peer.stream.flush();
-            (peer.stream.fill() == Life::Closed).then_some(())
+            (peer.stream.fill() == ConnectionState::Closed).then_some(())
         });
     }
     assert_eq!(child(&world), pid);

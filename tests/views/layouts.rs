@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{below, hand_over, kinds, names, sent, talk, with, world};
@@ -49,14 +49,16 @@ fn as_the_skill_says(state: &Value) -> Vec<String> {
 fn item_114_a_skill_can_present_the_state_and_hopty_does() {
     let script =
         Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-            (None, 0) => Reply::tool("TaskCreate", json!({"subject": "Lay the keel", "description": "d"}))
-                .and_tool("TaskCreate", json!({"subject": "Cut the sail", "description": "d"}))
-                .and_tool("TaskCreate", json!({"subject": "Tar the hull", "description": "d"})),
-            (None, 1) => Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
+            (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+            (None, 0) => {
+                ScriptedReply::tool("TaskCreate", json!({"subject": "Lay the keel", "description": "d"}))
+                    .and_tool("TaskCreate", json!({"subject": "Cut the sail", "description": "d"}))
+                    .and_tool("TaskCreate", json!({"subject": "Tar the hull", "description": "d"}))
+            }
+            (None, 1) => ScriptedReply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
                 .and_tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})),
-            (None, 2) => Reply::tool("Write", json!({"file_path": "sail.txt", "content": "linen"})),
-            (None, _) => Reply::text("Hello.").filling(3000),
+            (None, 2) => ScriptedReply::tool("Write", json!({"file_path": "sail.txt", "content": "linen"})),
+            (None, _) => ScriptedReply::text("Hello.").filling(3000),
         });
     let mut world = World::with(Kind::StandIn, None, script);
     world.set("HOPTY_HANDOFF_VIEWS", "acm");
@@ -127,8 +129,8 @@ fn handoff_create_writes_every_view() {
 fn item_047_the_file_with_the_pid_stays_until_the_handoff_is_consumed() {
     let world = with("pid,orchestrator", |continued| match continued {
         // Its answer never comes: the handoff is loaded and not consumed.
-        Some(_) => Reply::text("Too late.").after_ms(600_000),
-        None => Reply::text("Hello.").filling(3000),
+        Some(_) => ScriptedReply::text("Too late.").after_ms(600_000),
+        None => ScriptedReply::text("Hello.").filling(3000),
     });
     let (term, _) = talk(&world);
     let old = world.status()["pid"].as_i64().unwrap();

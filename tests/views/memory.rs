@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::*;
 use super::support::claude::Kind;
@@ -115,7 +115,7 @@ fn assert_persons(world: &World) {
 fn item_120_what_is_loaded_by_at_has_the_time_of_the_end_and_the_rest_is_the_persons() {
     // The real Claude, where there is one, loads them: what hopty wrote reaches the next conversation.
     for kind in [Kind::StandIn, Kind::Real] {
-        let script = Script::each(|_, _| Reply::text("Hello.").filling(3000));
+        let script = Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000));
         let Some(mut world) = World::new(kind, script) else { return };
         world.set("HOPTY_HANDOFF_VIEWS", "memory");
         put_persons(&world);
@@ -231,7 +231,8 @@ fn item_121_the_next_conversation_is_told_of_a_backup_in_two_lines() {
 #[test]
 fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
     for kind in [Kind::StandIn, Kind::Real] {
-        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000)))
+        let Some(mut world) =
+            World::new(kind, Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000)))
         else {
             return;
         };
@@ -278,7 +279,8 @@ fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
 #[test]
 fn item_121_a_cleared_conversation_s_copy_is_told_at_once() {
     for kind in [Kind::StandIn, Kind::Real] {
-        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000)))
+        let Some(mut world) =
+            World::new(kind, Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000)))
         else {
             return;
         };

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use hopty::core::config::{Config, Profile};
-use hopty::standin::script::Reply;
+use hopty::standin::script::ScriptedReply;
 use serde_json::{Value, json};
 
 use super::steps::{self, below, consumed, hand_over, kinds, names, of_before, sent, talk, with, world};
@@ -90,8 +90,8 @@ fn a_signal_means_nothing_where_the_view_is_not_configured() {
 #[test]
 fn item_098_completed_ends_the_loop() {
     let world = with("orchestrator", |continued| match continued {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(165_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(165_000),
     });
     put(&world, "state.yaml", "status: running\ncurrent_task: task-3\n");
     let mut term = world.start(&[]);
@@ -130,8 +130,8 @@ fn a_task_that_was_completed_before_the_session_ends_nothing() {
 #[test]
 fn item_084_monitor_detect_finish_checkpoint_signal_exit() {
     let world = with("orchestrator", |continued| match continued {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(165_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(165_000),
     });
     let term = world.start(&[]);
     term.wait_box();
@@ -221,8 +221,8 @@ fn item_085_the_thresholds_are_those_of_the_profile_and_the_window_can_be_set() 
     let levels = Profile::S2.levels();
     assert_eq!((levels.warn.percent, levels.handoff.percent), (Some(70.0), Some(80.0)));
     let mut world = with("", |continued| match continued {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(82_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(82_000),
     });
     world.set("HOPTY_CONTEXT_PROFILE", "s2");
     world.set("HOPTY_CONTEXT_WINDOW", "100000");
@@ -299,7 +299,7 @@ fn the_configuration_of_another_program_counts_for_who_chose_its_profile() {
     assert_eq!((s2.handoff.percent, s2.warn.percent), (Some(80.0), Some(70.0)));
     assert_eq!((config.restart.mode.word(), config.context.window), ("auto", 0));
     for (profile, crossed) in [("default", false), ("s2", true)] {
-        let mut world = with("", |_| Reply::text("Hello.").filling(100_000));
+        let mut world = with("", |_| ScriptedReply::text("Hello.").filling(100_000));
         world.set("HOPTY_CONTEXT_PROFILE", profile);
         std::fs::create_dir_all(below(&world, ".claude")).unwrap();
         std::fs::write(below(&world, ".claude/config.yaml"), "handoff:\n  warning_threshold: 0.4\n").unwrap();

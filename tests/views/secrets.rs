@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 
 use super::steps::{consumed, hand_over};
@@ -51,17 +51,17 @@ fn shown_files(dir: &Path, into: &mut Vec<(String, String)>) {
 fn no_way_out_of_a_hand_over_shows_a_secret() {
     let script =
         Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
-            (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-            (None, 0) => Reply::tool(
+            (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+            (None, 0) => ScriptedReply::tool(
                 "TaskCreate",
                 json!({"subject": format!("Rotate {}", key("todo")), "description": "d"}),
             )
             .and_tool("Write", json!({"file_path": format!("{}.txt", key("file")), "content": "x"})),
             (None, 1) => {
-                Reply::tool("Bash", json!({"command": format!("echo {} >&2; exit 3", key("error"))}))
+                ScriptedReply::tool("Bash", json!({"command": format!("echo {} >&2; exit 3", key("error"))}))
             }
             (None, _) => {
-                Reply::text(format!("I decided to keep {} and go on.", key("decision"))).filling(3000)
+                ScriptedReply::text(format!("I decided to keep {} and go on.", key("decision"))).filling(3000)
             }
         });
     let mut world = World::with(Kind::StandIn, None, script);

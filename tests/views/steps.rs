@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hopty::standin::script::{Reply, Script};
+use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::Kind;
@@ -12,13 +12,13 @@ use super::support::world::World;
 /// A world whose Claude says hello and goes on from handoffs, with these views.
 pub fn world(views: &str) -> World {
     with(views, |continued| match continued {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(3000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(3000),
     })
 }
 
 /// The same with other answers, by the handoff that is gone on from.
-pub fn with(views: &str, answer: impl Fn(Option<String>) -> Reply + Send + Sync + 'static) -> World {
+pub fn with(views: &str, answer: impl Fn(Option<String>) -> ScriptedReply + Send + Sync + 'static) -> World {
     let script = Script::each(move |request, _| answer(request.continued_handoff().map(|id| id.to_string())));
     let mut world = World::with(Kind::StandIn, None, script);
     if !views.is_empty() {

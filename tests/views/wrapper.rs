@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use hopty::standin::home;
-use hopty::standin::script::Reply;
+use hopty::standin::script::ScriptedReply;
 use nix::libc;
 
 use super::steps::*;
@@ -23,8 +23,8 @@ fn claude(world: &World) -> i32 {
 #[test]
 fn item_034_after_the_first_prompt_nobody_types_anything() {
     let world = with("", |continued| match continued {
-        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
-        None => Reply::text("Hello.").filling(165_000),
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(165_000),
     });
     let term = world.start(&[]);
     term.wait_box();

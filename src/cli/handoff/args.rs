@@ -54,7 +54,7 @@ pub(in crate::cli) struct CreateOptions {
 
 /// What to show; the document by default.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ShowOptions {
+pub(in crate::cli) struct HandoffShowOptions {
     #[command(flatten)]
     pub which: Which,
     /// Show the brief that the next conversation would get
@@ -136,7 +136,7 @@ pub(in crate::cli) enum HandoffVerb {
     /// Save a handoff now and print its id
     Create(CreateOptions),
     /// Show a handoff
-    Show(ShowOptions),
+    Show(HandoffShowOptions),
     /// List the handoffs that wait here
     List {
         /// Include all channels and finished handoffs

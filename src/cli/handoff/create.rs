@@ -10,16 +10,16 @@ use super::{HandoffPlace, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, note};
-use crate::core::claude::facts::Facts;
+use crate::core::claude::facts::TranscriptFacts;
 use crate::core::claude::place;
 use crate::core::compat::layouts::Material;
-use crate::core::handoff::capture::{Capture, Lists, Origin};
-use crate::core::handoff::entry::Kind;
+use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
+use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
 use crate::fs::{layouts, transcript};
-use crate::git::state::Limits;
+use crate::git::state::GitLimits;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -38,7 +38,7 @@ struct HandoffSource {
     moved_to: Option<String>,
     /// The session whose conversation it is, and its object.
     session: Option<(SessionName, SessionStatus)>,
-    facts: Facts,
+    facts: TranscriptFacts,
 }
 
 impl HandoffSource {
@@ -49,7 +49,7 @@ impl HandoffSource {
             dir: None,
             moved_to: None,
             session: None,
-            facts: Facts::new(),
+            facts: TranscriptFacts::new(),
         };
         match given.map(Path::to_owned) {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
@@ -66,7 +66,7 @@ impl HandoffSource {
         if let Some(path) = &source.transcript {
             let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
             let mut at =
-                place::Place { conversation: source.conversation.or(stem), dir: source.dir, now: None };
+                place::LineContext { conversation: source.conversation.or(stem), dir: source.dir, now: None };
             let facts = &mut source.facts;
             let read = transcript::lines(path, |line| {
                 facts.feed(line);
@@ -85,7 +85,7 @@ impl HandoffSource {
 }
 
 pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, Failed> {
-    let kind = Kind::from_word(&options.kind).ok_or_else(|| {
+    let kind = HandoffKind::from_word(&options.kind).ok_or_else(|| {
         Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
     })?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
@@ -97,7 +97,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     let here = std::env::current_dir().unwrap_or_default();
     let dir = source.dir.map_or(here, PathBuf::from);
     let status = source.session.as_ref().map(|(_, status)| status);
-    let origin = Origin {
+    let origin = HandoffOrigin {
         conversation: conversation.clone(),
         channel: options.at.channel.clone().unwrap_or_else(|| channel_of(&place.paths, &dir)),
         kind,
@@ -119,12 +119,12 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     capture.git = crate::git::state::of_work(
         &dir,
         capture.situation.moved_to.as_deref(),
-        Limits::of(&place.config.handoff),
+        GitLimits::of(&place.config.handoff),
     );
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let channel = capture.origin.channel.clone();
-    let at = layouts::Place {
+    let at = layouts::LayoutTarget {
         project: dir,
         claude: place.paths.claude.clone(),
         channel: capture.origin.channel.clone(),

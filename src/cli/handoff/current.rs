@@ -10,7 +10,7 @@ use super::{HandoffPlace, answer};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, say, visible};
-use crate::core::claude::facts::{Facts, Speaker};
+use crate::core::claude::facts::{TranscriptFacts, TranscriptSpeaker};
 use crate::core::claude::place::project_dir_name;
 use crate::core::compat::signals::{self, current_session};
 use crate::core::handoff::text::safe;
@@ -90,15 +90,15 @@ pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8
         Some(path) => path.clone(),
         None => current(place, None)?.transcript,
     };
-    let mut facts = Facts::new();
+    let mut facts = TranscriptFacts::new();
     transcript::lines(&path, |line| facts.feed(line))
         .map_err(|e| Failed::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
         .recent()
         .map(|said| {
             let role = match said.speaker {
-                Speaker::Person => "user",
-                Speaker::Claude => "assistant",
+                TranscriptSpeaker::Person => "user",
+                TranscriptSpeaker::Claude => "assistant",
             };
             (role, safe(&said.text))
         })

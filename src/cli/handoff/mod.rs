@@ -21,7 +21,7 @@ use super::control::{dir_of, paths};
 use super::error::{Failed, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::brief::Budget;
-use crate::core::handoff::entry::{Entry, Status};
+use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::manifest::{NotClaimed, NotMoved};
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
@@ -29,7 +29,7 @@ use crate::core::supervisor::question::AskAnswer;
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::registry;
-use crate::fs::store::{Keeping, Scope, Store, StoreError};
+use crate::fs::store::{HandoffScope, Keeping, Store, StoreError};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 use args::{HandoffVerb, Where, Which};
@@ -112,7 +112,7 @@ impl HandoffPlace {
     }
 
     /// The handoff that waits here for this session or for anyone.
-    fn waiting(&self, at: &Where) -> Result<Entry, Failed> {
+    fn waiting(&self, at: &Where) -> Result<IndexEntry, Failed> {
         let channel = self.channel(at);
         settle(&self.paths, &self.store, Some(&channel));
         let (dir, now) = (self.dir(), Clock::wall());
@@ -124,7 +124,7 @@ impl HandoffPlace {
     }
 
     /// Tells whose a handoff is that belongs to another project than this.
-    fn tell_foreign(&self, entry: &Entry) {
+    fn tell_foreign(&self, entry: &IndexEntry) {
         if *entry.project() != *project_of(&self.dir()).to_string_lossy() {
             note(format_args!(
                 "hopty: {} belongs to another project: {}",
@@ -143,11 +143,11 @@ impl HandoffPlace {
 }
 
 /// A channel that was named stands for all of its projects, but for the one that unrelated directories share.
-fn scope(at: &Where) -> Scope {
+fn scope(at: &Where) -> HandoffScope {
     if at.channel.as_ref().is_some_and(|channel| *channel != Channel::global()) {
-        Scope::Channel
+        HandoffScope::Channel
     } else {
-        Scope::Project
+        HandoffScope::Project
     }
 }
 
@@ -169,7 +169,7 @@ fn store_failed(error: StoreError) -> Failed {
     let said = error.to_string();
     match error {
         StoreError::NotClaimed(NotClaimed::Unknown(_)) | StoreError::NotMoved(NotMoved::Unknown(_)) => not_there(said),
-        StoreError::NotClaimed(NotClaimed::NotActive { status: Status::Expired, .. }) => Failed::new(1, said)
+        StoreError::NotClaimed(NotClaimed::NotActive { status: HandoffProgress::Expired, .. }) => Failed::new(1, said)
             .called(Code::Ended)
             .hint("`hopty handoff show` still prints it; `handoff.expiry` sets how long a handoff waits"),
         StoreError::NotClaimed(NotClaimed::NotActive { .. }) | StoreError::NotMoved(NotMoved::NotActive { .. }) => {
@@ -186,10 +186,10 @@ fn store_failed(error: StoreError) -> Failed {
 
 /// An entry in the form of `docs/HANDOFF.md` with its present status: one that was not loaded in time is
 /// expired even before the manifest says so.
-fn object(entry: &Entry) -> Value {
+fn object(entry: &IndexEntry) -> Value {
     let mut entry = entry.clone();
-    if entry.status == Status::Active && !entry.is_pending(Clock::wall()) {
-        entry.status = Status::Expired;
+    if entry.status == HandoffProgress::Active && !entry.is_pending(Clock::wall()) {
+        entry.status = HandoffProgress::Expired;
     }
     serde_json::to_value(&entry).unwrap_or_default()
 }

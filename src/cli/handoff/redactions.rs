@@ -20,7 +20,7 @@ const AROUND: usize = 40;
 const LOOKED_AT: usize = 8 << 20;
 
 /// One place where something was hidden.
-struct Hidden {
+struct HiddenPlace {
     file: &'static str,
     line: usize,
     kind: &'static str,
@@ -52,7 +52,7 @@ pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) ->
 }
 
 /// A transcript, whose lines are records of their own.
-fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<Hidden>) {
+fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
     let mut splitter = LineSplitter::with_cap(LOOKED_AT);
     let mut buf = vec![0; 1 << 16];
     let mut above = 0;
@@ -69,7 +69,7 @@ fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<Hidden>) {
 }
 
 /// A text in which a secret can go over several lines.
-fn whole(from: impl Read, file: &'static str, all: &mut Vec<Hidden>) {
+fn whole(from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
     let mut bytes = Vec::new();
     if from.take(LOOKED_AT as u64).read_to_end(&mut bytes).is_ok() {
         look(&String::from_utf8_lossy(&bytes), file, 0, all);
@@ -77,7 +77,7 @@ fn whole(from: impl Read, file: &'static str, all: &mut Vec<Hidden>) {
 }
 
 /// What is hidden in `text`, which begins below the line `above`.
-fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<Hidden>) {
+fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<HiddenPlace>) {
     let places = found(text);
     if places.is_empty() {
         return;
@@ -92,7 +92,7 @@ fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<Hidden>) {
         let before: String =
             before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
         let after: String = after.chars().take(2 * AROUND).collect();
-        all.push(Hidden {
+        all.push(HiddenPlace {
             file,
             line: above + place.line,
             kind: place.kind.word(),

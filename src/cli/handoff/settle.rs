@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::core::claude::transcript::Line;
-use crate::core::handoff::entry::{Claim, Entry};
+use crate::core::claude::transcript::TranscriptLine;
+use crate::core::handoff::entry::{Claim, IndexEntry};
 use crate::core::ids::Channel;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
@@ -40,7 +40,7 @@ fn hosts_of(paths: &Paths) -> Vec<u32> {
 
 /// Whether the conversation of a claim has an answer that is younger than the claim. A claim that a host took
 /// for itself and did not use is no loading.
-fn has_answered(paths: &Paths, claim: &Claim, entry: &Entry) -> bool {
+fn has_answered(paths: &Paths, claim: &Claim, entry: &IndexEntry) -> bool {
     let Some(path) =
         paths.find_transcript(&claim.session_id).filter(|_| claim.by_pid != entry.created_by_pid)
     else {
@@ -52,8 +52,8 @@ fn has_answered(paths: &Paths, claim: &Claim, entry: &Entry) -> bool {
 fn answer_since(path: &Path, since: WallTime) -> bool {
     let mut answered = false;
     let read = transcript::last_lines(path, LOOKED_AT, |bytes| {
-        Line::parse_each(bytes, |line| {
-            if let Line::Assistant(line) = line
+        TranscriptLine::parse_each(bytes, |line| {
+            if let TranscriptLine::Assistant(line) = line
                 && !line.sidechain
                 && !line.synthetic
             {

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{ShowOptions, Where, Which};
+use super::args::{HandoffShowOptions, Where, Which};
 use super::{HandoffPlace, answer, object, scope, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
-use crate::core::handoff::entry::Entry;
+use crate::core::handoff::entry::IndexEntry;
 use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::project::project_of;
-use crate::fs::store::Scope;
+use crate::fs::store::HandoffScope;
 use crate::sys::clock::Clock;
 
 /// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is
@@ -29,14 +29,14 @@ fn meant(place: &HandoffPlace, which: &Which) -> Result<HandoffId, Failed> {
 }
 
 /// Whether an entry of the channel is meant where none is named.
-fn is_meant(entry: &Entry, at: &Where, dir: &Path) -> bool {
+fn is_meant(entry: &IndexEntry, at: &Where, dir: &Path) -> bool {
     // What is over has no project in files of older versions.
     let project =
         entry.project.clone().map_or_else(|| project_of(Path::new(&entry.working_dir)), PathBuf::from);
-    scope(at) == Scope::Channel || project == project_of(dir)
+    scope(at) == HandoffScope::Channel || project == project_of(dir)
 }
 
-pub(super) fn show(place: &HandoffPlace, options: &ShowOptions) -> Result<u8, Failed> {
+pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result<u8, Failed> {
     let id = meant(place, &options.which)?;
     if options.redactions {
         return super::redactions::redactions(place, &id, options.which.at.json);
@@ -98,7 +98,7 @@ pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Fa
     Ok(0)
 }
 
-fn with_channel(channel: &Channel, entry: &Entry) -> Value {
+fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
     let mut object = object(entry);
     object["channel"] = json!(channel);
     object

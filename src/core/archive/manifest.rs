@@ -129,7 +129,7 @@ impl ArchiveManifest {
     pub fn parse(bytes: &[u8], end: u64, limits: &ArchiveLimits) -> Result<Self, ArchiveError> {
         let damaged = |error: serde_json::Error| ArchiveError::Manifest(error.to_string());
         // The version first: a later one may have another form.
-        let head: Head = serde_json::from_slice(bytes).map_err(damaged)?;
+        let head: ArchiveVersion = serde_json::from_slice(bytes).map_err(damaged)?;
         if head.format != FORMAT {
             return Err(ArchiveError::Manifest("it has another format".to_owned()));
         }
@@ -211,7 +211,7 @@ fn is_plain(name: &str) -> bool {
 
 /// What every version of a manifest has.
 #[derive(Deserialize)]
-struct Head {
+struct ArchiveVersion {
     format: String,
     version: u64,
 }

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::transcript::{Assistant, Line, TEXT_CAP, Usage, UserKind};
+use super::transcript::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation::unwrap_pasted;
 
 /// How many tool calls of a turn are listed.
@@ -19,7 +19,7 @@ pub struct LastAnswer {
     /// The text of Claude's last message that has one, whole up to 1 MiB.
     pub text: String,
     /// The tool calls of the turn, oldest first, at most 1,000.
-    pub tools: Vec<ToolCall>,
+    pub tools: Vec<AnswerToolCall>,
     /// Tokens of all requests of the turn.
     pub tokens: TurnTokens,
     /// The model of the last message.
@@ -35,12 +35,12 @@ pub struct LastAnswer {
     #[serde(skip)]
     text_of: String,
     #[serde(skip)]
-    counted: (String, Usage),
+    counted: (String, TokenUsage),
 }
 
 /// One call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ToolCall {
+pub struct AnswerToolCall {
     /// The tool's name.
     pub name: String,
     /// What it was called for: a path, a command; empty where it is not known.
@@ -63,7 +63,7 @@ pub struct TurnTokens {
 impl LastAnswer {
     /// Takes one raw line of the transcript.
     pub fn feed(&mut self, line: &[u8]) {
-        Line::parse_each(line, |line| self.line(line));
+        TranscriptLine::parse_each(line, |line| self.line(line));
     }
 
     /// Whether Claude has said anything since the last prompt.
@@ -72,10 +72,10 @@ impl LastAnswer {
         !self.text.is_empty()
     }
 
-    fn line(&mut self, line: Line) {
+    fn line(&mut self, line: TranscriptLine) {
         match line {
-            Line::Assistant(line) if !line.sidechain => self.assistant(*line),
-            Line::User(line) if !line.sidechain => match line.kind {
+            TranscriptLine::Assistant(line) if !line.sidechain => self.assistant(*line),
+            TranscriptLine::User(line) if !line.sidechain => match line.kind {
                 UserKind::Prompt(prompt) => {
                     let prompt = unwrap_pasted(&prompt).into_owned();
                     // 2.1.197 writes a quick first answer before its prompt; their times tell the true order.
@@ -117,13 +117,13 @@ impl LastAnswer {
         }
         for tool in line.tool_uses.into_iter().take(TOOL_CAP - self.tools.len().min(TOOL_CAP)) {
             let about = tool.input.path.or(tool.input.command).or(tool.input.about).unwrap_or_default();
-            self.tools.push(ToolCall { name: tool.name, about });
+            self.tools.push(AnswerToolCall { name: tool.name, about });
         }
     }
 
     /// Every line of a message repeats its usage.
-    fn count(&mut self, message: &str, usage: Usage) {
-        let before = if message == self.counted.0 { self.counted.1 } else { Usage::default() };
+    fn count(&mut self, message: &str, usage: TokenUsage) {
+        let before = if message == self.counted.0 { self.counted.1 } else { TokenUsage::default() };
         let more = |total: &mut u64, now: u64, before: u64| *total += now.saturating_sub(before);
         more(&mut self.tokens.input, usage.input, before.input);
         more(&mut self.tokens.cache_read, usage.cache_read, before.cache_read);
@@ -179,7 +179,10 @@ mod tests {
             (answer.prompt.as_str(), answer.text.as_str()),
             ("Test it.", "All pass.\nNothing is left.")
         );
-        assert_eq!(answer.tools, [ToolCall { name: "Bash".to_owned(), about: "cargo test".to_owned() }]);
+        assert_eq!(
+            answer.tools,
+            [AnswerToolCall { name: "Bash".to_owned(), about: "cargo test".to_owned() }]
+        );
         assert_eq!(answer.tokens, TurnTokens { input: 20, cache_read: 200, cache_creation: 0, output: 10 });
         assert!(answer.finished && answer.error.is_none() && answer.model.as_deref() == Some("opus"));
     }

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sent::Sent;
+use super::sent::SentPrompt;
 
 /// The longest prompt that is typed, in characters and in lines: more than that is wrapped.
 const TYPED: (usize, usize) = (800, 3);
@@ -21,7 +21,7 @@ const NOT_TEXT: [&str; 3] = ["pasted_content", "[Image #", "[Pasted text #"];
 /// How a prompt is given to a fresh conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum CarryMethod {
     /// Typed as a paste.
     Typed,
     /// As the program's argument.
@@ -31,7 +31,7 @@ pub enum Way {
 /// How `prompt`, as a UserPromptSubmit hook tells it, is given to a fresh conversation; `None` when that
 /// would not be exact, or when it is a slash command, which belongs to the conversation it was typed in.
 #[must_use]
-pub fn way(prompt: &str) -> Option<Way> {
+pub fn way(prompt: &str) -> Option<CarryMethod> {
     if prompt.trim().is_empty() || NOT_TEXT.iter().any(|mark| prompt.contains(mark)) || is_command(prompt) {
         return None;
     }
@@ -41,10 +41,10 @@ pub fn way(prompt: &str) -> Option<Way> {
     let short = prompt.chars().count() <= TYPED.0 && prompt.lines().count() <= TYPED.1;
     // Typed, a first character may change the box's mode, and a tab or the name of a file opens a list.
     let plain = !prompt.starts_with(['#', '!', '/', '?', '&']) && !prompt.contains('\t');
-    let stays = Sent::new(prompt).is_ok_and(|sent| sent.text() == prompt.trim_end());
+    let stays = SentPrompt::new(prompt).is_ok_and(|sent| sent.text() == prompt.trim_end());
     match prompt.len() {
-        _ if short && plain && stays => Some(Way::Typed),
-        ..=ARGUMENT => Some(Way::Argument),
+        _ if short && plain && stays => Some(CarryMethod::Typed),
+        ..=ARGUMENT => Some(CarryMethod::Argument),
         _ => None,
     }
 }
@@ -56,12 +56,12 @@ fn is_command(prompt: &str) -> bool {
 
 /// A prompt on its way into a fresh conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct CarriedPrompt {
     text: String,
     squeezed: String,
 }
 
-impl Carried {
+impl CarriedPrompt {
     /// This text.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -93,21 +93,21 @@ mod tests {
     fn a_short_prompt_is_typed_and_a_longer_one_is_an_argument() {
         let lines = |n: usize| vec!["line"; n].join("\n");
         for (prompt, expected) in [
-            ("B".to_owned(), Some(Way::Typed)),
-            ("one\ntwo\nthree".to_owned(), Some(Way::Typed)),
-            (lines(4), Some(Way::Argument)),
-            ("x".repeat(800), Some(Way::Typed)),
-            ("x".repeat(801), Some(Way::Argument)),
-            ("ü".repeat(800), Some(Way::Typed)),
-            ("x".repeat(ARGUMENT), Some(Way::Argument)),
+            ("B".to_owned(), Some(CarryMethod::Typed)),
+            ("one\ntwo\nthree".to_owned(), Some(CarryMethod::Typed)),
+            (lines(4), Some(CarryMethod::Argument)),
+            ("x".repeat(800), Some(CarryMethod::Typed)),
+            ("x".repeat(801), Some(CarryMethod::Argument)),
+            ("ü".repeat(800), Some(CarryMethod::Typed)),
+            ("x".repeat(ARGUMENT), Some(CarryMethod::Argument)),
             ("x".repeat(ARGUMENT + 1), None),
-            ("# a heading".to_owned(), Some(Way::Argument)),
-            ("/etc/hosts is a file".to_owned(), Some(Way::Argument)),
-            ("look at @src/main.rs".to_owned(), Some(Way::Argument)),
-            ("@src/main.rs is broken".to_owned(), Some(Way::Typed)),
-            ("ends with \\".to_owned(), Some(Way::Argument)),
-            ("a\ttab".to_owned(), Some(Way::Argument)),
-            ("- a list".to_owned(), Some(Way::Typed)),
+            ("# a heading".to_owned(), Some(CarryMethod::Argument)),
+            ("/etc/hosts is a file".to_owned(), Some(CarryMethod::Argument)),
+            ("look at @src/main.rs".to_owned(), Some(CarryMethod::Argument)),
+            ("@src/main.rs is broken".to_owned(), Some(CarryMethod::Typed)),
+            ("ends with \\".to_owned(), Some(CarryMethod::Argument)),
+            ("a\ttab".to_owned(), Some(CarryMethod::Argument)),
+            ("- a list".to_owned(), Some(CarryMethod::Typed)),
         ] {
             assert_eq!(way(&prompt), expected, "{:?}", prompt.chars().take(30).collect::<String>());
         }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn it_is_known_again() {
-        let carried = Carried::new("  make it\n green ");
+        let carried = CarriedPrompt::new("  make it\n green ");
         assert!(
             carried.is("make it\n green") && !carried.is("make it") && carried.text() == "  make it\n green "
         );

@@ -54,7 +54,7 @@ pub struct CodeDigest(BTreeMap<String, String>);
 
 /// What happened to a key between two digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum KeyChange {
     /// It is new.
     Added,
     /// It has another value.
@@ -63,14 +63,14 @@ pub enum Change {
     Removed,
 }
 
-impl Change {
+impl KeyChange {
     /// The word for a sentence.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Change::Added => "added",
-            Change::Changed => "changed",
-            Change::Removed => "removed",
+            KeyChange::Added => "added",
+            KeyChange::Changed => "changed",
+            KeyChange::Removed => "removed",
         }
     }
 }
@@ -153,17 +153,19 @@ impl CodeDigest {
     /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that
     /// runs code changed.
     #[must_use]
-    pub fn changes(&self, later: &CodeDigest) -> Vec<(String, Change)> {
+    pub fn changes(&self, later: &CodeDigest) -> Vec<(String, KeyChange)> {
         let mut changes = Vec::new();
         for (key, value) in &self.0 {
             match later.0.get(key) {
-                None => changes.push((key.clone(), Change::Removed)),
-                Some(now) if now != value || now.is_empty() => changes.push((key.clone(), Change::Changed)),
+                None => changes.push((key.clone(), KeyChange::Removed)),
+                Some(now) if now != value || now.is_empty() => {
+                    changes.push((key.clone(), KeyChange::Changed))
+                }
                 Some(_) => {}
             }
         }
         let added = later.0.keys().filter(|key| !self.0.contains_key(*key));
-        changes.extend(added.map(|key| (key.clone(), Change::Added)));
+        changes.extend(added.map(|key| (key.clone(), KeyChange::Added)));
         changes.sort_by(|a, b| a.0.cmp(&b.0));
         changes
     }
@@ -400,7 +402,7 @@ mod tests {
         let later = of(&state(r#"{"x":{"command":"sh"}}"#, 1));
         assert_eq!(
             of(&state("{}", 1)).changes(&later),
-            [(".claude.json: project mcpServers".to_owned(), Change::Added)]
+            [(".claude.json: project mcpServers".to_owned(), KeyChange::Added)]
         );
         let mcp = |text: &str| CodeDigest::of(&[SettingsFile { name: ".mcp.json", role: Role::Mcp, text }]);
         assert_eq!(mcp("{}").changes(&mcp(r#"{"mcpServers":{"x":{}}}"#)).len(), 1);
@@ -420,7 +422,7 @@ mod tests {
         };
         assert_eq!(
             of(r#"["x"]"#).changes(&of("[]")),
-            [("s: project disabledMcpjsonServers".to_owned(), Change::Removed)]
+            [("s: project disabledMcpjsonServers".to_owned(), KeyChange::Removed)]
         );
         assert_eq!(of("[]"), of("null"), "Claude writes an empty list by itself");
     }
@@ -429,7 +431,7 @@ mod tests {
     fn what_is_not_known_equals_nothing() {
         let mut digest = settings("{}");
         digest.add_unknown("agents: (too many files)");
-        let changed = [("agents: (too many files)".to_owned(), Change::Changed)];
+        let changed = [("agents: (too many files)".to_owned(), KeyChange::Changed)];
         assert_eq!(digest.changes(&digest.clone()), changed);
         assert_eq!(settings("{}").changes(&digest).len(), 1);
     }

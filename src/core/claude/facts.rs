@@ -1,19 +1,19 @@
 //! What a transcript adds up to: the fill of the window, and everything that a handoff says without asking a
 //! model.
 //!
-//! [`Facts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds, and a line
+//! [`TranscriptFacts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds, and a line
 //! costs no more than reading it (`reduce` says how a line changes it). It decides nothing: levels, safe
 //! points and texts are made elsewhere from what is said here.
 
-use super::memory::{Last, Recent, Touched};
+use super::memory::{LastItems, Recent, TouchedFiles};
 use super::prompts::Prompts;
 use super::reads::FilesRead;
 use super::reduce::is_typed;
-use super::sent::{Sent, Taken};
-use super::stated::Stated;
-use super::steps::{STEP_CAP, Step};
+use super::sent::{PromptPlace, SentPrompt};
+use super::stated::StatedDecisions;
+use super::steps::{STEP_CAP, ToolStep};
 use super::tasks::Tasks;
-use super::transcript::{Failure, ToolUse};
+use super::transcript::{ApiFailure, ToolUse};
 use super::work::Work;
 use crate::core::ids::HandoffId;
 
@@ -39,7 +39,7 @@ pub struct MessageUsage {
 
 /// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
+pub enum TranscriptSpeaker {
     /// The person.
     Person,
     /// Claude.
@@ -50,7 +50,7 @@ pub enum Speaker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// Who said it.
-    pub speaker: Speaker,
+    pub speaker: TranscriptSpeaker,
     /// What was said.
     pub text: String,
 }
@@ -86,7 +86,7 @@ pub struct ToolError {
 
 /// What one conversation's transcript adds up to so far.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct TranscriptFacts {
     pub(super) fill: Option<MessageUsage>,
     pub(super) messages: Recent<64>,
     pub(super) before_compaction: Recent<64>,
@@ -97,16 +97,16 @@ pub struct Facts {
     pub(super) prompted: bool,
     /// The newest prompt has no answer yet.
     pub(super) unanswered: bool,
-    pub(super) stated: Stated,
+    pub(super) stated: StatedDecisions,
     pub(super) reads: FilesRead,
-    pub(super) recent: Last<Exchange, RECENT_CAP>,
-    pub(super) files: Touched,
+    pub(super) recent: LastItems<Exchange, RECENT_CAP>,
+    pub(super) files: TouchedFiles,
     pub(super) tasks: Tasks,
-    pub(super) decisions: Last<AnsweredQuestion, DECISION_CAP>,
-    pub(super) errors: Last<ToolError, ERROR_CAP>,
+    pub(super) decisions: LastItems<AnsweredQuestion, DECISION_CAP>,
+    pub(super) errors: LastItems<ToolError, ERROR_CAP>,
     pub(super) open: Vec<ToolUse>,
     pub(super) work: Work,
-    pub(super) steps: Last<Step, STEP_CAP>,
+    pub(super) steps: LastItems<ToolStep, STEP_CAP>,
     /// How many prompts and answers there were in all.
     pub(super) said: u64,
     pub(super) uses: Recent<4096>,
@@ -117,20 +117,20 @@ pub struct Facts {
     pub(super) queue: Vec<String>,
     pub(super) permission_mode: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<ApiFailure>,
     pub(super) failures: u64,
     pub(super) last_message: String,
     pub(super) last_text: String,
     pub(super) last_block: usize,
     pub(super) continued: Option<(HandoffId, bool)>,
     /// A prompt that is looked for, and how it was found.
-    pub(super) sought: Option<Sent>,
-    pub(super) found: Option<Taken>,
+    pub(super) sought: Option<SentPrompt>,
+    pub(super) found: Option<PromptPlace>,
     pub(super) lines: u64,
     pub(super) bad: u64,
 }
 
-impl Facts {
+impl TranscriptFacts {
     /// Facts of an empty transcript.
     #[must_use]
     pub fn new() -> Self {
@@ -140,11 +140,11 @@ impl Facts {
     /// Facts of a conversation before its first line, which finds Claude's list of tasks as it is.
     #[must_use]
     pub fn after(tasks: &Tasks) -> Self {
-        Facts { tasks: tasks.clone(), ..Self::default() }
+        TranscriptFacts { tasks: tasks.clone(), ..Self::default() }
     }
 
     /// Looks for a prompt in the lines to come.
-    pub fn seek(&mut self, sent: Sent) {
+    pub fn seek(&mut self, sent: SentPrompt) {
         self.sought = Some(sent);
         self.found = None;
     }
@@ -155,7 +155,7 @@ impl Facts {
     }
 
     /// How it was found, said once.
-    pub fn take_found(&mut self) -> Option<Taken> {
+    pub fn take_found(&mut self) -> Option<PromptPlace> {
         self.found.take()
     }
 
@@ -200,7 +200,7 @@ impl Facts {
     }
 
     /// The last tool calls that were answered, oldest first.
-    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &ToolStep> {
         self.steps.iter()
     }
 
@@ -212,7 +212,7 @@ impl Facts {
 
     /// The files that tools wrote.
     #[must_use]
-    pub fn files(&self) -> &Touched {
+    pub fn files(&self) -> &TouchedFiles {
         &self.files
     }
 
@@ -275,7 +275,7 @@ impl Facts {
 
     /// The API error or limit that the conversation stands at; `None` as soon as an answer came after it.
     #[must_use]
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<&ApiFailure> {
         self.failure.as_ref()
     }
 
@@ -332,8 +332,8 @@ impl Facts {
 mod tests {
     use super::*;
 
-    fn of(lines: &[&str]) -> Facts {
-        let mut facts = Facts::new();
+    fn of(lines: &[&str]) -> TranscriptFacts {
+        let mut facts = TranscriptFacts::new();
         for line in lines {
             facts.feed(line.as_bytes());
         }

@@ -7,7 +7,7 @@ use crate::core::handoff::continuation::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
-use crate::core::supervisor::event::{Hook, HookEvent, PromptOf, StartSource};
+use crate::core::supervisor::event::{HookEvent, HookFacts, PromptOf, StartSource};
 use crate::core::visible::is_hidden;
 
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
@@ -17,9 +17,9 @@ const ASYNC_AGENT: &str = "Async agent launched";
 
 /// A hook call: its facts, and what must stand in the transcript before anything is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct HookInput {
     /// The facts.
-    pub hook: Hook,
+    pub hook: HookFacts,
     /// PostToolBatch: the ids of its tool uses.
     pub tool_uses: Vec<String>,
     /// Stop: the text that ends the turn.
@@ -34,7 +34,7 @@ pub struct Call {
 
 /// Reads a payload. `expected` is the handoff whose continuation prompt may be on its way.
 #[must_use]
-pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call {
+pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> HookInput {
     let text = |key: &str| payload.get(key).and_then(Value::as_str);
     let event: HookEvent = serde_json::from_value(Value::from(event)).unwrap_or(HookEvent::Other);
     let calls = payload.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -48,7 +48,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         .filter(|m| !m.is_empty() && event == HookEvent::Stop)
         .map(str::to_owned);
     let listed = |key: &str| payload.get(key).and_then(Value::as_array).map_or(0, Vec::len);
-    let hook = Hook {
+    let hook = HookFacts {
         event,
         conversation: text("session_id").and_then(|id| id.parse::<ConversationId>().ok()),
         agent: text("agent_id").is_some_and(|id| !id.is_empty()),
@@ -72,7 +72,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
     let reason =
         text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
     let prompt = text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).map(str::to_owned);
-    Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason, prompt }
+    HookInput { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason, prompt }
 }
 
 fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {
@@ -128,7 +128,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::config::Span;
+    use crate::core::config::DurationMs;
 
     #[test]
     fn a_tool_batch_names_its_tool_uses() {
@@ -164,8 +164,9 @@ mod tests {
     /// A warning that only the terminal shows asks Claude nothing.
     #[test]
     fn item_101_what_claude_is_to_do_goes_to_claude_and_not_to_the_terminal() {
-        let asked =
-            HookAnswer::Tell { what: HookInstruction::Ask { percent: 61, snooze: Span::from_secs(300) } };
+        let asked = HookAnswer::Tell {
+            what: HookInstruction::Ask { percent: 61, snooze: DurationMs::from_secs(300) },
+        };
         let said: Value = serde_json::from_str(&stdout(HookEvent::UserPromptSubmit, &asked, None)).unwrap();
         assert_eq!(said["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
         assert!(

@@ -4,21 +4,21 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::facts::Facts;
+use super::facts::TranscriptFacts;
 use super::lines::LineSplitter;
 
 const GOOD: &str = r#"{"parentUuid":null,"type":"user","message":{"role":"user","content":"the goal"}}"#;
 
 /// Reads a whole file in pieces, as it is followed.
-fn read(bytes: &[u8], piece: usize) -> Facts {
-    let (mut splitter, mut facts) = (LineSplitter::new(), Facts::new());
+fn read(bytes: &[u8], piece: usize) -> TranscriptFacts {
+    let (mut splitter, mut facts) = (LineSplitter::new(), TranscriptFacts::new());
     for piece in bytes.chunks(piece.max(1)) {
         splitter.feed(piece, |line| facts.feed(line));
     }
     facts
 }
 
-fn first_prompt(facts: &Facts) -> Option<&str> {
+fn first_prompt(facts: &TranscriptFacts) -> Option<&str> {
     facts.prompts().iter().next().map(|prompt| prompt.text.as_str())
 }
 
@@ -128,7 +128,7 @@ fn two_records_on_one_line_are_both_read() {
 
 #[test]
 fn a_line_of_a_gigabyte_is_skipped_in_constant_memory() {
-    let (mut splitter, mut facts) = (LineSplitter::new(), Facts::new());
+    let (mut splitter, mut facts) = (LineSplitter::new(), TranscriptFacts::new());
     let piece = vec![b'x'; 1 << 20];
     let mut most = 0;
     for _ in 0..1024 {
@@ -143,7 +143,7 @@ fn a_line_of_a_gigabyte_is_skipped_in_constant_memory() {
 /// A flood of every kind of record: what is kept is bounded.
 #[test]
 fn a_flood_is_kept_in_bounds() {
-    let mut facts = Facts::new();
+    let mut facts = TranscriptFacts::new();
     for n in 0..20_000 {
         let id = n.to_string();
         let call = |id: &str, name: &str, input: serde_json::Value| json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}});

@@ -250,7 +250,7 @@ fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(
 
 /// What `message.content` and a tool result's `content` can be: a plain string, or a list of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Content<T, const CAP: usize, const TAIL: usize = 0> {
+pub(crate) enum LooseContent<T, const CAP: usize, const TAIL: usize = 0> {
     /// Neither.
     #[default]
     Nothing,
@@ -261,22 +261,22 @@ pub(crate) enum Content<T, const CAP: usize, const TAIL: usize = 0> {
 }
 
 impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<'de>
-    for Content<T, CAP, TAIL>
+    for LooseContent<T, CAP, TAIL>
 {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Seen<T, const CAP: usize, const TAIL: usize>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Visitor<'de> for Seen<T, CAP, TAIL> {
-            type Value = Content<T, CAP, TAIL>;
+            type Value = LooseContent<T, CAP, TAIL>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Plain(ends(text, CAP, TAIL)))
+                Ok(LooseContent::Plain(ends(text, CAP, TAIL)))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                objects::<T, A, 10_000>(list).map(Content::Blocks)
+                objects::<T, A, 10_000>(list).map(LooseContent::Blocks)
             }
-            drop_kinds!(Content::Nothing; null boolean number map);
+            drop_kinds!(LooseContent::Nothing; null boolean number map);
         }
         from.deserialize_any(Seen(PhantomData))
     }
@@ -321,7 +321,7 @@ mod tests {
             serde_json::from_str::<Flag>(json).unwrap();
             serde_json::from_str::<Object<IgnoredAny>>(json).unwrap();
             serde_json::from_str::<List<IgnoredAny, 4>>(json).unwrap();
-            serde_json::from_str::<Content<IgnoredAny, 4>>(json).unwrap();
+            serde_json::from_str::<LooseContent<IgnoredAny, 4>>(json).unwrap();
             serde_json::from_str::<Pairs>(json).unwrap();
         }
     }

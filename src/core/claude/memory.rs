@@ -30,15 +30,15 @@ impl<const CAP: usize> Recent<CAP> {
 
 /// The last `CAP` items that were put in.
 #[derive(Clone, Debug)]
-pub struct Last<T, const CAP: usize>(VecDeque<T>);
+pub struct LastItems<T, const CAP: usize>(VecDeque<T>);
 
-impl<T, const CAP: usize> Default for Last<T, CAP> {
+impl<T, const CAP: usize> Default for LastItems<T, CAP> {
     fn default() -> Self {
-        Last(VecDeque::new())
+        LastItems(VecDeque::new())
     }
 }
 
-impl<T, const CAP: usize> Last<T, CAP> {
+impl<T, const CAP: usize> LastItems<T, CAP> {
     pub(super) fn put(&mut self, item: T) {
         if self.0.len() >= CAP {
             self.0.pop_front();
@@ -70,7 +70,7 @@ pub const FILE_CAP: usize = 2000;
 
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// It was made in this conversation.
     Created,
     /// It was there before.
@@ -79,15 +79,15 @@ pub enum Change {
 
 /// The files that Claude's tools wrote, by their last touch; at most [`FILE_CAP`] of them.
 #[derive(Clone, Debug, Default)]
-pub struct Touched {
-    last: HashMap<String, (u64, Change)>,
+pub struct TouchedFiles {
+    last: HashMap<String, (u64, FileChange)>,
     next: u64,
     forgotten: u64,
 }
 
-impl Touched {
+impl TouchedFiles {
     /// Notes a touch. What was created here stays created, also when it is modified later.
-    pub(super) fn put(&mut self, path: &str, change: Change) {
+    pub(super) fn put(&mut self, path: &str, change: FileChange) {
         self.next += 1;
         let change = self.last.get(path).map_or(change, |(_, first)| *first);
         self.last.insert(path.to_owned(), (self.next, change));
@@ -119,7 +119,7 @@ impl Touched {
     /// Whether the file was made in this conversation.
     #[must_use]
     pub fn created(&self, path: &str) -> bool {
-        self.last.get(path).is_some_and(|(_, change)| *change == Change::Created)
+        self.last.get(path).is_some_and(|(_, change)| *change == FileChange::Created)
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
             recent.put(id);
         }
         assert!(!recent.has("a") && recent.has("b") && recent.has("c"));
-        let mut last = Last::<u8, 2>::default();
+        let mut last = LastItems::<u8, 2>::default();
         for n in [1, 2, 3] {
             last.put(n);
         }
@@ -143,16 +143,16 @@ mod tests {
 
     #[test]
     fn files_are_ordered_by_their_last_touch_and_bounded() {
-        let mut files = Touched::default();
+        let mut files = TouchedFiles::default();
         for path in ["a", "b", "a"] {
-            files.put(path, Change::Modified);
+            files.put(path, FileChange::Modified);
         }
-        files.put("b", Change::Created);
-        files.put("a", Change::Modified);
+        files.put("b", FileChange::Created);
+        files.put("a", FileChange::Modified);
         assert!(!files.created("b"), "it was there before");
         assert_eq!(files.newest_first(), ["a", "b"]);
         for n in 0..5 * FILE_CAP {
-            files.put(&n.to_string(), Change::Created);
+            files.put(&n.to_string(), FileChange::Created);
         }
         let newest = files.newest_first();
         assert_eq!(newest.len(), FILE_CAP);

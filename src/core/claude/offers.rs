@@ -30,7 +30,7 @@ pub enum HookSet {
 
 /// Why no hooks of hopty's will run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Off {
+pub enum HooksOff {
     /// `[hooks] inject = false` or `--no-inject`.
     NotInjected,
     /// `--bare`.
@@ -43,7 +43,7 @@ pub enum Off {
 
 /// What a launch can rely on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offers {
+pub struct ClaudeFeatures {
     /// The hooks that are given.
     pub hooks: HookSet,
     /// They are not counted on: something switches hooks off. They are given all the same where only settings
@@ -59,20 +59,20 @@ pub struct Offers {
 
 /// What a version offers. An unknown version counts as new.
 #[must_use]
-pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
+pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     let number = version.and_then(parse).unwrap_or(PATIENT);
     let named = version.unwrap_or_default();
     let hooks = match off {
-        Some(Off::NotInjected | Off::Bare | Off::SafeMode) => HookSet::None,
+        Some(HooksOff::NotInjected | HooksOff::Bare | HooksOff::SafeMode) => HookSet::None,
         _ if number < PLUGINS => HookSet::None,
         _ if number < FULL => HookSet::Old,
         _ => HookSet::Full,
     };
     let why = match off {
-        Some(Off::NotInjected) => Some("hopty gives Claude no hooks, as configured".to_owned()),
-        Some(Off::Bare) => Some("Claude runs no hooks with --bare".to_owned()),
-        Some(Off::SafeMode) => Some("Claude runs no hooks with --safe-mode".to_owned()),
-        Some(Off::Settings) => Some("Hooks are switched off (disableAllHooks)".to_owned()),
+        Some(HooksOff::NotInjected) => Some("hopty gives Claude no hooks, as configured".to_owned()),
+        Some(HooksOff::Bare) => Some("Claude runs no hooks with --bare".to_owned()),
+        Some(HooksOff::SafeMode) => Some("Claude runs no hooks with --safe-mode".to_owned()),
+        Some(HooksOff::Settings) => Some("Hooks are switched off (disableAllHooks)".to_owned()),
         None if number < PLUGINS => Some(format!("Claude Code {named} takes no plugin with hooks")),
         None => None,
     };
@@ -85,7 +85,7 @@ pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
         )),
         (None, _) => None,
     };
-    Offers { hooks, off: off.is_some(), submit_when_idle: number < PATIENT, limited }
+    ClaudeFeatures { hooks, off: off.is_some(), submit_when_idle: number < PATIENT, limited }
 }
 
 /// Three numbers, whatever follows them.
@@ -100,7 +100,7 @@ fn parse(version: &str) -> Option<[u32; 3]> {
 mod tests {
     use super::*;
 
-    fn hooks(version: Option<&str>, off: Option<Off>) -> HookSet {
+    fn hooks(version: Option<&str>, off: Option<HooksOff>) -> HookSet {
         offers(version, off).hooks
     }
 
@@ -125,13 +125,13 @@ mod tests {
     #[test]
     fn what_is_not_known_counts_as_new() {
         for version in [None, Some(""), Some("2.1"), Some("x.y.z"), Some("99999999999.0.0")] {
-            assert_eq!(offers(version, None), Offers::default(), "{version:?}");
+            assert_eq!(offers(version, None), ClaudeFeatures::default(), "{version:?}");
         }
     }
 
     #[test]
     fn hooks_that_settings_switch_off_are_given_but_not_counted_on() {
-        let offers = offers(Some("2.1.329"), Some(Off::Settings));
+        let offers = offers(Some("2.1.329"), Some(HooksOff::Settings));
         assert_eq!((offers.hooks, offers.off), (HookSet::Full, true));
         assert!(
             offers
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn hooks_that_a_flag_switches_off_are_not_given() {
-        for off in [Off::NotInjected, Off::Bare, Off::SafeMode] {
+        for off in [HooksOff::NotInjected, HooksOff::Bare, HooksOff::SafeMode] {
             let offers = offers(Some("2.1.329"), Some(off));
             assert_eq!((offers.hooks, offers.off, offers.limited.is_some()), (HookSet::None, true, true));
         }

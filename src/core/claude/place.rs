@@ -8,7 +8,7 @@ use crate::core::ids::ConversationId;
 
 /// What a line of a transcript says of its conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct LineContext {
     /// The conversation (`sessionId`).
     pub conversation: Option<ConversationId>,
     /// The working directory (`cwd`) that it began in, an absolute path.
@@ -18,18 +18,18 @@ pub struct Place {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawLineContext {
     #[serde(default, rename = "sessionId")]
     session_id: Text<64>,
     #[serde(default)]
     cwd: Text<4096>,
 }
 
-impl Place {
+impl LineContext {
     /// Adds what `line` says and was not known before; whether all of it is known now.
     pub fn learn(&mut self, line: &[u8]) -> bool {
         if (self.conversation.is_none() || self.dir.is_none())
-            && let Ok(raw) = serde_json::from_slice::<Raw>(line)
+            && let Ok(raw) = serde_json::from_slice::<RawLineContext>(line)
         {
             self.conversation = self.conversation.take().or_else(|| raw.session_id.0?.parse().ok());
             self.dir = self.dir.take().or_else(|| raw.cwd.0.filter(|dir| dir.starts_with('/')));
@@ -40,7 +40,7 @@ impl Place {
     /// The same, and where the conversation works now.
     pub fn follow(&mut self, line: &[u8]) {
         self.learn(line);
-        let named = serde_json::from_slice::<Raw>(line)
+        let named = serde_json::from_slice::<RawLineContext>(line)
             .ok()
             .and_then(|raw| raw.cwd.0)
             .filter(|dir| dir.starts_with('/'));
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn lines_say_where_they_belong() {
-        let mut place = Place::default();
+        let mut place = LineContext::default();
         assert!(
             !place.learn(b"{\"type\":\"mode\"}")
                 && !place.learn(b"torn")

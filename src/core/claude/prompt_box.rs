@@ -19,7 +19,7 @@ pub enum BoxMode {
 
 /// The live prompt box.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptBox {
+pub struct ScreenPromptBox {
     /// The draft: wrapped rows joined again as well as the screen allows, placeholder and suggestion left
     /// out.
     pub text: String,
@@ -38,7 +38,7 @@ pub struct PromptBox {
     pub(super) width: usize,
 }
 
-impl PromptBox {
+impl ScreenPromptBox {
     /// Whether the box holds exactly `prompt`, or the fold sign that a paste of it would leave.
     ///
     /// White space is not compared, because wrapping hides where it was. Of a draft that is taller than the
@@ -112,8 +112,8 @@ fn wrapped_rows(text: &str, width: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> PromptBox {
-        PromptBox {
+    fn shown(text: &str) -> ScreenPromptBox {
+        ScreenPromptBox {
             text: text.into(),
             folded: false,
             rows: 0..1,
@@ -138,27 +138,28 @@ mod tests {
 
     #[test]
     fn a_shell_box_holds_no_prompt() {
-        assert!(!PromptBox { mode: BoxMode::Shell, ..shown("ls") }.holds("ls"));
+        assert!(!ScreenPromptBox { mode: BoxMode::Shell, ..shown("ls") }.holds("ls"));
     }
 
     #[test]
     fn a_fold_must_have_as_many_lines() {
-        let folded = PromptBox { folded: true, fold: Some(2), ..shown("[Pasted text #1 +2 lines]") };
+        let folded = ScreenPromptBox { folded: true, fold: Some(2), ..shown("[Pasted text #1 +2 lines]") };
         assert!(folded.holds("a\nb\nc"));
         assert!(!folded.holds("a\nb"));
         assert!(
-            !PromptBox { folded: true, fold: None, ..shown("x [Pasted text #1 +2 lines]") }.holds("a\nb\nc")
+            !ScreenPromptBox { folded: true, fold: None, ..shown("x [Pasted text #1 +2 lines]") }
+                .holds("a\nb\nc")
         );
     }
 
     #[test]
     fn of_a_cut_draft_the_end_and_the_height_must_fit() {
         let prompt = "aaaaaaaaaa bbbbbbbbbb cccccccccc dddddddddd";
-        let cut = PromptBox { hidden: (2, 0), rows: 3..5, ..shown("cccccccccc dddddddddd") };
+        let cut = ScreenPromptBox { hidden: (2, 0), rows: 3..5, ..shown("cccccccccc dddddddddd") };
         assert!(cut.holds(prompt));
-        assert!(!PromptBox { hidden: (3, 0), ..cut.clone() }.holds(prompt), "a draft stands before it");
-        assert!(!PromptBox { hidden: (2, 1), ..cut.clone() }.holds(prompt), "its end is not seen");
-        assert!(!PromptBox { text: "dddd x".into(), ..cut }.holds(prompt));
+        assert!(!ScreenPromptBox { hidden: (3, 0), ..cut.clone() }.holds(prompt), "a draft stands before it");
+        assert!(!ScreenPromptBox { hidden: (2, 1), ..cut.clone() }.holds(prompt), "its end is not seen");
+        assert!(!ScreenPromptBox { text: "dddd x".into(), ..cut }.holds(prompt));
     }
 
     #[test]

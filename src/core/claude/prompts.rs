@@ -33,7 +33,7 @@ pub enum PromptKind {
 
 /// One prompt of the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prompt {
+pub struct TranscriptPrompt {
     /// The text. Pasted parts stand between `[pasted]` and `[end of paste]`.
     pub text: String,
     /// How it reached Claude.
@@ -51,7 +51,7 @@ pub struct Prompt {
 /// The prompts of one conversation, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
-    kept: VecDeque<Prompt>,
+    kept: VecDeque<TranscriptPrompt>,
     bytes: usize,
     /// How many prompts after the first were dropped.
     dropped: u64,
@@ -61,7 +61,7 @@ pub struct Prompts {
 
 impl Prompts {
     /// Adds the newest. `last_said` is what Claude had said before it.
-    pub(super) fn put(&mut self, mut prompt: Prompt, last_said: &str) {
+    pub(super) fn put(&mut self, mut prompt: TranscriptPrompt, last_said: &str) {
         if prompt.text.len() <= ANSWER_CAP && !last_said.trim().is_empty() {
             prompt.asked =
                 Some(end_words(last_said.trim(), ASKED_CAP).to_owned()).filter(|asked| !asked.is_empty());
@@ -104,7 +104,7 @@ impl Prompts {
     }
 
     /// The prompts, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Prompt> + ExactSizeIterator {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &TranscriptPrompt> + ExactSizeIterator {
         self.kept.iter()
     }
 
@@ -115,8 +115,8 @@ impl Prompts {
     }
 }
 
-fn size(prompt: &Prompt) -> usize {
-    prompt.text.len() + prompt.asked.as_ref().map_or(0, String::len) + std::mem::size_of::<Prompt>()
+fn size(prompt: &TranscriptPrompt) -> usize {
+    prompt.text.len() + prompt.asked.as_ref().map_or(0, String::len) + std::mem::size_of::<TranscriptPrompt>()
 }
 
 /// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of
@@ -206,8 +206,8 @@ pub(crate) fn mark_pastes(prompt: &str) -> String {
 mod tests {
     use super::*;
 
-    fn prompt(text: impl Into<String>) -> Prompt {
-        Prompt { text: text.into(), ..Prompt::default() }
+    fn prompt(text: impl Into<String>) -> TranscriptPrompt {
+        TranscriptPrompt { text: text.into(), ..TranscriptPrompt::default() }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::supervisor::question::AskAnswer;
 
 /// The tool.
@@ -20,7 +20,7 @@ const DISMISS: &str = "Dismiss";
 
 /// The answers, in the order in which they are offered.
 #[must_use]
-pub fn options(snooze: Span) -> [String; 3] {
+pub fn options(snooze: DurationMs) -> [String; 3] {
     [YES.to_owned(), format!("Snooze {}", snooze.words()), DISMISS.to_owned()]
 }
 
@@ -32,7 +32,7 @@ pub fn question(percent: u8) -> String {
 
 /// What Claude is told with a person's prompt.
 #[must_use]
-pub fn order(percent: u8, snooze: Span) -> String {
+pub fn order(percent: u8, snooze: DurationMs) -> String {
     let offered = options(snooze);
     let again = &offered[1];
     let options = offered.each_ref().map(|label| format!("'{label}'")).join(" / ");
@@ -86,10 +86,10 @@ mod tests {
     fn item_109_the_question_has_the_exact_words() {
         assert_eq!(question(62), "Context at 62%. Generate handoff summary and start fresh?");
         assert_eq!((HEADER, TOOL), ("Handoff", "AskUserQuestion"));
-        assert_eq!(options(Span::from_secs(300)), ["Yes, handoff now", "Snooze 5 min", "Dismiss"]);
+        assert_eq!(options(DurationMs::from_secs(300)), ["Yes, handoff now", "Snooze 5 min", "Dismiss"]);
         // All that Claude is told: nothing before, between or behind it.
         assert_eq!(
-            order(62, Span::from_secs(300)),
+            order(62, DurationMs::from_secs(300)),
             "hopty: before you begin, ask the user one question with the AskUserQuestion tool, exactly so: question 'Context at 62%. \
              Generate handoff summary and start fresh?', header 'Handoff', options 'Yes, handoff now' / 'Snooze 5 min' / 'Dismiss', \
              one choice. hopty reads the answer itself. After 'Yes, handoff now' it starts a fresh conversation (as `hopty restart` \
@@ -105,7 +105,7 @@ mod tests {
                    "tool_response": response})
         };
         let ours = question(62);
-        let [yes, snooze, dismiss] = options(Span::from_secs(300));
+        let [yes, snooze, dismiss] = options(DurationMs::from_secs(300));
         let later = "Ask me later, I am busy".to_owned();
         for (label, wanted) in [
             (yes, AskAnswer::Yes),

@@ -5,11 +5,11 @@
 
 use serde::Deserialize;
 
-use super::loose::{Content, Flag, List, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::loose::{Flag, List, LooseContent, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::prompts::is_foreign;
 use super::transcript::{
-    Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP,
-    TaskRow, ToolInput, ToolResult, ToolUse, Usage, User, UserKind,
+    ApiFailure, Assistant, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow,
+    TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
 };
 use crate::core::handoff::text::cut_words;
 
@@ -37,24 +37,26 @@ const COMMANDS: [&str; 9] = [
     "<user-memory-input>",
 ];
 
-impl Raw {
+impl RawRecord {
     /// The line that this record is, by its `type`.
-    pub(super) fn into_line(self) -> Line {
+    pub(super) fn into_line(self) -> TranscriptLine {
         match self.r#type.0.as_deref() {
-            Some("assistant") => Line::Assistant(Box::new(self.into_assistant())),
-            Some("user") => Line::User(Box::new(self.into_user())),
-            Some("queue-operation") => Line::Queue {
+            Some("assistant") => TranscriptLine::Assistant(Box::new(self.into_assistant())),
+            Some("user") => TranscriptLine::User(Box::new(self.into_user())),
+            Some("queue-operation") => TranscriptLine::Queue {
                 operation: self.operation.0.unwrap_or_default(),
                 content: self.content.0,
                 timestamp: self.timestamp.0,
             },
-            Some("permission-mode") => Line::PermissionMode(self.permission_mode.0.unwrap_or_default()),
+            Some("permission-mode") => {
+                TranscriptLine::PermissionMode(self.permission_mode.0.unwrap_or_default())
+            }
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
-                Line::CompactBoundary {
+                TranscriptLine::CompactBoundary {
                     post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0),
                 }
             }
-            _ => Line::Other,
+            _ => TranscriptLine::Other,
         }
     }
 
@@ -63,7 +65,7 @@ impl Raw {
         let model = message.model.0.unwrap_or_default();
         let synthetic = model == "<synthetic>";
         let limits = self.quota_limits.0.unwrap_or_default();
-        let mut failure = synthetic.then(|| Failure {
+        let mut failure = synthetic.then(|| ApiFailure {
             error: self.error.0.unwrap_or_default(),
             status: self.api_error_status.0,
             resets_at: limits.resets_at.0,
@@ -72,8 +74,8 @@ impl Raw {
         });
         let (mut text, mut tool_uses) = (String::new(), Vec::new());
         match message.content {
-            Content::Plain(plain) => text = plain,
-            Content::Blocks(blocks) => {
+            LooseContent::Plain(plain) => text = plain,
+            LooseContent::Blocks(blocks) => {
                 for block in blocks {
                     match block.r#type.0.as_deref() {
                         Some("text") => append(&mut text, block.text.0.as_deref().unwrap_or_default()),
@@ -82,7 +84,7 @@ impl Raw {
                     }
                 }
             }
-            Content::Nothing => {}
+            LooseContent::Nothing => {}
         }
         if let Some(failure) = &mut failure {
             cut_words(&text, SAID_CAP).clone_into(&mut failure.said);
@@ -109,8 +111,8 @@ impl Raw {
             origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
         let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
         match self.message.0.unwrap_or_default().content {
-            Content::Plain(plain) => prompt = plain,
-            Content::Blocks(blocks) => {
+            LooseContent::Plain(plain) => prompt = plain,
+            LooseContent::Blocks(blocks) => {
                 for block in blocks {
                     match block.r#type.0.as_deref() {
                         Some("tool_result") => results.push(block.into_result()),
@@ -125,7 +127,7 @@ impl Raw {
                     }
                 }
             }
-            Content::Nothing => {}
+            LooseContent::Nothing => {}
         }
         let kind = if !results.is_empty() {
             let refused = self.tool_use_result.text.as_deref() == Some(REFUSED);
@@ -155,8 +157,8 @@ impl Raw {
 }
 
 impl RawUsage {
-    fn into_usage(self) -> Usage {
-        Usage {
+    fn into_usage(self) -> TokenUsage {
+        TokenUsage {
             input: self.input_tokens.0.unwrap_or(0),
             cache_read: self.cache_read_input_tokens.0.unwrap_or(0),
             cache_creation: self.cache_creation_input_tokens.0.unwrap_or(0),
@@ -203,8 +205,8 @@ impl RawBlock {
     fn into_result(self) -> ToolResult {
         let mut text = String::new();
         match self.content {
-            Content::Plain(plain) => text = plain,
-            Content::Blocks(parts) => {
+            LooseContent::Plain(plain) => text = plain,
+            LooseContent::Blocks(parts) => {
                 for part in parts.into_iter().filter_map(|part| part.text.0) {
                     append(&mut text, &part);
                     // Cut only now and then: many small parts would be copied again and again.
@@ -214,7 +216,7 @@ impl RawBlock {
                 }
                 text = ends(&text, RESULT_HEAD, RESULT_TAIL);
             }
-            Content::Nothing => {}
+            LooseContent::Nothing => {}
         }
         ToolResult { id: self.tool_use_id.0.unwrap_or_default(), is_error: self.is_error.0, text }
     }
@@ -259,7 +261,7 @@ fn append(text: &mut String, more: &str) {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Raw {
+pub(super) struct RawRecord {
     r#type: Text<64>,
     is_sidechain: Flag,
     is_meta: Flag,
@@ -286,7 +288,7 @@ pub(super) struct Raw {
 struct RawMessage {
     id: Text<200>,
     model: Text<200>,
-    content: Content<RawBlock, TEXT_CAP>,
+    content: LooseContent<RawBlock, TEXT_CAP>,
     stop_reason: Text<64>,
     usage: Object<RawUsage>,
 }
@@ -309,7 +311,7 @@ struct RawBlock {
     name: Text<200>,
     input: Object<RawInput>,
     tool_use_id: Text<200>,
-    content: Content<RawPart, RESULT_HEAD, RESULT_TAIL>,
+    content: LooseContent<RawPart, RESULT_HEAD, RESULT_TAIL>,
     is_error: Flag,
 }
 

@@ -4,15 +4,16 @@
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::facts::{
-    AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, Facts, MessageUsage, Speaker, ToolError,
+    AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, MessageUsage, ToolError, TranscriptFacts,
+    TranscriptSpeaker,
 };
-use super::memory::Change;
-use super::prompts::{Prompt, PromptKind, is_foreign, mark_pastes};
-use super::sent::Taken;
+use super::memory::FileChange;
+use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
+use super::sent::PromptPlace;
 use super::stated;
-use super::steps::{Step, about, error_line};
+use super::steps::{ToolStep, about, error_line};
 use super::transcript::{
-    Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind,
+    Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolResult, ToolUse, TranscriptLine, User, UserKind,
 };
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
@@ -23,33 +24,33 @@ const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
 /// How many tools can be open at a time; the oldest is forgotten.
 const OPEN_CAP: usize = 512;
 
-impl Facts {
+impl TranscriptFacts {
     /// Takes one raw line, as `LineSplitter` gives it. What cannot be read is counted and skipped.
     pub fn feed(&mut self, line: &[u8]) {
-        let tally = Line::parse_each(line, |line| self.line(line));
+        let tally = TranscriptLine::parse_each(line, |line| self.line(line));
         self.bad += u64::from(tally.bad);
     }
 
     /// Takes one line that was read already.
-    pub fn line(&mut self, line: Line) {
+    pub fn line(&mut self, line: TranscriptLine) {
         self.lines += 1;
         match line {
-            Line::Assistant(line) if !line.sidechain => self.assistant(*line),
-            Line::User(line) if !line.sidechain => self.user(*line),
-            Line::Queue { operation, content, timestamp } => {
+            TranscriptLine::Assistant(line) if !line.sidechain => self.assistant(*line),
+            TranscriptLine::User(line) if !line.sidechain => self.user(*line),
+            TranscriptLine::Queue { operation, content, timestamp } => {
                 if operation == "enqueue" {
-                    self.look_for_sent(content.as_deref(), timestamp.as_deref(), Taken::Queued);
+                    self.look_for_sent(content.as_deref(), timestamp.as_deref(), PromptPlace::Queued);
                 }
                 self.queued(&operation, content);
             }
-            Line::PermissionMode(mode) => self.permission_mode = Some(mode),
-            Line::CompactBoundary { post_tokens } => {
+            TranscriptLine::PermissionMode(mode) => self.permission_mode = Some(mode),
+            TranscriptLine::CompactBoundary { post_tokens } => {
                 // Claude writes the preserved tail again after the boundary: those lines carry the old
                 // figure.
                 self.before_compaction = std::mem::take(&mut self.messages);
                 self.fill = post_tokens.map(|tokens| MessageUsage { tokens, ..MessageUsage::default() });
             }
-            Line::Assistant(_) | Line::User(_) | Line::Other => {}
+            TranscriptLine::Assistant(_) | TranscriptLine::User(_) | TranscriptLine::Other => {}
         }
     }
 
@@ -67,7 +68,7 @@ impl Facts {
         if let Some((_, answered)) = self.continued.as_mut() {
             *answered = true;
         }
-        let fill = line.usage.map_or(0, Usage::fill);
+        let fill = line.usage.map_or(0, TokenUsage::fill);
         if fill > 0 && !self.before_compaction.has(&line.message_id) {
             self.messages.put(&line.message_id);
             self.fill = Some(MessageUsage { tokens: fill, message_id: line.message_id, at: line.timestamp });
@@ -114,10 +115,10 @@ impl Facts {
             }
         }
         match self.recent.newest() {
-            Some(exchange) if goes_on && exchange.speaker == Speaker::Claude => {
+            Some(exchange) if goes_on && exchange.speaker == TranscriptSpeaker::Claude => {
                 exchange.text = cut_words(&self.last_text, EXCHANGE_CAP).to_owned();
             }
-            _ => self.say(Speaker::Claude, &line.text),
+            _ => self.say(TranscriptSpeaker::Claude, &line.text),
         }
     }
 
@@ -127,7 +128,7 @@ impl Facts {
         }
         match line.kind {
             UserKind::Prompt(prompt) => {
-                self.look_for_sent(Some(&prompt), line.timestamp.as_deref(), Taken::Prompt);
+                self.look_for_sent(Some(&prompt), line.timestamp.as_deref(), PromptPlace::Prompt);
                 // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true
                 // order.
                 let answered = !self.begun && self.fill.as_ref().is_some_and(|fill| fill.at > line.timestamp);
@@ -135,7 +136,11 @@ impl Facts {
                     self.begin_turn();
                 }
                 (self.begun, self.prompted) = (true, true);
-                let said = Prompt { images: line.images, at: line.timestamp, ..Prompt::default() };
+                let said = TranscriptPrompt {
+                    images: line.images,
+                    at: line.timestamp,
+                    ..TranscriptPrompt::default()
+                };
                 self.prompt(&prompt, said, answered);
             }
             UserKind::Notification(text) => {
@@ -161,7 +166,7 @@ impl Facts {
         }
     }
 
-    fn look_for_sent(&mut self, prompt: Option<&str>, at: Option<&str>, taken: Taken) {
+    fn look_for_sent(&mut self, prompt: Option<&str>, at: Option<&str>, taken: PromptPlace) {
         if prompt.is_some_and(|prompt| self.sought.as_ref().is_some_and(|sent| sent.is_line(prompt, at))) {
             self.found.get_or_insert(taken);
         }
@@ -173,7 +178,7 @@ impl Facts {
         self.turn_over = false;
     }
 
-    fn prompt(&mut self, prompt: &str, said: Prompt, answered: bool) {
+    fn prompt(&mut self, prompt: &str, said: TranscriptPrompt, answered: bool) {
         if let Some(id) = handoff_of(prompt) {
             self.continued = Some((id, answered));
             return;
@@ -182,8 +187,8 @@ impl Facts {
         if ResumeAfter::is_prompt(text.trim()) {
             return;
         }
-        self.say(Speaker::Person, text.trim());
-        self.prompts.put(Prompt { text: mark_pastes(prompt), ..said }, &self.answers[0].text);
+        self.say(TranscriptSpeaker::Person, text.trim());
+        self.prompts.put(TranscriptPrompt { text: mark_pastes(prompt), ..said }, &self.answers[0].text);
         self.answers[0].replied = true;
         self.unanswered = !answered;
     }
@@ -200,13 +205,17 @@ impl Facts {
         let asked =
             what.map(|what| format!("(a tool call that the person refused: {what})")).unwrap_or_default();
         self.prompts.put(
-            Prompt { text: why.trim().to_owned(), kind: PromptKind::Refusal, ..Prompt::default() },
+            TranscriptPrompt {
+                text: why.trim().to_owned(),
+                kind: PromptKind::Refusal,
+                ..TranscriptPrompt::default()
+            },
             &asked,
         );
         self.answers[0].replied = true;
     }
 
-    fn say(&mut self, speaker: Speaker, text: &str) {
+    fn say(&mut self, speaker: TranscriptSpeaker, text: &str) {
         self.said += 1;
         self.recent.put(Exchange { speaker, text: cut_words(text, EXCHANGE_CAP).to_owned() });
     }
@@ -216,7 +225,7 @@ impl Facts {
         let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
         if let Some(call) = &call {
             self.work.answered(call, result, detail);
-            self.steps.put(Step::of(call, result, &error_line(&result.text), self.said));
+            self.steps.put(ToolStep::of(call, result, &error_line(&result.text), self.said));
         }
         let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
         if refused {
@@ -292,11 +301,11 @@ impl Facts {
                     // Taken into the running turn: no user line of its own will follow (measured).
                     let prompt = self.queue.remove(at);
                     if is_typed(&prompt) {
-                        self.say(Speaker::Person, &prompt);
-                        let said = Prompt {
+                        self.say(TranscriptSpeaker::Person, &prompt);
+                        let said = TranscriptPrompt {
                             text: mark_pastes(&prompt),
                             kind: PromptKind::Steering,
-                            ..Prompt::default()
+                            ..TranscriptPrompt::default()
                         };
                         self.prompts.put(said, "");
                         self.answers[0].replied = true;
@@ -327,21 +336,21 @@ fn asked_by(tool: &str) -> String {
 
 /// Whether a file was made or changed. Write says so in its structured answer, else in its words (1.x to
 /// 2.1).
-fn change(tool: &str, result: &ToolResult, detail: Option<&ResultDetail>) -> Change {
+fn change(tool: &str, result: &ToolResult, detail: Option<&ResultDetail>) -> FileChange {
     let said = detail.and_then(|detail| detail.wrote.as_deref());
     let created = match said {
         Some(word) => word == "create",
         None => tool == "Write" && result.text.starts_with("File created"),
     };
-    if created { Change::Created } else { Change::Modified }
+    if created { FileChange::Created } else { FileChange::Modified }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(lines: &[String]) -> Facts {
-        let mut facts = Facts::new();
+    fn of(lines: &[String]) -> TranscriptFacts {
+        let mut facts = TranscriptFacts::new();
         for line in lines {
             facts.feed(line.as_bytes());
         }
@@ -353,7 +362,7 @@ mod tests {
         serde_json::json!({"type": "user", "message": {"content": text}}).to_string()
     }
 
-    fn said(facts: &Facts) -> Vec<String> {
+    fn said(facts: &TranscriptFacts) -> Vec<String> {
         facts.prompts().iter().map(|prompt| prompt.text.clone()).collect()
     }
 

@@ -1,8 +1,8 @@
 //! What can be read of a damaged line: text that is no UTF-8, records that were glued together, and a record
 //! after a torn one.
 
-use super::record::Raw;
-use super::transcript::{Line, Tally, trim};
+use super::record::RawRecord;
+use super::transcript::{RecordCount, TranscriptLine, trim};
 
 /// Starts of a record, as Claude writes them: where reading is taken up again after a torn one.
 pub(super) const STARTS: [&[u8]; 3] = [b"{\"parentUuid\":", b"{\"type\":\"", b"{\"isSidechain\":"];
@@ -34,14 +34,14 @@ pub(super) fn repair(bytes: &[u8]) -> Vec<u8> {
 
 /// Reads what can be read of a line that is not one record. The number of attempts is bounded, since each may
 /// read to the end of the line.
-pub(super) fn salvage(bytes: &[u8], each: &mut impl FnMut(Line)) -> Tally {
-    let mut tally = Tally::default();
+pub(super) fn salvage(bytes: &[u8], each: &mut impl FnMut(TranscriptLine)) -> RecordCount {
+    let mut tally = RecordCount::default();
     let mut at = 0;
     let mut resynced = false;
     let mut attempts = if bytes.len() > 1 << 20 { 8 } else { 64 };
     while at < bytes.len() && attempts > 0 {
         attempts -= 1;
-        let mut stream = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter::<Raw>();
+        let mut stream = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter::<RawRecord>();
         let read = if bytes[at] == b'{' { stream.next().and_then(Result::ok) } else { None };
         let end = at + stream.byte_offset();
         // After a torn record an inner object could be taken for a line: a line is followed by nothing, or by

@@ -19,7 +19,7 @@ pub struct RulesError(#[from] toml::de::Error);
 /// The forms of Claude's screens.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rules {
+pub struct ScreenRuleSet {
     pub(super) rule: String,
     pub(super) edges: Vec<String>,
     pub(super) border: String,
@@ -96,7 +96,7 @@ pub(super) struct DialogRule {
 #[serde(transparent)]
 pub(super) struct Pattern(String);
 
-impl Rules {
+impl ScreenRuleSet {
     /// The rules that hopty brings along.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_data_file_parses_and_never_answers_a_permission() {
-        let rules = Rules::builtin().unwrap();
+        let rules = ScreenRuleSet::builtin().unwrap();
         let answered: Vec<_> = rules
             .dialogs
             .iter()
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_an_error() {
         let text = format!("surprise = 1\n{}", include_str!("screens.toml"));
-        assert!(Rules::parse(&text).unwrap_err().to_string().starts_with("screen rules: "));
+        assert!(ScreenRuleSet::parse(&text).unwrap_err().to_string().starts_with("screen rules: "));
     }
 
     #[test]

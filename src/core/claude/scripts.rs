@@ -35,7 +35,7 @@ pub struct Dirs<'a> {
 
 /// What a word of a command may name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Named {
+pub enum NamedFiles {
     /// This file.
     File(PathBuf),
     /// Files of a directory, by a pattern or a variable.
@@ -53,7 +53,7 @@ pub enum Named {
 
 /// What a command's words may name, in order, each once. What is written to (`> FILE`) is left out.
 #[must_use]
-pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<Named> {
+pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<NamedFiles> {
     let mut words = Vec::new();
     split(command, DEPTH, &mut words);
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
@@ -71,7 +71,7 @@ pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<Named> {
             }
         }
         if bases.len() > MAX_BASES || words.len() > MAX_WORDS {
-            return vec![Named::More];
+            return vec![NamedFiles::More];
         }
         moves |= MOVES.contains(&word.text.as_str());
         for candidate in candidates(&word.text, dirs, &bases) {
@@ -132,7 +132,7 @@ fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// A path, or the directory and the ending of those that it may stand for.
-fn of(path: PathBuf, is_pattern: bool) -> Named {
+fn of(path: PathBuf, is_pattern: bool) -> NamedFiles {
     let is_wild = |name: &str| is_pattern && name.contains(['*', '?', '[', '{']);
     let is_unknown = |name: &str| name.contains(['$', '`']);
     let name = |component: &Component<'_>| component.as_os_str().to_str().unwrap_or_default().to_owned();
@@ -141,7 +141,7 @@ fn of(path: PathBuf, is_pattern: bool) -> Named {
     while let Some(component) = components.next_if(|of| !is_wild(&name(of)) && !is_unknown(&name(of))) {
         dir.push(component);
     }
-    let Some(open) = components.next().map(|of| name(&of)) else { return Named::File(path) };
+    let Some(open) = components.next().map(|of| name(&of)) else { return NamedFiles::File(path) };
     let depth = components.count();
     let last = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let ending = last.rsplit_once('.').map(|(_, ending)| ending);
@@ -151,13 +151,13 @@ fn of(path: PathBuf, is_pattern: bool) -> Named {
     // A directory that only a shell knows may be any, and a bare `$FILE` any file: there is nothing to
     // compare.
     if !is_wild(&open) && (depth > 0 || open.starts_with(['$', '`']) && ending.is_none()) {
-        return Named::File(path);
+        return NamedFiles::File(path);
     }
-    Named::Files { dir, ending, depth }
+    NamedFiles::Files { dir, ending, depth }
 }
 
 /// A word of a command.
-struct Word {
+struct CommandWord {
     text: String,
     /// Whether the shell replaces it by the files that it matches.
     is_pattern: bool,
@@ -165,14 +165,14 @@ struct Word {
 
 /// A word that is not over yet.
 #[derive(Default)]
-struct Begun {
+struct UnfinishedWord {
     text: String,
     quoted: bool,
     wild: bool,
 }
 
-fn split(command: &str, depth: usize, words: &mut Vec<Word>) {
-    let (mut word, mut quote, mut written) = (Begun::default(), None, false);
+fn split(command: &str, depth: usize, words: &mut Vec<CommandWord>) {
+    let (mut word, mut quote, mut written) = (UnfinishedWord::default(), None, false);
     // Parentheses that are open, and whether a `[[` is: what stands there is compared with a pattern, and no
     // file.
     let (mut open, mut test, mut before) = (0_usize, false, ' ');
@@ -222,12 +222,12 @@ fn split(command: &str, depth: usize, words: &mut Vec<Word>) {
     }
 }
 
-fn take(word: Begun, is_pattern: bool, depth: usize, words: &mut Vec<Word>) {
+fn take(word: UnfinishedWord, is_pattern: bool, depth: usize, words: &mut Vec<CommandWord>) {
     if word.quoted && depth > 1 && word.text.chars().any(char::is_whitespace) {
         split(&word.text, depth - 1, words);
     }
     if words.len() <= MAX_WORDS {
-        words.push(Word { text: word.text, is_pattern });
+        words.push(CommandWord { text: word.text, is_pattern });
     }
 }
 
@@ -239,11 +239,11 @@ mod tests {
     fn all(command: &str) -> Vec<String> {
         let (project, home, plugin) = (Path::new("/p"), Path::new("/h"), Path::new("/g"));
         let shown = |named| match named {
-            Named::File(path) => path.display().to_string(),
-            Named::Files { dir, ending, depth } => {
+            NamedFiles::File(path) => path.display().to_string(),
+            NamedFiles::Files { dir, ending, depth } => {
                 format!("{}/{}*.{}", dir.display(), "*/".repeat(depth), ending.as_deref().unwrap_or("*"))
             }
-            Named::More => "more".to_owned(),
+            NamedFiles::More => "more".to_owned(),
         };
         named(command, Dirs { project, home, plugin: Some(plugin) }).into_iter().map(shown).collect()
     }
@@ -305,7 +305,7 @@ mod tests {
         ] {
             let dirs = Dirs { project: Path::new("/p"), home: Path::new("/h"), plugin: None };
             let all = named(command, dirs);
-            assert!(all.iter().all(|named| matches!(named, Named::File(_))), "{command}: {all:?}");
+            assert!(all.iter().all(|named| matches!(named, NamedFiles::File(_))), "{command}: {all:?}");
         }
     }
 

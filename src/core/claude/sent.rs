@@ -5,7 +5,7 @@ use crate::core::handoff::continuation::unwrap_pasted;
 
 /// Why a text cannot be submitted as a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum NotSubmittable {
     /// Nothing would be submitted.
     Empty,
     /// It would be run as a shell command, which nothing proves.
@@ -14,7 +14,7 @@ pub enum Unfit {
 
 /// How Claude took it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum PromptPlace {
     /// It began a turn.
     Prompt,
     /// It waits in Claude's queue.
@@ -23,7 +23,7 @@ pub enum Taken {
 
 /// A prompt on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentPrompt {
     text: String,
     squeezed: String,
     /// Written before this moment (RFC 3339 UTC), a line of the transcript is about an earlier prompt of the
@@ -31,21 +31,21 @@ pub struct Sent {
     since: Option<String>,
 }
 
-impl Sent {
+impl SentPrompt {
     /// A prompt with this text: line ends become `\n`, control characters other than tabs go, white space
     /// at its end too.
     ///
     /// # Errors
     /// When it is not one that can be submitted and proven.
-    pub fn new(text: &str) -> Result<Self, Unfit> {
+    pub fn new(text: &str) -> Result<Self, NotSubmittable> {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let mut text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
         text.truncate(text.trim_end().len());
         if text.trim_start().is_empty() {
-            return Err(Unfit::Empty);
+            return Err(NotSubmittable::Empty);
         }
         if text.starts_with('!') {
-            return Err(Unfit::Shell);
+            return Err(NotSubmittable::Shell);
         }
         // Behind a backslash Enter begins a new line, and behind the name of a file it takes what is offered.
         let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
@@ -53,7 +53,7 @@ impl Sent {
             text.push(' ');
         }
         let squeezed = squeeze(&text);
-        Ok(Sent { text, squeezed, since: None })
+        Ok(SentPrompt { text, squeezed, since: None })
     }
 
     /// What is typed.
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn text(of: &str) -> String {
-        Sent::new(of).unwrap().text().to_owned()
+        SentPrompt::new(of).unwrap().text().to_owned()
     }
 
     #[test]
@@ -115,21 +115,21 @@ mod tests {
     #[test]
     fn what_cannot_be_submitted_is_said() {
         for empty in ["", " \n\t", "\x1b\x03"] {
-            assert_eq!(Sent::new(empty), Err(Unfit::Empty));
+            assert_eq!(SentPrompt::new(empty), Err(NotSubmittable::Empty));
         }
-        assert_eq!(Sent::new("!ls"), Err(Unfit::Shell));
+        assert_eq!(SentPrompt::new("!ls"), Err(NotSubmittable::Shell));
     }
 
     #[test]
     fn a_command_is_one_word_with_one_slash() {
-        let command = |of: &str| Sent::new(of).unwrap().is_command();
+        let command = |of: &str| SentPrompt::new(of).unwrap().is_command();
         assert!(command("/clear") && command("/compact keep the plan"));
         assert!(!command("/etc/hosts is a file") && !command("say /clear") && !command(" /clear"));
     }
 
     #[test]
     fn it_is_known_again_and_an_earlier_one_of_the_same_words_is_not() {
-        let mut sent = Sent::new("one\n two\tthree").unwrap();
+        let mut sent = SentPrompt::new("one\n two\tthree").unwrap();
         assert!(sent.is("one two three") && sent.is("one\n  two    three\n") && !sent.is("one two"));
         assert!(
             sent.is("\n\n<pasted_content id=\"ab12\">\none\n two\tthree\n</pasted_content id=\"ab12\">\n")

@@ -11,7 +11,7 @@ use super::code::parse;
 
 /// What the value of `--settings` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum SettingsArgument {
     /// The settings themselves.
     Inline,
     /// The path of a file.
@@ -20,9 +20,13 @@ pub enum Given {
 
 /// Tells JSON from a path as Claude does: JSON begins with `{` and ends with `}`.
 #[must_use]
-pub fn given(value: &str) -> Given {
+pub fn given(value: &str) -> SettingsArgument {
     let value = value.trim();
-    if value.starts_with('{') && value.ends_with('}') { Given::Inline } else { Given::File }
+    if value.starts_with('{') && value.ends_with('}') {
+        SettingsArgument::Inline
+    } else {
+        SettingsArgument::File
+    }
 }
 
 /// A person's `--settings` cannot be merged; it is passed on as it is, and Claude says what is wrong with it.
@@ -128,9 +132,9 @@ mod tests {
 
     #[test]
     fn inline_or_file() {
-        assert_eq!(given(" {\"a\":1}\n"), Given::Inline);
-        assert_eq!(given("/x/settings.json"), Given::File);
-        assert_eq!(given("{odd"), Given::File);
+        assert_eq!(given(" {\"a\":1}\n"), SettingsArgument::Inline);
+        assert_eq!(given("/x/settings.json"), SettingsArgument::File);
+        assert_eq!(given("{odd"), SettingsArgument::File);
     }
 
     #[test]

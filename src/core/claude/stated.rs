@@ -1,7 +1,7 @@
 //! Decisions that Claude stated while it worked: sentences that give a choice and its reason. They are
 //! quoted, never believed.
 
-use super::memory::Last;
+use super::memory::LastItems;
 
 /// How many sentences are kept.
 pub const STATED_CAP: usize = 20;
@@ -38,10 +38,10 @@ const REASONS: [&str; 24] = [
 ];
 
 /// The sentences, oldest first.
-pub type Stated = Last<String, STATED_CAP>;
+pub type StatedDecisions = LastItems<String, STATED_CAP>;
 
 /// Reads the sentences of one answer that state a decision, each once.
-pub(super) fn read(text: &str, stated: &mut Stated) {
+pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
     let text = crate::core::handoff::text::cut_words(text, READ_CAP);
     let mut fenced = false;
     for line in text.lines() {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn sentences_with_a_reason_are_kept_and_others_are_not() {
-        let mut stated = Stated::default();
+        let mut stated = StatedDecisions::default();
         let text = "I looked at both. I'll use gettext rather than a dictionary, because plural forms differ. Fine.\n\
                     - Decision: tokens are stored hashed so that a leak is harmless.\n\
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn odd_texts_are_bounded() {
-        let mut stated = Stated::default();
+        let mut stated = StatedDecisions::default();
         read(&"because. ".repeat(100_000), &mut stated);
         read(&format!(" because {}", "x".repeat(1 << 20)), &mut stated);
         read(". . ? ! \u{1f600}. because \u{e9}", &mut stated);

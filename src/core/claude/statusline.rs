@@ -28,12 +28,12 @@ pub struct StatusLine {
     /// What the process has cost so far, in millionths of a US dollar.
     pub cost_micro_usd: Option<u64>,
     /// The usage limits of a subscription, as far as they are told.
-    pub limits: Vec<Used>,
+    pub limits: Vec<LimitUsed>,
 }
 
 /// How much of a usage limit is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Used {
+pub struct LimitUsed {
     /// Which.
     pub kind: LimitKind,
     /// Percent.
@@ -81,15 +81,15 @@ impl StatusLine {
             .limits
             .iter()
             .filter(|old| old.resets > now && self.limits.iter().all(|new| new.kind != old.kind));
-        let kept: Vec<Used> = kept.copied().collect();
+        let kept: Vec<LimitUsed> = kept.copied().collect();
         self.limits.extend(kept);
     }
 }
 
-fn limits(told: &Value) -> Vec<Used> {
+fn limits(told: &Value) -> Vec<LimitUsed> {
     let used = |(name, kind): (&str, LimitKind)| {
         let percent = told[name]["used_percentage"].as_f64()?.clamp(0.0, 1000.0);
-        Some(Used { kind, percent: percent.round() as u64, resets: told[name]["resets_at"].as_u64()? })
+        Some(LimitUsed { kind, percent: percent.round() as u64, resets: told[name]["resets_at"].as_u64()? })
     };
     [("five_hour", LimitKind::FiveHour), ("seven_day", LimitKind::SevenDay)]
         .into_iter()
@@ -150,7 +150,7 @@ mod tests {
         let told = of(
             json!({"five_hour": {"used_percentage": 31.4, "resets_at": 1_795_204_344u64}, "seven_day": {"used_percentage": 42}}),
         );
-        assert_eq!(told, [Used { kind: LimitKind::FiveHour, percent: 31, resets: 1_795_204_344 }]);
+        assert_eq!(told, [LimitUsed { kind: LimitKind::FiveHour, percent: 31, resets: 1_795_204_344 }]);
         for odd in [json!(null), json!([1]), json!({"five_hour": {"used_percentage": "x", "resets_at": -1}})]
         {
             assert_eq!(of(odd), []);

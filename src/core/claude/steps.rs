@@ -2,7 +2,7 @@
 //! where the work stopped, and not only what was said about it.
 
 use super::transcript::{ToolResult, ToolUse};
-use super::work::Outcome;
+use super::work::ToolOutcome;
 use crate::core::handoff::text::cut_words;
 
 /// How many tool calls are kept.
@@ -12,13 +12,13 @@ const TEXT_CAP: usize = 300;
 
 /// A tool call that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ToolStep {
     /// The tool's name.
     pub tool: String,
     /// What it was called for: a path, a command, a pattern; empty where nothing of it is known.
     pub about: String,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: ToolOutcome,
     /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
     /// there is nothing.
     pub line: String,
@@ -26,12 +26,12 @@ pub struct Step {
     pub after: u64,
 }
 
-impl Step {
+impl ToolStep {
     /// The step of a call and its answer; `line` is the error's where it failed.
     pub(super) fn of(call: &ToolUse, result: &ToolResult, error: &str, after: u64) -> Self {
         let (outcome, line) = match result.is_error {
-            true => (Outcome::Failed, error),
-            false => (Outcome::Passed, said(call, result)),
+            true => (ToolOutcome::Failed, error),
+            false => (ToolOutcome::Passed, said(call, result)),
         };
         Self { tool: call.name.clone(), about: about(call), outcome, line: one_line(line), after }
     }

@@ -8,7 +8,7 @@
 
 use memchr::memmem;
 
-use super::record::Raw;
+use super::record::RawRecord;
 use super::salvage::{STARTS, repair, salvage};
 
 /// The longest prompt or answer that is kept, in bytes.
@@ -28,7 +28,7 @@ const KNOWN: [&[u8]; 5] = [b"assistant", b"user", b"system", b"queue-operation",
 
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum TranscriptLine {
     /// A block of an answer. Claude writes one line per block, all with the same message id and the same
     /// final usage.
     Assistant(Box<Assistant>),
@@ -64,7 +64,7 @@ pub struct Assistant {
     /// Whether Claude wrote this line itself (an API error): model `<synthetic>`.
     pub synthetic: bool,
     /// Token counts of the whole message.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// `end_turn`, `tool_use` and others; `null` on some lines of 1.x.
     pub stop_reason: Option<String>,
     /// Tools that this line calls.
@@ -76,12 +76,12 @@ pub struct Assistant {
     /// When it was written, RFC 3339.
     pub timestamp: Option<String>,
     /// What went wrong, on a synthetic line.
-    pub failure: Option<Failure>,
+    pub failure: Option<ApiFailure>,
 }
 
 /// An API error or usage limit as the transcript records it (measured on 2.1.329).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failure {
+pub struct ApiFailure {
     /// `rate_limit`, `server_error`, `authentication_failed`, `invalid_request` or another word.
     pub error: String,
     /// The HTTP status.
@@ -96,7 +96,7 @@ pub struct Failure {
 
 /// Token counts of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens of the request that no cache held.
     pub input: u64,
     /// Tokens read from the cache.
@@ -107,7 +107,7 @@ pub struct Usage {
     pub output: u64,
 }
 
-impl Usage {
+impl TokenUsage {
     /// What the message filled of the window: input, cache read and cache creation (the status line's own
     /// formula).
     #[must_use]
@@ -247,19 +247,19 @@ pub struct ResultDetail {
 
 /// How many records a line held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RecordCount {
     /// Records that were read.
     pub read: u32,
     /// Pieces that could not be read.
     pub bad: u32,
 }
 
-impl Line {
+impl TranscriptLine {
     /// Reads a line that holds one record. `None`: empty, or not a JSON object.
     #[must_use]
-    pub fn parse(bytes: &[u8]) -> Option<Line> {
+    pub fn parse(bytes: &[u8]) -> Option<TranscriptLine> {
         let mut first = None;
-        Line::parse_each(bytes, |line| {
+        TranscriptLine::parse_each(bytes, |line| {
             first.get_or_insert(line);
         });
         first
@@ -267,21 +267,21 @@ impl Line {
 
     /// Reads every record of a line, in order: more than one when records were glued together or follow a
     /// torn one.
-    pub fn parse_each(bytes: &[u8], mut each: impl FnMut(Line)) -> Tally {
+    pub fn parse_each(bytes: &[u8], mut each: impl FnMut(TranscriptLine)) -> RecordCount {
         let bytes = trim(bytes);
         if bytes.is_empty() {
-            return Tally::default();
+            return RecordCount::default();
         }
         if is_irrelevant(bytes) {
-            each(Line::Other);
-            return Tally { read: 1, bad: 0 };
+            each(TranscriptLine::Other);
+            return RecordCount { read: 1, bad: 0 };
         }
         // A struct would be read from a list too, so the bracket is looked at first.
         if bytes[0] == b'{'
-            && let Ok(raw) = serde_json::from_slice::<Raw>(bytes)
+            && let Ok(raw) = serde_json::from_slice::<RawRecord>(bytes)
         {
             each(raw.into_line());
-            return Tally { read: 1, bad: 0 };
+            return RecordCount { read: 1, bad: 0 };
         }
         salvage(&repair(bytes), &mut each)
     }
@@ -319,8 +319,8 @@ mod tests {
     use super::*;
 
     fn prompt(line: &str) -> Option<String> {
-        match Line::parse(line.as_bytes())? {
-            Line::User(user) => match user.kind {
+        match TranscriptLine::parse(line.as_bytes())? {
+            TranscriptLine::User(user) => match user.kind {
                 UserKind::Prompt(text) => Some(text),
                 _ => None,
             },
@@ -333,9 +333,9 @@ mod tests {
     #[test]
     fn a_repeated_request_is_not_a_tool_result() {
         let blob = br#"{"type":"api-request-blob","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
-        assert_eq!(Line::parse(blob), Some(Line::Other));
+        assert_eq!(TranscriptLine::parse(blob), Some(TranscriptLine::Other));
         let late = br#"{"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1"}]},"type":"api-request-blob"}"#;
-        assert_eq!(Line::parse(late), Some(Line::Other));
+        assert_eq!(TranscriptLine::parse(late), Some(TranscriptLine::Other));
     }
 
     #[test]
@@ -346,7 +346,7 @@ mod tests {
             assert_eq!(prompt(&line).as_deref(), Some("hi"), "{line:?}");
         }
         for line in ["", "\0\0", "   ", "nonsense", "[1]", "7", "{", "{\"type\":\"user\""] {
-            assert_eq!(Line::parse(line.as_bytes()), None, "{line:?}");
+            assert_eq!(TranscriptLine::parse(line.as_bytes()), None, "{line:?}");
         }
     }
 
@@ -357,12 +357,12 @@ mod tests {
         line.extend_from_slice(br#"b \ud83d c \\ud83d \ud83d\ude00"}}"#);
         let text = prompt(&String::from_utf8_lossy(&line)).unwrap();
         assert_eq!(text, "a\u{fffd}\u{fffd}b \u{fffd} c \\ud83d \u{1f600}");
-        assert!(matches!(Line::parse(&line), Some(Line::User(_))));
+        assert!(matches!(TranscriptLine::parse(&line), Some(TranscriptLine::User(_))));
     }
 
-    fn read(line: &str) -> (Tally, Vec<Line>) {
+    fn read(line: &str) -> (RecordCount, Vec<TranscriptLine>) {
         let mut lines = Vec::new();
-        let tally = Line::parse_each(line.as_bytes(), |line| lines.push(line));
+        let tally = TranscriptLine::parse_each(line.as_bytes(), |line| lines.push(line));
         (tally, lines)
     }
 
@@ -370,26 +370,26 @@ mod tests {
     fn glued_and_torn_records_are_found() {
         let parent = HI.replacen('{', r#"{"parentUuid":null,"#, 1);
         let queue = r#"{"type":"mode","mode":"normal"}"#;
-        assert_eq!(read(&format!("{HI}{parent}")).0, Tally { read: 2, bad: 0 });
-        assert_eq!(read(&format!("{queue}{parent}")).0, Tally { read: 2, bad: 0 });
-        assert_eq!(read(&format!("{HI}\0\0{parent}")).0, Tally { read: 2, bad: 0 });
+        assert_eq!(read(&format!("{HI}{parent}")).0, RecordCount { read: 2, bad: 0 });
+        assert_eq!(read(&format!("{queue}{parent}")).0, RecordCount { read: 2, bad: 0 });
+        assert_eq!(read(&format!("{HI}\0\0{parent}")).0, RecordCount { read: 2, bad: 0 });
         let (tally, lines) = read(&format!("{}{parent}", &HI[..40]));
-        assert_eq!(tally, Tally { read: 1, bad: 1 });
-        assert!(matches!(lines[0], Line::User(_)));
+        assert_eq!(tally, RecordCount { read: 1, bad: 1 });
+        assert!(matches!(lines[0], TranscriptLine::User(_)));
         let (tally, lines) = read(&format!("{parent}{}", &HI[..40]));
-        assert_eq!((tally, lines.len()), (Tally { read: 1, bad: 1 }, 1));
+        assert_eq!((tally, lines.len()), (RecordCount { read: 1, bad: 1 }, 1));
     }
 
     #[test]
     fn an_inner_object_of_a_torn_record_is_not_a_line() {
         let torn = format!(r#"{{"type":"assistant","message":{{"content":[{{"x":{HI}}},"tail"#);
-        assert_eq!(read(&torn), (Tally { read: 0, bad: 1 }, vec![]));
+        assert_eq!(read(&torn), (RecordCount { read: 0, bad: 1 }, vec![]));
     }
 
     #[test]
     fn depth_and_numbers_without_bound_are_skipped() {
         let deep = format!(r#"{{"type":"user","message":{{"content":{}"#, "[".repeat(100_000));
-        assert_eq!(Line::parse(deep.as_bytes()), None);
+        assert_eq!(TranscriptLine::parse(deep.as_bytes()), None);
         let ignored = format!(
             r#"{{"type":"user","x":{}{},"message":{{"content":"hi"}}}}"#,
             "[".repeat(100_000),
@@ -397,14 +397,14 @@ mod tests {
         );
         assert_eq!(prompt(&ignored).as_deref(), Some("hi"));
         let number = br#"{"type":"assistant","message":{"usage":{"input_tokens":-1,"output_tokens":1e300}}}"#;
-        let Some(Line::Assistant(line)) = Line::parse(number) else { panic!() };
-        assert_eq!(line.usage.unwrap(), Usage { output: u64::MAX, ..Usage::default() });
+        let Some(TranscriptLine::Assistant(line)) = TranscriptLine::parse(number) else { panic!() };
+        assert_eq!(line.usage.unwrap(), TokenUsage { output: u64::MAX, ..TokenUsage::default() });
     }
 
     proptest::proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300)) {
-            Line::parse_each(&bytes, |_| {});
+            TranscriptLine::parse_each(&bytes, |_| {});
         }
 
         #[test]
@@ -412,7 +412,7 @@ mod tests {
             let line = br#"{"parentUuid":null,"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"text":"a\ud800"}]}]}}"#;
             let mut bytes = line[..cut.min(line.len())].to_vec();
             bytes.extend_from_slice(&line[glue.min(line.len())..]);
-            Line::parse_each(&bytes, |_| {});
+            TranscriptLine::parse_each(&bytes, |_| {});
         }
     }
 }

@@ -15,9 +15,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::permission::PermissionMode;
 use super::prompt_box::join;
-pub use super::prompt_box::{BoxMode, PromptBox};
+pub use super::prompt_box::{BoxMode, ScreenPromptBox};
 use super::screens::{BoxRule, CursorRule};
-pub use super::screens::{Rules, RulesError};
+pub use super::screens::{RulesError, ScreenRuleSet};
 
 /// A screen as text, the way a terminal model holds it.
 #[derive(Clone, Debug, Default)]
@@ -37,9 +37,9 @@ pub struct ScreenText {
 
 /// What was read from one screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View {
+pub struct ScreenReading {
     /// The live prompt box. Never there together with a dialog.
-    pub prompt_box: Option<PromptBox>,
+    pub prompt_box: Option<ScreenPromptBox>,
     /// What takes the keys instead of the box.
     pub dialog: Option<Dialog>,
     /// Whether the lines round the box say that a turn is running. `None` without a box.
@@ -88,10 +88,10 @@ pub enum Press {
     Down,
 }
 
-impl Rules {
+impl ScreenRuleSet {
     /// Reads one screen.
     #[must_use]
-    pub fn read(&self, screen: &ScreenText) -> View {
+    pub fn read(&self, screen: &ScreenText) -> ScreenReading {
         let found = self.boxes.iter().find_map(|form| self.find_box(form, screen));
         let (prompt_box, dialog) = match found {
             Some(found) if any_in(&self.over_box, screen.below(found.rows.end)) => {
@@ -100,7 +100,7 @@ impl Rules {
             Some(found) => (Some(found), None),
             None => (None, self.find_dialog(screen)),
         };
-        View {
+        ScreenReading {
             busy_hint: prompt_box.as_ref().map(|found| self.is_busy(screen, &found.rows)),
             title_state: self.title_state(&screen.title),
             mode: prompt_box.as_ref().and_then(|found| self.mode(screen.below(found.rows.end))),
@@ -139,7 +139,7 @@ impl Rules {
         screen.full_row(row).is_some_and(|text| text.starts_with(rule) && text.ends_with(rule))
     }
 
-    fn find_box(&self, form: &BoxRule, screen: &ScreenText) -> Option<PromptBox> {
+    fn find_box(&self, form: &BoxRule, screen: &ScreenText) -> Option<ScreenPromptBox> {
         let (cursor, height) = (screen.cursor.1, screen.rows.len());
         let is_edge = |row: &usize| self.is_edge(screen, *row);
         let lower = match form.cursor {
@@ -172,7 +172,7 @@ impl Rules {
         let text = join(&lines, width);
         let whole = self.folded.find(&text).map(|(at, _)| (at, 0));
         let fold = self.folded_lines.find(&text).or(whole);
-        Some(PromptBox {
+        Some(ScreenPromptBox {
             folded: fold.is_some(),
             fold: fold.filter(|(at, _)| at.len() == text.len()).map(|(_, line_ends)| line_ends),
             text,
@@ -305,8 +305,8 @@ mod tests {
         ScreenText { cols: 20, rows, cursor, ..ScreenText::default() }
     }
 
-    fn read(screen: &ScreenText) -> View {
-        Rules::builtin().unwrap().read(screen)
+    fn read(screen: &ScreenText) -> ScreenReading {
+        ScreenRuleSet::builtin().unwrap().read(screen)
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
 use super::checks::{Verdict, judge};
-use super::memory::Last;
+use super::memory::LastItems;
 use super::transcript::{ResultDetail, ToolResult, ToolUse};
 use crate::core::handoff::text::cut_words;
 
@@ -21,7 +21,7 @@ const COMMAND_CAP: usize = 300;
 
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ToolOutcome {
     /// Without an error.
     Passed,
     /// With one.
@@ -51,7 +51,7 @@ impl Check {
 
 /// Something that goes on after its tool has answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Running {
+pub struct RunningWork {
     /// The id that Claude's tools name it by.
     pub id: String,
     /// What it is: the tool, and what it was called for.
@@ -63,8 +63,8 @@ pub struct Running {
 /// What tools did.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    checks: Last<Check, CHECK_CAP>,
-    running: Vec<Running>,
+    checks: LastItems<Check, CHECK_CAP>,
+    running: Vec<RunningWork>,
     last: Option<ToolUse>,
 }
 
@@ -76,7 +76,7 @@ impl Work {
 
     /// What was started in the background and has not been told to have ended.
     #[must_use]
-    pub fn running(&self) -> &[Running] {
+    pub fn running(&self) -> &[RunningWork] {
         &self.running
     }
 
@@ -98,7 +98,7 @@ impl Work {
             }
             let about = call.input.about.clone().unwrap_or_default();
             let output = detail.and_then(|detail| detail.output.clone()).or_else(|| output_of(&result.text));
-            self.running.push(Running { id, what: format!("{}: {about}", call.name), output });
+            self.running.push(RunningWork { id, what: format!("{}: {about}", call.name), output });
             return;
         }
         match (call.name.as_str(), &call.input.command) {
@@ -194,7 +194,7 @@ mod tests {
             text[parts - 1] = serde_json::json!({"type": "text", "text": output});
             let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
             let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": false});
-            let mut facts = super::super::facts::Facts::new();
+            let mut facts = super::super::facts::TranscriptFacts::new();
             for line in [
                 serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [call]}}),
                 serde_json::json!({"type": "user", "message": {"content": [answer]}}),

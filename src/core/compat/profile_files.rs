@@ -84,7 +84,7 @@ fn of_the_orchestrator(text: &str) -> Vec<Setting> {
 }
 
 /// `key: value` with the keys that it stands under.
-struct Entry<'a> {
+struct ProfileLine<'a> {
     path: Vec<&'a str>,
     value: &'a str,
     line: u32,
@@ -92,7 +92,7 @@ struct Entry<'a> {
 
 /// The entries of nested mappings; what has another form (lists, several documents, values over several
 /// lines) is none.
-fn entries(text: &str) -> Vec<Entry<'_>> {
+fn entries(text: &str) -> Vec<ProfileLine<'_>> {
     let mut above: Vec<(usize, &str)> = Vec::new();
     let mut entries = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -108,7 +108,11 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         above.push((indent, plain(key)));
         let value = plain(value);
         if !value.is_empty() {
-            entries.push(Entry { path: above.iter().map(|(_, key)| *key).collect(), value, line: number });
+            entries.push(ProfileLine {
+                path: above.iter().map(|(_, key)| *key).collect(),
+                value,
+                line: number,
+            });
         }
     }
     entries
@@ -129,7 +133,9 @@ fn plain(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::config::{Config, File, Origin, Resolved, RestartMode, Sources, Threshold, resolve};
+    use crate::core::config::{
+        Config, File, Resolved, RestartMode, Sources, Threshold, ValueOrigin, resolve,
+    };
 
     const CONF: &str = "# mine\nexport THRESHOLD=45 # early\nSNOOZE_DURATION=\"120\"\nOTHER=$(reboot)\n";
     const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: 0.5\n\n  context_summary:\n    \
@@ -153,7 +159,7 @@ mod tests {
         assert_eq!((context.ask, context.handoff), (Threshold::percent(45.0), Threshold::NEVER));
         assert_eq!((restart.snooze.ms(), restart.mode), (120_000, RestartMode::Ask));
         assert!(
-            matches!(&with.origins["context.ask"], Origin::ProfileFile(at) if at.to_string() == "theirs:2")
+            matches!(&with.origins["context.ask"], ValueOrigin::ProfileFile(at) if at.to_string() == "theirs:2")
         );
         assert_eq!(read("", CONF).config, Config::default(), "not without it");
         assert_eq!(

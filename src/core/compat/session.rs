@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use super::boxes;
-use super::layouts::memory::{self, Reason};
+use super::layouts::memory::{self, MemoryReason};
 use super::layouts::{Material, Phases};
 use super::session_log::{About, lines};
 use super::signals::current_session;
-use crate::core::claude::hooks::Call;
+use crate::core::claude::hooks::HookInput;
 use crate::core::config::{Config, Layout, Profile};
 use crate::core::context::Level;
 use crate::core::handoff::redact::redact_words;
@@ -21,7 +21,7 @@ use crate::core::time::WallTime;
 pub const SAME_SECOND: u32 = 100;
 
 /// Where layout `memory` may copy a transcript to, in order of preference.
-pub fn copy_names(project: &Path, reason: &Reason, now: WallTime) -> impl Iterator<Item = PathBuf> {
+pub fn copy_names(project: &Path, reason: &MemoryReason, now: WallTime) -> impl Iterator<Item = PathBuf> {
     let raw = project.join(memory::DIR).join(memory::RAW);
     (0..SAME_SECOND).map(move |n| raw.join(memory::name(now, reason, n)))
 }
@@ -34,7 +34,7 @@ pub enum CompatWork {
     /// The handoff was consumed: remove the files that only waited for that.
     SettleLayouts(HandoffId),
     /// Copy the transcript for layout `memory`, probably to this path.
-    CopyTranscript(Reason, PathBuf),
+    CopyTranscript(MemoryReason, PathBuf),
     /// `.current-session` with this text.
     WriteCurrentSession(String),
     /// `.context-status` with this text.
@@ -152,15 +152,22 @@ impl SessionCompat {
     /// The hook does not wait for the copy: Claude ends hooks after 1.5 s. `hands_over`: a handoff was just
     /// saved, which has a copy of its own.
     #[must_use]
-    pub fn hook_answered(&mut self, call: &Call, with: &HookAnswer, hands_over: bool) -> Option<Reason> {
+    pub fn hook_answered(
+        &mut self,
+        call: &HookInput,
+        with: &HookAnswer,
+        hands_over: bool,
+    ) -> Option<MemoryReason> {
         if call.hook.agent || call.hook.conversation.is_none() {
             return None;
         }
         match call.hook.event {
             // A compaction that is prevented loses nothing.
-            HookEvent::PreCompact if !matches!(with, HookAnswer::Block { .. }) => Some(Reason::PreCompact),
+            HookEvent::PreCompact if !matches!(with, HookAnswer::Block { .. }) => {
+                Some(MemoryReason::PreCompact)
+            }
             HookEvent::SessionEnd if hands_over => None,
-            HookEvent::SessionEnd => Some(Reason::Ended(call.reason.clone().unwrap_or_default())),
+            HookEvent::SessionEnd => Some(MemoryReason::Ended(call.reason.clone().unwrap_or_default())),
             HookEvent::SessionStart => {
                 self.copied_end = None;
                 None
@@ -171,15 +178,15 @@ impl SessionCompat {
 
     /// The session is over. Claude was killed, or has no hooks, so the end of its conversation was not copied.
     #[must_use]
-    pub fn session_ended(&self, conversation: Option<&ConversationId>) -> Option<Reason> {
-        (self.copied_end.as_ref() != conversation).then(|| Reason::Ended(String::new()))
+    pub fn session_ended(&self, conversation: Option<&ConversationId>) -> Option<MemoryReason> {
+        (self.copied_end.as_ref() != conversation).then(|| MemoryReason::Ended(String::new()))
     }
 
     /// The transcript of a conversation, which is not empty, is copied for this reason.
     pub fn copy(
         &mut self,
         conversation: Option<&ConversationId>,
-        reason: Reason,
+        reason: MemoryReason,
         project: &Path,
         now: WallTime,
     ) -> Option<CompatWork> {
@@ -188,7 +195,7 @@ impl SessionCompat {
         }
         let path = copy_names(project, &reason, now).find(|path| !self.due_copies.contains(path))?;
         self.due_copies.push(path.clone());
-        if matches!(reason, Reason::Ended(_)) {
+        if matches!(reason, MemoryReason::Ended(_)) {
             self.copied_end = conversation.cloned();
         }
         Some(CompatWork::CopyTranscript(reason, path))
@@ -217,7 +224,7 @@ impl SessionCompat {
     /// What a new conversation is told about a copy that nobody has reviewed, or that is being made. One that
     /// continues from a handoff does not need it.
     #[must_use]
-    pub fn told_at_start(&self, call: &Call, with: &HookAnswer) -> Option<String> {
+    pub fn told_at_start(&self, call: &HookInput, with: &HookAnswer) -> Option<String> {
         let begins =
             call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
         if !begins || !self.has(Layout::Memory) {
@@ -277,7 +284,7 @@ mod tests {
         SessionCompat::new(&config, true)
     }
 
-    fn call(event: &str) -> Call {
+    fn call(event: &str) -> HookInput {
         hooks::read(event, &json!({"session_id": CONVERSATION, "reason": "clear"}), None)
     }
 
@@ -292,7 +299,7 @@ mod tests {
         assert_eq!(none.level_reached(Level::Warn, 70), None);
         assert_eq!(none.transcript_found(&id, "/t"), None);
         assert_eq!(none.context_usage(|| unreachable!("nobody reads it")), None);
-        assert_eq!(none.copy(Some(&id), Reason::PreCompact, Path::new("/p"), WallTime(0)), None);
+        assert_eq!(none.copy(Some(&id), MemoryReason::PreCompact, Path::new("/p"), WallTime(0)), None);
         assert_eq!(none.between_runs(Some(&of), 1), "");
         none.begins_from(&of.state.id, || unreachable!("nothing is printed"));
         assert_eq!(none.take_resume_box(), None);
@@ -351,7 +358,7 @@ mod tests {
         };
         assert_eq!(copies.session_ended(Some(&id)), None, "its end is copied already");
         let Some(CompatWork::CopyTranscript(_, second)) =
-            copies.copy(Some(&id), Reason::Ended("clear".to_owned()), project, now)
+            copies.copy(Some(&id), MemoryReason::Ended("clear".to_owned()), project, now)
         else {
             panic!("no copy")
         };

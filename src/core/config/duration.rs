@@ -9,7 +9,7 @@ use thiserror::Error;
 /// A length of time in whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Span(u64);
+pub struct DurationMs(u64);
 
 /// Why a text is not a length of time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -19,17 +19,17 @@ pub struct BadSpan;
 /// Units from the largest to the smallest, with their milliseconds.
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-impl Span {
+impl DurationMs {
     /// A span of `ms` milliseconds.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
-        Span(ms)
+        DurationMs(ms)
     }
 
     /// A span of `s` seconds.
     #[must_use]
     pub const fn from_secs(s: u64) -> Self {
-        Span(s.saturating_mul(1_000))
+        DurationMs(s.saturating_mul(1_000))
     }
 
     /// In words for a person: `5 min` where it is of whole minutes, else as it is written.
@@ -49,7 +49,7 @@ impl Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for DurationMs {
     /// The largest unit that leaves no rest: `90s`, but `1m` for sixty seconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = UNITS.iter().find(|(_, ms)| self.0 != 0 && self.0.is_multiple_of(*ms));
@@ -60,26 +60,26 @@ impl fmt::Display for Span {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for DurationMs {
     type Err = BadSpan;
     fn from_str(text: &str) -> Result<Self, BadSpan> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let (_, ms) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(BadSpan)?;
         let number: u64 = number.parse().map_err(|_| BadSpan)?;
-        number.checked_mul(*ms).map(Span).ok_or(BadSpan)
+        number.checked_mul(*ms).map(DurationMs).ok_or(BadSpan)
     }
 }
 
-impl TryFrom<String> for Span {
+impl TryFrom<String> for DurationMs {
     type Error = BadSpan;
     fn try_from(text: String) -> Result<Self, BadSpan> {
         text.parse()
     }
 }
 
-impl From<Span> for String {
-    fn from(span: Span) -> String {
+impl From<DurationMs> for String {
+    fn from(span: DurationMs) -> String {
         span.to_string()
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         for (text, ms) in
             [("300ms", 300), ("4s", 4_000), ("2m", 120_000), ("2h", 7_200_000), ("0s", 0), ("0ms", 0)]
         {
-            assert_eq!(text.parse::<Span>().unwrap().ms(), ms, "{text}");
+            assert_eq!(text.parse::<DurationMs>().unwrap().ms(), ms, "{text}");
         }
     }
 
@@ -115,21 +115,21 @@ mod tests {
             "18446744073709551615h",
             "４s",
         ] {
-            assert_eq!(text.parse::<Span>(), Err(BadSpan), "{text:?}");
+            assert_eq!(text.parse::<DurationMs>(), Err(BadSpan), "{text:?}");
         }
     }
 
     #[test]
     fn it_is_shown_in_the_largest_whole_unit() {
         for (ms, text) in [(60_000, "1m"), (90_000, "90s"), (1_500, "1500ms"), (3_600_000, "1h"), (0, "0s")] {
-            assert_eq!(Span::from_ms(ms).to_string(), text);
+            assert_eq!(DurationMs::from_ms(ms).to_string(), text);
         }
     }
 
     proptest! {
         #[test]
         fn what_is_shown_reads_back(ms in any::<u64>()) {
-            prop_assert_eq!(Span::from_ms(ms).to_string().parse::<Span>().unwrap().ms(), ms);
+            prop_assert_eq!(DurationMs::from_ms(ms).to_string().parse::<DurationMs>().unwrap().ms(), ms);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use toml::Value;
 
-use super::duration::Span;
+use super::duration::DurationMs;
 use super::schema::{
     AfterError, AskDefault, AutoArchive, GitPolicy, Layout, NotifyEvent, NotifyTerminal, OnHangup, Profile,
     Reap, RestartMode, SizePolicy, SummaryMode,
@@ -17,7 +17,7 @@ use super::units::{CellSize, PrefixKey, QuietHours};
 
 /// The values a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Switch,
     /// A whole number from the first to the second, both included.
@@ -103,13 +103,13 @@ impl fmt::Display for Floor {
 
 /// One key of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Key {
+pub struct ConfigKey {
     /// The table it stands in.
     pub section: &'static str,
     /// Its name there.
     pub name: &'static str,
     /// The values it takes.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What a project's file may do with it.
     pub project: ProjectMay,
 }
@@ -120,97 +120,102 @@ const H: u64 = 60 * M;
 /// Thirty days, the longest span that any key takes.
 const LONG: u64 = 720 * H;
 
-const fn own(section: &'static str, name: &'static str, kind: Kind) -> Key {
-    Key { section, name, kind, project: ProjectMay::NotSet }
+const fn own(section: &'static str, name: &'static str, kind: ValueKind) -> ConfigKey {
+    ConfigKey { section, name, kind, project: ProjectMay::NotSet }
 }
 
-const fn shared(section: &'static str, name: &'static str, kind: Kind, project: ProjectMay) -> Key {
-    Key { section, name, kind, project }
+const fn shared(
+    section: &'static str,
+    name: &'static str,
+    kind: ValueKind,
+    project: ProjectMay,
+) -> ConfigKey {
+    ConfigKey { section, name, kind, project }
 }
 
 /// Every key, in the order in which `hopty config` and docs/CONFIG.md show them.
-pub const KEYS: &[Key] = &[
-    own("program", "claude", Kind::Path),
-    own("program", "update_env", Kind::Variables),
-    own("terminal", "prefix", Kind::Prefix),
-    own("terminal", "on_hangup", Kind::Word(OnHangup::WORDS)),
-    own("terminal", "size", Kind::Word(SizePolicy::WORDS)),
-    own("terminal", "detached_size", Kind::Size),
-    own("terminal", "segment", Kind::Switch),
-    own("terminal", "offer_attach", Kind::Switch),
-    own("terminal", "scrollback_lines", Kind::Count(0, 100_000)),
+pub const KEYS: &[ConfigKey] = &[
+    own("program", "claude", ValueKind::Path),
+    own("program", "update_env", ValueKind::Variables),
+    own("terminal", "prefix", ValueKind::Prefix),
+    own("terminal", "on_hangup", ValueKind::Word(OnHangup::WORDS)),
+    own("terminal", "size", ValueKind::Word(SizePolicy::WORDS)),
+    own("terminal", "detached_size", ValueKind::Size),
+    own("terminal", "segment", ValueKind::Switch),
+    own("terminal", "offer_attach", ValueKind::Switch),
+    own("terminal", "scrollback_lines", ValueKind::Count(0, 100_000)),
     shared(
         "context",
         "profile",
-        Kind::Word(Profile::WORDS),
+        ValueKind::Word(Profile::WORDS),
         ProjectMay::SetOnly(&["default", "s0", "s1", "s2", "s3", "s4"]),
     ),
-    own("context", "window", Kind::Count(0, 100_000_000)),
-    shared("context", "ask", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
-    shared("context", "warn", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
-    shared("context", "handoff", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
-    shared("context", "hard", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
-    shared("restart", "mode", Kind::Word(RestartMode::WORDS), ProjectMay::Tighten(&["ask", "manual"])),
-    own("restart", "ask_timeout", Kind::Time(S, 24 * H)),
-    own("restart", "ask_default", Kind::Word(AskDefault::WORDS)),
-    own("restart", "snooze", Kind::Time(S, 24 * H)),
-    own("restart", "max_restarts", Kind::Count(0, 10_000)),
-    own("restart", "window", Kind::Time(S, LONG)),
-    own("restart", "turn_wait", Kind::Time(0, 24 * H)),
-    own("restart", "work_wait", Kind::Time(0, 24 * H)),
-    own("restart", "draft_wait", Kind::Time(0, 24 * H)),
-    own("restart", "wait_for_person", Kind::Time(0, 24 * H)),
-    own("restart", "grace", Kind::Time(100, 10 * M)),
-    own("restart", "young", Kind::Time(0, 10 * M)),
-    own("restart", "reap", Kind::Word(Reap::WORDS)),
-    own("delivery", "ready_timeout", Kind::Time(100, H)),
-    own("delivery", "answer_dialogs", Kind::Dialogs),
-    own("handoff", "expiry", Kind::Time(S, LONG)),
-    own("handoff", "frame_chars", Kind::Count(1_000, 10_000)),
-    shared("handoff", "decisions", Kind::Count(0, 50), ProjectMay::Set),
-    own("handoff", "frame_decisions", Kind::Count(0, 50)),
-    shared("handoff", "gotchas", Kind::Count(0, 10), ProjectMay::Set),
-    shared("handoff", "diff", Kind::Switch, ProjectMay::Set),
-    shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::Tighten(&["tell", "hold"])),
-    own("handoff", "git_timeout", Kind::Time(10, M)),
-    shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::Tighten(&["off"])),
-    own("handoff", "views", Kind::Words(Layout::WORDS)),
-    own("handoff", "copy_transcript", Kind::Switch),
-    own("handoff", "keep_records", Kind::Count(1, 10_000)),
-    own("handoff", "keep_days", Kind::Count(1, 3_650)),
-    own("recovery", "resume_after_crash", Kind::Switch),
-    own("recovery", "quick_deaths", Kind::Count(1, 100)),
-    own("recovery", "after_limit", Kind::Switch),
-    own("recovery", "limit_wait", Kind::Time(0, 24 * H)),
-    own("recovery", "after_error", Kind::Word(AfterError::WORDS)),
-    own("recovery", "retry_pause", Kind::Time(100, 24 * H)),
-    own("recovery", "retries", Kind::Count(0, 100)),
-    own("hooks", "inject", Kind::Switch),
-    own("hooks", "commands", Kind::Switch),
-    own("hooks", "ack", Kind::Time(10, 5 * S)),
-    own("hooks", "hold", Kind::Time(100, 85 * S)),
-    own("compat", "signal_files", Kind::Switch),
-    own("compat", "session_log", Kind::Switch),
-    own("journal", "max_bytes", Kind::Count(65_536, 1_073_741_824)),
-    own("journal", "files", Kind::Count(1, 100)),
-    own("journal", "keep_ended_days", Kind::Count(0, 3_650)),
-    own("archive", "auto", Kind::Word(AutoArchive::WORDS)),
-    own("archive", "before_days", Kind::Count(0, 3_650)),
-    own("archive", "older_than_days", Kind::Count(0, 3_650)),
-    own("archive", "max_mb", Kind::Count(0, 1_048_576)),
-    own("control", "allow_from", Kind::Sessions),
-    own("notify", "command", Kind::Command),
-    own("notify", "terminal", Kind::Words(NotifyTerminal::WORDS)),
-    own("notify", "desktop", Kind::Switch),
-    own("notify", "after", Kind::Time(0, 24 * H)),
-    own("notify", "events", Kind::Words(NotifyEvent::WORDS)),
-    own("notify", "quiet_hours", Kind::Hours),
+    own("context", "window", ValueKind::Count(0, 100_000_000)),
+    shared("context", "ask", ValueKind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("context", "warn", ValueKind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("context", "handoff", ValueKind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("context", "hard", ValueKind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("restart", "mode", ValueKind::Word(RestartMode::WORDS), ProjectMay::Tighten(&["ask", "manual"])),
+    own("restart", "ask_timeout", ValueKind::Time(S, 24 * H)),
+    own("restart", "ask_default", ValueKind::Word(AskDefault::WORDS)),
+    own("restart", "snooze", ValueKind::Time(S, 24 * H)),
+    own("restart", "max_restarts", ValueKind::Count(0, 10_000)),
+    own("restart", "window", ValueKind::Time(S, LONG)),
+    own("restart", "turn_wait", ValueKind::Time(0, 24 * H)),
+    own("restart", "work_wait", ValueKind::Time(0, 24 * H)),
+    own("restart", "draft_wait", ValueKind::Time(0, 24 * H)),
+    own("restart", "wait_for_person", ValueKind::Time(0, 24 * H)),
+    own("restart", "grace", ValueKind::Time(100, 10 * M)),
+    own("restart", "young", ValueKind::Time(0, 10 * M)),
+    own("restart", "reap", ValueKind::Word(Reap::WORDS)),
+    own("delivery", "ready_timeout", ValueKind::Time(100, H)),
+    own("delivery", "answer_dialogs", ValueKind::Dialogs),
+    own("handoff", "expiry", ValueKind::Time(S, LONG)),
+    own("handoff", "frame_chars", ValueKind::Count(1_000, 10_000)),
+    shared("handoff", "decisions", ValueKind::Count(0, 50), ProjectMay::Set),
+    own("handoff", "frame_decisions", ValueKind::Count(0, 50)),
+    shared("handoff", "gotchas", ValueKind::Count(0, 10), ProjectMay::Set),
+    shared("handoff", "diff", ValueKind::Switch, ProjectMay::Set),
+    shared("handoff", "git", ValueKind::Word(GitPolicy::WORDS), ProjectMay::Tighten(&["tell", "hold"])),
+    own("handoff", "git_timeout", ValueKind::Time(10, M)),
+    shared("handoff", "summary", ValueKind::Word(SummaryMode::WORDS), ProjectMay::Tighten(&["off"])),
+    own("handoff", "views", ValueKind::Words(Layout::WORDS)),
+    own("handoff", "copy_transcript", ValueKind::Switch),
+    own("handoff", "keep_records", ValueKind::Count(1, 10_000)),
+    own("handoff", "keep_days", ValueKind::Count(1, 3_650)),
+    own("recovery", "resume_after_crash", ValueKind::Switch),
+    own("recovery", "quick_deaths", ValueKind::Count(1, 100)),
+    own("recovery", "after_limit", ValueKind::Switch),
+    own("recovery", "limit_wait", ValueKind::Time(0, 24 * H)),
+    own("recovery", "after_error", ValueKind::Word(AfterError::WORDS)),
+    own("recovery", "retry_pause", ValueKind::Time(100, 24 * H)),
+    own("recovery", "retries", ValueKind::Count(0, 100)),
+    own("hooks", "inject", ValueKind::Switch),
+    own("hooks", "commands", ValueKind::Switch),
+    own("hooks", "ack", ValueKind::Time(10, 5 * S)),
+    own("hooks", "hold", ValueKind::Time(100, 85 * S)),
+    own("compat", "signal_files", ValueKind::Switch),
+    own("compat", "session_log", ValueKind::Switch),
+    own("journal", "max_bytes", ValueKind::Count(65_536, 1_073_741_824)),
+    own("journal", "files", ValueKind::Count(1, 100)),
+    own("journal", "keep_ended_days", ValueKind::Count(0, 3_650)),
+    own("archive", "auto", ValueKind::Word(AutoArchive::WORDS)),
+    own("archive", "before_days", ValueKind::Count(0, 3_650)),
+    own("archive", "older_than_days", ValueKind::Count(0, 3_650)),
+    own("archive", "max_mb", ValueKind::Count(0, 1_048_576)),
+    own("control", "allow_from", ValueKind::Sessions),
+    own("notify", "command", ValueKind::Command),
+    own("notify", "terminal", ValueKind::Words(NotifyTerminal::WORDS)),
+    own("notify", "desktop", ValueKind::Switch),
+    own("notify", "after", ValueKind::Time(0, 24 * H)),
+    own("notify", "events", ValueKind::Words(NotifyEvent::WORDS)),
+    own("notify", "quiet_hours", ValueKind::Hours),
 ];
 
-impl Key {
+impl ConfigKey {
     /// The row of `section.name`.
     #[must_use]
-    pub fn find(section: &str, name: &str) -> Option<&'static Key> {
+    pub fn find(section: &str, name: &str) -> Option<&'static ConfigKey> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
@@ -227,50 +232,54 @@ impl Key {
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Checks `value`.
     ///
     /// # Errors
     /// A sentence without the key's name that says what is allowed.
     pub fn check(self, value: &Value) -> Result<(), String> {
         let good = match (self, value) {
-            (Kind::Switch, Value::Boolean(_)) => true,
-            (Kind::Count(low, high), Value::Integer(n)) => {
+            (ValueKind::Switch, Value::Boolean(_)) => true,
+            (ValueKind::Count(low, high), Value::Integer(n)) => {
                 u64::try_from(*n).is_ok_and(|n| (low..=high).contains(&n))
             }
-            (Kind::Time(low, high), Value::String(text)) => {
-                let span: Span = text.parse().map_err(|e: super::duration::BadSpan| e.to_string())?;
+            (ValueKind::Time(low, high), Value::String(text)) => {
+                let span: DurationMs = text.parse().map_err(|e: super::duration::BadSpan| e.to_string())?;
                 (low..=high).contains(&span.ms())
             }
-            (Kind::Word(words), Value::String(text)) => words.contains(&text.as_str()),
-            (Kind::Words(words), Value::Array(list)) => {
+            (ValueKind::Word(words), Value::String(text)) => words.contains(&text.as_str()),
+            (ValueKind::Words(words), Value::Array(list)) => {
                 list.iter().all(|v| v.as_str().is_some_and(|t| words.contains(&t)))
             }
-            (Kind::Path | Kind::Command, Value::String(text)) => {
+            (ValueKind::Path | ValueKind::Command, Value::String(text)) => {
                 text.len() <= 4096 && !text.chars().any(char::is_control)
             }
-            (Kind::Variables, Value::Array(list)) => names(list, |b| b.is_ascii_alphanumeric() || b == b'_'),
-            (Kind::Dialogs, Value::Array(list)) => {
+            (ValueKind::Variables, Value::Array(list)) => {
+                names(list, |b| b.is_ascii_alphanumeric() || b == b'_')
+            }
+            (ValueKind::Dialogs, Value::Array(list)) => {
                 names(list, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
                     && !list.iter().any(|v| v.as_str().is_some_and(|t| t.eq_ignore_ascii_case("permission")))
             }
-            (Kind::Sessions, Value::Array(list)) => {
+            (ValueKind::Sessions, Value::Array(list)) => {
                 let sign = |b: u8| {
                     b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-' | b'*')
                 };
                 let pattern = |text: &str| (1..=64).contains(&text.len()) && text.bytes().all(sign);
                 list.len() <= 64 && list.iter().all(|v| v.as_str().is_some_and(pattern))
             }
-            (Kind::Size, Value::String(text)) => {
+            (ValueKind::Size, Value::String(text)) => {
                 return text.parse::<CellSize>().map(drop).map_err(|e| e.to_string());
             }
-            (Kind::Prefix, Value::String(text)) => {
+            (ValueKind::Prefix, Value::String(text)) => {
                 return text.parse::<PrefixKey>().map(drop).map_err(|e| e.to_string());
             }
-            (Kind::Hours, Value::String(text)) => {
+            (ValueKind::Hours, Value::String(text)) => {
                 return text.parse::<QuietHours>().map(drop).map_err(|e| e.to_string());
             }
-            (Kind::Level, Value::Table(parts)) => parts.iter().all(|(name, value)| level_part(name, value)),
+            (ValueKind::Level, Value::Table(parts)) => {
+                parts.iter().all(|(name, value)| level_part(name, value))
+            }
             _ => false,
         };
         if good { Ok(()) } else { Err(self.allowed()) }
@@ -283,26 +292,30 @@ impl Kind {
     /// A sentence that says what is allowed.
     pub fn read(self, text: &str) -> Result<Value, String> {
         let value = match self {
-            Kind::Switch => match text {
+            ValueKind::Switch => match text {
                 "true" | "1" => Value::Boolean(true),
                 "false" | "0" => Value::Boolean(false),
                 _ => return Err(self.allowed()),
             },
-            Kind::Count(..) => Value::Integer(text.parse().map_err(|_| self.allowed())?),
-            Kind::Time(..)
-            | Kind::Word(_)
-            | Kind::Path
-            | Kind::Size
-            | Kind::Prefix
-            | Kind::Command
-            | Kind::Hours => Value::String(text.to_owned()),
-            Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Sessions if !text.starts_with('[') => {
+            ValueKind::Count(..) => Value::Integer(text.parse().map_err(|_| self.allowed())?),
+            ValueKind::Time(..)
+            | ValueKind::Word(_)
+            | ValueKind::Path
+            | ValueKind::Size
+            | ValueKind::Prefix
+            | ValueKind::Command
+            | ValueKind::Hours => Value::String(text.to_owned()),
+            ValueKind::Words(_) | ValueKind::Variables | ValueKind::Dialogs | ValueKind::Sessions
+                if !text.starts_with('[') =>
+            {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
                 Value::Array(words.map(|word| Value::String(word.to_owned())).collect())
             }
-            Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Sessions | Kind::Level => {
-                text.parse().map_err(|_| self.allowed())?
-            }
+            ValueKind::Words(_)
+            | ValueKind::Variables
+            | ValueKind::Dialogs
+            | ValueKind::Sessions
+            | ValueKind::Level => text.parse().map_err(|_| self.allowed())?,
         };
         Ok(value)
     }
@@ -312,20 +325,20 @@ impl Kind {
     pub fn allowed(self) -> String {
         let quoted = |words: &[&str]| words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ");
         match self {
-            Kind::Switch => "must be true or false".to_owned(),
-            Kind::Count(low, high) => format!("must be a whole number from {low} to {high}"),
-            Kind::Time(low, high) => format!("must be a duration from {} to {}", Span::from_ms(low), Span::from_ms(high)),
-            Kind::Word(words) => format!("must be one of {}", quoted(words)),
-            Kind::Words(words) => format!("must be a list of any of {}", quoted(words)),
-            Kind::Path => "must be a path of at most 4096 bytes without control characters, or \"\"".to_owned(),
-            Kind::Variables => "must be a list of at most 64 names of environment variables".to_owned(),
-            Kind::Dialogs => "must be a list of at most 64 names of dialogs, and never \"permission\"".to_owned(),
-            Kind::Sessions => "must be a list of at most 64 names of sessions, in which `*` stands for any text".to_owned(),
-            Kind::Size => "must be a size such as \"80x24\"".to_owned(),
-            Kind::Prefix => "must be a key such as \"ctrl-a\", or \"\"".to_owned(),
-            Kind::Command => "must be a shell command of at most 4096 bytes without control characters, or \"\"".to_owned(),
-            Kind::Hours => "must be hours such as \"22:00-07:30\", or \"\"".to_owned(),
-            Kind::Level => {
+            ValueKind::Switch => "must be true or false".to_owned(),
+            ValueKind::Count(low, high) => format!("must be a whole number from {low} to {high}"),
+            ValueKind::Time(low, high) => format!("must be a duration from {} to {}", DurationMs::from_ms(low), DurationMs::from_ms(high)),
+            ValueKind::Word(words) => format!("must be one of {}", quoted(words)),
+            ValueKind::Words(words) => format!("must be a list of any of {}", quoted(words)),
+            ValueKind::Path => "must be a path of at most 4096 bytes without control characters, or \"\"".to_owned(),
+            ValueKind::Variables => "must be a list of at most 64 names of environment variables".to_owned(),
+            ValueKind::Dialogs => "must be a list of at most 64 names of dialogs, and never \"permission\"".to_owned(),
+            ValueKind::Sessions => "must be a list of at most 64 names of sessions, in which `*` stands for any text".to_owned(),
+            ValueKind::Size => "must be a size such as \"80x24\"".to_owned(),
+            ValueKind::Prefix => "must be a key such as \"ctrl-a\", or \"\"".to_owned(),
+            ValueKind::Command => "must be a shell command of at most 4096 bytes without control characters, or \"\"".to_owned(),
+            ValueKind::Hours => "must be hours such as \"22:00-07:30\", or \"\"".to_owned(),
+            ValueKind::Level => {
                 "must be a table of percent (above 0, at most 100), tokens and kb (whole numbers from 1), or {} for never".to_owned()
             }
         }
@@ -363,7 +376,8 @@ mod tests {
         let mut fields = 0;
         for (section, table) in &defaults {
             for (name, value) in table.as_table().unwrap() {
-                let key = Key::find(section, name).unwrap_or_else(|| panic!("{section}.{name} has no row"));
+                let key =
+                    ConfigKey::find(section, name).unwrap_or_else(|| panic!("{section}.{name} has no row"));
                 key.kind.check(value).unwrap();
                 fields += 1;
             }
@@ -375,15 +389,15 @@ mod tests {
     fn every_word_that_passes_the_check_is_read_by_the_types() {
         for key in KEYS {
             let words: Vec<Value> = match key.kind {
-                Kind::Word(words) => words.iter().map(|w| Value::String((*w).to_owned())).collect(),
-                Kind::Words(words) => {
+                ValueKind::Word(words) => words.iter().map(|w| Value::String((*w).to_owned())).collect(),
+                ValueKind::Words(words) => {
                     words.iter().map(|w| Value::Array(vec![Value::String((*w).to_owned())])).collect()
                 }
-                Kind::Count(low, high) => {
+                ValueKind::Count(low, high) => {
                     [low, high].map(|n| Value::Integer(i64::try_from(n).unwrap())).to_vec()
                 }
-                Kind::Time(low, high) => {
-                    [low, high].map(|n| Value::String(Span::from_ms(n).to_string())).to_vec()
+                ValueKind::Time(low, high) => {
+                    [low, high].map(|n| Value::String(DurationMs::from_ms(n).to_string())).to_vec()
                 }
                 _ => continue,
             };
@@ -398,14 +412,14 @@ mod tests {
 
     #[test]
     fn ranges_end_where_they_say() {
-        let frame = Key::find("handoff", "frame_chars").unwrap().kind;
+        let frame = ConfigKey::find("handoff", "frame_chars").unwrap().kind;
         assert!(frame.check(&Value::Integer(10_000)).is_ok());
         assert_eq!(
             frame.check(&Value::Integer(10_001)).unwrap_err(),
             "must be a whole number from 1000 to 10000"
         );
         assert!(frame.check(&Value::Integer(-1)).is_err());
-        let hold = Key::find("hooks", "hold").unwrap().kind;
+        let hold = ConfigKey::find("hooks", "hold").unwrap().kind;
         assert_eq!(
             hold.check(&Value::String("2h".into())).unwrap_err(),
             "must be a duration from 100ms to 85s"
@@ -415,16 +429,16 @@ mod tests {
     #[test]
     fn a_permission_dialog_is_never_answered() {
         for text in ["permission", "Permission", "trust,PERMISSION"] {
-            let value = Kind::Dialogs.read(text).unwrap();
-            assert!(Kind::Dialogs.check(&value).is_err(), "{text}");
+            let value = ValueKind::Dialogs.read(text).unwrap();
+            assert!(ValueKind::Dialogs.check(&value).is_err(), "{text}");
         }
-        assert!(Kind::Dialogs.check(&Kind::Dialogs.read("trust, upsell").unwrap()).is_ok());
+        assert!(ValueKind::Dialogs.check(&ValueKind::Dialogs.read("trust, upsell").unwrap()).is_ok());
     }
 
     #[test]
     fn levels() {
         for text in ["{}", "{ percent = 60 }", "{ percent = 12.5, tokens = 1000, kb = 1 }"] {
-            assert!(Kind::Level.check(&Kind::Level.read(text).unwrap()).is_ok(), "{text}");
+            assert!(ValueKind::Level.check(&ValueKind::Level.read(text).unwrap()).is_ok(), "{text}");
         }
         for text in [
             "{ percent = 0 }",
@@ -435,7 +449,7 @@ mod tests {
             "60",
             "[]",
         ] {
-            let checked = Kind::Level.read(text).and_then(|value| Kind::Level.check(&value));
+            let checked = ValueKind::Level.read(text).and_then(|value| ValueKind::Level.check(&value));
             assert!(checked.is_err(), "{text}");
         }
     }

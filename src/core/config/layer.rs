@@ -8,9 +8,9 @@ use strsim::levenshtein;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-use super::keys::{KEYS, Key, ProjectMay};
+use super::keys::{ConfigKey, KEYS, ProjectMay};
 use super::level::Threshold;
-use super::problem::{Problem, ProblemKind, Retired, Source, nearest, quoted, retired, unknown};
+use super::problem::{ConfigSource, Problem, ProblemKind, Retired, nearest, quoted, retired, unknown};
 use super::schema::{Config, Profile};
 use crate::core::compat::profile_files;
 
@@ -61,21 +61,21 @@ pub struct Sources<'a> {
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum ValueOrigin {
     /// The default.
     Default,
     /// `context.profile`.
     Profile(String),
     /// The configuration file of the source document whose profile it is.
-    ProfileFile(Source),
+    ProfileFile(ConfigSource),
     /// The user's file.
-    User(Source),
+    User(ConfigSource),
     /// The project's file.
-    Project(Source),
+    Project(ConfigSource),
     /// The environment.
-    Environment(Source),
+    Environment(ConfigSource),
     /// The command line.
-    Flag(Source),
+    Flag(ConfigSource),
 }
 
 /// A configuration with its history.
@@ -84,7 +84,7 @@ pub struct Resolved {
     /// The configuration.
     pub config: Config,
     /// Where the values came from that are no defaults, by `section.name`.
-    pub origins: BTreeMap<String, Origin>,
+    pub origins: BTreeMap<String, ValueOrigin>,
     /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes
     /// on.
     pub problems: Vec<Problem>,
@@ -109,8 +109,8 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
         layers.variable(name, text);
     }
     for flag in sources.flags {
-        let at = Source::Flag(flag.flag.to_owned());
-        layers.text(flag.key, flag.value, &at, Origin::Flag(at.clone()), ProjectRule::Off);
+        let at = ConfigSource::Flag(flag.flag.to_owned());
+        layers.text(flag.key, flag.value, &at, ValueOrigin::Flag(at.clone()), ProjectRule::Off);
     }
     if let Some(file) = sources.document {
         layers.document(file);
@@ -127,7 +127,7 @@ enum ProjectRule {
 
 struct Layers {
     merged: Table,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, ValueOrigin>,
     problems: Vec<Problem>,
     retired: Vec<Retired>,
 }
@@ -137,14 +137,14 @@ impl Layers {
         Layers { merged: Table::new(), origins: BTreeMap::new(), problems: Vec::new(), retired: Vec::new() }
     }
 
-    fn report(&mut self, at: &Source, kind: ProblemKind) {
+    fn report(&mut self, at: &ConfigSource, kind: ProblemKind) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem { at: at.clone(), kind });
         }
     }
 
     /// `path` is the name of no key, or no longer.
-    fn no_key(&mut self, at: &Source, path: &str) {
+    fn no_key(&mut self, at: &ConfigSource, path: &str) {
         match retired(path) {
             Some((key, instead)) if self.retired.len() < MAX_PROBLEMS => {
                 self.retired.push(Retired { at: at.clone(), key, instead })
@@ -155,7 +155,7 @@ impl Layers {
     }
 
     fn file(&mut self, file: File<'_>, rule: ProjectRule) {
-        let whole = Source::File { path: file.path.to_owned(), line: None };
+        let whole = ConfigSource::File { path: file.path.to_owned(), line: None };
         if file.text.len() > MAX_FILE {
             return self.report(&whole, ProblemKind::TooLarge(MAX_FILE));
         }
@@ -163,7 +163,7 @@ impl Layers {
             Ok(table) => table,
             Err(error) => {
                 let line = error.span().map(|span| line_of(file.text, span.start));
-                let at = Source::File { path: file.path.to_owned(), line };
+                let at = ConfigSource::File { path: file.path.to_owned(), line };
                 return self.report(&at, ProblemKind::Syntax(quoted(error.message())));
             }
         };
@@ -191,13 +191,13 @@ impl Layers {
         }
         // As a person reads the file.
         self.problems[before..].sort_by_key(|problem| match problem.at {
-            Source::File { line, .. } => line,
-            Source::Variable(_) | Source::Flag(_) => None,
+            ConfigSource::File { line, .. } => line,
+            ConfigSource::Variable(_) | ConfigSource::Flag(_) => None,
         });
     }
 
-    fn file_key(&mut self, section: &str, name: &str, value: Value, at: &Source, rule: ProjectRule) {
-        let Some(key) = Key::find(section, name) else {
+    fn file_key(&mut self, section: &str, name: &str, value: Value, at: &ConfigSource, rule: ProjectRule) {
+        let Some(key) = ConfigKey::find(section, name) else {
             return self.no_key(at, &format!("{section}.{name}"));
         };
         if rule == ProjectRule::On
@@ -205,13 +205,16 @@ impl Layers {
         {
             return self.report(at, kind);
         }
-        let origin =
-            if rule == ProjectRule::On { Origin::Project(at.clone()) } else { Origin::User(at.clone()) };
+        let origin = if rule == ProjectRule::On {
+            ValueOrigin::Project(at.clone())
+        } else {
+            ValueOrigin::User(at.clone())
+        };
         self.set(key, value, at, origin);
     }
 
     /// That a file which comes with the project may set `key` to `value`.
-    fn project_may(&self, key: &Key, value: &Value) -> Result<(), ProblemKind> {
+    fn project_may(&self, key: &ConfigKey, value: &Value) -> Result<(), ProblemKind> {
         match key.project {
             ProjectMay::NotSet => Err(ProblemKind::NotForProjects(key.path())),
             ProjectMay::SetOnly(words) | ProjectMay::Tighten(words) => {
@@ -231,7 +234,7 @@ impl Layers {
     }
 
     /// Those of `words` that are as strict as what the user's file says, or stricter.
-    fn no_laxer(&self, key: &Key, words: &'static [&'static str]) -> &'static [&'static str] {
+    fn no_laxer(&self, key: &ConfigKey, words: &'static [&'static str]) -> &'static [&'static str] {
         let theirs =
             self.merged.get(key.section).and_then(|section| section.get(key.name)).and_then(Value::as_str);
         let from = theirs.and_then(|theirs| words.iter().position(|word| *word == theirs)).unwrap_or(0);
@@ -244,7 +247,7 @@ impl Layers {
         let section = section.to_ascii_lowercase();
         let (path, at) = (
             format!("{section}.{}", key.to_ascii_lowercase()),
-            Source::Variable(name.chars().take(80).collect()),
+            ConfigSource::Variable(name.chars().take(80).collect()),
         );
         if KEYS.iter().all(|key| key.section != section) {
             // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not
@@ -258,11 +261,11 @@ impl Layers {
             }
             return;
         }
-        self.text(&path, text, &at, Origin::Environment(at.clone()), ProjectRule::Off);
+        self.text(&path, text, &at, ValueOrigin::Environment(at.clone()), ProjectRule::Off);
     }
 
-    fn text(&mut self, path: &str, text: &str, at: &Source, origin: Origin, rule: ProjectRule) {
-        let key = path.split_once('.').and_then(|(section, name)| Key::find(section, name));
+    fn text(&mut self, path: &str, text: &str, at: &ConfigSource, origin: ValueOrigin, rule: ProjectRule) {
+        let key = path.split_once('.').and_then(|(section, name)| ConfigKey::find(section, name));
         let Some(key) = key else {
             return self.no_key(at, path);
         };
@@ -278,7 +281,7 @@ impl Layers {
         }
     }
 
-    fn set(&mut self, key: &Key, value: Value, at: &Source, origin: Origin) {
+    fn set(&mut self, key: &ConfigKey, value: Value, at: &ConfigSource, origin: ValueOrigin) {
         if let Err(allowed) = key.kind.check(&value) {
             return self.report(at, ProblemKind::BadValue { key: key.path(), allowed });
         }
@@ -296,11 +299,13 @@ impl Layers {
         // Whoever chose the profile: what lies in the project came with it.
         let rule = if profile.file_is_of_project() { ProjectRule::On } else { ProjectRule::Off };
         for setting in profile_files::settings(profile, file.text) {
-            let by_name =
-                self.origins.get(setting.key).is_some_and(|origin| !matches!(origin, Origin::ProfileFile(_)));
+            let by_name = self
+                .origins
+                .get(setting.key)
+                .is_some_and(|origin| !matches!(origin, ValueOrigin::ProfileFile(_)));
             if !by_name {
-                let at = Source::File { path: file.path.to_owned(), line: Some(setting.line) };
-                self.text(setting.key, &setting.value, &at, Origin::ProfileFile(at.clone()), rule);
+                let at = ConfigSource::File { path: file.path.to_owned(), line: Some(setting.line) };
+                self.text(setting.key, &setting.value, &at, ValueOrigin::ProfileFile(at.clone()), rule);
             }
         }
     }
@@ -327,14 +332,15 @@ impl Layers {
             for (path, level, value) in each {
                 if !self.origins.contains_key(path) {
                     *level = value;
-                    self.origins.insert(path.to_owned(), Origin::Profile(profile.word().to_owned()));
+                    self.origins.insert(path.to_owned(), ValueOrigin::Profile(profile.word().to_owned()));
                 }
             }
             if let Some(mode) = profile.mode()
                 && !self.origins.contains_key("restart.mode")
             {
                 config.restart.mode = mode;
-                self.origins.insert("restart.mode".to_owned(), Origin::Profile(profile.word().to_owned()));
+                self.origins
+                    .insert("restart.mode".to_owned(), ValueOrigin::Profile(profile.word().to_owned()));
             }
         }
         Resolved {
@@ -374,9 +380,9 @@ impl Lines {
         Lines(lines)
     }
 
-    fn source(&self, path: &str, section: &str, name: Option<&str>) -> Source {
+    fn source(&self, path: &str, section: &str, name: Option<&str>) -> ConfigSource {
         let line = self.0.get(&(section.to_owned(), name.map(str::to_owned))).copied();
-        Source::File { path: path.to_owned(), line }
+        ConfigSource::File { path: path.to_owned(), line }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::config::{RestartMode, Span};
+use crate::core::config::{DurationMs, RestartMode};
 use proptest::prelude::*;
 
 const CONTRACT: &str = include_str!("../../../fixtures/contract/config.toml");
@@ -23,9 +23,9 @@ fn says(resolved: &Resolved) -> String {
 /// A value in one spelling: durations in ms, numbers as floats.
 fn spelled(value: &Value) -> String {
     match value {
-        Value::String(text) => {
-            text.parse::<Span>().map_or_else(|_| format!("{text:?}"), |span| format!("{} ms", span.ms()))
-        }
+        Value::String(text) => text
+            .parse::<DurationMs>()
+            .map_or_else(|_| format!("{text:?}"), |span| format!("{} ms", span.ms())),
         Value::Integer(n) => format!("{:?}", *n as f64),
         Value::Table(parts) => {
             parts.iter().map(|(k, v)| format!("{k}:{}", spelled(v))).collect::<Vec<_>>().join(",")
@@ -64,7 +64,7 @@ fn the_contract_and_the_defaults_are_the_same_key_by_key() {
         assert_eq!(contract.insert(key, value), None);
     }
     assert_eq!(contract, defaults);
-    let table: Vec<String> = KEYS.iter().map(Key::path).collect();
+    let table: Vec<String> = KEYS.iter().map(ConfigKey::path).collect();
     assert_eq!(contract.keys().cloned().collect::<Vec<_>>(), {
         let mut t = table;
         t.sort();
@@ -81,7 +81,7 @@ fn the_contract_marks_the_keys_a_project_may_set() {
         if let Some(name) = code.trim().strip_prefix('[') {
             section = (name.trim_end_matches(']'), marked);
         } else if let Some((name, _)) = code.split_once('=') {
-            let key = Key::find(section.0, name.trim()).unwrap();
+            let key = ConfigKey::find(section.0, name.trim()).unwrap();
             // It would move every level at once.
             let taken_back = key.path() == "context.window";
             assert_eq!(
@@ -131,14 +131,17 @@ fn each_layer_beats_the_one_below_and_is_named() {
     assert_eq!((read.config.handoff.gotchas, read.config.context.window), (3, 1));
     assert_eq!(read.config.restart.mode, RestartMode::Manual);
     assert_eq!(read.config.restart.max_restarts, 4);
-    let line = |path: &str, line| Source::File { path: path.to_owned(), line: Some(line) };
-    assert_eq!(read.origins["restart.grace"], Origin::User(line("u", 7)));
-    assert_eq!(read.origins["restart.mode"], Origin::Project(line("p", 5)));
+    let line = |path: &str, line| ConfigSource::File { path: path.to_owned(), line: Some(line) };
+    assert_eq!(read.origins["restart.grace"], ValueOrigin::User(line("u", 7)));
+    assert_eq!(read.origins["restart.mode"], ValueOrigin::Project(line("p", 5)));
     assert_eq!(
         read.origins["handoff.gotchas"],
-        Origin::Environment(Source::Variable("HOPTY_HANDOFF_GOTCHAS".into()))
+        ValueOrigin::Environment(ConfigSource::Variable("HOPTY_HANDOFF_GOTCHAS".into()))
     );
-    assert_eq!(read.origins["restart.max_restarts"], Origin::Flag(Source::Flag("--max-restarts".into())));
+    assert_eq!(
+        read.origins["restart.max_restarts"],
+        ValueOrigin::Flag(ConfigSource::Flag("--max-restarts".into()))
+    );
     assert_eq!(read.origins.get("journal.files"), None);
 }
 
@@ -149,7 +152,7 @@ fn an_unknown_key_names_file_line_and_the_nearest_key() {
         says(&read),
         "config.toml:2: unknown key \"restart.max_restart\"; the nearest known key is restart.max_restarts"
     );
-    assert_eq!(read.config.restart.grace, Span::from_secs(7), "the good key beside it counts");
+    assert_eq!(read.config.restart.grace, DurationMs::from_secs(7), "the good key beside it counts");
     assert!(says(&user("max_restarts = 3")).starts_with("config.toml:1: unknown key \"max_restarts\""));
     assert!(says(&user("\n[restarts]")).starts_with("config.toml:2: unknown key \"restarts\""));
     assert!(says(&user("[[restart]]\ngrace = \"7s\"")).contains("unknown key"));
@@ -163,7 +166,11 @@ fn a_key_of_an_earlier_version_says_what_happens_instead() {
     for value in ["pty", "argument", "1"] {
         let read = user(&format!("[delivery]\nmethod = {value:?}\nready_timeout = \"3s\""));
         assert_eq!((says(&read), notes(&read)), (String::new(), format!("config.toml:2: {gone}")));
-        assert_eq!(read.config.delivery.ready_timeout, Span::from_secs(3), "the good key beside it counts");
+        assert_eq!(
+            read.config.delivery.ready_timeout,
+            DurationMs::from_secs(3),
+            "the good key beside it counts"
+        );
     }
     let env = [("HOPTY_DELIVERY_METHOD".to_owned(), "argument".to_owned())];
     let read = resolve(&Sources { env: &env, ..Sources::default() });
@@ -224,7 +231,7 @@ fn a_project_makes_nothing_laxer_than_the_user() {
 #[test]
 fn these_are_the_keys_that_a_project_may_set() {
     let may: Vec<String> =
-        KEYS.iter().filter(|key| key.project != ProjectMay::NotSet).map(Key::path).collect();
+        KEYS.iter().filter(|key| key.project != ProjectMay::NotSet).map(ConfigKey::path).collect();
     assert_eq!(
         may,
         [
@@ -264,7 +271,7 @@ fn variables_of_every_kind() {
     assert!(env("HOPTY_PROGRAM_UPDATE_ENV", "").config.program.update_env.is_empty());
     assert_eq!(env("HOPTY_TERMINAL_PREFIX", "").config.terminal.prefix.byte(), None);
     assert_eq!(env("HOPTY_CONTEXT_HARD", "{ kb = 9 }").config.context.hard, Threshold::kb(9));
-    assert_eq!(env("HOPTY_RESTART_GRACE", "9s").config.restart.grace, Span::from_secs(9));
+    assert_eq!(env("HOPTY_RESTART_GRACE", "9s").config.restart.grace, DurationMs::from_secs(9));
     assert_eq!(
         says(&env("HOPTY_RESTART_GRACE", "9")),
         "HOPTY_RESTART_GRACE: restart.grace: not a duration: write a whole number and one of ms, s, m, h, such as 300ms or 2m"
@@ -299,8 +306,8 @@ fn a_profile_stands_in_only_for_levels_that_nobody_set() {
     let read = user("[context]\nprofile = \"test\"\nhard = { percent = 95 }");
     assert_eq!(read.config.context.warn, Threshold::kb(10));
     assert_eq!(read.config.context.hard, Threshold::percent(95.0));
-    assert_eq!(read.origins["context.warn"], Origin::Profile("test".into()));
-    assert!(matches!(read.origins["context.hard"], Origin::User(_)));
+    assert_eq!(read.origins["context.warn"], ValueOrigin::Profile("test".into()));
+    assert!(matches!(read.origins["context.hard"], ValueOrigin::User(_)));
 }
 
 #[test]

@@ -18,11 +18,11 @@ mod problem;
 mod schema;
 mod units;
 
-pub use duration::{BadSpan, Span};
-pub use keys::{Floor, KEYS, Key, Kind, ProjectMay};
-pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
+pub use duration::{BadSpan, DurationMs};
+pub use keys::{ConfigKey, Floor, KEYS, ProjectMay, ValueKind};
+pub use layer::{File, FlagValue, Resolved, Sources, ValueOrigin, resolve};
 pub use level::{Levels, Threshold};
-pub use problem::{Problem, ProblemKind, Retired, Source};
+pub use problem::{ConfigSource, Problem, ProblemKind, Retired};
 pub use schema::{
     AfterError, Archive, AskDefault, AutoArchive, Compat, Config, Context, Control, Delivery, GitPolicy,
     Handoff, Hooks, Journal, Layout, Notify, NotifyEvent, NotifyTerminal, OnHangup, Profile, Program, Reap,

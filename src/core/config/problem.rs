@@ -15,7 +15,7 @@ use crate::core::visible::is_hidden;
 /// Where a piece of configuration stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum ConfigSource {
     /// A file, with the line (from 1) where it is known.
     File {
         /// The path as it was given.
@@ -29,12 +29,12 @@ pub enum Source {
     Flag(String),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::File { path, line: Some(line) } => write!(f, "{}:{line}", plain(path)),
-            Source::File { path, line: None } => f.write_str(&plain(path)),
-            Source::Variable(name) | Source::Flag(name) => f.write_str(&plain(name)),
+            ConfigSource::File { path, line: Some(line) } => write!(f, "{}:{line}", plain(path)),
+            ConfigSource::File { path, line: None } => f.write_str(&plain(path)),
+            ConfigSource::Variable(name) | ConfigSource::Flag(name) => f.write_str(&plain(name)),
         }
     }
 }
@@ -85,7 +85,7 @@ pub enum ProblemKind {
 #[error("{source_text}: {kind}", source_text = self.at)]
 pub struct Problem {
     /// Where it stands.
-    pub at: Source,
+    pub at: ConfigSource,
     /// What is wrong.
     pub kind: ProblemKind,
 }
@@ -95,7 +95,7 @@ pub struct Problem {
 #[error("{source_text}: {key} is ignored: {instead}; delete the line", source_text = self.at)]
 pub struct Retired {
     /// Where it stands.
-    pub at: Source,
+    pub at: ConfigSource,
     /// The key.
     pub key: &'static str,
     /// What happens instead.
@@ -138,13 +138,13 @@ fn plain(text: &str) -> String {
 pub(super) fn nearest(path: &str) -> String {
     let wanted: String = path.chars().take(80).collect();
     let name = wanted.rsplit('.').next().unwrap_or(&wanted).to_owned();
-    let score = |key: &super::keys::Key| {
+    let score = |key: &super::keys::ConfigKey| {
         // A right name in the wrong section is nearer than any misspelling.
         let own = if key.name == name { 1 } else { 2 + levenshtein(key.name, &name) };
         own.min(levenshtein(&key.path(), &wanted) * 2)
     };
     let best = KEYS.iter().min_by_key(|key| (score(key), levenshtein(&key.path(), &wanted)));
-    best.map(super::keys::Key::path).unwrap_or_default()
+    best.map(super::keys::ConfigKey::path).unwrap_or_default()
 }
 
 #[cfg(test)]

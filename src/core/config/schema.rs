@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::duration::Span;
+use super::duration::DurationMs;
 use super::level::{Levels, Threshold};
 use super::units::{CellSize, PrefixKey, QuietHours};
 
@@ -270,28 +270,28 @@ section! {
         /// What a reached level does.
         mode: RestartMode = RestartMode::Auto,
         /// How long a question of mode `ask` stands.
-        ask_timeout: Span = Span::from_secs(600),
+        ask_timeout: DurationMs = DurationMs::from_secs(600),
         /// What then happens.
         ask_default: AskDefault = AskDefault::Handoff,
         /// How long "Snooze" keeps it silent, or any level from handing over.
-        snooze: Span = Span::from_secs(300),
+        snooze: DurationMs = DurationMs::from_secs(300),
         /// Restarts allowed within `window`.
         max_restarts: u32 = 10,
         /// The time over which restarts are counted.
-        window: Span = Span::from_secs(3_600),
+        window: DurationMs = DurationMs::from_secs(3_600),
         /// Level `handoff`: how long to wait for Stop before PostToolBatch will do.
-        turn_wait: Span = Span::from_secs(120),
+        turn_wait: DurationMs = DurationMs::from_secs(120),
         /// How long to wait for sub-agents and background shells, and for what is not to be cut in two.
-        work_wait: Span = Span::from_secs(120),
+        work_wait: DurationMs = DurationMs::from_secs(120),
         /// How long a draft in the prompt box postpones the stop.
-        draft_wait: Span = Span::from_secs(60),
+        draft_wait: DurationMs = DurationMs::from_secs(60),
         /// How long after their last key somebody counts as being there: a hand-over at the end of a turn
         /// waits for their next prompt. `0s` never waits.
-        wait_for_person: Span = Span::from_secs(300),
+        wait_for_person: DurationMs = DurationMs::from_secs(300),
         /// From TERM to KILL. Claude's own hooks may take 3.4 s at the end.
-        grace: Span = Span::from_secs(5),
+        grace: DurationMs = DurationMs::from_secs(5),
         /// No KILL before a run has this age, unless it ignored TERM for 12 s.
-        young: Span = Span::from_secs(12),
+        young: DurationMs = DurationMs::from_secs(12),
         /// What is ended together with Claude.
         reap: Reap = Reap::Tree,
     }
@@ -300,7 +300,7 @@ section! {
     /// `[delivery]`: the continuation prompt.
     Delivery {
         /// How long to wait for the prompt box.
-        ready_timeout: Span = Span::from_secs(60),
+        ready_timeout: DurationMs = DurationMs::from_secs(60),
         /// Names of dialogs that may be answered; never `permission`.
         answer_dialogs: Vec<String> = vec!["limit".to_owned()],
     }
@@ -309,7 +309,7 @@ section! {
     /// `[handoff]`: the record and what is made of it.
     Handoff {
         /// Age at which an active handoff expires.
-        expiry: Span = Span::from_secs(7_200),
+        expiry: DurationMs = DurationMs::from_secs(7_200),
         /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB
         /// preview.
         frame_chars: u32 = 9_500,
@@ -324,7 +324,7 @@ section! {
         /// What a dirty work tree does.
         git: GitPolicy = GitPolicy::Tell,
         /// How long git may take.
-        git_timeout: Span = Span::from_ms(1_500),
+        git_timeout: DurationMs = DurationMs::from_ms(1_500),
         /// Whether Claude adds its own words.
         summary: SummaryMode = SummaryMode::Auto,
         /// Further forms that are written.
@@ -347,11 +347,11 @@ section! {
         /// Whether hopty goes on after a usage limit where Claude has not done so by itself.
         after_limit: bool = true,
         /// How long after the reset Claude is given to do so.
-        limit_wait: Span = Span::from_secs(120),
+        limit_wait: DurationMs = DurationMs::from_secs(120),
         /// Whether a turn that an API error ended is continued.
         after_error: AfterError = AfterError::Unattended,
         /// The first pause before that; each further one is twice as long.
-        retry_pause: Span = Span::from_secs(60),
+        retry_pause: DurationMs = DurationMs::from_secs(60),
         /// So many times at most.
         retries: u32 = 5,
     }
@@ -364,9 +364,9 @@ section! {
         /// Whether the plugin has the slash commands.
         commands: bool = true,
         /// How long a hook waits for the host's first answer.
-        ack: Span = Span::from_ms(300),
+        ack: DurationMs = DurationMs::from_ms(300),
         /// How long a hook may then be held.
-        hold: Span = Span::from_secs(60),
+        hold: DurationMs = DurationMs::from_secs(60),
     }
 }
 section! {
@@ -400,7 +400,7 @@ section! {
         /// Whether the desktop shows it (`notify-send`).
         desktop: bool = false,
         /// How long after the event; a key in the meantime drops it.
-        after: Span = Span::from_secs(30),
+        after: DurationMs = DurationMs::from_secs(30),
         /// Of what.
         events: Vec<NotifyEvent> = NotifyEvent::ALL.to_vec(),
         /// When nothing is told, in local time.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::core::claude::loose::{Flag, Object, Text};
 use crate::core::claude::prompts::{is_foreign, mark_pastes};
-use crate::core::claude::transcript::{Line, UserKind};
+use crate::core::claude::transcript::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::handoff_of;
 use crate::core::handoff::text::cut_chars;
 use crate::core::time::WallTime;
@@ -207,7 +207,7 @@ impl EntryReader {
         }
         let Ok(raw) = serde_json::from_slice::<RawEntry>(line) else {
             // Torn and glued lines: what they are is known elsewhere, and only what was said is kept of them.
-            Line::parse_each(line, |line| self.salvaged(line));
+            TranscriptLine::parse_each(line, |line| self.salvaged(line));
             return;
         };
         if raw.is_sidechain.0 && !self.with_sidechains {
@@ -234,15 +234,15 @@ impl EntryReader {
         }
     }
 
-    fn salvaged(&mut self, line: Line) {
+    fn salvaged(&mut self, line: TranscriptLine) {
         match line {
-            Line::User(user) if !user.sidechain || self.with_sidechains => {
+            TranscriptLine::User(user) if !user.sidechain || self.with_sidechains => {
                 let at = user.timestamp.as_deref().and_then(WallTime::parse);
                 if let UserKind::Prompt(text) = user.kind {
                     self.said(Speaker::Person, at, mark_pastes(&text), user.images);
                 }
             }
-            Line::Assistant(answer) if !answer.sidechain || self.with_sidechains => {
+            TranscriptLine::Assistant(answer) if !answer.sidechain || self.with_sidechains => {
                 let at = answer.timestamp.as_deref().and_then(WallTime::parse);
                 self.said(Speaker::Claude, at, answer.text, 0);
             }
@@ -261,7 +261,7 @@ impl EntryReader {
     }
 
     fn user(&mut self, line: &[u8], raw: RawEntry, at: Option<WallTime>) {
-        let Some(Line::User(user)) = Line::parse(line) else { return };
+        let Some(TranscriptLine::User(user)) = TranscriptLine::parse(line) else { return };
         match user.kind {
             UserKind::Prompt(text) => {
                 let speaker = if handoff_of(&text).is_some() { Speaker::Program } else { Speaker::Person };

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::claude::loose::{Flag, Number, Object, Text};
-use crate::core::claude::transcript::{Line, UserKind};
+use crate::core::claude::transcript::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, cut_words};
@@ -310,7 +310,7 @@ impl SummaryReader {
         if raw.is_sidechain.0 {
             return;
         }
-        let Some(Line::User(user)) = Line::parse(line) else { return };
+        let Some(TranscriptLine::User(user)) = TranscriptLine::parse(line) else { return };
         if let UserKind::Prompt(text) = user.kind {
             match handoff_of(&text) {
                 Some(handoff) => self.summary.handoff = self.summary.handoff.take().or(Some(handoff)),

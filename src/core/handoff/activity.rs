@@ -1,10 +1,10 @@
 //! What was said and done last, in its order: prompts, answers, and the tool calls between them with their
 //! outcome.
 
-use super::capture::{Capture, Done};
+use super::capture::{Capture, FinishedStep};
 use super::text::{cut_chars, fenced, safe, safe_line};
-use crate::core::claude::facts::Speaker;
-use crate::core::claude::work::Outcome;
+use crate::core::claude::facts::TranscriptSpeaker;
+use crate::core::claude::work::ToolOutcome;
 
 /// How much is told of a prompt or an answer, in characters.
 const SAID: usize = 500;
@@ -18,8 +18,8 @@ pub(super) fn activity(of: &Capture) -> String {
     for (at, exchange) in (0..).zip(&of.recent) {
         steps(&mut text, steps_at(at));
         text.push_str(match exchange.speaker {
-            Speaker::Person => "PERSON: ",
-            Speaker::Claude => "CLAUDE: ",
+            TranscriptSpeaker::Person => "PERSON: ",
+            TranscriptSpeaker::Claude => "CLAUDE: ",
         });
         text.push_str(cut_chars(safe(&exchange.text).trim(), SAID).trim_end());
         text.push_str("\n\n");
@@ -30,7 +30,7 @@ pub(super) fn activity(of: &Capture) -> String {
 
 /// One line of a tool call: `Bash: cargo test -> ok: 12 passed`.
 #[must_use]
-pub(super) fn line(done: &Done) -> String {
+pub(super) fn line(done: &FinishedStep) -> String {
     let step = &done.step;
     let part = |text: &str| match safe_line(text) {
         text if text.is_empty() => text,
@@ -45,15 +45,15 @@ pub(super) fn line(done: &Done) -> String {
     )
 }
 
-fn outcome(of: Outcome) -> &'static str {
+fn outcome(of: ToolOutcome) -> &'static str {
     match of {
-        Outcome::Passed => "ok",
-        Outcome::Failed => "failed",
+        ToolOutcome::Passed => "ok",
+        ToolOutcome::Failed => "failed",
     }
 }
 
 /// The same call with the same end, one after the other, is told once.
-fn steps<'a>(text: &mut String, steps: impl Iterator<Item = &'a Done>) {
+fn steps<'a>(text: &mut String, steps: impl Iterator<Item = &'a FinishedStep>) {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for step in steps.map(line) {
         match lines.last_mut() {

@@ -4,18 +4,18 @@
 //! work tree. It is plain data that can be given to a worker; the texts are made from it by `sections` and
 //! `state`.
 
-use super::entry::Kind;
+use super::entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
 use super::requests::{current, sets_work};
 use super::text::{cut_chars, safe_line};
-use crate::core::claude::facts::{AnswerText, AnsweredQuestion, Exchange, Facts, ToolError};
-use crate::core::claude::prompts::Prompt;
+use crate::core::claude::facts::{AnswerText, AnsweredQuestion, Exchange, ToolError, TranscriptFacts};
+use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::reads::FileRead;
-use crate::core::claude::steps::Step;
+use crate::core::claude::steps::ToolStep;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript::ToolUse;
-use crate::core::claude::work::{Check, Running};
+use crate::core::claude::work::{Check, RunningWork};
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
@@ -27,13 +27,13 @@ const FILES_CAP: usize = 20;
 
 /// Where a handoff comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct HandoffOrigin {
     /// The conversation that ends.
     pub conversation: ConversationId,
     /// The channel of the directory.
     pub channel: Channel,
     /// What made it.
-    pub kind: Kind,
+    pub kind: HandoffKind,
     /// When; the store moves it by a second when the id is taken.
     pub created_at: WallTime,
     /// The directory of the work, an absolute path.
@@ -127,11 +127,11 @@ pub enum MemoryKeeper {
 
 /// A tool call that was answered, and its place among what was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct FinishedStep {
     /// How many of [`Capture::recent`] were said before it.
     pub before: usize,
     /// The call and what came of it.
-    pub step: Step,
+    pub step: ToolStep,
 }
 
 /// How many entries of each list the record and the brief contain.
@@ -160,11 +160,11 @@ impl Default for Lists {
 
 /// What the handoff before this one says of the conversations before this one.
 #[derive(Clone, Copy, Debug)]
-pub struct Before<'a> {
+pub struct EarlierHandoff<'a> {
     /// What the person wanted then.
     pub goal: Option<&'a str>,
     /// What the person had said, newest first.
-    pub prompts: &'a [Prompt],
+    pub prompts: &'a [TranscriptPrompt],
     /// What was finished, newest first.
     pub done: &'a [String],
     /// Files that tools wrote, the last touched first; in two lists, the newer first.
@@ -177,17 +177,17 @@ pub struct Before<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: HandoffOrigin,
     /// What the person wants now, verbatim: the newest prompt that set work.
     pub goal: Option<String>,
     /// Everything that the person said in this conversation, oldest first.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<TranscriptPrompt>,
     /// How many prompts after the first are not in `prompts`.
     pub prompts_dropped: u64,
     /// Claude has not begun to answer the newest prompt.
     pub unanswered: bool,
     /// What the person said in the conversations before this one, newest first; see [`Capture::inherit`].
-    pub prompts_before: Vec<Prompt>,
+    pub prompts_before: Vec<TranscriptPrompt>,
     /// What Claude said last, whole.
     pub last_answer: String,
     /// The person has said something since.
@@ -225,7 +225,7 @@ pub struct Capture {
     /// The last prompts and answers, oldest first.
     pub recent: Vec<Exchange>,
     /// The last tool calls that were answered, oldest first.
-    pub steps: Vec<Done>,
+    pub steps: Vec<FinishedStep>,
     /// The work tree; none outside of a repository.
     pub git: Option<GitState>,
     /// Whether the memory-keeper line is written.
@@ -235,23 +235,23 @@ pub struct Capture {
 }
 
 /// What Claude said last. Its note for hopty is no such thing.
-fn last_answer(facts: &Facts) -> &AnswerText {
+fn last_answer(facts: &TranscriptFacts) -> &AnswerText {
     let [last, before] = facts.last_answers();
     if Note::read(&last.text).is_some() { before } else { last }
 }
 
-fn done(facts: &Facts, step: &Step) -> Done {
+fn done(facts: &TranscriptFacts, step: &ToolStep) -> FinishedStep {
     // What was said first may not be kept any more.
     let kept = u64::try_from(facts.recent().count()).unwrap_or(0);
     let before = step.after.saturating_sub(facts.said().saturating_sub(kept));
-    Done { before: usize::try_from(before).unwrap_or(usize::MAX), step: step.clone() }
+    FinishedStep { before: usize::try_from(before).unwrap_or(usize::MAX), step: step.clone() }
 }
 
 impl Capture {
     /// What the transcript says. The caller adds `situation.reason`, `window`, `background` and `draft`, the
     /// summary and git where there are any, and `lists` as configured.
     #[must_use]
-    pub fn new(origin: Origin, facts: &Facts) -> Self {
+    pub fn new(origin: HandoffOrigin, facts: &TranscriptFacts) -> Self {
         let purpose = |tool: &ToolUse| {
             let about = tool.input.path.as_ref().or(tool.input.about.as_ref());
             about.map_or_else(|| tool.name.clone(), |about| format!("{}: {about}", tool.name))
@@ -274,7 +274,7 @@ impl Capture {
                 format!("{} (options: {})", tool.input.questions.join(" / "), tool.input.options.join(" | "))
             }
         };
-        let running = |one: &Running| match &one.output {
+        let running = |one: &RunningWork| match &one.output {
             Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
             None => format!("{} (id {})", one.what, one.id),
         };
@@ -332,7 +332,7 @@ impl Capture {
     /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where
     /// this one has none of its own, what was finished, decided and written. The older is linked by its id
     /// and never embedded.
-    pub fn inherit(&mut self, before: &Before<'_>) {
+    pub fn inherit(&mut self, before: &EarlierHandoff<'_>) {
         let line = |text: &String| cut_chars(&safe_line(text), 500);
         self.prompts_before = before.prompts.to_vec();
         let all = self.prompts_before.iter().rev().chain(&self.prompts);

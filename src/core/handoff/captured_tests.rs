@@ -3,15 +3,15 @@
 
 use serde_json::{Value, json};
 
-use super::brief::{Budget, Places, brief};
+use super::brief::{BriefFiles, Budget, brief};
 use super::capture::{Capture, GitState};
 use super::continuation::Continuation;
 use super::document::Document;
 use super::document::tests::capture as made;
 use super::sections::{Section, next_steps};
-use super::state::State;
+use super::state::HandoffState;
 use super::words::Words;
-use crate::core::claude::facts::{AnsweredQuestion, Facts};
+use crate::core::claude::facts::{AnsweredQuestion, TranscriptFacts};
 use crate::core::time::WallTime;
 
 fn prompt(text: &str) -> Value {
@@ -36,8 +36,8 @@ fn said(id: &str, text: &str) -> Value {
     json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": text}]}})
 }
 
-fn facts(lines: &[Value]) -> Facts {
-    let mut facts = Facts::new();
+fn facts(lines: &[Value]) -> TranscriptFacts {
+    let mut facts = TranscriptFacts::new();
     lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
     assert_eq!(facts.counts().1, 0);
     facts
@@ -45,7 +45,7 @@ fn facts(lines: &[Value]) -> Facts {
 
 /// The brief of what was captured, with its record in `records`.
 fn shown_in(capture: &Capture, records: &str) -> String {
-    let places = Places::of(capture, records, &capture.id(), true);
+    let places = BriefFiles::of(capture, records, &capture.id(), true);
     brief(capture, &Words::of(capture), &places, Budget::default())
 }
 
@@ -143,7 +143,7 @@ fn item_091_the_checkpoint_has_every_field() {
     capture.situation.permission_mode = Some("plan".into());
     capture.situation.tokens = Some(82_000);
     capture.summary = Some("The parser is half as slow.".into());
-    let state: Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
+    let state: Value = serde_json::from_str(&HandoffState::of(&capture).render()).unwrap();
     let checkpoint = &state["checkpoint"];
     for (field, expected) in [
         ("id", json!("chk-20261120-142950")),
@@ -175,7 +175,7 @@ fn item_091_the_checkpoint_has_every_field() {
         .map(|n| AnsweredQuestion { question: format!("Q{n}?"), ..many.decisions[0].clone() })
         .collect();
     let kept: Vec<String> =
-        State::of(&many).checkpoint.decisions.into_iter().map(|one| one.question).collect();
+        HandoffState::of(&many).checkpoint.decisions.into_iter().map(|one| one.question).collect();
     assert_eq!(
         kept,
         (30..40).rev().map(|n| format!("Q{n}?")).collect::<Vec<_>>(),
@@ -250,7 +250,7 @@ fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
          TaskUpdate: #1 completed -> ok\n  Edit: /p/parser.rs -> ok\n  Bash: curl -u me:[redacted: password] https://h/x -> ok: all 12 passed\n\n\
          CLAUDE: Now it passes.\n```\n";
     assert_eq!(Section::RecentActivity.body(&capture), expected);
-    let tools = State::of(&capture).context.recent_tools;
+    let tools = HandoffState::of(&capture).context.recent_tools;
     assert_eq!(
         (tools.len(), tools[0].as_str(), tools[6].as_str()),
         (8, "Grep: fn parse -> ok", "Edit: /p/parser.rs -> ok")
@@ -296,7 +296,7 @@ fn item_110_the_state_has_the_named_fields() {
         changed: vec![(".M".into(), "a".into())],
         ..GitState::default()
     });
-    let state: Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
+    let state: Value = serde_json::from_str(&HandoffState::of(&capture).render()).unwrap();
     assert_eq!(state["version"], "2.0");
     for field in ["created_at", "project_dir", "transcript_path"] {
         assert!(state[field].is_string(), "{field}");
@@ -333,7 +333,7 @@ fn item_111_the_rules_hold_for_todos_files_messages_and_objective() {
     }
     lines.push(prompt(&format!("The work. {}", "word ".repeat(100))));
     lines.push(prompt("thanks"));
-    let context = State::of(&captured(&lines)).context;
+    let context = HandoffState::of(&captured(&lines)).context;
     let todos: Vec<_> =
         context.active_todos.iter().map(|todo| (todo.content.as_str(), todo.status.as_str())).collect();
     assert_eq!(todos, [("now", "in_progress"), ("later", "pending")]);
@@ -442,7 +442,8 @@ fn what_is_shown_is_redacted_wherever_it_comes_from() {
         ..GitState::default()
     });
     let document = Document::of(&capture);
-    for text in [document.render(), shown_in(&capture, &format!("/r/{secret}")), State::of(&capture).render()]
+    for text in
+        [document.render(), shown_in(&capture, &format!("/r/{secret}")), HandoffState::of(&capture).render()]
     {
         assert!(text.contains("[redacted: GitHub token]") && !text.contains(&secret), "{text}");
     }
@@ -452,7 +453,7 @@ fn what_is_shown_is_redacted_wherever_it_comes_from() {
 fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
     let goal = format!("Port the engine.\n{}all", "Every detail of it counts. ".repeat(40));
     let mut sizes = Vec::new();
-    let mut before: Option<(State, String)> = None;
+    let mut before: Option<(HandoffState, String)> = None;
     for n in 0..20_i64 {
         let mut capture = made("");
         capture.origin.created_at = WallTime(capture.origin.created_at.0 + n * 60_000);
@@ -482,7 +483,7 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
             assert_eq!(next.goal, None, "nothing of the brief is taken for a prompt");
             state.pass_on(&mut next);
         }
-        let (state, document) = (State::of(&next), Document::of(&next));
+        let (state, document) = (HandoffState::of(&next), Document::of(&next));
         let shown = shown(&next);
         assert_eq!(state.goal.as_deref(), Some(goal.as_str()), "hand-over {n}");
         assert!(shown.contains("> Port the engine.\n") && shown.contains(&goal[20..]), "{shown}");
@@ -511,11 +512,11 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
             answer("q", "ok", json!({"questions": [], "answers": {question: chosen}})),
         ])
     };
-    let first = State::of(&conversation("/p/lexer.rs", "Which corpus?", "the large one"));
+    let first = HandoffState::of(&conversation("/p/lexer.rs", "Which corpus?", "the large one"));
     let mut second = conversation("/p/parser.rs", "Break the API?", "no");
     first.pass_on(&mut second);
     let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
-    State::of(&second).pass_on(&mut third);
+    HandoffState::of(&second).pass_on(&mut third);
     let text = shown(&third);
     let files =
         "written, the last first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
@@ -524,7 +525,7 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
     assert!(!text.contains("the large one"), "asked again, and answered otherwise: {text}");
     // A conversation that writes nothing.
     let mut fourth = captured(&[prompt("Look at it.")]);
-    State::of(&third).pass_on(&mut fourth);
+    HandoffState::of(&third).pass_on(&mut fourth);
     let text = shown(&fourth);
     assert!(text.contains("written in the conversations before: /p/parser.rs, /p/lexer.rs\n"), "{text}");
     assert!(text.contains("the small one"), "{text}");
@@ -549,6 +550,7 @@ fn nothing_that_is_captured_can_make_the_files_large() {
         stat: long,
         ..GitState::default()
     });
-    let (document, state) = (Document::of(&capture).render().len(), State::of(&capture).render().len());
+    let (document, state) =
+        (Document::of(&capture).render().len(), HandoffState::of(&capture).render().len());
     assert!(document < 2 << 20 && state < 4 << 20, "{document} {state}");
 }

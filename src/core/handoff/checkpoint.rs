@@ -18,7 +18,7 @@ const NAMED: usize = 100;
 /// A checkpoint. Phases are the tasks of Claude's own list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Checkpoint {
+pub struct HandoffCheckpoint {
     /// `chk-YYYYMMDD-HHMMSS`, the time of the handoff's own id.
     pub id: String,
     /// `handoff`.
@@ -65,7 +65,7 @@ pub struct Checkpoint {
     pub resume_instructions: String,
 }
 
-impl Checkpoint {
+impl HandoffCheckpoint {
     /// The checkpoint of what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {

@@ -16,7 +16,7 @@ const EARLY_MS: u64 = 600_000;
 /// What made a handoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum HandoffKind {
     /// A context level.
     #[default]
     Auto,
@@ -28,29 +28,31 @@ pub enum Kind {
     Crash,
 }
 
-impl Kind {
+impl HandoffKind {
     /// The word in files.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Auto => "auto",
-            Kind::Manual => "manual",
-            Kind::Signal => "signal",
-            Kind::Crash => "crash",
+            HandoffKind::Auto => "auto",
+            HandoffKind::Manual => "manual",
+            HandoffKind::Signal => "signal",
+            HandoffKind::Crash => "crash",
         }
     }
 
     /// Reads the word in files.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        [Kind::Auto, Kind::Manual, Kind::Signal, Kind::Crash].into_iter().find(|kind| kind.word() == word)
+        [HandoffKind::Auto, HandoffKind::Manual, HandoffKind::Signal, HandoffKind::Crash]
+            .into_iter()
+            .find(|kind| kind.word() == word)
     }
 }
 
 /// Where a handoff stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum HandoffProgress {
     /// Waits to be loaded.
     Active,
     /// A conversation went on from it.
@@ -61,15 +63,15 @@ pub enum Status {
     Cleared,
 }
 
-impl Status {
+impl HandoffProgress {
     /// The word in files.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Status::Active => "active",
-            Status::Consumed => "consumed",
-            Status::Expired => "expired",
-            Status::Cleared => "cleared",
+            HandoffProgress::Active => "active",
+            HandoffProgress::Consumed => "consumed",
+            HandoffProgress::Expired => "expired",
+            HandoffProgress::Cleared => "cleared",
         }
     }
 }
@@ -93,7 +95,7 @@ pub struct Claim {
 
 /// One handoff of a channel. Fields that other programs leave out are empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct IndexEntry {
     /// Its id.
     pub id: HandoffId,
     /// The conversation that it was made from.
@@ -112,9 +114,9 @@ pub struct Entry {
     pub project: Option<String>,
     /// What made it.
     #[serde(default, rename = "type")]
-    pub kind: Kind,
+    pub kind: HandoffKind,
     /// Where it stands.
-    pub status: Status,
+    pub status: HandoffProgress,
     /// The hopty session that it belongs to; none when made outside of one.
     #[serde(default)]
     pub hopty_session: Option<SessionName>,
@@ -153,7 +155,7 @@ pub struct Entry {
     pub other: Map<String, Value>,
 }
 
-impl Entry {
+impl IndexEntry {
     /// The project that it belongs to, an absolute path: the directory of the work where no other is known.
     #[must_use]
     pub fn project(&self) -> &str {
@@ -166,7 +168,7 @@ impl Entry {
     pub fn is_pending(&self, now: WallTime) -> bool {
         let early =
             self.expires_at.is_some() && self.elapsed_ms.is_none() && self.created_at > now.after(EARLY_MS);
-        self.status == Status::Active && !early && !self.is_due(now)
+        self.status == HandoffProgress::Active && !early && !self.is_due(now)
     }
 
     /// The clock that nobody sets goes before the time of day.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::entry::{Claim, Entry, Status};
+use super::entry::{Claim, HandoffProgress, IndexEntry};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 
@@ -28,7 +28,7 @@ pub enum NotClaimed {
         /// The handoff.
         id: HandoffId,
         /// Where it stands.
-        status: Status,
+        status: HandoffProgress,
     },
     /// Somebody else is loading it.
     #[error("handoff {id} is being loaded by pid {} since {}", holder.by_pid, holder.at.rfc3339_s())]
@@ -60,7 +60,7 @@ pub enum NotMoved {
         /// The handoff.
         id: HandoffId,
         /// Where it stands.
-        status: Status,
+        status: HandoffProgress,
     },
     /// Only the conversation that holds the claim can consume a handoff.
     #[error("handoff {0} is not claimed by this conversation")]
@@ -74,13 +74,13 @@ pub struct Manifest {
     pub channel: Channel,
     /// The newest handoff.
     #[serde(default)]
-    pub current: Option<Entry>,
+    pub current: Option<IndexEntry>,
     /// Older ones of other sessions that still wait, newest first.
     #[serde(default)]
-    pub also_active: Vec<Entry>,
+    pub also_active: Vec<IndexEntry>,
     /// What is over, newest first, at most [`HISTORY_CAP`].
     #[serde(default)]
-    pub history: Vec<Entry>,
+    pub history: Vec<IndexEntry>,
     /// Fields of a later hopty, kept as they are.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -97,24 +97,24 @@ impl Manifest {
     /// manifests too.
     pub fn unify(&mut self) {
         let mut seen = HashSet::new();
-        let mut first = |entry: &Entry| seen.insert(entry.id.clone());
+        let mut first = |entry: &IndexEntry| seen.insert(entry.id.clone());
         self.current = self.current.take().filter(&mut first);
         self.also_active.retain(&mut first);
         self.history.retain(&mut first);
     }
 
     /// Every entry, the newest first.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &IndexEntry> {
         self.current.iter().chain(&self.also_active).chain(&self.history)
     }
 
     /// The entry with this id.
     #[must_use]
-    pub fn find(&self, id: &HandoffId) -> Option<&Entry> {
+    pub fn find(&self, id: &HandoffId) -> Option<&IndexEntry> {
         self.entries().find(|entry| entry.id == *id)
     }
 
-    fn find_mut(&mut self, id: &HandoffId) -> Option<&mut Entry> {
+    fn find_mut(&mut self, id: &HandoffId) -> Option<&mut IndexEntry> {
         self.current
             .iter_mut()
             .chain(&mut self.also_active)
@@ -125,17 +125,17 @@ impl Manifest {
     /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel,
     /// project and session is active at a time. Of those that were made outside of a session, directories
     /// tell which belong together, because all that have no channel of their own share one.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: IndexEntry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
             let same = old.hopty_session == entry.hopty_session && old.project() == entry.project();
             let here = entry.hopty_session.is_some() || old.working_dir == entry.working_dir;
-            if old.status == Status::Active && same && here {
-                old.status = Status::Cleared;
+            if old.status == HandoffProgress::Active && same && here {
+                old.status = HandoffProgress::Cleared;
                 old.claim = None;
             }
         }
         // An id leads to one record: an entry whose record is gone must not stand for the new one.
-        let other = |old: &Entry| old.id != entry.id;
+        let other = |old: &IndexEntry| old.id != entry.id;
         self.also_active.retain(other);
         self.history.retain(other);
         self.current = self.current.take().filter(other);
@@ -147,8 +147,8 @@ impl Manifest {
 
     /// Moves what is over from `also_active` to the history.
     fn settle(&mut self) {
-        let (active, over): (Vec<Entry>, Vec<Entry>) =
-            self.also_active.drain(..).partition(|entry| entry.status == Status::Active);
+        let (active, over): (Vec<IndexEntry>, Vec<IndexEntry>) =
+            self.also_active.drain(..).partition(|entry| entry.status == HandoffProgress::Active);
         self.also_active = active;
         for entry in over {
             let at = self
@@ -171,8 +171,8 @@ impl Manifest {
         dir: &str,
         now: WallTime,
         alive: impl Fn(u32, u64) -> bool,
-    ) -> Option<&Entry> {
-        let waits = |entry: &&Entry| {
+    ) -> Option<&IndexEntry> {
+        let waits = |entry: &&IndexEntry| {
             let mine =
                 session.is_none() || entry.hopty_session.is_none() || entry.hopty_session.as_ref() == session;
             let here = project.is_none_or(|project| entry.project() == project);
@@ -193,11 +193,12 @@ impl Manifest {
         id: &HandoffId,
         claim: Claim,
         alive: impl Fn(u32, u64) -> bool,
-    ) -> Result<&Entry, NotClaimed> {
+    ) -> Result<&IndexEntry, NotClaimed> {
         let now = claim.at;
         let entry = self.find_mut(id).ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         if !entry.is_pending(now) {
-            let status = if entry.status == Status::Active { Status::Expired } else { entry.status };
+            let status =
+                if entry.status == HandoffProgress::Active { HandoffProgress::Expired } else { entry.status };
             return Err(NotClaimed::NotActive { id: id.clone(), status });
         }
         if let Some(holder) = entry.held(now, alive) {
@@ -231,7 +232,7 @@ impl Manifest {
         if entry.claim.as_ref().is_none_or(|claim| claim.session_id != *by) {
             return Err(NotMoved::NotHolder(id.clone()));
         }
-        entry.status = Status::Consumed;
+        entry.status = HandoffProgress::Consumed;
         entry.consumed_at = Some(now);
         entry.consumed_by_pid = Some(pid);
         entry.consumed_by_session = Some(by.clone());
@@ -245,7 +246,7 @@ impl Manifest {
     /// When it is not known or not active.
     pub fn clear(&mut self, id: &HandoffId) -> Result<(), NotMoved> {
         let entry = self.active_mut(id)?;
-        entry.status = Status::Cleared;
+        entry.status = HandoffProgress::Cleared;
         entry.claim = None;
         self.settle();
         Ok(())
@@ -281,8 +282,11 @@ impl Manifest {
     pub fn expire_due(&mut self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Vec<HandoffId> {
         let mut expired = Vec::new();
         for entry in self.current.iter_mut().chain(&mut self.also_active) {
-            if entry.status == Status::Active && entry.is_due(now) && entry.held(now, &alive).is_none() {
-                entry.status = Status::Expired;
+            if entry.status == HandoffProgress::Active
+                && entry.is_due(now)
+                && entry.held(now, &alive).is_none()
+            {
+                entry.status = HandoffProgress::Expired;
                 expired.push(entry.id.clone());
             }
         }
@@ -290,10 +294,10 @@ impl Manifest {
         expired
     }
 
-    fn active_mut(&mut self, id: &HandoffId) -> Result<&mut Entry, NotMoved> {
+    fn active_mut(&mut self, id: &HandoffId) -> Result<&mut IndexEntry, NotMoved> {
         let entry = self.find_mut(id).ok_or_else(|| NotMoved::Unknown(id.clone()))?;
         match entry.status {
-            Status::Active => Ok(entry),
+            HandoffProgress::Active => Ok(entry),
             status => Err(NotMoved::NotActive { id: id.clone(), status }),
         }
     }

@@ -13,7 +13,7 @@ fn example() -> Manifest {
     serde_json::from_str(EXAMPLE).unwrap()
 }
 
-fn entry(second: i64, session: Option<&str>) -> Entry {
+fn entry(second: i64, session: Option<&str>) -> IndexEntry {
     let created_at = WallTime(1_795_000_000_000 + second * 1000);
     let mut entry = example().current.unwrap();
     entry.id = HandoffId::new(created_at, &entry.session_id);
@@ -57,7 +57,7 @@ fn a_manifest_of_the_shell_scripts_is_read() {
     let old = r#"{"channel":"c","current":{"id":"HO-20261120-142950-c74cc080","session_id":"c74cc080-94b9-4841-b82f-a62cfb8efdc0",
         "created_at":"2026-11-20T14:29:50Z","created_by_pid":1,"working_dir":"/p","type":"auto","status":"consumed"}}"#;
     let manifest: Manifest = serde_json::from_str(old).unwrap();
-    assert_eq!(manifest.current.unwrap().status, Status::Consumed);
+    assert_eq!(manifest.current.unwrap().status, HandoffProgress::Consumed);
     assert!(serde_json::from_str::<Manifest>(&old.replace("consumed", "eaten")).is_err());
 }
 
@@ -89,7 +89,7 @@ fn only_the_holder_consumes_and_only_once() {
     assert_eq!(manifest.consume(&id, &other, 7, now), Err(NotMoved::NotHolder(id.clone())));
     manifest.consume(&id, &holder, 7, now).unwrap();
     let current = manifest.current.clone().unwrap();
-    assert_eq!((current.status, current.consumed_by_pid), (Status::Consumed, Some(7)));
+    assert_eq!((current.status, current.consumed_by_pid), (HandoffProgress::Consumed, Some(7)));
     assert!(matches!(manifest.consume(&id, &holder, 7, now), Err(NotMoved::NotActive { .. })));
     assert!(manifest.clear(&id).is_err() && manifest.set_expiry(&id, None).is_err());
     assert!(matches!(manifest.claim(&id, claim(1, now), |_, _| true), Err(NotClaimed::NotActive { .. })));
@@ -104,7 +104,7 @@ fn a_due_handoff_expires_unless_somebody_is_loading_it() {
     assert!(manifest.expire_due(due, |_, _| true).is_empty());
     let id = manifest.current.as_ref().unwrap().id.clone();
     let late = manifest.clone().claim(&id, claim(1, due), |_, _| false).map(|_| ());
-    assert_eq!(late, Err(NotClaimed::NotActive { id: id.clone(), status: Status::Expired }));
+    assert_eq!(late, Err(NotClaimed::NotActive { id: id.clone(), status: HandoffProgress::Expired }));
     assert_eq!(manifest.expire_due(due, |_, _| false), [id]);
 }
 
@@ -132,12 +132,12 @@ fn time_that_was_waited_is_added_once_and_only_to_what_waits() {
 /// Two projects without channels of their own, and scripts that save in both.
 #[test]
 fn outside_of_sessions_each_directory_keeps_its_own() {
-    let made = |second, dir: &str| Entry { working_dir: dir.to_owned(), ..entry(second, None) };
+    let made = |second, dir: &str| IndexEntry { working_dir: dir.to_owned(), ..entry(second, None) };
     let mut manifest = Manifest::new(Channel::global());
     manifest.add(made(0, "/alpha"));
     manifest.add(made(1, "/beta"));
     let active = |manifest: &Manifest| {
-        let active = manifest.entries().filter(|entry| entry.status == Status::Active);
+        let active = manifest.entries().filter(|entry| entry.status == HandoffProgress::Active);
         active.map(|entry| entry.id.clone()).collect::<Vec<_>>()
     };
     assert_eq!(active(&manifest), [made(1, "/beta").id, made(0, "/alpha").id]);
@@ -173,7 +173,7 @@ fn only_a_handoff_of_the_project_is_pending() {
     let made = [("/alpha", "/alpha"), ("/beta/web", "/beta"), ("/beta/api", "/beta")];
     for (second, (dir, project)) in made.into_iter().enumerate() {
         let session = Some(&dir[1..2]).filter(|_| second == 0);
-        let entry = Entry {
+        let entry = IndexEntry {
             working_dir: dir.to_owned(),
             project: Some(project.to_owned()),
             ..entry(second as i64, session)
@@ -199,11 +199,11 @@ fn only_a_handoff_of_the_project_is_pending() {
 fn sessions_of_one_name_in_two_projects_keep_a_handoff_each() {
     let mut manifest = Manifest::new(Channel::global());
     for (second, project) in ["/home/u/app", "/srv/app", "/srv/app"].into_iter().enumerate() {
-        manifest.add(Entry { working_dir: project.to_owned(), ..entry(second as i64, Some("app")) });
+        manifest.add(IndexEntry { working_dir: project.to_owned(), ..entry(second as i64, Some("app")) });
     }
     let active = manifest
         .entries()
-        .filter(|entry| entry.status == Status::Active)
+        .filter(|entry| entry.status == HandoffProgress::Active)
         .map(|entry| entry.working_dir.as_str());
     assert_eq!(active.collect::<Vec<_>>(), ["/srv/app", "/home/u/app"]);
 }
@@ -226,11 +226,11 @@ proptest! {
                 _ => manifest.add(entry(second, Some(name))),
             }
             for name in ["a", "b", "c"] {
-                let active = manifest.entries().filter(|e| e.status == Status::Active);
+                let active = manifest.entries().filter(|e| e.status == HandoffProgress::Active);
                 prop_assert!(active.filter(|e| e.hopty_session.as_ref().unwrap().as_str() == name).count() <= 1);
             }
-            prop_assert!(manifest.also_active.iter().all(|e| e.status == Status::Active));
-            prop_assert!(manifest.history.iter().all(|e| e.status != Status::Active));
+            prop_assert!(manifest.also_active.iter().all(|e| e.status == HandoffProgress::Active));
+            prop_assert!(manifest.history.iter().all(|e| e.status != HandoffProgress::Active));
             prop_assert!(manifest.history.is_sorted_by(|a, b| a.created_at >= b.created_at));
             prop_assert!(manifest.history.len() <= HISTORY_CAP);
         }
@@ -241,7 +241,7 @@ proptest! {
 fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
     let made = entry(0, None);
     let (created, day) = (made.created_at, 86_400_000);
-    let at = |elapsed_ms, now| Entry { elapsed_ms, ..made.clone() }.is_pending(now);
+    let at = |elapsed_ms, now| IndexEntry { elapsed_ms, ..made.clone() }.is_pending(now);
     let ago = |ms: i64| WallTime(created.0 - ms);
     // By the time of day alone: a clock that was set forward has it expire, and one that was set back makes
     // it none to be trusted.
@@ -258,7 +258,7 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
         manifest.expire_due(ago(86_400_000), |_, _| false).is_empty(),
         "it may wait again when the clock is right"
     );
-    let unlimited = Entry { expires_at: None, ..made.clone() };
+    let unlimited = IndexEntry { expires_at: None, ..made.clone() };
     assert!(unlimited.is_pending(ago(86_400_000)));
 }
 
@@ -273,7 +273,7 @@ fn an_id_stands_for_one_entry() {
         (manifest.entries().count(), manifest.current.as_ref(), &manifest.also_active),
         (2, Some(&one), &vec![two.clone()])
     );
-    let again = Entry { sha256: "new".to_owned(), ..two };
+    let again = IndexEntry { sha256: "new".to_owned(), ..two };
     manifest.add(again.clone());
     assert_eq!(manifest.entries().filter(|entry| entry.id == again.id).collect::<Vec<_>>(), [&again]);
 }

@@ -7,10 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{cut_words, safe_line};
-use crate::core::claude::facts::Facts;
+use crate::core::claude::facts::TranscriptFacts;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript::ToolUse;
-use crate::core::claude::work::{Running, is_check};
+use crate::core::claude::work::{RunningWork, is_check};
 
 /// What was going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Operation {
 
 /// What the conversation was in the middle of.
 #[must_use]
-pub fn operation(facts: &Facts) -> Operation {
+pub fn operation(facts: &TranscriptFacts) -> Operation {
     let open = facts.open_tools();
     let running = |tool: &&ToolUse| tool.input.command.as_deref().is_some_and(is_check);
     if let Some(tool) = open.iter().find(running) {
@@ -152,7 +152,7 @@ pub fn operation(facts: &Facts) -> Operation {
 /// their answers may not be written down yet, so a check that was called is over, and only what runs in the
 /// background is not.
 #[must_use]
-pub fn at_a_boundary(facts: &Facts) -> Operation {
+pub fn at_a_boundary(facts: &TranscriptFacts) -> Operation {
     if let Some(one) = check_behind(facts) {
         return Operation::Verifying(one.what.clone());
     }
@@ -160,7 +160,7 @@ pub fn at_a_boundary(facts: &Facts) -> Operation {
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
-fn check_behind(facts: &Facts) -> Option<&Running> {
+fn check_behind(facts: &TranscriptFacts) -> Option<&RunningWork> {
     facts
         .work()
         .running()
@@ -173,7 +173,7 @@ fn is_edit(tool: &&ToolUse) -> bool {
 }
 
 /// What it is to write this file, by the task that is under way and by the file's name.
-fn editing(facts: &Facts, tool: &ToolUse) -> Operation {
+fn editing(facts: &TranscriptFacts, tool: &ToolUse) -> Operation {
     let Some(path) = tool.input.path.clone() else { return Operation::None };
     let task = facts.tasks().all().iter().find(|task| task.status == TaskStatus::InProgress);
     match task {
@@ -224,8 +224,8 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn facts(lines: &[Value]) -> Facts {
-        let mut facts = Facts::new();
+    fn facts(lines: &[Value]) -> TranscriptFacts {
+        let mut facts = TranscriptFacts::new();
         lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
         facts
     }
@@ -292,7 +292,7 @@ mod tests {
         let done =
             facts(&[call("1", "Write", json!({"file_path": "/p/a.py"})), answer("1", Value::Null), end]);
         assert_eq!(operation(&done).readiness().word(), "ready");
-        assert_eq!(operation(&Facts::new()), Operation::None);
+        assert_eq!(operation(&TranscriptFacts::new()), Operation::None);
     }
 
     #[test]

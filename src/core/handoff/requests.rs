@@ -1,6 +1,6 @@
 //! Which of the person's prompts is the current request, and which hold for all that follows.
 
-use crate::core::claude::prompts::{Prompt, PromptKind};
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 
 /// A reply to a question of Claude's has at most this many words.
 const REPLY_WORDS: usize = 6;
@@ -97,7 +97,9 @@ const STANDING: [&str; 34] = [
 ];
 
 /// The newest prompt that set work, of prompts in their order; the newest of all when none did.
-pub fn current<'a>(prompts: impl DoubleEndedIterator<Item = &'a Prompt>) -> Option<&'a Prompt> {
+pub fn current<'a>(
+    prompts: impl DoubleEndedIterator<Item = &'a TranscriptPrompt>,
+) -> Option<&'a TranscriptPrompt> {
     let mut newest = None;
     for prompt in prompts.rev() {
         newest = newest.or(Some(prompt));
@@ -111,7 +113,7 @@ pub fn current<'a>(prompts: impl DoubleEndedIterator<Item = &'a Prompt>) -> Opti
 /// Whether a prompt is a request by itself. A reply, thanks, or a word in the middle of a turn belongs to the
 /// request before it.
 #[must_use]
-pub fn sets_work(prompt: &Prompt) -> bool {
+pub fn sets_work(prompt: &TranscriptPrompt) -> bool {
     if prompt.kind != PromptKind::Typed {
         return false;
     }
@@ -182,8 +184,8 @@ pub fn asks(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn prompt(text: &str) -> Prompt {
-        Prompt { text: text.into(), ..Prompt::default() }
+    fn prompt(text: &str) -> TranscriptPrompt {
+        TranscriptPrompt { text: text.into(), ..TranscriptPrompt::default() }
     }
 
     #[test]
@@ -195,17 +197,18 @@ mod tests {
             (&["fix it", "Weiter!", "danke."], "fix it"),
             (&["fix it", "commit"], "commit"),
         ] {
-            let all: Vec<Prompt> = prompts.iter().map(|text| prompt(text)).collect();
+            let all: Vec<TranscriptPrompt> = prompts.iter().map(|text| prompt(text)).collect();
             assert_eq!(current(all.iter()).unwrap().text, expected);
         }
-        let steering = Prompt { kind: PromptKind::Steering, ..prompt("the header must be in German") };
-        let reply = Prompt {
+        let steering =
+            TranscriptPrompt { kind: PromptKind::Steering, ..prompt("the header must be in German") };
+        let reply = TranscriptPrompt {
             asked: Some("Which database: PostgreSQL or SQLite?".into()),
             ..prompt("SQLite, please")
         };
         let all = [prompt("write the store"), reply, steering];
         assert_eq!(current(all.iter()).unwrap().text, "write the store");
-        let task = Prompt {
+        let task = TranscriptPrompt {
             asked: Some("All green. Anything else I can do for you?".into()),
             ..prompt("write a changelog")
         };

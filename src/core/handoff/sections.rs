@@ -328,7 +328,7 @@ fn cut_line(text: &str) -> String {
 mod tests {
     use super::super::document::tests::capture;
     use super::*;
-    use crate::core::claude::facts::{AnsweredQuestion, Facts};
+    use crate::core::claude::facts::{AnsweredQuestion, TranscriptFacts};
     use crate::core::claude::tasks::Task;
     use crate::core::handoff::capture::GitState;
 
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn facts_become_a_handoff() {
-        let mut facts = Facts::new();
+        let mut facts = TranscriptFacts::new();
         for line in [
             r#"{"type":"user","permissionMode":"plan","message":{"content":"Build it"}}"#,
             r#"{"type":"assistant","message":{"id":"m","model":"opus","usage":{"input_tokens":5},"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}}]}}"#,

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::activity;
-use super::capture::{Before, Capture, GitState};
-use super::checkpoint::Checkpoint;
+use super::capture::{Capture, EarlierHandoff, GitState};
+use super::checkpoint::HandoffCheckpoint;
 use super::requests::sets_work;
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::words::{PromptRow, Words};
-use crate::core::claude::facts::{AnsweredQuestion, Speaker};
-use crate::core::claude::prompts::Prompt;
+use crate::core::claude::facts::{AnsweredQuestion, TranscriptSpeaker};
+use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
@@ -54,7 +54,7 @@ impl DecisionRow {
 
 /// One of the last prompts and answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct RecentMessage {
     /// `user` or `assistant`.
     pub role: String,
     /// What was said, at most 500 characters.
@@ -77,7 +77,7 @@ pub struct Context {
     /// What to do first.
     pub next_steps: Vec<String>,
     /// The last ten prompts and answers, oldest first.
-    pub recent_messages: Vec<Message>,
+    pub recent_messages: Vec<RecentMessage>,
     /// The last tool calls with their outcome, oldest first, one line each.
     #[serde(default)]
     pub recent_tools: Vec<String>,
@@ -109,7 +109,7 @@ pub struct Git {
 
 /// The file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct HandoffState {
     /// `2.0`.
     pub version: String,
     /// When it was made, RFC 3339 with seconds.
@@ -172,7 +172,7 @@ pub struct State {
     pub files_before: Vec<String>,
     /// The checkpoint of the second source document.
     #[serde(default)]
-    pub checkpoint: Checkpoint,
+    pub checkpoint: HandoffCheckpoint,
     /// How far the copy of the transcript is.
     pub transcript: TranscriptCopy,
 }
@@ -215,7 +215,7 @@ impl Git {
     }
 }
 
-impl State {
+impl HandoffState {
     /// Gives the handoff after this one what its transcript does not say.
     pub fn pass_on(&self, next: &mut Capture) {
         let decided = |row: &DecisionRow| AnsweredQuestion {
@@ -223,7 +223,8 @@ impl State {
             answer: row.answer.clone(),
         };
         let decisions: Vec<AnsweredQuestion> = self.context.recent_decisions.iter().map(decided).collect();
-        let mut prompts: Vec<Prompt> = self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
+        let mut prompts: Vec<TranscriptPrompt> =
+            self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
         // The current request is passed on whole.
         if let (Some(wanted), Some(goal)) = (
             prompts.iter_mut().find(|prompt| sets_work(prompt)),
@@ -231,7 +232,7 @@ impl State {
         ) {
             wanted.text.clone_from(goal);
         }
-        next.inherit(&Before {
+        next.inherit(&EarlierHandoff {
             goal: self.goal.as_deref(),
             prompts: &prompts,
             done: &self.done,
@@ -273,10 +274,10 @@ impl State {
                 key_files_modified: capture.files.iter().take(10).map(|path| line(path)).collect(),
                 next_steps: next_steps(capture),
                 recent_messages: (capture.recent.iter().skip(capture.recent.len().saturating_sub(10)))
-                    .map(|said| Message {
+                    .map(|said| RecentMessage {
                         role: match said.speaker {
-                            Speaker::Person => "user".to_owned(),
-                            Speaker::Claude => "assistant".to_owned(),
+                            TranscriptSpeaker::Person => "user".to_owned(),
+                            TranscriptSpeaker::Claude => "assistant".to_owned(),
                         },
                         text: cut_chars(&safe(&said.text), 500),
                     })
@@ -310,7 +311,7 @@ impl State {
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),
-            checkpoint: Checkpoint::of(capture),
+            checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
         }
     }
@@ -334,7 +335,7 @@ mod tests {
         let task = |status| Task { id: "1".into(), subject: "s".into(), status };
         capture.tasks = vec![task(TaskStatus::Completed), task(TaskStatus::InProgress)];
         capture.files = (0..30).map(|n| n.to_string()).collect();
-        let state: serde_json::Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
+        let state: serde_json::Value = serde_json::from_str(&HandoffState::of(&capture).render()).unwrap();
         assert_eq!(state["version"], "2.0");
         assert_eq!(state["project_dir"], "/home/u/proj");
         assert_eq!(state["context"]["current_objective"].as_str().unwrap().chars().count(), 203);
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_file_is_read_back() {
-        let state = State::of(&capture("g"));
-        assert_eq!(serde_json::from_str::<State>(&state.render()).unwrap(), state);
+        let state = HandoffState::of(&capture("g"));
+        assert_eq!(serde_json::from_str::<HandoffState>(&state.render()).unwrap(), state);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::capture::Capture;
 use super::requests::is_standing;
 use super::text::{cut_chars, cut_words, safe};
-use crate::core::claude::prompts::{Prompt, PromptKind, end_of};
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt, end_of};
 
 /// How many prompts `state.json` passes on to the next handoff, and how many bytes of text.
 const PASSED_ON: (usize, usize) = (120, 64 << 10);
@@ -16,9 +16,9 @@ const NEWEST: usize = 12;
 
 /// One prompt of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct PersonPrompt {
     /// The prompt, its text safe.
-    pub prompt: Prompt,
+    pub prompt: TranscriptPrompt,
     /// Its number in this conversation, from 1; none when it is of a conversation before.
     pub number: Option<u64>,
     /// How often it was said in a row.
@@ -29,7 +29,7 @@ pub struct Said {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// The person's prompts, newest first; those of the conversations before come last.
-    pub prompts: Vec<Said>,
+    pub prompts: Vec<PersonPrompt>,
     /// How many prompts are missing between the first and the others.
     pub dropped: u64,
     /// What Claude said last.
@@ -40,8 +40,8 @@ impl Words {
     /// Of what was captured. Everything is redacted here, once.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
-        let mut prompts: Vec<Said> = Vec::new();
-        let mut add = |prompt: &Prompt, number: Option<u64>| {
+        let mut prompts: Vec<PersonPrompt> = Vec::new();
+        let mut add = |prompt: &TranscriptPrompt, number: Option<u64>| {
             let text = safe(&prompt.text).trim().to_owned();
             if text.is_empty() && prompt.images == 0 {
                 return;
@@ -54,7 +54,11 @@ impl Words {
                 return;
             }
             let asked = prompt.asked.as_deref().map(|asked| safe(asked).trim().to_owned());
-            prompts.push(Said { prompt: Prompt { text, asked, ..prompt.clone() }, number, times: 1 });
+            prompts.push(PersonPrompt {
+                prompt: TranscriptPrompt { text, asked, ..prompt.clone() },
+                number,
+                times: 1,
+            });
         };
         let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts_dropped } else { 0 };
         capture.prompts.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
@@ -123,7 +127,7 @@ impl Words {
 
 /// What is to be known of a prompt beside its text.
 #[must_use]
-pub fn labels(said: &Said) -> Vec<String> {
+pub fn labels(said: &PersonPrompt) -> Vec<String> {
     let mut labels = Vec::new();
     match said.prompt.kind {
         PromptKind::Typed => {}
@@ -190,20 +194,20 @@ fn is_zero(count: &usize) -> bool {
 impl PromptRow {
     /// The prompt again.
     #[must_use]
-    pub fn prompt(&self) -> Prompt {
+    pub fn prompt(&self) -> TranscriptPrompt {
         let kind = match self.kind.as_deref() {
             Some("steering") => PromptKind::Steering,
             Some("refusal") => PromptKind::Refusal,
             _ => PromptKind::Typed,
         };
         let asked = self.asked.as_deref().map(|asked| cut_chars(asked, 600));
-        Prompt {
+        TranscriptPrompt {
             text: cut_chars(&self.text, 2 * PASSED_CHARS[0]),
             kind,
             interrupted: self.interrupted,
             images: self.images,
             asked,
-            ..Prompt::default()
+            ..TranscriptPrompt::default()
         }
     }
 }
@@ -213,8 +217,8 @@ mod tests {
     use super::super::document::tests::capture;
     use super::*;
 
-    fn prompt(text: &str) -> Prompt {
-        Prompt { text: text.into(), ..Prompt::default() }
+    fn prompt(text: &str) -> TranscriptPrompt {
+        TranscriptPrompt { text: text.into(), ..TranscriptPrompt::default() }
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What a complete control sequence from a terminal means: kitty keys, xterm's modified keys, or the
 //! terminal's own word.
 
-use super::Class;
+use super::InputClass;
 
 /// The meaning of one control sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Csi {
     /// This.
-    Class(Class),
+    Class(InputClass),
     /// A bracketed paste begins.
     PasteBegins,
     /// Three raw bytes of an old mouse report follow.
@@ -17,7 +17,7 @@ pub(super) enum Csi {
 /// The meaning of `CSI body last`; `body` is parameters and intermediates, without CSI. `prefix` is the byte
 /// of hopty's own key.
 pub(super) fn meaning(body: &[u8], last: u8, prefix: Option<u8>) -> Csi {
-    let report = Csi::Class(Class::Report);
+    let report = Csi::Class(InputClass::Report);
     let private = matches!(body.first(), Some(b'<' | b'=' | b'>' | b'?'));
     let intermediate = body.iter().any(|byte| (0x20..=0x2f).contains(byte));
     if private || intermediate {
@@ -30,10 +30,10 @@ pub(super) fn meaning(body: &[u8], last: u8, prefix: Option<u8>) -> Csi {
         (b'M', b"") => Csi::X10Mouse,
         (b'M', _) | (b'I' | b'O', b"") | (b'c' | b'n' | b't' | b'x' | b'y', _) => report,
         (b'R', body) if is_cursor_report(body) => report,
-        (b'Z', b"" | b"1;2") => Csi::Class(Class::Mode),
+        (b'Z', b"" | b"1;2") => Csi::Class(InputClass::Mode),
         (b'u', body) => Csi::Class(kitty(body, prefix)),
         (b'~', body) => Csi::Class(modified(body, prefix)),
-        _ => Csi::Class(Class::Typed),
+        _ => Csi::Class(InputClass::Typed),
     }
 }
 
@@ -47,7 +47,7 @@ fn is_cursor_report(body: &[u8]) -> bool {
 }
 
 /// `CSI key[:shifted[:base]] ; modifiers[:event] ; text u` of the kitty keyboard protocol.
-fn kitty(body: &[u8], prefix: Option<u8>) -> Class {
+fn kitty(body: &[u8], prefix: Option<u8>) -> InputClass {
     let mut fields = body.split(|byte| *byte == b';');
     let mut codes = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
     let mut modifiers = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
@@ -55,15 +55,15 @@ fn kitty(body: &[u8], prefix: Option<u8>) -> Class {
     let base = codes.nth(1).flatten();
     let held = modifiers.next().flatten().unwrap_or(1);
     let event = modifiers.next().flatten().unwrap_or(1);
-    if event == 3 { Class::Typed } else { key(main, base, held, prefix) }
+    if event == 3 { InputClass::Typed } else { key(main, base, held, prefix) }
 }
 
 /// `CSI 27 ; modifiers ; key ~` of xterm's modifyOtherKeys.
-fn modified(body: &[u8], prefix: Option<u8>) -> Class {
+fn modified(body: &[u8], prefix: Option<u8>) -> InputClass {
     let mut fields = body.split(|byte| *byte == b';').map(number);
     match (fields.next().flatten(), fields.next().flatten(), fields.next().flatten(), fields.next()) {
         (Some(27), Some(held), code, None) => key(code, None, held, prefix),
-        _ => Class::Typed,
+        _ => InputClass::Typed,
     }
 }
 
@@ -71,7 +71,7 @@ fn modified(body: &[u8], prefix: Option<u8>) -> Class {
 const LOCKS: u32 = 64 | 128;
 
 /// The class of a key; `held` is one more than the modifier bits.
-fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> Class {
+fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> InputClass {
     const CTRL: u32 = 4;
     const ENTER: u32 = 13;
     const KEYPAD_ENTER: u32 = 57_414;
@@ -80,12 +80,12 @@ fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> C
     let held = held.saturating_sub(1) & !LOCKS;
     let is = |code: u32| main == Some(code) || base == Some(code);
     match held {
-        CTRL if prefix.is_some_and(|byte| is(u32::from(letter(byte)))) => Class::Prefix,
-        CTRL if is(u32::from(b'c')) => Class::Interrupt,
-        CTRL if is(u32::from(b'z')) => Class::Suspend,
-        SHIFT if main == Some(TAB) => Class::Mode,
-        0 if main == Some(ENTER) || main == Some(KEYPAD_ENTER) => Class::Submit,
-        _ => Class::Typed,
+        CTRL if prefix.is_some_and(|byte| is(u32::from(letter(byte)))) => InputClass::Prefix,
+        CTRL if is(u32::from(b'c')) => InputClass::Interrupt,
+        CTRL if is(u32::from(b'z')) => InputClass::Suspend,
+        SHIFT if main == Some(TAB) => InputClass::Mode,
+        0 if main == Some(ENTER) || main == Some(KEYPAD_ENTER) => InputClass::Submit,
+        _ => InputClass::Typed,
     }
 }
 
@@ -143,15 +143,15 @@ mod tests {
     #[test]
     fn modifiers_without_the_locks() {
         for (held, class) in [
-            (5, Class::Interrupt),
-            (5 + 64, Class::Interrupt),
-            (5 + 128, Class::Interrupt),
-            (5 + 192, Class::Interrupt),
-            (1, Class::Typed),
-            (6, Class::Typed),
-            (7, Class::Typed),
-            (13, Class::Typed),
-            (0, Class::Typed),
+            (5, InputClass::Interrupt),
+            (5 + 64, InputClass::Interrupt),
+            (5 + 128, InputClass::Interrupt),
+            (5 + 192, InputClass::Interrupt),
+            (1, InputClass::Typed),
+            (6, InputClass::Typed),
+            (7, InputClass::Typed),
+            (13, InputClass::Typed),
+            (0, InputClass::Typed),
         ] {
             assert_eq!(key(Some(99), None, held, None), class, "{held}");
         }

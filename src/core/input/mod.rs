@@ -1,7 +1,7 @@
 //! What the bytes from a person's terminal are: typing, an interrupt, a submit, a paste, or an answer of the
 //! terminal itself.
 //!
-//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`Piece`]s that
+//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`InputPiece`]s that
 //! cover each byte exactly once, in order; the labels do not depend on the cuts.
 //!
 //! What it does not do: it forwards, holds back and changes nothing. The caller passes every byte on at once
@@ -23,7 +23,7 @@ use keys::Csi;
 /// What a piece of input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum InputClass {
     /// Keys of a person.
     Typed,
     /// Ctrl+C, pressed or repeated, in any of its encodings.
@@ -42,31 +42,38 @@ pub enum Class {
     Report,
 }
 
-impl Class {
+impl InputClass {
     /// The word in the journal's `keys.class`.
     #[must_use]
     pub fn journal_word(self) -> &'static str {
         match self {
-            Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => "typed",
-            Class::Mode => "mode",
-            Class::Interrupt => "interrupt",
-            Class::Paste => "paste",
-            Class::Report => "report",
+            InputClass::Typed | InputClass::Submit | InputClass::Suspend | InputClass::Prefix => "typed",
+            InputClass::Mode => "mode",
+            InputClass::Interrupt => "interrupt",
+            InputClass::Paste => "paste",
+            InputClass::Report => "report",
         }
     }
 
     /// Whether each piece of this class is one key of its own, never joined with the next.
     #[must_use]
     pub fn is_key(self) -> bool {
-        matches!(self, Class::Interrupt | Class::Submit | Class::Suspend | Class::Mode | Class::Prefix)
+        matches!(
+            self,
+            InputClass::Interrupt
+                | InputClass::Submit
+                | InputClass::Suspend
+                | InputClass::Mode
+                | InputClass::Prefix
+        )
     }
 }
 
 /// A labelled run of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct InputPiece {
     /// What it is.
-    pub class: Class,
+    pub class: InputClass,
     /// Where it is: byte offsets since the classifier was made. It may begin in an earlier `feed`.
     pub range: Range<u64>,
 }
@@ -78,7 +85,7 @@ const MAX_STRING: u64 = 1 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ClassifierState {
     Ground,
     Escape,
     Csi,
@@ -101,7 +108,7 @@ enum State {
 /// Labels the input of one terminal. One for each client: a sequence never goes over from one to another.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    state: State,
+    state: ClassifierState,
     /// Offset of the next byte.
     offset: u64,
     /// Offset of the first byte without a label.
@@ -121,7 +128,7 @@ impl Classifier {
     /// A classifier at offset 0.
     #[must_use]
     pub fn new() -> Self {
-        Classifier { state: State::Ground, offset: 0, start: 0, csi: Vec::new(), prefix: None }
+        Classifier { state: ClassifierState::Ground, offset: 0, start: 0, csi: Vec::new(), prefix: None }
     }
 
     /// The same that knows hopty's own key, `prefix` being the byte of Ctrl and that key (0x00 to 0x1f).
@@ -132,16 +139,16 @@ impl Classifier {
 
     /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by
     /// one.
-    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Piece>) {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<InputPiece>) {
         let mut rest = bytes;
         while let Some((first, behind)) = rest.split_first() {
             // What a long paste is made of need not be looked at byte by byte.
             let prefix = self.prefix;
             let is_key = |byte: &u8| matches!(byte, 0x03 | 0x0d | 0x1a | 0x1b) || Some(*byte) == prefix;
             let (class, plain) = match self.state {
-                State::Ground => (Class::Typed, rest.iter().position(is_key)),
-                State::Paste(0) => (Class::Paste, memchr::memchr(PASTE_END[0], rest)),
-                _ => (Class::Typed, Some(0)),
+                ClassifierState::Ground => (InputClass::Typed, rest.iter().position(is_key)),
+                ClassifierState::Paste(0) => (InputClass::Paste, memchr::memchr(PASTE_END[0], rest)),
+                _ => (InputClass::Typed, Some(0)),
             };
             let sink = &mut |piece| join(out, piece);
             let plain = plain.unwrap_or(rest.len());
@@ -166,22 +173,26 @@ impl Classifier {
     /// Labels what is pending, for the caller to use after some 100 ms without input: a lone ESC was the
     /// Escape key. The start of a longer sequence is labelled typed but not forgotten, so that a Ctrl+C cut
     /// by a slow line still counts.
-    pub fn flush(&mut self, out: &mut Vec<Piece>) {
-        let class = if matches!(self.state, State::X10(_)) { Class::Report } else { Class::Typed };
+    pub fn flush(&mut self, out: &mut Vec<InputPiece>) {
+        let class = if matches!(self.state, ClassifierState::X10(_)) {
+            InputClass::Report
+        } else {
+            InputClass::Typed
+        };
         let sink = &mut |piece| join(out, piece);
         self.label(class, self.offset, sink);
         let begun = match self.state {
-            State::Csi => !self.csi.is_empty(),
-            State::Text { .. } | State::Paste(_) => true,
+            ClassifierState::Csi => !self.csi.is_empty(),
+            ClassifierState::Text { .. } | ClassifierState::Paste(_) => true,
             _ => false,
         };
         if !begun {
-            self.state = State::Ground;
+            self.state = ClassifierState::Ground;
         }
     }
 
     /// As `feed`, but every key and every sequence is a piece of its own.
-    pub(super) fn tokens(&mut self, bytes: &[u8], sink: &mut impl FnMut(Piece)) {
+    pub(super) fn tokens(&mut self, bytes: &[u8], sink: &mut impl FnMut(InputPiece)) {
         for &byte in bytes {
             self.byte(byte, sink);
             self.offset += 1;
@@ -189,113 +200,119 @@ impl Classifier {
     }
 
     /// Labels everything before `end` that has no label yet.
-    fn label(&mut self, class: Class, end: u64, sink: &mut impl FnMut(Piece)) {
+    fn label(&mut self, class: InputClass, end: u64, sink: &mut impl FnMut(InputPiece)) {
         if self.start < end {
-            sink(Piece { class, range: self.start..end });
+            sink(InputPiece { class, range: self.start..end });
             self.start = end;
         }
     }
 
     /// Labels everything up to and with the present byte, and goes on in `next`.
-    fn done(&mut self, class: Class, next: State, sink: &mut impl FnMut(Piece)) {
+    fn done(&mut self, class: InputClass, next: ClassifierState, sink: &mut impl FnMut(InputPiece)) {
         self.label(class, self.offset + 1, sink);
         self.state = next;
     }
 
     /// What was begun is nothing: it was typed, and the present byte stands for itself.
-    fn broken(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
-        self.label(Class::Typed, self.offset, sink);
+    fn broken(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
+        self.label(InputClass::Typed, self.offset, sink);
         self.ground(byte, sink);
     }
 
-    fn ground(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+    fn ground(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
         match byte {
-            0x1b => self.state = State::Escape,
-            _ if Some(byte) == self.prefix => self.done(Class::Prefix, State::Ground, sink),
-            0x03 => self.done(Class::Interrupt, State::Ground, sink),
-            0x0d => self.done(Class::Submit, State::Ground, sink),
-            0x1a => self.done(Class::Suspend, State::Ground, sink),
-            _ => self.done(Class::Typed, State::Ground, sink),
+            0x1b => self.state = ClassifierState::Escape,
+            _ if Some(byte) == self.prefix => self.done(InputClass::Prefix, ClassifierState::Ground, sink),
+            0x03 => self.done(InputClass::Interrupt, ClassifierState::Ground, sink),
+            0x0d => self.done(InputClass::Submit, ClassifierState::Ground, sink),
+            0x1a => self.done(InputClass::Suspend, ClassifierState::Ground, sink),
+            _ => self.done(InputClass::Typed, ClassifierState::Ground, sink),
         }
     }
 
-    fn byte(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+    fn byte(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
         match self.state {
-            State::Ground => self.ground(byte, sink),
-            State::Escape => self.escape(byte, sink),
-            State::Csi => self.control(byte, sink),
-            State::Ss3 => match byte {
-                0x20..=0x7e => self.done(Class::Typed, State::Ground, sink),
+            ClassifierState::Ground => self.ground(byte, sink),
+            ClassifierState::Escape => self.escape(byte, sink),
+            ClassifierState::Csi => self.control(byte, sink),
+            ClassifierState::Ss3 => match byte {
+                0x20..=0x7e => self.done(InputClass::Typed, ClassifierState::Ground, sink),
                 _ => self.broken(byte, sink),
             },
-            State::Opener(kind) => {
+            ClassifierState::Opener(kind) => {
                 let answers: &[u8] = match kind {
                     b']' => b"0123456789lL",
                     b'P' => b"0123456789>!+$",
                     _ => b"G",
                 };
                 if answers.contains(&byte) {
-                    self.done(Class::Report, State::Text { length: 0 }, sink);
+                    self.done(InputClass::Report, ClassifierState::Text { length: 0 }, sink);
                 } else {
                     self.broken(byte, sink);
                 }
             }
-            State::Text { length } => match byte {
-                0x07 => self.done(Class::Report, State::Ground, sink),
-                0x1b => self.state = State::TextEscape { length },
+            ClassifierState::Text { length } => match byte {
+                0x07 => self.done(InputClass::Report, ClassifierState::Ground, sink),
+                0x1b => self.state = ClassifierState::TextEscape { length },
                 // No answer has another control byte in it: it was cut off, and this is a key (it may be
                 // Ctrl+C).
                 0x00..=0x1f => self.broken(byte, sink),
                 _ if length >= MAX_STRING => self.broken(byte, sink),
-                _ => self.done(Class::Report, State::Text { length: length + 1 }, sink),
+                _ => self.done(InputClass::Report, ClassifierState::Text { length: length + 1 }, sink),
             },
-            State::TextEscape { .. } if byte == b'\\' => self.done(Class::Report, State::Ground, sink),
-            State::TextEscape { .. } => self.escape(byte, sink),
-            State::X10(left) => match byte {
+            ClassifierState::TextEscape { .. } if byte == b'\\' => {
+                self.done(InputClass::Report, ClassifierState::Ground, sink)
+            }
+            ClassifierState::TextEscape { .. } => self.escape(byte, sink),
+            ClassifierState::X10(left) => match byte {
                 0x00..=0x1f => self.broken(byte, sink),
-                _ if left > 1 => self.state = State::X10(left - 1),
-                _ => self.done(Class::Report, State::Ground, sink),
+                _ if left > 1 => self.state = ClassifierState::X10(left - 1),
+                _ => self.done(InputClass::Report, ClassifierState::Ground, sink),
             },
-            State::Paste(seen) => {
+            ClassifierState::Paste(seen) => {
                 let seen = if byte == PASTE_END[seen] { seen + 1 } else { usize::from(byte == PASTE_END[0]) };
-                let next = if seen == PASTE_END.len() { State::Ground } else { State::Paste(seen) };
-                self.done(Class::Paste, next, sink);
+                let next = if seen == PASTE_END.len() {
+                    ClassifierState::Ground
+                } else {
+                    ClassifierState::Paste(seen)
+                };
+                self.done(InputClass::Paste, next, sink);
             }
         }
     }
 
     /// The byte after ESC.
-    fn escape(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+    fn escape(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
         match byte {
             b'[' => {
                 self.csi.clear();
-                self.state = State::Csi;
+                self.state = ClassifierState::Csi;
             }
-            b'O' => self.state = State::Ss3,
-            b']' | b'P' | b'_' => self.state = State::Opener(byte),
+            b'O' => self.state = ClassifierState::Ss3,
+            b']' | b'P' | b'_' => self.state = ClassifierState::Opener(byte),
             // Ctrl+C and Ctrl+Z right after Escape are these keys; Escape twice: the second may begin a
             // sequence.
             0x03 | 0x1a | 0x1b => self.broken(byte, sink),
             // Alt and a key, Alt+Enter (a new line, no submit) among them.
-            _ => self.done(Class::Typed, State::Ground, sink),
+            _ => self.done(InputClass::Typed, ClassifierState::Ground, sink),
         }
     }
 
     /// A byte of a control sequence after `CSI`.
-    fn control(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+    fn control(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
         match byte {
             0x20..=0x3f if self.csi.len() < MAX_CSI => self.csi.push(byte),
             0x40..=0x7e => match keys::meaning(&self.csi, byte, self.prefix) {
-                Csi::Class(class) => self.done(class, State::Ground, sink),
-                Csi::PasteBegins => self.done(Class::Paste, State::Paste(0), sink),
-                Csi::X10Mouse => self.state = State::X10(3),
+                Csi::Class(class) => self.done(class, ClassifierState::Ground, sink),
+                Csi::PasteBegins => self.done(InputClass::Paste, ClassifierState::Paste(0), sink),
+                Csi::X10Mouse => self.state = ClassifierState::X10(3),
             },
             _ => self.broken(byte, sink),
         }
     }
 }
 
-fn join(out: &mut Vec<Piece>, piece: Piece) {
+fn join(out: &mut Vec<InputPiece>, piece: InputPiece) {
     match out.last_mut() {
         Some(last)
             if last.class == piece.class && !piece.class.is_key() && last.range.end == piece.range.start =>

@@ -162,7 +162,7 @@ mod tests {
     /// What is sent is what the recogniser of a person's keys takes it for.
     #[test]
     fn a_name_and_its_bytes_agree_with_the_recogniser() {
-        use crate::core::input::{Class, Classifier};
+        use crate::core::input::{Classifier, InputClass};
         let class = |name: &str| {
             let mut pieces = Vec::new();
             let mut classifier = Classifier::new();
@@ -170,12 +170,12 @@ mod tests {
             classifier.flush(&mut pieces);
             pieces.iter().map(|piece| piece.class).collect::<Vec<_>>()
         };
-        assert_eq!(class("ctrl-c"), [Class::Interrupt]);
-        assert_eq!(class("enter"), [Class::Submit]);
-        assert_eq!(class("ctrl-z"), [Class::Suspend]);
-        assert_eq!(class("shift-tab"), [Class::Mode]);
+        assert_eq!(class("ctrl-c"), [InputClass::Interrupt]);
+        assert_eq!(class("enter"), [InputClass::Submit]);
+        assert_eq!(class("ctrl-z"), [InputClass::Suspend]);
+        assert_eq!(class("shift-tab"), [InputClass::Mode]);
         for name in NAMES.iter().filter(|name| !["enter", "shift-tab"].contains(name)) {
-            assert_eq!(class(name), [Class::Typed], "{name}");
+            assert_eq!(class(name), [InputClass::Typed], "{name}");
         }
     }
 }

@@ -1,14 +1,14 @@
 use super::*;
 use proptest::prelude::*;
 
-fn pieces(input: &[u8]) -> Vec<Piece> {
+fn pieces(input: &[u8]) -> Vec<InputPiece> {
     let mut out = Vec::new();
     Classifier::new().feed(input, &mut out);
     out
 }
 
 /// The classes of the pieces; a check that they cover the input is on the way.
-fn classes(input: &[u8]) -> Vec<Class> {
+fn classes(input: &[u8]) -> Vec<InputClass> {
     let pieces = pieces(input);
     let mut end = 0;
     for piece in &pieces {
@@ -39,7 +39,7 @@ fn every_form_of_ctrl_c() {
         "\x1b[27;69;99~",
         "\x1b[099;05u",
     ] {
-        assert_eq!(classes(form.as_bytes()), [Class::Interrupt], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Interrupt], "{form:?}");
     }
 }
 
@@ -64,25 +64,25 @@ fn what_only_looks_like_ctrl_c() {
         "\x1b[4294967395;5u",
         "\x1b[;5u",
     ] {
-        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
-    assert_eq!(classes(b"\x1b[?99;5u"), [Class::Report], "an answer, not a key");
+    assert_eq!(classes(b"\x1b[?99;5u"), [InputClass::Report], "an answer, not a key");
 }
 
 #[test]
 fn submit_and_suspend() {
     for form in ["\r", "\x1b[13u", "\x1b[13;1u", "\x1b[13;1:2u", "\x1b[13;65u", "\x1b[57414u"] {
-        assert_eq!(classes(form.as_bytes()), [Class::Submit], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Submit], "{form:?}");
     }
     for form in ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[13;1:3u", "\x1b[13;5u", "\x1b[27;2;13~"] {
-        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
     for form in ["\x1a", "\x1b[122;5u", "\x1b[1103::122;5u", "\x1b[27;5;122~"] {
-        assert_eq!(classes(form.as_bytes()), [Class::Suspend], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Suspend], "{form:?}");
     }
     assert_eq!(
         classes(b"\r\r\x03\x03"),
-        [Class::Submit, Class::Submit, Class::Interrupt, Class::Interrupt],
+        [InputClass::Submit, InputClass::Submit, InputClass::Interrupt, InputClass::Interrupt],
         "keys are not joined"
     );
 }
@@ -90,10 +90,10 @@ fn submit_and_suspend() {
 #[test]
 fn nothing_is_recognised_inside_a_paste() {
     let paste = b"\x1b[200~a\x03\r\x1a\x1b[99;5u\x1b[200~\x1b[201\x1b[20\x1b\x1b[I\x1b[201~";
-    assert_eq!(classes(paste), [Class::Paste]);
+    assert_eq!(classes(paste), [InputClass::Paste]);
     let after: Vec<u8> = [paste.as_slice(), b"\x03x"].concat();
-    assert_eq!(classes(&after), [Class::Paste, Class::Interrupt, Class::Typed]);
-    assert_eq!(classes(b"\x1b[201~"), [Class::Typed]);
+    assert_eq!(classes(&after), [InputClass::Paste, InputClass::Interrupt, InputClass::Typed]);
+    assert_eq!(classes(b"\x1b[201~"), [InputClass::Typed]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn what_a_terminal_says_by_itself() {
         "\x1bP!|00000000\x1b\\",
         "\x1b_Gi=31;OK\x1b\\",
     ] {
-        assert_eq!(classes(form.as_bytes()), [Class::Report], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Report], "{form:?}");
     }
 }
 
@@ -161,7 +161,7 @@ fn keys_of_a_person() {
         "\0",
         "\x1c",
     ] {
-        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
 }
 
@@ -181,7 +181,7 @@ fn ctrl_c_gets_out_of_everything_but_a_paste() {
         "\x1b]11;\x1b",
     ] {
         let input = [begun.as_bytes(), b"\x03"].concat();
-        assert_eq!(classes(&input).last(), Some(&Class::Interrupt), "{begun:?}");
+        assert_eq!(classes(&input).last(), Some(&InputClass::Interrupt), "{begun:?}");
     }
 }
 
@@ -192,13 +192,16 @@ fn a_lone_escape_is_labelled_by_flush() {
     classifier.feed(b"a\x1b", &mut out);
     assert_eq!(classifier.pending(), 1);
     classifier.flush(&mut out);
-    assert_eq!(out, [Piece { class: Class::Typed, range: 0..2 }]);
+    assert_eq!(out, [InputPiece { class: InputClass::Typed, range: 0..2 }]);
     assert_eq!(classifier.pending(), 0);
     out.clear();
     classifier.feed(b"]11;typed\r", &mut out);
     assert_eq!(
         out,
-        [Piece { class: Class::Typed, range: 2..11 }, Piece { class: Class::Submit, range: 11..12 }]
+        [
+            InputPiece { class: InputClass::Typed, range: 2..11 },
+            InputPiece { class: InputClass::Submit, range: 11..12 }
+        ]
     );
 }
 
@@ -211,7 +214,10 @@ fn a_key_cut_by_a_slow_line_still_counts_after_flush() {
     classifier.feed(b"5u", &mut out);
     assert_eq!(
         out,
-        [Piece { class: Class::Typed, range: 0..5 }, Piece { class: Class::Interrupt, range: 5..7 }]
+        [
+            InputPiece { class: InputClass::Typed, range: 0..5 },
+            InputPiece { class: InputClass::Interrupt, range: 5..7 }
+        ]
     );
 }
 
@@ -222,7 +228,10 @@ fn a_paste_goes_on_after_flush() {
     classifier.feed(b"\x1b[200~a", &mut out);
     classifier.flush(&mut out);
     classifier.feed(b"\x03\x1b[201~\x03", &mut out);
-    assert_eq!(out.iter().map(|piece| piece.class).collect::<Vec<_>>(), [Class::Paste, Class::Interrupt]);
+    assert_eq!(
+        out.iter().map(|piece| piece.class).collect::<Vec<_>>(),
+        [InputClass::Paste, InputClass::Interrupt]
+    );
 }
 
 #[test]
@@ -233,18 +242,18 @@ fn sequences_without_end_are_bounded() {
     classifier.feed(&long, &mut out);
     assert_eq!((classifier.pending(), classifier.csi.len()), (0, MAX_CSI));
     let string = [b"\x1b]52;".as_slice(), &vec![b'a'; 1 << 21]].concat();
-    assert_eq!(classes(&string), [Class::Report, Class::Typed]);
+    assert_eq!(classes(&string), [InputClass::Report, InputClass::Typed]);
 }
 
 #[test]
 fn all_256_byte_values_alone() {
     for byte in 0..=255_u8 {
         let expected = match byte {
-            0x03 => Class::Interrupt,
-            0x0d => Class::Submit,
-            0x1a => Class::Suspend,
+            0x03 => InputClass::Interrupt,
+            0x0d => InputClass::Submit,
+            0x1a => InputClass::Suspend,
             0x1b => continue,
-            _ => Class::Typed,
+            _ => InputClass::Typed,
         };
         assert_eq!(classes(&[byte]), [expected], "{byte}");
     }
@@ -253,14 +262,14 @@ fn all_256_byte_values_alone() {
 #[test]
 fn shift_tab_in_every_form() {
     for form in ["\x1b[Z", "\x1b[1;2Z", "\x1b[9;2u", "\x1b[9;2:1u", "\x1b[9;66u", "\x1b[27;2;9~"] {
-        assert_eq!(classes(form.as_bytes()), [Class::Mode], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Mode], "{form:?}");
     }
     for form in ["\t", "\x1b[9u", "\x1b[9;5u", "\x1b[9;2:3u", "\x1b[1;5Z", "\x1b[27;5;9~"] {
-        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+        assert_eq!(classes(form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
     assert_eq!(
         classes(b"a\x1b[Z\x1b[Zb"),
-        [Class::Typed, Class::Mode, Class::Mode, Class::Typed],
+        [InputClass::Typed, InputClass::Mode, InputClass::Mode, InputClass::Typed],
         "keys are not joined"
     );
 }
@@ -301,8 +310,8 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// One label a byte; a key's first byte is marked, so that joined keys would show.
-fn labels(pieces: &[Piece]) -> Vec<(Class, bool)> {
-    let each = |piece: &Piece| {
+fn labels(pieces: &[InputPiece]) -> Vec<(InputClass, bool)> {
+    let each = |piece: &InputPiece| {
         let class = piece.class;
         let first = piece.range.start;
         piece.range.clone().map(move |at| (class, class.is_key() && at == first)).collect::<Vec<_>>()
@@ -354,22 +363,22 @@ proptest! {
 
 #[test]
 fn the_prefix_key_in_every_form_and_nowhere_else() {
-    let classes = |prefix, input: &[u8]| -> Vec<Class> {
+    let classes = |prefix, input: &[u8]| -> Vec<InputClass> {
         let mut out = Vec::new();
         Classifier::with_prefix(prefix).feed(input, &mut out);
         out.into_iter().map(|piece| piece.class).collect()
     };
     for form in ["\x1c", "\x1b[92;5u", "\x1b[92:124;5u", "\x1b[27;5;92~", "\x1b[92;69:2u"] {
-        assert_eq!(classes(Some(0x1c), form.as_bytes()), [Class::Prefix], "{form:?}");
-        assert_eq!(classes(None, form.as_bytes()), [Class::Typed], "{form:?}");
-        assert_eq!(classes(Some(2), form.as_bytes()), [Class::Typed], "{form:?}");
+        assert_eq!(classes(Some(0x1c), form.as_bytes()), [InputClass::Prefix], "{form:?}");
+        assert_eq!(classes(None, form.as_bytes()), [InputClass::Typed], "{form:?}");
+        assert_eq!(classes(Some(2), form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
-    assert_eq!(classes(Some(2), b"\x02"), [Class::Prefix]);
-    assert_eq!(classes(Some(2), b"\x1b[98;5u"), [Class::Prefix]);
+    assert_eq!(classes(Some(2), b"\x02"), [InputClass::Prefix]);
+    assert_eq!(classes(Some(2), b"\x1b[98;5u"), [InputClass::Prefix]);
     assert_eq!(
         classes(Some(0x1c), b"a\x1cb\x1c\x1c"),
-        [Class::Typed, Class::Prefix, Class::Typed, Class::Prefix, Class::Prefix]
+        [InputClass::Typed, InputClass::Prefix, InputClass::Typed, InputClass::Prefix, InputClass::Prefix]
     );
-    assert_eq!(classes(Some(0x1c), b"\x1b[200~\x1c\x1b[201~"), [Class::Paste]);
-    assert_eq!(classes(Some(0x1c), b"\x1b[92;5:3u\x1b\x1c"), [Class::Typed]);
+    assert_eq!(classes(Some(0x1c), b"\x1b[200~\x1c\x1b[201~"), [InputClass::Paste]);
+    assert_eq!(classes(Some(0x1c), b"\x1b[92;5:3u\x1b\x1c"), [InputClass::Typed]);
 }

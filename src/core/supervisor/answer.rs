@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::config::Span;
+use crate::core::config::DurationMs;
 use crate::core::ids::HandoffId;
 
 /// What a hook's answer asks of Claude.
@@ -19,13 +19,13 @@ pub enum HookInstruction {
         percent: u8,
         /// How long the answer "Snooze" is for (`restart.snooze`).
         #[serde(default = "five_minutes")]
-        snooze: Span,
+        snooze: DurationMs,
     },
 }
 
 /// The snooze of journals that were written before it became a configuration key.
-fn five_minutes() -> Span {
-    Span::from_secs(300)
+fn five_minutes() -> DurationMs {
+    DurationMs::from_secs(300)
 }
 
 /// The answer to a hook call.

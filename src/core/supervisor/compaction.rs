@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
-use super::event::Hook;
+use super::event::HookFacts;
 use super::phase::{Phase, RestartRequest};
 use super::{Agent, Supervisor};
 use crate::core::config::RestartMode;
@@ -33,7 +33,7 @@ pub struct Compaction {
 
 impl Supervisor {
     /// Claude is about to compact.
-    pub(super) fn compacts(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+    pub(super) fn compacts(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
         let Compaction { record, unable } = hook.compaction.clone().unwrap_or_default();
         if let Some(record) = record {
             let text = format!("Saved handoff {record} before Claude compacts its context.");

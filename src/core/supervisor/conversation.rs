@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
-use super::event::{Hook, HookEvent, StartSource};
+use super::event::{HookEvent, HookFacts, StartSource};
 use super::levels::StartLevel;
 use super::limits::LimitWait;
 use super::phase::{Phase, StartKind, StopFor, StopStep};
@@ -87,7 +87,7 @@ impl ConversationState {
 impl Supervisor {
     /// Whether a hook that names `named` may be believed now. Any program of this user can call a hook, so a
     /// hook alone is not believed: it is kept until the sessions file agrees.
-    fn is_believed(&mut self, now: Stamp, hook: &Hook, named: &ConversationId) -> bool {
+    fn is_believed(&mut self, now: Stamp, hook: &HookFacts, named: &ConversationId) -> bool {
         let believed = !self.policy.sessions_file
             || self.is_current(named)
             || self.run.file.conversation.as_ref() == Some(named);
@@ -103,7 +103,7 @@ impl Supervisor {
 
     /// A hook other than SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
     /// one only here.
-    pub(super) fn goes_on_elsewhere(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) -> bool {
+    pub(super) fn goes_on_elsewhere(&mut self, now: Stamp, hook: &HookFacts, out: &mut Vec<Action>) -> bool {
         let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
             return false;
         };
@@ -150,7 +150,7 @@ impl Supervisor {
         out.push(Action::Follow { conversation: id, transcript, anew });
     }
 
-    pub(super) fn session_start(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+    pub(super) fn session_start(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
         let Some(named) = hook.conversation.clone() else {
             self.answer(id, HookAnswer::Nothing, out);
             return;
@@ -186,7 +186,7 @@ impl Supervisor {
     }
 
     /// The same without a call that waits for an answer: the sessions file agrees later.
-    fn believe_late(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) {
+    fn believe_late(&mut self, now: Stamp, hook: &HookFacts, out: &mut Vec<Action>) {
         let Some(named) = hook.conversation.clone() else { return };
         if self.follow_named(now, hook, named, out) {
             self.run.delivery.brief_answered = false;
@@ -198,7 +198,7 @@ impl Supervisor {
     fn follow_named(
         &mut self,
         now: Stamp,
-        hook: &Hook,
+        hook: &HookFacts,
         named: ConversationId,
         out: &mut Vec<Action>,
     ) -> bool {

@@ -8,7 +8,7 @@ use super::phase::{Phase, RunPlan};
 use super::screen_facts::PromptBox;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
@@ -34,14 +34,14 @@ impl Supervisor {
         let wait = self.policy.config.delivery.ready_timeout.ms();
         let text = match plan.carries {
             None => format!("hopty will type the prompt for {handoff} when Claude is ready."),
-            Some(Way::Typed) => {
+            Some(CarryMethod::Typed) => {
                 format!("hopty will type your prompt, with handoff {handoff}, when Claude is ready.")
             }
-            Some(Way::Argument) => {
+            Some(CarryMethod::Argument) => {
                 format!("Claude was started with your prompt and handoff {handoff}.")
             }
         };
-        if plan.carries == Some(Way::Argument) {
+        if plan.carries == Some(CarryMethod::Argument) {
             self.run.delivery.offered = Some(handoff.clone());
         }
         self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| {
@@ -80,7 +80,7 @@ impl Supervisor {
         self.way_is_free(now, out);
         match self.next_key(now, &submission, &rules) {
             // Claude was started with it.
-            Some(SubmissionKey::Paste) if self.carries() == Some(Way::Argument) => {}
+            Some(SubmissionKey::Paste) if self.carries() == Some(CarryMethod::Argument) => {}
             Some(SubmissionKey::Paste) => {
                 let Some(typing) = self.text_to_deliver(out) else { return };
                 self.paste(now, typing, &rules, out);
@@ -120,7 +120,7 @@ impl Supervisor {
     }
 
     /// How the person's own prompt gets into the new conversation.
-    fn carries(&self) -> Option<Way> {
+    fn carries(&self) -> Option<CarryMethod> {
         if let Phase::Delivering { plan, .. } = &self.phase { plan.carries } else { None }
     }
 
@@ -214,7 +214,7 @@ impl Supervisor {
     ) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
         // Text in the box or on its way is not typed twice; Ctrl+C clears it from the box.
-        if plan.carries == Some(Way::Typed) && (self.run.delivery.offered.is_none() || interrupted) {
+        if plan.carries == Some(CarryMethod::Typed) && (self.run.delivery.offered.is_none() || interrupted) {
             self.return_prompt(interrupted, out);
         }
         let text = self.naming_left(format!(

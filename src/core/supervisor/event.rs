@@ -9,7 +9,7 @@ pub use super::key_class::KeyClass;
 use super::limits::LimitKind;
 use super::question::AskAnswer;
 use super::screen_facts::ScreenFacts;
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
@@ -96,7 +96,7 @@ pub enum PromptOf {
 
 /// The facts of one hook call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hook {
+pub struct HookFacts {
     /// Which event.
     pub event: HookEvent,
     /// The conversation that it names, if any.
@@ -115,7 +115,7 @@ pub struct Hook {
     pub prompt: Option<PromptOf>,
     /// UserPromptSubmit: how a fresh conversation can be given exactly this prompt; `None` if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub carries: Option<Way>,
+    pub carries: Option<CarryMethod>,
     /// Stop: the number of listed background tasks.
     #[serde(default)]
     pub background: u32,
@@ -212,7 +212,7 @@ pub enum Event {
         /// The call.
         id: u64,
         /// Its facts.
-        hook: Hook,
+        hook: HookFacts,
     },
     /// The lines that a hook call waits for are in the transcript, or its time is up.
     Lines {
@@ -267,7 +267,7 @@ pub enum Event {
         prompts: u32,
         /// How a fresh conversation can be given the first of them; `None` if it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        carries: Option<Way>,
+        carries: Option<CarryMethod>,
     },
     /// The live screen changed in a way that matters.
     Screen {

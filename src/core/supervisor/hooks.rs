@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, Want};
-use super::event::{Hook, HookEvent, PromptOf};
+use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, SafePoint, SaveStep, StopStep};
 use super::{Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
@@ -28,7 +28,7 @@ pub(super) struct HeldHook {
 }
 
 impl Supervisor {
-    pub(super) fn hook(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+    pub(super) fn hook(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
         if self.run.pid.is_none() {
             self.answer(id, HookAnswer::Nothing, out);
             return;
@@ -76,7 +76,7 @@ impl Supervisor {
         }
     }
 
-    fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+    fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
         self.run.hooks.turn_cut = false;
         if let Some(way) = self.takes_prompt(now, hook) {
             return self.take_prompt(now, id, hook, way, out);
@@ -125,7 +125,7 @@ impl Supervisor {
 
     /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
     /// transcript.
-    fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+    fn tool_batch(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         self.work_goes_on(None, out);
         self.run.turn.background = self.run.turn.background.saturating_add(hook.started);
@@ -176,7 +176,7 @@ impl Supervisor {
         self.answer(id, with, out);
     }
 
-    fn turn_over(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+    fn turn_over(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
         self.run.hooks.turn_cut = false;
         self.set_turn(now, Turn::Idle);
         self.turn_ended_well(out);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::input::Class;
+use crate::core::input::InputClass;
 
 /// The class of a person's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,14 +20,16 @@ pub enum KeyClass {
     Report,
 }
 
-impl From<Class> for KeyClass {
-    fn from(class: Class) -> Self {
+impl From<InputClass> for KeyClass {
+    fn from(class: InputClass) -> Self {
         match class {
-            Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
-            Class::Interrupt => KeyClass::Interrupt,
-            Class::Paste => KeyClass::Paste,
-            Class::Mode => KeyClass::Mode,
-            Class::Report => KeyClass::Report,
+            InputClass::Typed | InputClass::Submit | InputClass::Suspend | InputClass::Prefix => {
+                KeyClass::Typed
+            }
+            InputClass::Interrupt => KeyClass::Interrupt,
+            InputClass::Paste => KeyClass::Paste,
+            InputClass::Mode => KeyClass::Mode,
+            InputClass::Report => KeyClass::Report,
         }
     }
 }

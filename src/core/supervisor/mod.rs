@@ -83,7 +83,7 @@ use crash::CrashGuard;
 use event::Event;
 use hooks::HeldHook;
 use key_hold::KeyHold;
-use limits::Limits;
+use limits::LimitHistory;
 use permission_mode::PermissionModes;
 use person::People;
 use phase::{Phase, StopFor};
@@ -182,7 +182,7 @@ pub struct Supervisor {
     #[serde(default)]
     sending: Option<Sending>,
     #[serde(default)]
-    limits: Limits,
+    limits: LimitHistory,
     #[serde(default)]
     chain: ConversationChain,
     keys: KeyHold,
@@ -210,7 +210,7 @@ impl Supervisor {
             modes: PermissionModes::default(),
             entered: StateEntry::default(),
             sending: None,
-            limits: Limits::default(),
+            limits: LimitHistory::default(),
             chain: ConversationChain::default(),
             keys: KeyHold::Free,
             person: People::default(),

@@ -10,13 +10,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, SignalTarget, Want};
-use super::event::{AgentStatus, AttachKind, Hook, PromptOf};
+use super::event::{AgentStatus, AttachKind, HookFacts, PromptOf};
 use super::hooks::{HeldHook, LINES_MS};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::question::HandoverQuestion;
 use super::stopping::CONT;
 use super::{Supervisor, Turn};
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::config::RestartMode;
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
@@ -119,7 +119,7 @@ impl Supervisor {
 
     /// The queue changed. When it drains, a turn begins with its first prompt and no hook reports that
     /// (measured on 2.1.331: the hook was called when the prompt was queued).
-    pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
+    pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<CarryMethod>) {
         if !self.has_run() {
             return;
         }
@@ -136,7 +136,7 @@ impl Supervisor {
     }
 
     /// How to pass this prompt to a fresh conversation, if it goes to one.
-    pub(super) fn takes_prompt(&self, now: Stamp, hook: &Hook) -> Option<Way> {
+    pub(super) fn takes_prompt(&self, now: Stamp, hook: &HookFacts) -> Option<CarryMethod> {
         let Phase::Waiting { request } = &self.phase else { return None };
         let waits =
             request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
@@ -147,7 +147,14 @@ impl Supervisor {
     }
 
     /// The prompt is held; it is stopped once nothing prevents the hand-over.
-    pub(super) fn take_prompt(&mut self, now: Stamp, id: u64, hook: &Hook, way: Way, out: &mut Vec<Action>) {
+    pub(super) fn take_prompt(
+        &mut self,
+        now: Stamp,
+        id: u64,
+        hook: &HookFacts,
+        way: CarryMethod,
+        out: &mut Vec<Action>,
+    ) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(out);
         self.set_turn(now, Turn::Busy);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
 use super::submission::Submission;
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -58,7 +58,7 @@ pub struct RunPlan {
     pub draft: bool,
     /// Its first prompt is the one that the person submitted in the conversation before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub carries: Option<Way>,
+    pub carries: Option<CarryMethod>,
 }
 
 /// A requested restart.
@@ -117,7 +117,7 @@ pub enum SafePoint {
         /// The call.
         hook: u64,
         /// How to pass it to the next run.
-        way: Way,
+        way: CarryMethod,
     },
     /// Claude is idle.
     Idle,

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, SignalTarget, Typing};
-use super::event::{AgentStatus, Hook};
+use super::event::{AgentStatus, HookFacts};
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
 use super::key_hold::KeyHold;
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor};
 use super::{Agent, HeldHook, ScreenFacts, Supervisor, Turn};
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
@@ -58,7 +58,7 @@ pub(super) struct HookState {
     /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
     pub(super) turn_cut: bool,
     /// A call that named another conversation than the followed one, until the sessions file agrees.
-    pub(super) claim: Option<(Hook, Stamp)>,
+    pub(super) claim: Option<(HookFacts, Stamp)>,
 }
 
 /// The content of Claude's sessions file.
@@ -90,7 +90,7 @@ pub(super) struct PromptQueue {
     /// Their number.
     pub(super) prompts: u32,
     /// How the first can be passed to another conversation.
-    pub(super) first: Option<Way>,
+    pub(super) first: Option<CarryMethod>,
 }
 
 /// How far a handoff has got in this run.
@@ -154,7 +154,7 @@ impl Supervisor {
         if plan.conversation.is_some() {
             self.conversation.id.clone_from(&plan.conversation);
         }
-        let prompt = plan.carries == Some(Way::Argument) && plan.handoff.is_some();
+        let prompt = plan.carries == Some(CarryMethod::Argument) && plan.handoff.is_some();
         let (run, start, conversation) = (self.session.runs, plan.start, plan.conversation.clone());
         out.push(Action::Spawn { run, start, conversation, dir: self.session.dir.clone(), prompt });
         self.enter(now, Phase::Spawning { plan, end: None });

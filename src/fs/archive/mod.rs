@@ -18,7 +18,7 @@ mod unpack;
 
 pub use index::ArchiveEntry;
 pub use pack::ArchiveLevel;
-pub use restore::{RestoreTimes, Restored};
+pub use restore::{RestoreTimes, RestoredConversation};
 pub use search::archive_sources;
 pub use source::{ArchiveSource, SourceFile};
 pub use store::{ArchiveStore, Archived, Replaced};

@@ -49,7 +49,7 @@ pub(super) fn pack(
     earlier: Option<&ArchiveManifest>,
     level: ArchiveLevel,
 ) -> Result<Packed, ArchiveFailure> {
-    let mut out = Counted { to: BufWriter::with_capacity(CHUNK, out), bytes: 0 };
+    let mut out = CountedWriter { to: BufWriter::with_capacity(CHUNK, out), bytes: 0 };
     let mut states = Vec::with_capacity(source.files.len());
     let mut beginnings = HashMap::new();
     let mut buffer = vec![0; CHUNK];
@@ -135,12 +135,12 @@ pub(super) fn hex(hash: Sha256) -> String {
 }
 
 /// Counts what is written.
-struct Counted<W> {
+struct CountedWriter<W> {
     to: W,
     bytes: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountedWriter<W> {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
         let n = self.to.write(part)?;
         self.bytes += n as u64;

@@ -28,7 +28,7 @@ pub enum RestoreTimes {
 
 /// What was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredConversation {
     /// The transcript.
     pub transcript: PathBuf,
     /// How many files were written.
@@ -49,7 +49,7 @@ impl ArchiveStore {
         &self,
         archived: &ArchivedConversation,
         times: RestoreTimes,
-    ) -> Result<Restored, ArchiveFailure> {
+    ) -> Result<RestoredConversation, ArchiveFailure> {
         let _lock = self.lock()?;
         let (transcript, others) = archived
             .manifest
@@ -84,7 +84,7 @@ impl ArchiveStore {
         for (file, at) in missing {
             self.write(archived, file, &at, times)?;
         }
-        Ok(Restored { transcript: target, written, there })
+        Ok(RestoredConversation { transcript: target, written, there })
     }
 
     /// Where a file belongs. Its directories are real ones, no links that lead elsewhere; the first one may

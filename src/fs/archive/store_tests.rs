@@ -106,7 +106,7 @@ impl Home {
         self.store().open(entries.iter().find(|entry| entry.number == 0).unwrap()).unwrap()
     }
 
-    fn restore(&self) -> Result<Restored, ArchiveFailure> {
+    fn restore(&self) -> Result<RestoredConversation, ArchiveFailure> {
         self.store().restore(&self.archived(), RestoreTimes::Original)
     }
 }

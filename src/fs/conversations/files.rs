@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::transcripts::{FileState, TranscriptFile};
-use crate::core::claude::place::Place;
+use crate::core::claude::place::LineContext;
 use crate::core::ids::ConversationId;
 use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule};
@@ -180,7 +180,7 @@ fn conversation_of(path: &Path) -> Option<ConversationId> {
     let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
     let mut line = Vec::new();
     BufReader::new(io::Read::take(file, FIRST)).read_until(b'\n', &mut line).ok()?;
-    let mut place = Place::default();
+    let mut place = LineContext::default();
     place.learn(&line);
     place.conversation
 }

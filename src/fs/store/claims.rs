@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::manifests::Locked;
-use super::{Loaded, Scope, Store, StoreError};
-use crate::core::handoff::entry::{Claim, Entry};
+use super::{HandoffScope, Loaded, Store, StoreError};
+use crate::core::handoff::entry::{Claim, IndexEntry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
@@ -26,12 +26,13 @@ impl Store {
         &self,
         channel: &Channel,
         session: Option<&SessionName>,
-        scope: Scope,
+        scope: HandoffScope,
         dir: &Path,
         now: WallTime,
-    ) -> Result<Option<Entry>, StoreError> {
+    ) -> Result<Option<IndexEntry>, StoreError> {
         let Some(manifest) = self.manifests.look(channel)? else { return Ok(None) };
-        let project = (scope == Scope::Project).then(|| project_of(dir).to_string_lossy().into_owned());
+        let project =
+            (scope == HandoffScope::Project).then(|| project_of(dir).to_string_lossy().into_owned());
         Ok(manifest
             .pending(session, project.as_deref(), &dir.to_string_lossy(), now, process::is_alive)
             .cloned())
@@ -51,7 +52,7 @@ impl Store {
     /// pending in its channel for another project.
     #[must_use]
     pub fn none_waits(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
-        let other = self.pending(channel, None, Scope::Channel, dir, now).ok().flatten();
+        let other = self.pending(channel, None, HandoffScope::Channel, dir, now).ok().flatten();
         match other.filter(|entry| entry.project() != project_of(dir).to_string_lossy()) {
             Some(entry) => format!(
                 "no handoff waits in channel {channel} for this project; {} waits for {}",
@@ -205,7 +206,7 @@ mod tests {
     use super::super::Keeping;
     use super::super::tests::{at, capture, claim, store};
     use super::*;
-    use crate::core::handoff::entry::Status;
+    use crate::core::handoff::entry::HandoffProgress;
     use std::io::{BufRead, Write};
     use std::path::Path;
     use std::process::{Command, Stdio};
@@ -222,18 +223,22 @@ mod tests {
         assert!(saved.record_dir.join("state.json").is_file() && !base.join("global.lock.d").exists());
         let name = "proj".parse().unwrap();
         assert_eq!(
-            store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(1)).unwrap(),
+            store
+                .pending(&Channel::global(), Some(&name), HandoffScope::Channel, Path::new(""), at(1))
+                .unwrap(),
             Some(saved.entry.clone())
         );
         assert_eq!(
-            store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(7200)).unwrap(),
+            store
+                .pending(&Channel::global(), Some(&name), HandoffScope::Channel, Path::new(""), at(7200))
+                .unwrap(),
             None
         );
         let loaded = store.claim(&saved.id, claim(1, at(1))).unwrap();
         assert_eq!((&loaded.text, &loaded.document), (&text, &saved.document));
         assert!(store.consume(&saved.id, &claim(2, at(1)).session_id, 7, at(2)).is_err());
         store.consume(&saved.id, &claim(1, at(1)).session_id, 7, at(2)).unwrap();
-        assert_eq!(store.show(&saved.id).unwrap().entry.status, Status::Consumed);
+        assert_eq!(store.show(&saved.id).unwrap().entry.status, HandoffProgress::Consumed);
         assert_eq!(store.take_notices(), Vec::<String>::new());
     }
 

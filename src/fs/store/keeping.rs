@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::manifests::FoundManifest;
 use super::{Keeping, Store};
-use crate::core::handoff::entry::Status;
+use crate::core::handoff::entry::HandoffProgress;
 use crate::core::ids::HandoffId;
 use crate::core::time::WallTime;
 
@@ -19,7 +19,10 @@ impl Store {
             match self.manifests.find(&channel) {
                 Ok(FoundManifest::Good(manifest)) => {
                     active.extend(
-                        manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()),
+                        manifest
+                            .entries()
+                            .filter(|e| e.status == HandoffProgress::Active)
+                            .map(|e| e.id.clone()),
                     );
                 }
                 Ok(FoundManifest::Absent) => {}

@@ -22,13 +22,13 @@ use crate::core::config::Handoff;
 use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::entry::{Entry, Status};
+use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
-use crate::core::handoff::state::{Git, State, TranscriptCopy};
+use crate::core::handoff::state::{Git, HandoffState, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
 use crate::fs::error::FsError;
-pub use crate::fs::project::Scope;
+pub use crate::fs::project::HandoffScope;
 use crate::fs::project::project_of;
 use manifests::Manifests;
 pub(super) use records::TRANSCRIPT_CAP;
@@ -106,7 +106,7 @@ pub struct Saved {
     /// The brief's file.
     pub brief_path: PathBuf,
     /// Its entry in the manifest.
-    pub entry: Entry,
+    pub entry: IndexEntry,
 }
 
 /// A handoff that was found or claimed.
@@ -115,7 +115,7 @@ pub struct Loaded {
     /// The channel whose manifest names it.
     pub channel: Channel,
     /// Its entry in the manifest.
-    pub entry: Entry,
+    pub entry: IndexEntry,
     /// Its document.
     pub document: Document,
     /// The text of its document.
@@ -239,7 +239,7 @@ impl Store {
     /// # Errors
     /// When the channel's manifest cannot be opened. One that is not valid (or, for all channels, cannot be
     /// opened) is reported and left out.
-    pub fn list(&self, channel: Option<&Channel>) -> Result<Vec<(Channel, Entry)>, StoreError> {
+    pub fn list(&self, channel: Option<&Channel>) -> Result<Vec<(Channel, IndexEntry)>, StoreError> {
         let manifests: Vec<Manifest> = match channel {
             Some(channel) => self.manifests.look(channel)?.into_iter().collect(),
             None => self
@@ -252,7 +252,7 @@ impl Store {
         let entries = |manifest: &Manifest| {
             manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>()
         };
-        let mut all: Vec<(Channel, Entry)> = manifests.iter().flat_map(entries).collect();
+        let mut all: Vec<(Channel, IndexEntry)> = manifests.iter().flat_map(entries).collect();
         // Within a second the manifest knows the order and the ids do not: the sort must be stable.
         all.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.created_at));
         Ok(all)
@@ -290,7 +290,7 @@ impl Store {
 
     /// The states of all records that can be read, the newest first, whether or not a manifest names them.
     #[must_use]
-    pub fn handoffs(&self) -> Vec<State> {
+    pub fn handoffs(&self) -> Vec<HandoffState> {
         self.records.states()
     }
 
@@ -328,7 +328,7 @@ impl Store {
     }
 
     /// The document of an entry, checked against its digest.
-    pub(super) fn load(&self, channel: &Channel, entry: Entry) -> Result<Loaded, StoreError> {
+    pub(super) fn load(&self, channel: &Channel, entry: IndexEntry) -> Result<Loaded, StoreError> {
         let id = entry.id.clone();
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };
         let mut document_path = self.records.document_of(&id);
@@ -369,9 +369,9 @@ fn entry_of(
     id: &HandoffId,
     (sha256, brief_sha256): (String, String),
     expiry_ms: Option<u64>,
-) -> Entry {
+) -> IndexEntry {
     let origin = &capture.origin;
-    Entry {
+    IndexEntry {
         id: id.clone(),
         session_id: origin.conversation.clone(),
         created_at: origin.created_at,
@@ -379,7 +379,7 @@ fn entry_of(
         working_dir: origin.working_dir.clone(),
         project: Some(project_of(Path::new(&origin.working_dir)).to_string_lossy().into_owned()),
         kind: origin.kind,
-        status: Status::Active,
+        status: HandoffProgress::Active,
         hopty_session: origin.session.clone(),
         predecessor: origin.predecessor.clone(),
         sha256,
@@ -398,9 +398,9 @@ fn entry_of(
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::core::claude::facts::Facts;
-    use crate::core::handoff::capture::Origin;
-    use crate::core::handoff::entry::{Claim, Kind};
+    use crate::core::claude::facts::TranscriptFacts;
+    use crate::core::handoff::capture::HandoffOrigin;
+    use crate::core::handoff::entry::{Claim, HandoffKind};
     use crate::core::time::WallTime;
     use crate::sys::process;
     use std::io::Read;
@@ -410,10 +410,10 @@ pub(super) mod tests {
     }
 
     pub(crate) fn capture(session: Option<&str>, second: i64) -> Capture {
-        let origin = Origin {
+        let origin = HandoffOrigin {
             conversation: "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
             channel: Channel::global(),
-            kind: Kind::Auto,
+            kind: HandoffKind::Auto,
             created_at: at(second),
             working_dir: "/home/u/proj".to_owned(),
             transcript: String::new(),
@@ -421,7 +421,7 @@ pub(super) mod tests {
             pid: 1,
             predecessor: None,
         };
-        let mut capture = Capture::new(origin, &Facts::new());
+        let mut capture = Capture::new(origin, &TranscriptFacts::new());
         capture.goal = Some("Make it".to_owned());
         capture
     }
@@ -486,7 +486,7 @@ pub(super) mod tests {
             std::fs::write(&path, text).unwrap();
             assert!(
                 store
-                    .pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0))
+                    .pending(&Channel::global(), None, HandoffScope::Channel, Path::new(""), at(0))
                     .unwrap()
                     .is_none()
             );

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::tests::{at, capture, claim};
 use super::{Keeping, Store};
-use crate::core::handoff::entry::Entry;
+use crate::core::handoff::entry::IndexEntry;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::trace::{self, Step};
 
@@ -171,7 +171,7 @@ impl Disk {
 }
 
 /// What the store says of itself: entries, with their documents where they are there.
-fn said(store: &Store) -> BTreeMap<HandoffId, (Entry, Option<String>)> {
+fn said(store: &Store) -> BTreeMap<HandoffId, (IndexEntry, Option<String>)> {
     let all = store.list(None).unwrap().into_iter();
     all.map(|(_, entry)| {
         (entry.id.clone(), (entry.clone(), store.show(&entry.id).ok().map(|loaded| loaded.text)))
@@ -185,7 +185,7 @@ fn scratch() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
-type Moments = Vec<(usize, BTreeMap<HandoffId, (Entry, Option<String>)>)>;
+type Moments = Vec<(usize, BTreeMap<HandoffId, (IndexEntry, Option<String>)>)>;
 
 /// A life of a store: its steps, and what it said when each operation had returned, with how many steps there
 /// were then.

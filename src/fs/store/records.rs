@@ -18,10 +18,10 @@ use sha2::{Digest, Sha256};
 use super::Keeping;
 use super::boot;
 use crate::core::compat::layouts::Phases;
-use crate::core::handoff::brief::{Places, brief};
+use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::state::{Git, State, TranscriptCopy};
+use crate::core::handoff::state::{Git, HandoffState, TranscriptCopy};
 use crate::core::handoff::words::Words;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
@@ -132,13 +132,14 @@ impl Records {
         let text = Document::of(capture).render();
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
         let words = Words::of(capture);
-        atomic::write(&dir.join(STATE), State::with(capture, &words).render().as_bytes())?;
+        atomic::write(&dir.join(STATE), HandoffState::with(capture, &words).render().as_bytes())?;
         // The transcript has both: a hand-over does not wait until the disk has them, too.
         atomic::swap(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
         if !words.last_answer.is_empty() {
             atomic::swap(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
         }
-        let places = Places::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);
+        let places =
+            BriefFiles::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);
         let brief = brief(capture, &words, &places, keep.brief);
         atomic::write(&dir.join(BRIEF), brief.as_bytes())?;
         if let Some(git) =
@@ -251,7 +252,7 @@ impl Records {
     }
 
     /// The states of all records, the newest first.
-    pub(super) fn states(&self) -> Vec<State> {
+    pub(super) fn states(&self) -> Vec<HandoffState> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let mut ids: Vec<HandoffId> =
             names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -260,7 +261,7 @@ impl Records {
     }
 
     /// The state of a record; `None` if it is gone or cannot be read.
-    fn state(&self, id: &HandoffId) -> Option<State> {
+    fn state(&self, id: &HandoffId) -> Option<HandoffState> {
         let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Child;
-use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
+use crate::core::claude::args::{NextRunArgs, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::{ConversationId, SessionName};
@@ -52,7 +52,7 @@ impl Child {
             },
             (Some(id), StartKind::First) => with_settings(for_launch(&words, plugin.as_deref(), id)),
             (Some(id), start) => {
-                let next = NextRun {
+                let next = NextRunArgs {
                     session_id: id.clone(),
                     model: of.model.map(str::to_owned),
                     switched: of.switched.map(str::to_owned),

@@ -29,7 +29,7 @@ const WRITE_MS: u64 = 2000;
 
 /// A run that is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::host) struct NextRun {
+pub(in crate::host) struct LaunchPlan {
     pub number: u32,
     pub start: StartKind,
     pub conversation: Option<ConversationId>,
@@ -41,7 +41,7 @@ pub(in crate::host) struct NextRun {
 /// The run that is about to start, and the launch files of the current one.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Launching {
-    next: Option<(NextRun, Stage)>,
+    next: Option<(LaunchPlan, LaunchStage)>,
     pub given: LaunchFiles,
     /// Why the program could not be started.
     pub failure: Option<String>,
@@ -49,7 +49,7 @@ pub(in crate::host) struct Launching {
 
 /// How far a launch is.
 #[derive(Debug)]
-enum Stage {
+enum LaunchStage {
     /// Waiting for the descendants of the run before: until they have ended they could change what is read.
     Clears,
     /// Reading the settings that it starts with.
@@ -67,27 +67,27 @@ pub(in crate::host) enum LaunchStep {
     /// Write its launch files; then call [`Launching::written`].
     Write { number: u32 },
     /// Start it; with the reason if it has no hooks although it should.
-    Start { next: NextRun, without_hooks: Option<String> },
+    Start { next: LaunchPlan, without_hooks: Option<String> },
     /// Do not start it: this has changed since a person accepted it.
     Hold { changed: Vec<String> },
 }
 
 impl Launching {
     /// A run is ordered.
-    pub fn begin(&mut self, next: NextRun) {
-        self.next = Some((next, Stage::Clears));
+    pub fn begin(&mut self, next: LaunchPlan) {
+        self.next = Some((next, LaunchStage::Clears));
     }
 
     /// When a launch continues without an event.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.next.as_ref()?.1 {
-            Stage::Clears => Some(now.after(CLEAR_LOOK_MS)),
-            Stage::Reads { until } | Stage::Writes { until } => Some(*until),
+            LaunchStage::Clears => Some(now.after(CLEAR_LOOK_MS)),
+            LaunchStage::Reads { until } | LaunchStage::Writes { until } => Some(*until),
         }
     }
 
     /// The run that is about to start.
-    pub fn next(&self) -> Option<&NextRun> {
+    pub fn next(&self) -> Option<&LaunchPlan> {
         self.next.as_ref().map(|(next, _)| next)
     }
 
@@ -95,23 +95,23 @@ impl Launching {
     pub fn due(&mut self, now: Stamp, is_clear: bool, agent: Agent) -> Option<LaunchStep> {
         let (next, stage) = self.next.as_mut()?;
         match stage {
-            Stage::Clears if !is_clear => None,
-            Stage::Clears if agent != Agent::Claude => self.start(Ok(LaunchFiles::default())),
-            Stage::Clears => {
-                *stage = Stage::Reads { until: now.after(READ_MS) };
+            LaunchStage::Clears if !is_clear => None,
+            LaunchStage::Clears if agent != Agent::Claude => self.start(Ok(LaunchFiles::default())),
+            LaunchStage::Clears => {
+                *stage = LaunchStage::Reads { until: now.after(READ_MS) };
                 Some(LaunchStep::Read { number: next.number, dir: next.dir.clone() })
             }
-            Stage::Reads { until } if *until <= now => self.hold(vec![UNREADABLE.to_owned()]),
-            Stage::Writes { until } if *until <= now => {
+            LaunchStage::Reads { until } if *until <= now => self.hold(vec![UNREADABLE.to_owned()]),
+            LaunchStage::Writes { until } if *until <= now => {
                 self.start(Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")))
             }
-            Stage::Reads { .. } | Stage::Writes { .. } => None,
+            LaunchStage::Reads { .. } | LaunchStage::Writes { .. } => None,
         }
     }
 
     /// Whether this run waits for what it starts with.
     pub fn reads(&self, number: u32) -> bool {
-        matches!(&self.next, Some((next, Stage::Reads { .. })) if next.number == number)
+        matches!(&self.next, Some((next, LaunchStage::Reads { .. })) if next.number == number)
     }
 
     /// What this run starts with has been read. `changed`: what differs from what a person accepted.
@@ -123,7 +123,7 @@ impl Launching {
             return self.hold(changed);
         }
         let (next, stage) = self.next.as_mut()?;
-        *stage = Stage::Writes { until: now.after(WRITE_MS) };
+        *stage = LaunchStage::Writes { until: now.after(WRITE_MS) };
         Some(LaunchStep::Write { number: next.number })
     }
 
@@ -232,8 +232,8 @@ impl LaunchOrder {
 mod tests {
     use super::*;
 
-    fn next(number: u32) -> NextRun {
-        NextRun { number, start: StartKind::Fresh, conversation: None, dir: None, prompt: false }
+    fn next(number: u32) -> LaunchPlan {
+        LaunchPlan { number, start: StartKind::Fresh, conversation: None, dir: None, prompt: false }
     }
 
     fn launching(number: u32) -> Launching {

@@ -37,7 +37,7 @@ use screen_reader::ScreenRules;
 
 pub(super) use command::ArgumentSources;
 pub(super) use guarded_screen::GuardedScreen;
-pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchStep, NextRun, Site};
+pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchPlan, LaunchStep, Site};
 pub(super) use processes::Processes;
 pub(super) use run::{ChildRun, INPUT_HIGH, InputModes, RunStart};
 pub(super) use screen_model::ScreenModel;

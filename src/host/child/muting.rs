@@ -2,14 +2,14 @@
 //! the next run.
 
 use super::{Child, ChildRun};
-use crate::core::claude::view::PromptBox;
+use crate::core::claude::view::ScreenPromptBox;
 use crate::host::terminals::repaint;
 use crate::screen::Screen;
 use crate::tty::raw::END_OF_ANYTHING;
 
 impl Child {
     /// Claude's output while it exits would only clutter the screen of the next run. `shown`: its prompt box.
-    pub fn mute(&mut self, shown: Option<&PromptBox>) {
+    pub fn mute(&mut self, shown: Option<&ScreenPromptBox>) {
         if let Some(run) = &mut self.run {
             run.mute(shown);
         }
@@ -17,7 +17,7 @@ impl Child {
 }
 
 impl ChildRun {
-    fn mute(&mut self, shown: Option<&PromptBox>) {
+    fn mute(&mut self, shown: Option<&ScreenPromptBox>) {
         let (undo, last, above) =
             (self.without_the_box(shown), self.last_lines(shown), self.left_above(shown));
         if self.muted.is_none() {
@@ -31,7 +31,7 @@ impl ChildRun {
     /// Erases Claude's prompt box and everything below it on the primary screen, so that the next run begins
     /// there. The cursor moves are relative, because the program may have begun further down on the person's
     /// terminal than in the model.
-    fn without_the_box(&mut self, shown: Option<&PromptBox>) -> Vec<u8> {
+    fn without_the_box(&mut self, shown: Option<&ScreenPromptBox>) -> Vec<u8> {
         let moves = self.model.look(|screen| {
             let cursor = usize::from(screen.cursor().row);
             match shown {
@@ -55,14 +55,14 @@ impl ChildRun {
 
     /// Copies the text above the prompt box from the alternate screen to the primary one: no terminal has it
     /// in its history.
-    fn last_lines(&mut self, shown: Option<&PromptBox>) -> Vec<u8> {
+    fn last_lines(&mut self, shown: Option<&ScreenPromptBox>) -> Vec<u8> {
         self.above_the_box(shown, |screen, lines| if screen.alternate() { lines } else { Vec::new() })
             .unwrap_or_default()
     }
 
     /// The same for the history that a later terminal gets: it matches that of the terminals that saw the old
     /// run end.
-    fn left_above(&mut self, shown: Option<&PromptBox>) -> Option<Vec<u8>> {
+    fn left_above(&mut self, shown: Option<&ScreenPromptBox>) -> Option<Vec<u8>> {
         self.above_the_box(shown, |screen, lines| {
             [repaint::history(screen, usize::MAX).as_bytes(), &lines].concat()
         })
@@ -70,7 +70,7 @@ impl ChildRun {
 
     fn above_the_box(
         &mut self,
-        shown: Option<&PromptBox>,
+        shown: Option<&ScreenPromptBox>,
         of: impl FnOnce(&Screen, Vec<u8>) -> Vec<u8>,
     ) -> Option<Vec<u8>> {
         self.model.look(|screen| {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Child, ChildRun};
-use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
+use crate::core::claude::view::{BoxMode, ScreenReading, ScreenRuleSet, ScreenText, TitleState};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
@@ -16,11 +16,11 @@ pub(in crate::host) const LOOK_MS: u64 = 10;
 
 /// The rules for reading Claude's screens, loaded on first use. Rules that panic are not used again.
 #[derive(Debug, Default)]
-pub(super) struct ScreenRules(OnceCell<Option<Rules>>);
+pub(super) struct ScreenRules(OnceCell<Option<ScreenRuleSet>>);
 
 impl ScreenRules {
-    fn get(&self) -> Option<&Rules> {
-        self.0.get_or_init(|| Rules::builtin().ok()).as_ref()
+    fn get(&self) -> Option<&ScreenRuleSet> {
+        self.0.get_or_init(|| ScreenRuleSet::builtin().ok()).as_ref()
     }
 }
 
@@ -35,7 +35,7 @@ pub(in crate::host) struct TypingNow<'a> {
 
 impl Child {
     /// The live screen, read by the rules. `None` without a screen or without rules.
-    pub fn view(&mut self, events: &mut VecDeque<Event>) -> Option<View> {
+    pub fn view(&mut self, events: &mut VecDeque<Event>) -> Option<ScreenReading> {
         let rules = self.rules.get()?;
         let text = self.run.as_mut()?.text()?;
         let view = catch_unwind(AssertUnwindSafe(|| {
@@ -101,7 +101,7 @@ impl ChildRun {
 }
 
 /// The facts of a view, but for what the screen model and the pseudo-terminal know.
-fn facts(view: View, typing: &TypingNow<'_>) -> ScreenFacts {
+fn facts(view: ScreenReading, typing: &TypingNow<'_>) -> ScreenFacts {
     let prompt = match &view.prompt_box {
         None => PromptBox::None,
         Some(shown) if typing.expected.is_some_and(|text| shown.holds(text)) => PromptBox::Ours,

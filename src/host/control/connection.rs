@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use crate::host::event_loop::Token;
+use crate::host::event_loop::PollToken;
 
 use crate::host::control::peer::Peer;
 
@@ -121,7 +121,7 @@ impl Connection {
         [hello, self.idle_until(), self.closing].into_iter().flatten().min()
     }
 
-    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, input_waits: bool) {
+    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, id: u64, input_waits: bool) {
         let waits = self.is_deaf(input_waits) && (!self.framed || self.stream.is_full());
         let deaf = self.closing.is_some() || self.more || waits;
         let interest = match (deaf, self.stream.waiting() > 0) {
@@ -130,7 +130,7 @@ impl Connection {
             (false, true) => Interest::Both,
             (false, false) => Interest::Read,
         };
-        set.add(Token::Connection(id), self.stream.as_fd(), interest);
+        set.add(PollToken::Connection(id), self.stream.as_fd(), interest);
     }
 
     /// Whether unread data has arrived.

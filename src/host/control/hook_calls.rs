@@ -10,18 +10,18 @@ use crate::core::time::Stamp;
 
 /// A hook call without an answer yet.
 #[derive(Debug)]
-pub(in crate::host) struct HookCall {
+pub(in crate::host) struct OpenHookCall {
     /// Its connection, and the id of its request there.
     pub connection: u64,
     pub request: u64,
-    pub call: hooks::Call,
+    pub call: hooks::HookInput,
     /// The lines that it waits for, and until when.
     pub awaits: Option<(Want, Stamp)>,
     /// PreCompact: a record is being saved, and until when the call waits for it.
     pub saves: Option<Stamp>,
 }
 
-impl HookCall {
+impl OpenHookCall {
     /// The prompt that a person, or a script in their place, has submitted with it.
     pub fn persons_prompt(&self) -> Option<&str> {
         let hook = &self.call.hook;
@@ -33,7 +33,7 @@ impl HookCall {
 /// Hook calls without an answer, by number.
 #[derive(Debug, Default)]
 pub(in crate::host) struct HookCalls {
-    calls: BTreeMap<u64, HookCall>,
+    calls: BTreeMap<u64, OpenHookCall>,
 }
 
 impl HookCalls {
@@ -46,20 +46,20 @@ impl HookCalls {
         self.calls.is_empty()
     }
 
-    pub fn get(&self, id: u64) -> Option<&HookCall> {
+    pub fn get(&self, id: u64) -> Option<&OpenHookCall> {
         self.calls.get(&id)
     }
 
-    pub fn get_mut(&mut self, id: u64) -> Option<&mut HookCall> {
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut OpenHookCall> {
         self.calls.get_mut(&id)
     }
 
     /// A call that is answered now.
-    pub fn remove(&mut self, id: u64) -> Option<HookCall> {
+    pub fn remove(&mut self, id: u64) -> Option<OpenHookCall> {
         self.calls.remove(&id)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut HookCall)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut OpenHookCall)> {
         self.calls.iter_mut().map(|(id, call)| (*id, call))
     }
 
@@ -80,14 +80,14 @@ impl HookCalls {
 
     /// Those whose record has taken too long.
     pub fn late_records(&self, now: Stamp) -> Vec<u64> {
-        let late = |call: &HookCall| call.saves.is_some_and(|at| at <= now);
+        let late = |call: &OpenHookCall| call.saves.is_some_and(|at| at <= now);
         self.calls.iter().filter(|(_, call)| late(call)).map(|(id, _)| *id).collect()
     }
 }
 
 impl Control {
     /// A hook is called; gives its number.
-    pub fn hold_call(&mut self, call: HookCall) -> u64 {
+    pub fn hold_call(&mut self, call: OpenHookCall) -> u64 {
         let id = self.number();
         self.hooks.calls.insert(id, call);
         id

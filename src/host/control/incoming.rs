@@ -8,7 +8,7 @@ use super::{ConnectionUse, Control, ControlEvent};
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, TooLarge, tag};
 use crate::ipc::message::{ClientHello, Code, Failure, PROTOCOL, Request, error_line, parse_request};
-use crate::ipc::stream::Life;
+use crate::ipc::stream::ConnectionState;
 use crate::sys::poll::FdReadiness;
 
 /// The most lines or frames handled for one connection before the others have their turn.
@@ -20,7 +20,7 @@ pub(super) struct Reading {
     id: u64,
     /// Lines and frames so far.
     taken: u32,
-    life: Life,
+    life: ConnectionState,
     /// The peer has closed its end.
     gone: bool,
 }
@@ -39,9 +39,9 @@ impl Connection {
         }
         if self.closing.is_some() {
             // Its input is ignored from now on, but hopty need not wait for a peer that is gone.
-            return ready.gone.then_some(Reading { id, taken: 0, life: Life::Closed, gone: true });
+            return ready.gone.then_some(Reading { id, taken: 0, life: ConnectionState::Closed, gone: true });
         }
-        let life = if ready.read || ready.gone { self.stream.fill() } else { Life::Open };
+        let life = if ready.read || ready.gone { self.stream.fill() } else { ConnectionState::Open };
         (self.more, self.held) = (false, false);
         Some(Reading { id, taken: 0, life, gone: ready.gone })
     }
@@ -82,7 +82,7 @@ impl Control {
                 Ok(None) => return self.end_turn(turn),
                 Err(error) => {
                     self.refuse_size(id, &error.to_string(), now);
-                    return self.end_turn(Reading { life: Life::Closed, ..turn });
+                    return self.end_turn(Reading { life: ConnectionState::Closed, ..turn });
                 }
             };
             if event.is_some() {
@@ -98,7 +98,7 @@ impl Control {
         // Do not wait for the turn of a peer that is gone: it may never come.
         let waits = connection.more || (connection.held && !turn.gone);
         // The end of a full connection is not read.
-        let gone = turn.life == Life::Closed || (turn.gone && connection.stream.is_full());
+        let gone = turn.life == ConnectionState::Closed || (turn.gone && connection.stream.is_full());
         if !gone || waits {
             return None;
         }

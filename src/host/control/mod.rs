@@ -36,7 +36,7 @@ use crate::core::config;
 use crate::core::ids::SessionName;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::host::event_loop::Token;
+use crate::host::event_loop::PollToken;
 use crate::ipc::frame::{Frame, MAX_PAYLOAD};
 use crate::ipc::message::{HostHello, PROTOCOL, Request};
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
@@ -45,9 +45,9 @@ use hook_calls::HookCalls;
 use waits::Waits;
 
 pub(super) use connection::Connection;
-pub(super) use hook_calls::HookCall;
+pub(super) use hook_calls::OpenHookCall;
 pub(super) use listener::TURN;
-pub(super) use waits::Waiting;
+pub(super) use waits::WaitingRequest;
 
 /// What arrived on a connection.
 #[derive(Debug)]
@@ -203,13 +203,13 @@ impl Control {
     /// Watches the listener and the connections; only those of relayed clients during a burst of output.
     pub fn register<'fd>(
         &'fd self,
-        set: &mut PollSet<'fd, Token>,
+        set: &mut PollSet<'fd, PollToken>,
         now: Stamp,
         burst: bool,
         uses: &dyn ConnectionUse,
     ) {
         if !burst && self.accept_at.is_none_or(|at| at <= now) {
-            set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+            set.add(PollToken::Listener, self.listener.as_fd(), Interest::Read);
         }
         let typing_waits = uses.typing_waits();
         for (id, connection) in &self.connections {

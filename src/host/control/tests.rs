@@ -190,7 +190,7 @@ fn what_a_broken_connection_asked_is_forgotten() {
     let (id, mut far) = place.greeted(Peer::Inside);
     let call = hooks::read("Stop", &json!({}), None);
     let number =
-        place.control.hold_call(HookCall { connection: id, request: 1, call, awaits: None, saves: None });
+        place.control.hold_call(OpenHookCall { connection: id, request: 1, call, awaits: None, saves: None });
     far.write_all(b"{\"id\": 2, \"do\": \"status\"}\n").unwrap();
     drop(far);
     let events = place.events(id);

@@ -13,7 +13,7 @@ const SCREEN_MS: u64 = 20;
 
 /// A request that waits.
 #[derive(Debug)]
-pub(in crate::host) struct Waiting {
+pub(in crate::host) struct WaitingRequest {
     pub connection: u64,
     pub request: u64,
     pub wanted: Wait,
@@ -23,7 +23,7 @@ pub(in crate::host) struct Waiting {
     until: Stamp,
 }
 
-impl Waiting {
+impl WaitingRequest {
     /// Whether a changed screen may be sent.
     pub fn may_show(&self, now: Stamp) -> bool {
         now >= self.from
@@ -37,7 +37,7 @@ impl Waiting {
 
 /// All waiting requests: at most one on each connection.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Waits(Vec<Waiting>);
+pub(in crate::host) struct Waits(Vec<WaitingRequest>);
 
 impl Waits {
     /// Whether this connection waits.
@@ -57,23 +57,29 @@ impl Waits {
             return Err(Failure::new(Code::Busy, "this connection already waits", hint));
         }
         let from = if wanted.after.is_some() { now.after(SCREEN_MS) } else { now };
-        self.put_back(Waiting { connection, request, wanted, from, until: now.after(wanted.timeout_ms) });
+        self.put_back(WaitingRequest {
+            connection,
+            request,
+            wanted,
+            from,
+            until: now.after(wanted.timeout_ms),
+        });
         Ok(())
     }
 
     /// All of them, to be answered or put back.
-    pub fn take(&mut self) -> Vec<Waiting> {
+    pub fn take(&mut self) -> Vec<WaitingRequest> {
         std::mem::take(&mut self.0)
     }
 
     /// There is no answer for it yet.
-    pub fn put_back(&mut self, waiting: Waiting) {
+    pub fn put_back(&mut self, waiting: WaitingRequest) {
         self.0.push(waiting);
     }
 
     /// The next deadline.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
-        let shows = |waiting: &Waiting| waiting.wanted.wanted == WaitFor::Text && waiting.from > now;
+        let shows = |waiting: &WaitingRequest| waiting.wanted.wanted == WaitFor::Text && waiting.from > now;
         self.0.iter().map(|waiting| if shows(waiting) { waiting.from } else { waiting.until }).min()
     }
 }

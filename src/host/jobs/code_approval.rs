@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::claude::start_code::{Places, StartCode};
-use crate::core::claude::code::{Change, CodeDigest};
+use crate::claude::start_code::{StartCode, StartCodePaths};
+use crate::core::claude::code::{CodeDigest, KeyChange};
 use crate::core::time::Stamp;
 
 /// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing
@@ -25,12 +25,12 @@ pub(in crate::host) struct CodeFound {
 }
 
 impl CodeFound {
-    pub fn read(places: &Places, dir: &Path) -> CodeFound {
+    pub fn read(places: &StartCodePaths, dir: &Path) -> CodeFound {
         CodeFound { real: real(dir), code: StartCode::read(places, dir) }
     }
 
     /// The settings of every directory that Claude trusts but this one, each with its directory.
-    pub fn trusted(places: &Places, dir: &Path) -> Vec<(PathBuf, CodeDigest)> {
+    pub fn trusted(places: &StartCodePaths, dir: &Path) -> Vec<(PathBuf, CodeDigest)> {
         let dirs = StartCode::trusted(places, dir);
         dirs.into_iter().map(|dir| (real(&dir), StartCode::here(places, &dir))).collect()
     }
@@ -80,7 +80,7 @@ impl CodeApproval {
     pub fn changes(&self, found: &CodeFound) -> Vec<String> {
         let nothing = CodeDigest::default();
         let here = self.dirs.get(&found.real).unwrap_or(&nothing);
-        let mut all: Vec<(String, Change)> = self
+        let mut all: Vec<(String, KeyChange)> = self
             .everywhere
             .changes(&found.code.everywhere)
             .into_iter()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::fs::atomic;
-use crate::fs::journal::Journal;
+use crate::fs::journal::JournalLog;
 use crate::host::jobs::log;
 
 /// The most bytes that wait for the disk: above that, journal lines are dropped.
@@ -66,7 +66,7 @@ impl WriteJob {
         }
     }
 
-    fn run(&self, open: &mut Option<Journal>) -> io::Result<()> {
+    fn run(&self, open: &mut Option<JournalLog>) -> io::Result<()> {
         match self {
             WriteJob::Lines(text) => journal(open)?.write(text),
             WriteJob::Rotate(text) => {
@@ -77,7 +77,9 @@ impl WriteJob {
             WriteJob::Anew(path, text) => journal(open)?.begin_anew(path, text),
             WriteJob::Open(place, text) => match open {
                 Some(journal) => journal.resume(text),
-                None => open.insert(Journal::begin(&place.path, place.max_bytes, place.files)?).write(text),
+                None => {
+                    open.insert(JournalLog::begin(&place.path, place.max_bytes, place.files)?).write(text)
+                }
             },
             WriteJob::File(path, bytes) => {
                 if let Err(error) = atomic::swap(path, bytes) {
@@ -97,7 +99,7 @@ impl WriteJob {
     }
 }
 
-fn journal(open: &mut Option<Journal>) -> io::Result<&mut Journal> {
+fn journal(open: &mut Option<JournalLog>) -> io::Result<&mut JournalLog> {
     open.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
@@ -107,14 +109,14 @@ pub(in crate::host) fn count(text: &str) -> u64 {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WriterState {
     jobs: VecDeque<WriteJob>,
     /// Bytes of the jobs, including the current one.
     bytes: usize,
     busy: bool,
     /// Whether there is a thread.
     runs: bool,
-    journal: Option<Journal>,
+    journal: Option<JournalLog>,
     journal_id: Option<(u64, u64)>,
     /// Why the journal failed; its lines are dropped until it is resumed.
     failed: Option<io::Error>,
@@ -123,9 +125,9 @@ struct State {
     lost: u64,
 }
 
-impl State {
-    fn done(&mut self, job: &WriteJob, journal: Option<Journal>, done: io::Result<()>) {
-        self.journal_id = journal.as_ref().and_then(Journal::id);
+impl WriterState {
+    fn done(&mut self, job: &WriteJob, journal: Option<JournalLog>, done: io::Result<()>) {
+        self.journal_id = journal.as_ref().and_then(JournalLog::id);
         self.journal = journal;
         self.busy = false;
         self.bytes -= job.bytes();
@@ -152,13 +154,13 @@ impl State {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct WriterShared {
+    state: Mutex<WriterState>,
     changed: Condvar,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl WriterShared {
+    fn lock(&self) -> MutexGuard<'_, WriterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -194,12 +196,12 @@ impl Shared {
 /// The thread and its queue.
 #[derive(Debug, Default)]
 pub(in crate::host) struct DiskWriter {
-    shared: Arc<Shared>,
+    shared: Arc<WriterShared>,
 }
 
 impl DiskWriter {
     /// The journal that lines go to.
-    pub fn begin(&mut self, journal: Journal) {
+    pub fn begin(&mut self, journal: JournalLog) {
         let mut state = self.shared.lock();
         state.journal_id = journal.id();
         state.journal = Some(journal);
@@ -254,7 +256,7 @@ impl DiskWriter {
 
     /// Bytes in the journal's file.
     pub fn journal_bytes(&self) -> Option<u64> {
-        self.shared.lock().journal.as_ref().map(Journal::bytes)
+        self.shared.lock().journal.as_ref().map(JournalLog::bytes)
     }
 
     /// Device and inode of the journal's file after the last finished job; `None` if there is none.
@@ -294,7 +296,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, file) = (dir.path().join("j"), dir.path().join("f"));
         let mut writer = DiskWriter::default();
-        writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
+        writer.begin(JournalLog::begin(&path, 1 << 20, 3).unwrap());
         for n in 0..100 {
             writer.put(WriteJob::Lines(format!("{n}\n")));
             writer.put(WriteJob::File(file.clone(), n.to_string().into_bytes()));
@@ -316,7 +318,7 @@ mod tests {
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
         let mut writer = DiskWriter::default();
-        writer.begin(Journal::at(&path).unwrap());
+        writer.begin(JournalLog::at(&path).unwrap());
         let began = Instant::now();
         let line = format!("{}\n", "x".repeat(9999));
         let mut put = 0;
@@ -343,14 +345,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j");
         let mut writer = DiskWriter::default();
-        writer.begin(Journal::at("/dev/full".as_ref()).unwrap());
+        writer.begin(JournalLog::at("/dev/full".as_ref()).unwrap());
         writer.put(WriteJob::Lines("a\nb\n".to_owned()));
         writer.put(WriteJob::Lines("c\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_some());
         writer.put(WriteJob::Lines("d\n".to_owned()));
         assert!(writer.flush(LONG));
         assert_eq!((writer.take_lost(), writer.take_lost()), (4, 0));
-        writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
+        writer.begin(JournalLog::begin(&path, 1 << 20, 3).unwrap());
         let place = JournalPlace { path: path.clone(), max_bytes: 1 << 20, files: 3 };
         writer.put(WriteJob::Open(place.clone(), "open\n".to_owned()));
         writer.put(WriteJob::Lines("e\n".to_owned()));

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::core::config::{Config, GitPolicy};
 use crate::core::handoff::drift::drift;
 use crate::fs::store::{Loaded, Store};
-use crate::git::state::{Limits, read};
+use crate::git::state::{GitLimits, read};
 
 /// The differences, in sentences; empty if there are none, if the check is disabled, or if it is not
 /// possible.
@@ -30,7 +30,7 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
     if then.as_ref().is_some_and(|git| git.unknown) {
         return unsure("git was not run when this record was made");
     }
-    let now = match read(there.unwrap_or(dir), dir, Limits::of(&config.handoff)) {
+    let now = match read(there.unwrap_or(dir), dir, GitLimits::of(&config.handoff)) {
         Ok(now) => now,
         Err(error) => return unsure(&error.to_string()),
     };

@@ -16,9 +16,9 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Keeping, Store};
-use crate::git::state::Limits;
+use crate::git::state::GitLimits;
 use crate::host::jobs::code_approval::CodeFound;
-use crate::host::jobs::lineage::OwnFiles;
+use crate::host::jobs::lineage::ClaudeFiles;
 use crate::host::jobs::{JobEvent, Jobs};
 use crate::sys::clock::Clock;
 use crate::sys::process::start_ticks;
@@ -92,11 +92,11 @@ impl Jobs {
         hook: u64,
         mut capture: Capture,
         dir: PathBuf,
-        own: OwnFiles,
+        own: ClaudeFiles,
         code: impl FnOnce() -> CodeFound + Send + 'static,
     ) {
         let (paths, keeping) = (self.paths.clone(), self.keeping());
-        let limits = Limits::of(&self.config.handoff);
+        let limits = GitLimits::of(&self.config.handoff);
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
             own.add_to(&mut capture);
@@ -116,14 +116,14 @@ impl Jobs {
         mut capture: Capture,
         claim_for_conversation: &ConversationId,
         dir: PathBuf,
-        own: OwnFiles,
+        own: ClaudeFiles,
         material: bool,
     ) {
         let transcript = capture.origin.transcript.clone();
         let next = capture.note.as_ref().map(|note| note.next.clone()).unwrap_or_default();
         let (store, keeping, paths) = (self.paths.claude.clone(), self.keeping(), self.paths.clone());
         let claim = claim_for(claim_for_conversation);
-        let limits = Limits::of(&self.config.handoff);
+        let limits = GitLimits::of(&self.config.handoff);
         let copied = self.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
         self.lineage.saves();
@@ -226,7 +226,7 @@ impl Jobs {
 }
 
 /// The parts of a record that come from the disk and from git.
-fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: Limits) {
+fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits) {
     // The registry may have changed since the session began.
     if let Ok(channel) = registry::channel_of(&paths.claude, dir) {
         capture.origin.channel = channel;

@@ -13,10 +13,10 @@ use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::time::WallTime;
 use crate::fs::own_files::{self, OwnFile};
 use crate::fs::project::project_of;
-use crate::fs::store::{Loaded, Scope, Store, StoreError};
+use crate::fs::store::{HandoffScope, Loaded, Store, StoreError};
 use crate::host::jobs::handoffs::claim_for;
 use crate::host::jobs::{Brief, JobEvent, Jobs, drift};
-use crate::host::start::Ready;
+use crate::host::start::StartReport;
 use crate::sys::clock::Clock;
 
 /// The origin of the current conversation.
@@ -52,13 +52,13 @@ pub(in crate::host) struct LoadedHandoff {
 }
 
 /// Where Claude's own files may be, for a worker that looks for them.
-pub(in crate::host) struct OwnFiles {
+pub(in crate::host) struct ClaudeFiles {
     claude: PathBuf,
     pid: Option<u32>,
     since: WallTime,
 }
 
-impl OwnFiles {
+impl ClaudeFiles {
     /// Puts their text into the record. Returns sentences for the person about them.
     pub fn add_to(&self, capture: &mut Capture) -> Vec<String> {
         let (found, mut said) = own_files::find(&self.claude, &capture.origin.channel, self.pid, self.since);
@@ -72,8 +72,8 @@ impl OwnFiles {
 
 impl Jobs {
     /// Files of Claude's own for the next record. `pid`: the program; `began`: when the session did.
-    pub fn own_files(&self, pid: Option<u32>, began: WallTime) -> OwnFiles {
-        OwnFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(began) }
+    pub fn own_files(&self, pid: Option<u32>, began: WallTime) -> ClaudeFiles {
+        ClaudeFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(began) }
     }
 
     /// The session went back to the conversation before a handoff: it must not be loaded again, unless
@@ -99,23 +99,25 @@ impl Jobs {
         conversation: &ConversationId,
         (dir, channel): (&Path, &Channel),
         compat: &mut SessionCompat,
-    ) -> Result<LoadedHandoff, Ready> {
+    ) -> Result<LoadedHandoff, StartReport> {
         let hint =
             "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
-        let refuse = |what: String| Ready::failed(1, what, hint);
+        let refuse = |what: String| StartReport::failed(1, what, hint);
         let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
         let id: HandoffId = match id {
             Some(text) => {
                 let known = store.list(None).map_err(|e| refuse(e.to_string()))?;
                 pick(text, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
                     NotPicked::Unknown(_) => refuse(why.to_string()),
-                    NotPicked::BadId(_) | NotPicked::Several(_) => Ready::failed(2, why.to_string(), hint),
+                    NotPicked::BadId(_) | NotPicked::Several(_) => {
+                        StartReport::failed(2, why.to_string(), hint)
+                    }
                 })?
             }
             None => {
                 let now = Clock::wall();
                 let pending = store
-                    .pending(channel, None, Scope::Project, dir, now)
+                    .pending(channel, None, HandoffScope::Project, dir, now)
                     .map_err(|e| refuse(e.to_string()))?;
                 pending.ok_or_else(|| refuse(store.none_waits(channel, dir, now)))?.id
             }
@@ -125,7 +127,7 @@ impl Jobs {
         if !said.is_empty() && self.config.handoff.git == GitPolicy::Hold {
             let _ = store.release(&id, conversation);
             let what = format!("{id} is not loaded: {}", said.join(" "));
-            return Err(Ready::failed(
+            return Err(StartReport::failed(
                 4,
                 what,
                 "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway",

@@ -38,9 +38,9 @@ use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::paths::Paths;
 use crate::host::cast_recording::CastOrder;
 use crate::host::child::{LaunchFiles, Site};
-use crate::host::event_loop::Token;
+use crate::host::event_loop::PollToken;
 use crate::host::observer::{FileReader, ScanResult};
-use crate::host::wiring::own_files::Restored;
+use crate::host::wiring::own_files::RestoredFiles;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
@@ -51,7 +51,7 @@ use session_file::SessionFile;
 pub(super) use code_approval::CodeFound;
 pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal::JournalEvent;
-pub(super) use lineage::OwnFiles;
+pub(super) use lineage::ClaudeFiles;
 pub(super) use note::NoteState;
 
 /// What a job has brought.
@@ -78,9 +78,9 @@ pub(super) enum JobEvent {
     /// Where this run starts, and its settings.
     Site(u32, Box<Site>),
     /// The launch files of this run were written.
-    Written(u32, Box<Restored>, io::Result<LaunchFiles>),
+    Written(u32, Box<RestoredFiles>, io::Result<LaunchFiles>),
     /// The session's directory and its socket are back.
-    Restored(Box<Restored>, Option<UnixListener>),
+    Restored(Box<RestoredFiles>, Option<UnixListener>),
     /// A scan of Claude's files.
     Scanned(Box<FileReader>, Box<ScanResult>),
     /// The answer that an earlier host got in this conversation.
@@ -145,9 +145,9 @@ impl Jobs {
     }
 
     /// Watches the threads for answers.
-    pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, Token>) {
+    pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>) {
         for fd in self.threads().into_iter().filter_map(Worker::fd) {
-            set.add(Token::Worker, fd, Interest::Read);
+            set.add(PollToken::Worker, fd, Interest::Read);
         }
     }
 

@@ -2,9 +2,9 @@
 //! fresh one, and those queued behind it. None is lost and none is typed twice: each has one owner at a time,
 //! and a prompt that no run gets is saved to a file at the end.
 
-use crate::core::claude::carried::Carried;
-use crate::core::claude::facts::Facts;
-use crate::core::claude::sent::{Sent, Taken as Found};
+use crate::core::claude::carried::CarriedPrompt;
+use crate::core::claude::facts::TranscriptFacts;
+use crate::core::claude::sent::{PromptPlace as Found, SentPrompt};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::Event;
@@ -21,7 +21,7 @@ pub(in crate::host) struct CarriedPrompts {
     /// The prompts that Claude was told to drop: only hopty has them.
     stopped: Vec<String>,
     /// The prompt that begins the fresh conversation, and the run in which it was submitted.
-    taken: Option<(Carried, u32)>,
+    taken: Option<(CarriedPrompt, u32)>,
     /// The hook call that waits for its prompt's line, and until when.
     awaits: Option<(u64, Stamp)>,
     /// The conversation that began with it.
@@ -44,12 +44,12 @@ impl CarriedPrompts {
 
     /// The hook of a prompt answers that Claude does not work on it. The first such prompt begins the fresh
     /// conversation: returns what to look for in the transcript. `run`: the run in which it was submitted.
-    pub fn stop_first(&mut self, prompt: &str, run: u32, now: WallTime) -> Option<Sent> {
+    pub fn stop_first(&mut self, prompt: &str, run: u32, now: WallTime) -> Option<SentPrompt> {
         if self.taken.is_some() {
             self.stop(prompt);
             return None;
         }
-        let taken = Carried::new(prompt);
+        let taken = CarriedPrompt::new(prompt);
         let sought = to_be_found(&taken, now);
         self.taken = Some((taken, run));
         sought
@@ -57,7 +57,7 @@ impl CarriedPrompts {
 
     /// Claude was told to drop this prompt.
     pub fn stop(&mut self, prompt: &str) {
-        self.queued.retain(|queued| !Carried::new(queued).is(prompt));
+        self.queued.retain(|queued| !CarriedPrompt::new(queued).is(prompt));
         if !has(&self.stopped, prompt) {
             self.stopped.push(prompt.to_owned());
         }
@@ -90,7 +90,7 @@ impl CarriedPrompts {
     /// `run`: the run in which it was submitted.
     pub fn take_first_queued(&mut self, run: u32) {
         if self.taken.is_none() && !self.queued.is_empty() {
-            self.taken = Some((Carried::new(&self.queued.remove(0)), run));
+            self.taken = Some((CarriedPrompt::new(&self.queued.remove(0)), run));
         }
     }
 
@@ -120,7 +120,7 @@ impl CarriedPrompts {
 
     /// Reports whether the line is there, or that its time is up. `facts`: of the transcript, if it has been
     /// read to its end.
-    pub fn report_line(&mut self, now: Stamp, facts: Option<&mut Facts>) -> Option<Event> {
+    pub fn report_line(&mut self, now: Stamp, facts: Option<&mut TranscriptFacts>) -> Option<Event> {
         let (id, until) = self.awaits?;
         let found = facts.is_some_and(|facts| facts.take_found().is_some());
         if !found && until > now {
@@ -131,7 +131,7 @@ impl CarriedPrompts {
     }
 
     /// What to look for in the transcript of the fresh conversation of run `run`.
-    pub fn sought(&self, run: u32, now: WallTime) -> Option<Sent> {
+    pub fn sought(&self, run: u32, now: WallTime) -> Option<SentPrompt> {
         let (taken, _) = self.taken.as_ref().filter(|(_, of)| run > *of)?;
         to_be_found(taken, now)
     }
@@ -144,7 +144,12 @@ impl CarriedPrompts {
     }
 
     /// What the transcript of `conversation` says about the prompt that began it. `run`: the current run.
-    pub fn report(&mut self, run: u32, conversation: &ConversationId, facts: &mut Facts) -> Option<Event> {
+    pub fn report(
+        &mut self,
+        run: u32,
+        conversation: &ConversationId,
+        facts: &mut TranscriptFacts,
+    ) -> Option<Event> {
         let conversation = conversation.clone();
         let on_its_way = self.taken.as_ref().is_some_and(|(_, of)| run > *of);
         if on_its_way && facts.take_found() == Some(Found::Prompt) {
@@ -159,12 +164,12 @@ impl CarriedPrompts {
 }
 
 fn has(prompts: &[String], prompt: &str) -> bool {
-    prompts.iter().any(|known| Carried::new(known).is(prompt))
+    prompts.iter().any(|known| CarriedPrompt::new(known).is(prompt))
 }
 
 /// A line of the transcript with this prompt, written from now on.
-fn to_be_found(prompt: &Carried, WallTime(now): WallTime) -> Option<Sent> {
-    let mut sent = Sent::new(prompt.text()).ok()?;
+fn to_be_found(prompt: &CarriedPrompt, WallTime(now): WallTime) -> Option<SentPrompt> {
+    let mut sent = SentPrompt::new(prompt.text()).ok()?;
     sent.entered(WallTime(now - EARLIER_MS).rfc3339_ms());
     Some(sent)
 }
@@ -192,7 +197,7 @@ mod tests {
         let mut carried = CarriedPrompts::default();
         assert_eq!(carried.report_line(Stamp(0), None), None);
         carried.await_line(7, Stamp(100));
-        assert_eq!(carried.report_line(Stamp(99), Some(&mut Facts::new())), None);
+        assert_eq!(carried.report_line(Stamp(99), Some(&mut TranscriptFacts::new())), None);
         let late = Event::Lines { id: 7, found: false, cut: Cut::Free };
         assert_eq!(carried.report_line(Stamp(100), None), Some(late));
         assert_eq!(carried.deadline(), None);

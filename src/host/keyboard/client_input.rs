@@ -1,7 +1,7 @@
 //! The input state of one client: its labels, and bytes that have not been routed yet.
 
 use super::held_input::ECHO_LOOK_MS;
-use crate::core::input::{Classifier, Piece};
+use crate::core::input::{Classifier, InputPiece};
 use crate::core::supervisor::event::KeyClass;
 use crate::core::time::Stamp;
 
@@ -47,7 +47,7 @@ impl ClientInput {
     }
 
     /// Labels bytes that were just typed.
-    pub fn feed(&mut self, bytes: &[u8], now: Stamp) -> Vec<Piece> {
+    pub fn feed(&mut self, bytes: &[u8], now: Stamp) -> Vec<InputPiece> {
         let mut pieces = Vec::new();
         self.classifier.feed(bytes, &mut pieces);
         self.unflushed = (self.classifier.pending() > 0).then(|| now.after(FLUSH_MS));
@@ -58,7 +58,7 @@ impl ClientInput {
 
     /// A lone ESC that has waited long enough was a key. It waits longer behind another client's sequence
     /// (`waits_behind`).
-    pub fn flush(&mut self, now: Stamp, waits_behind: bool) -> Option<Vec<Piece>> {
+    pub fn flush(&mut self, now: Stamp, waits_behind: bool) -> Option<Vec<InputPiece>> {
         self.unflushed.filter(|at| *at <= now)?;
         if waits_behind || !self.behind.is_empty() {
             self.unflushed = Some(now.after(ECHO_LOOK_MS));
@@ -77,7 +77,7 @@ impl ClientInput {
         &mut self,
         takes: Option<u32>,
         waits: bool,
-        first: Option<&Piece>,
+        first: Option<&InputPiece>,
     ) -> Option<Vec<u8>> {
         let (run, head) = self.head.take_if(|(run, _)| waits || Some(*run) != takes)?;
         if Some(run) != takes {
@@ -92,7 +92,7 @@ impl ClientInput {
     }
 
     /// Takes the part of a piece that was not routed yet, and returns whether that is all of it.
-    pub fn cut(&mut self, piece: &Piece) -> (bool, Vec<u8>) {
+    pub fn cut(&mut self, piece: &InputPiece) -> (bool, Vec<u8>) {
         let given = self.offset - self.pending.len() as u64;
         let length = usize::try_from(piece.range.end.saturating_sub(given))
             .unwrap_or(usize::MAX)
@@ -134,7 +134,7 @@ impl ClientInput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::input::Class;
+    use crate::core::input::InputClass;
 
     #[test]
     fn a_lone_escape_is_a_key_after_a_while_but_not_inside_of_another_clients_sequence() {
@@ -144,7 +144,7 @@ mod tests {
         assert!(input.flush(Stamp(FLUSH_MS - 1), false).is_none());
         assert!(input.flush(Stamp(FLUSH_MS), true).is_none());
         let pieces = input.flush(Stamp(2 * FLUSH_MS), false).unwrap();
-        assert_eq!(pieces.iter().map(|piece| piece.class).collect::<Vec<_>>(), [Class::Typed]);
+        assert_eq!(pieces.iter().map(|piece| piece.class).collect::<Vec<_>>(), [InputClass::Typed]);
         assert_eq!(input.cut(&pieces[0]), (true, b"\x1b".to_vec()));
     }
 

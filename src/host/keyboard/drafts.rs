@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::core::claude::view::{BoxMode, PromptBox};
+use crate::core::claude::view::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
@@ -50,7 +50,7 @@ impl PromptDraft {
     }
 
     /// Before the old run ends: saves the content of its prompt box, as bytes that produce it again.
-    pub fn save(&mut self, shown: Option<&PromptBox>) {
+    pub fn save(&mut self, shown: Option<&ScreenPromptBox>) {
         // The first half of a sequence is not text: the whole sequence is typed when the rest has come.
         let typed = self.typed.bytes().to_vec();
         self.saved = match shown {

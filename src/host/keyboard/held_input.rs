@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use super::drafts::paste;
-use crate::core::claude::view::View;
+use crate::core::claude::view::ScreenReading;
 use crate::core::draft::{Unit, units};
-use crate::core::input::Class;
+use crate::core::input::InputClass;
 use crate::core::time::Stamp;
 
 /// The most bytes that are held in all; during a longer paste hopty stops reading the keyboard.
@@ -40,11 +40,11 @@ pub(in crate::host) enum InputFocus {
 
 impl InputFocus {
     /// What receives keys on Claude's screen. `blocked`: Claude reports that it waits for a person.
-    pub fn of_claude(view: Option<&View>, blocked: bool) -> Self {
+    pub fn of_claude(view: Option<&ScreenReading>, blocked: bool) -> Self {
         match view {
             _ if blocked => InputFocus::Dialog,
-            Some(View { dialog: Some(_), .. }) => InputFocus::Dialog,
-            Some(View { prompt_box: Some(_), .. }) => InputFocus::Prompt,
+            Some(ScreenReading { dialog: Some(_), .. }) => InputFocus::Dialog,
+            Some(ScreenReading { prompt_box: Some(_), .. }) => InputFocus::Prompt,
             _ => InputFocus::Unknown,
         }
     }
@@ -139,11 +139,11 @@ impl HeldInput {
 
     /// Appends input while keys are held, or while held ones are still being typed: it comes after them,
     /// unchanged.
-    pub fn push(&mut self, class: Class, part: Vec<u8>) {
+    pub fn push(&mut self, class: InputClass, part: Vec<u8>) {
         match class {
             _ if self.holding => self.bytes.extend(part),
             // A long paste comes in parts, which mean nothing by themselves.
-            Class::Paste => {
+            InputClass::Paste => {
                 self.items.push_back(HeldItem::Unit(Unit { class, bytes: part, pause_after_ms: 0 }))
             }
             _ => self.items.extend(units(&part).into_iter().map(HeldItem::Unit)),
@@ -168,7 +168,7 @@ impl HeldInput {
         self.boxless = None;
         let bytes = std::mem::take(&mut self.bytes);
         // The terminal's answers were for the old run; the new one did not ask.
-        let held = units(&bytes).into_iter().filter(|unit| unit.class != Class::Report);
+        let held = units(&bytes).into_iter().filter(|unit| unit.class != InputClass::Report);
         self.items.extend(held.map(HeldItem::Unit));
         self.due = now;
     }
@@ -212,7 +212,7 @@ impl HeldInput {
         }
         let item = self.items.pop_front()?;
         // The box is read after everything before an Enter has arrived in it.
-        let enters = matches!(&item, HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == Class::Submit);
+        let enters = matches!(&item, HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == InputClass::Submit);
         if !self.look(now, target.focus) || enters && !target.has_read_all {
             self.items.push_front(match item {
                 // Its time to appear starts again.
@@ -257,7 +257,7 @@ impl HeldInput {
                 HeldItem::Prompt { text, .. } => unsent.extend_from_slice(format!("{text}\n").as_bytes()),
             }
         }
-        let held = units(&self.bytes).into_iter().filter(|unit| unit.class != Class::Report);
+        let held = units(&self.bytes).into_iter().filter(|unit| unit.class != InputClass::Report);
         unsent.extend(held.flat_map(|unit| unit.bytes));
         unsent
     }
@@ -280,11 +280,11 @@ mod tests {
         let mut held = HeldInput::default();
         held.hold();
         assert!(held.must_wait());
-        held.push(Class::Typed, b"ab".to_vec());
+        held.push(InputClass::Typed, b"ab".to_vec());
         assert_eq!((held.deadline(), held.unsent()), (None, b"ab".to_vec()));
         held.put_first(Vec::new(), b"draft ");
         held.release(Stamp(10));
-        held.push(Class::Typed, b"c".to_vec());
+        held.push(InputClass::Typed, b"c".to_vec());
         assert!(held.must_wait() && held.is_due(Stamp(10)));
         let mut typed = Vec::new();
         let mut now = Stamp(10);
@@ -302,7 +302,7 @@ mod tests {
     fn held_keys_answer_no_dialog_and_new_keys_do() {
         let mut held = HeldInput::default();
         held.hold();
-        held.push(Class::Submit, b"\r".to_vec());
+        held.push(InputClass::Submit, b"\r".to_vec());
         held.release(Stamp(0));
         assert_eq!(held.next(Stamp(0), &target(InputFocus::Dialog)), None);
         assert!(!held.must_wait());
@@ -318,7 +318,7 @@ mod tests {
     fn where_no_box_comes_new_keys_stop_waiting() {
         let mut held = HeldInput::default();
         held.hold();
-        held.push(Class::Typed, b"a".to_vec());
+        held.push(InputClass::Typed, b"a".to_vec());
         held.release(Stamp(0));
         assert_eq!(held.next(Stamp(0), &target(InputFocus::Unknown)), None);
         assert!(held.must_wait());

@@ -78,7 +78,7 @@ impl Keyboard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::input::Class;
+    use crate::core::input::InputClass;
 
     #[test]
     fn what_no_run_has_got_is_kept_in_order() {
@@ -89,7 +89,7 @@ mod tests {
         keyboard.draft.note(b"draft ");
         keyboard.draft.save(None);
         keyboard.held.hold();
-        keyboard.held.push(Class::Typed, b"held".to_vec());
+        keyboard.held.push(InputClass::Typed, b"held".to_vec());
         keyboard.keep_unsent(Some(own.clone()));
         assert_eq!(std::fs::read_to_string(&own).unwrap(), "queued\ndraft held");
         keyboard.release(Stamp(0), true);

@@ -2,7 +2,7 @@
 
 use super::Keyboard;
 use crate::core::draft::units;
-use crate::core::input::Class;
+use crate::core::input::InputClass;
 
 /// Where labelled input goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,14 @@ pub(in crate::host) enum KeyRoute {
 
 impl Keyboard {
     /// Where input of this class goes. `heard`: the program asks this client's terminal.
-    pub fn route(&self, class: Class, heard: bool) -> KeyRoute {
+    pub fn route(&self, class: InputClass, heard: bool) -> KeyRoute {
         match class {
             // Only answers from the terminal that was asked count.
-            Class::Report if !heard => KeyRoute::Nowhere,
+            InputClass::Report if !heard => KeyRoute::Nowhere,
             _ if !self.held.must_wait() => KeyRoute::Program,
-            Class::Report => KeyRoute::Answer,
+            InputClass::Report => KeyRoute::Answer,
             // While keys are held, a Ctrl+C is a command to hopty; the supervisor decides what it does.
-            Class::Interrupt if self.held.is_holding() => KeyRoute::Nowhere,
+            InputClass::Interrupt if self.held.is_holding() => KeyRoute::Nowhere,
             _ => KeyRoute::Held,
         }
     }
@@ -49,10 +49,10 @@ mod tests {
     #[test]
     fn held_keys_wait_but_an_interrupt_is_hoptys_and_an_answer_the_programs() {
         let mut keyboard = Keyboard::default();
-        assert_eq!(keyboard.route(Class::Typed, false), KeyRoute::Program);
-        assert_eq!(keyboard.route(Class::Report, false), KeyRoute::Nowhere);
+        assert_eq!(keyboard.route(InputClass::Typed, false), KeyRoute::Program);
+        assert_eq!(keyboard.route(InputClass::Report, false), KeyRoute::Nowhere);
         keyboard.held.hold();
-        let routes = [Class::Typed, Class::Paste, Class::Interrupt, Class::Report]
+        let routes = [InputClass::Typed, InputClass::Paste, InputClass::Interrupt, InputClass::Report]
             .map(|class| keyboard.route(class, true));
         assert_eq!(routes, [KeyRoute::Held, KeyRoute::Held, KeyRoute::Nowhere, KeyRoute::Answer]);
     }

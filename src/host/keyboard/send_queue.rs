@@ -10,9 +10,9 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::drafts::paste;
-use crate::core::claude::sent::{Sent, Unfit};
+use crate::core::claude::sent::{NotSubmittable, SentPrompt};
 use crate::core::input::names;
-use crate::core::input::{Classifier, Piece};
+use crate::core::input::{Classifier, InputPiece};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
@@ -65,7 +65,7 @@ impl TypedSend {
 struct Submitting {
     /// Its number for the supervisor.
     number: u64,
-    sent: Sent,
+    sent: SentPrompt,
 }
 
 /// All pending input from scripts.
@@ -121,7 +121,7 @@ impl SendQueue {
     ///
     /// # Errors
     /// When another one is, or this one cannot be submitted.
-    pub fn next_prompt(&self, wanted: &Send) -> Result<Sent, Failure> {
+    pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, Failure> {
         if self.is_submitting() {
             return Err(Failure::new(
                 Code::Busy,
@@ -133,12 +133,12 @@ impl SendQueue {
     }
 
     /// This prompt is on its way, with its number for the supervisor.
-    pub fn submit(&mut self, number: u64, sent: Sent) {
+    pub fn submit(&mut self, number: u64, sent: SentPrompt) {
         self.submitting = Some(Submitting { number, sent });
     }
 
     /// Enter is pressed at this time: what to look for in the transcript.
-    pub fn entered(&mut self, at: String) -> Option<Sent> {
+    pub fn entered(&mut self, at: String) -> Option<SentPrompt> {
         let submitting = self.submitting.as_mut()?;
         submitting.sent.entered(at);
         Some(submitting.sent.clone())
@@ -233,7 +233,7 @@ fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
 ///
 /// # Errors
 /// When there is no text, or Claude would give no proof of having it.
-fn prompt(wanted: &Send) -> Result<Sent, Failure> {
+fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
     let bytes = wanted
         .base64
         .as_deref()
@@ -250,9 +250,11 @@ fn prompt(wanted: &Send) -> Result<Sent, Failure> {
             "write it to a file and send the path",
         ));
     }
-    Sent::new(&text).map_err(|unfit| match unfit {
-        Unfit::Empty => Failure::new(Code::BadRequest, "the text is empty", "give a prompt to submit"),
-        Unfit::Shell => Failure::new(
+    SentPrompt::new(&text).map_err(|unfit| match unfit {
+        NotSubmittable::Empty => {
+            Failure::new(Code::BadRequest, "the text is empty", "give a prompt to submit")
+        }
+        NotSubmittable::Shell => Failure::new(
             Code::Refused,
             "Claude would run it as a shell command, which gives no proof",
             "type it without --submit, then run it with `--keys enter`",
@@ -263,7 +265,7 @@ fn prompt(wanted: &Send) -> Result<Sent, Failure> {
 /// The labels of what a script types, for the supervisor: as if a person had typed it, so that a script's
 /// Ctrl+C counts as one, too.
 pub(in crate::host) fn script_keys(bytes: &[u8]) -> impl Iterator<Item = Event> + use<> {
-    let (mut pieces, mut classifier) = (Vec::<Piece>::new(), Classifier::new());
+    let (mut pieces, mut classifier) = (Vec::<InputPiece>::new(), Classifier::new());
     classifier.feed(bytes, &mut pieces);
     classifier.flush(&mut pieces);
     pieces.into_iter().map(|piece| {
@@ -329,7 +331,7 @@ mod tests {
     #[test]
     fn one_prompt_is_on_its_way_until_the_supervisor_answers() {
         let mut queue = SendQueue::default();
-        let refused = |result: Result<Sent, Failure>| result.unwrap_err().code;
+        let refused = |result: Result<SentPrompt, Failure>| result.unwrap_err().code;
         assert_eq!(refused(queue.next_prompt(&text(" \n", true))), Code::BadRequest);
         assert_eq!(refused(queue.next_prompt(&text("!ls", true))), Code::Refused);
         let keys = Send { keys: Some(vec!["up".to_owned()]), submit: true, ..Send::default() };

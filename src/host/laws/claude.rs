@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use crate::core::draft::units;
-use crate::core::input::{Class, Classifier};
+use crate::core::input::{Classifier, InputClass};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::Size;
 use crate::host::child::Processes;
@@ -203,16 +203,16 @@ impl Claude {
         }
     }
 
-    fn key(&mut self, class: Class, bytes: &[u8]) {
+    fn key(&mut self, class: InputClass, bytes: &[u8]) {
         match class {
-            Class::Submit if self.dialog => self.enters_in_dialog += 1,
-            Class::Submit if !self.text.is_empty() => {
+            InputClass::Submit if self.dialog => self.enters_in_dialog += 1,
+            InputClass::Submit if !self.text.is_empty() => {
                 self.submitted.push_back(std::mem::take(&mut self.text));
                 self.busy = true;
             }
-            Class::Interrupt => self.text.clear(),
-            Class::Typed if bytes.starts_with(b"\x1b") => {}
-            Class::Typed | Class::Paste if !self.dialog => {
+            InputClass::Interrupt => self.text.clear(),
+            InputClass::Typed if bytes.starts_with(b"\x1b") => {}
+            InputClass::Typed | InputClass::Paste if !self.dialog => {
                 let text = String::from_utf8_lossy(bytes).replace("\x1b[200~", "").replace("\x1b[201~", "");
                 self.text.extend(text.chars().filter(|c| !c.is_control() || *c == '\n'));
             }

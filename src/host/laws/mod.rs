@@ -34,7 +34,7 @@ use serde_json::json;
 
 use super::start::{Launch, Lent};
 use super::{Host, control::Connection};
-use crate::core::claude::offers::{HookSet, Offers};
+use crate::core::claude::offers::{ClaudeFeatures, HookSet};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
@@ -100,12 +100,12 @@ impl World {
             program: "/bin/claude".into(),
             called: "claude".to_owned(),
             version: None,
-            offers: Offers { hooks: HookSet::Full, ..Offers::default() },
+            offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
             config,
             size: Size::cells(120, 40),
             termios: None,
             ahead: crate::core::terminal::Ahead::default(),
-            handoff: super::start::Begin::Fresh,
+            handoff: super::start::BeginWith::Fresh,
             detached: true,
             signals: crate::core::inherited::SignalState::default(),
             errors: crate::core::inherited::ErrorOutput::Terminal,

@@ -20,24 +20,24 @@ const LOOK: Duration = Duration::from_millis(5);
 const DESKTOP: &str = "notify-send";
 
 /// What came of a command: nothing, or a sentence.
-pub(super) type Outcome = Result<(), String>;
+pub(super) type NotifyResult = Result<(), String>;
 
 /// A command, ready to run on a thread.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct NotifyJob {
     command: Command,
     name: &'static str,
     input: Vec<u8>,
     limit: Duration,
 }
 
-impl Job {
+impl NotifyJob {
     /// The person's own command, run by the shell in the session's directory, or in `/` where that is gone.
     pub fn shell(line: &str, input: Vec<u8>, variables: Vec<(&'static str, String)>, dir: PathBuf) -> Self {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).envs(variables);
         command.current_dir(if dir.is_dir() { dir } else { PathBuf::from("/") });
-        Job { command, name: "notify.command", input, limit: LIMIT }
+        NotifyJob { command, name: "notify.command", input, limit: LIMIT }
     }
 
     /// The desktop's notification service, by its common command.
@@ -45,7 +45,7 @@ impl Job {
         let mut command = Command::new(DESKTOP);
         // A relative directory of PATH must not be the session's.
         command.args(["--app-name=hopty", "--", title, text]).current_dir("/");
-        Job { command, name: DESKTOP, input: Vec::new(), limit: LIMIT }
+        NotifyJob { command, name: DESKTOP, input: Vec::new(), limit: LIMIT }
     }
 
     #[cfg(test)]
@@ -55,7 +55,7 @@ impl Job {
     }
 
     /// Runs it to its end.
-    pub fn run(mut self) -> Outcome {
+    pub fn run(mut self) -> NotifyResult {
         let name = self.name;
         inherited::pass_on(&mut self.command, None);
         self.command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -71,7 +71,7 @@ impl Job {
     }
 }
 
-fn end(child: &mut Child, name: &str, limit: Duration) -> Outcome {
+fn end(child: &mut Child, name: &str, limit: Duration) -> NotifyResult {
     let until = Instant::now() + limit;
     loop {
         match child.try_wait() {

@@ -24,7 +24,7 @@ use crate::core::notify::{Notification, NotificationQueue};
 use crate::core::status::SessionStatus;
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::worker::Worker;
-use command::{Job, Outcome};
+use command::{NotifyJob, NotifyResult};
 
 /// How many commands may wait behind one that hangs.
 const BACKLOG: usize = 16;
@@ -39,7 +39,7 @@ const RING_AGAIN_MS: u64 = 50;
 pub(super) struct Notifier {
     config: config::Notify,
     pub queue: NotificationQueue,
-    worker: Worker<Outcome>,
+    worker: Worker<NotifyResult>,
     open: usize,
     /// Bytes that attached terminals have yet to get.
     terminal: Vec<u8>,
@@ -81,14 +81,14 @@ impl Notifier {
         let dir = PathBuf::from(&session.dir);
         if !self.config.command.is_empty() {
             let (input, variables) = payload::of(told, at, session);
-            self.submit(Job::shell(&self.config.command, input, variables, dir));
+            self.submit(NotifyJob::shell(&self.config.command, input, variables, dir));
         }
         if self.config.desktop {
-            self.submit(Job::desktop(&title, &told.text));
+            self.submit(NotifyJob::desktop(&title, &told.text));
         }
     }
 
-    fn submit(&mut self, job: Job) {
+    fn submit(&mut self, job: NotifyJob) {
         if self.open >= BACKLOG {
             return self.log(format!("dropped, because {BACKLOG} commands wait behind one that hangs"));
         }

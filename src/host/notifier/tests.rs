@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::command::Job;
+use super::command::NotifyJob;
 use super::*;
-use crate::core::config::{NotifyEvent, NotifyTerminal, Span};
+use crate::core::config::{DurationMs, NotifyEvent, NotifyTerminal};
 use crate::core::supervisor::state::{KnownState, SessionState, StateSource};
 
 fn told(text: &str) -> Notification {
@@ -34,7 +34,7 @@ fn finish(notifier: &mut Notifier) {
 fn with_command(command: &str) -> Notifier {
     Notifier::new(&config::Notify {
         command: command.to_owned(),
-        after: Span::from_ms(0),
+        after: DurationMs::from_ms(0),
         ..config::Notify::default()
     })
 }
@@ -69,7 +69,7 @@ fn a_command_gets_json_and_variables() {
 #[test]
 fn a_command_that_fails_or_hangs_is_told_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let shell = |line: &str| Job::shell(line, b"{}".to_vec(), Vec::new(), dir.path().to_owned());
+    let shell = |line: &str| NotifyJob::shell(line, b"{}".to_vec(), Vec::new(), dir.path().to_owned());
     assert_eq!(shell("exit 3").run(), Err("notify.command exited with 3".to_owned()));
     assert_eq!(shell("kill -9 $$").run(), Err("notify.command was ended by signal 9".to_owned()));
     assert_eq!(shell("exit 0").run(), Ok(()), "one that reads no input");
@@ -82,7 +82,7 @@ fn a_command_that_fails_or_hangs_is_told_and_leaves_nothing() {
         assert!(Instant::now() < until, "what it started lives on");
         std::thread::sleep(Duration::from_millis(2));
     }
-    let gone = Job::shell("pwd > /dev/null", Vec::new(), Vec::new(), dir.path().join("gone"));
+    let gone = NotifyJob::shell("pwd > /dev/null", Vec::new(), Vec::new(), dir.path().join("gone"));
     assert_eq!(gone.run(), Ok(()), "the session's directory is gone");
 }
 

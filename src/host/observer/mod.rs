@@ -35,10 +35,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 pub(super) use reader::{
-    FileId, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
+    DeviceInode, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
 };
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
-pub(super) use transcript::Transcript;
+pub(super) use transcript::ObservedTranscript;
 pub(super) use usage_limits::time_left;
 
 use crate::core::claude::args::OwnArgs;
@@ -58,7 +58,7 @@ use transcript_watch::TranscriptWatch;
 #[derive(Debug)]
 pub(super) struct Observer {
     scans: ScanQueue,
-    transcript: Option<Transcript>,
+    transcript: Option<ObservedTranscript>,
     /// Claude's list of tasks at the end of the conversation before: after a hand-over both share one.
     tasks: Tasks,
     /// Whether the transcript grows.
@@ -249,26 +249,26 @@ impl Observer {
     }
 
     /// The followed transcript.
-    pub fn transcript(&self) -> Option<&Transcript> {
+    pub fn transcript(&self) -> Option<&ObservedTranscript> {
         self.transcript.as_ref()
     }
 
-    pub fn transcript_mut(&mut self) -> Option<&mut Transcript> {
+    pub fn transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
         self.transcript.as_mut()
     }
 
     /// The followed transcript, once it has been read to its end.
-    pub fn whole_transcript(&self) -> Option<&Transcript> {
+    pub fn whole_transcript(&self) -> Option<&ObservedTranscript> {
         self.transcript.as_ref().filter(|transcript| transcript.is_whole())
     }
 
-    pub fn whole_transcript_mut(&mut self) -> Option<&mut Transcript> {
+    pub fn whole_transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
         self.transcript.as_mut().filter(|transcript| transcript.is_whole())
     }
 
     /// A turn of the followed conversation begins or ends.
     pub fn turn_boundary(&mut self, begins: bool, now: Stamp) {
-        let bytes = self.transcript.as_ref().map_or(0, Transcript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
         if begins {
             self.watch.begin_turn(bytes);
         } else {
@@ -279,7 +279,7 @@ impl Observer {
     /// Whether a turn is over and is not in the transcript; true once. A disk that does not answer is told as
     /// such.
     pub fn transcript_stands(&mut self, now: Stamp) -> bool {
-        let bytes = self.transcript.as_ref().map_or(0, Transcript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
         self.scans.is_reader_here() && self.watch.stands_still(now, bytes)
     }
 
@@ -306,7 +306,7 @@ impl Observer {
             } else {
                 self.prompt_before = None;
             }
-            self.transcript = Some(Transcript::new(conversation.clone(), &self.tasks));
+            self.transcript = Some(ObservedTranscript::new(conversation.clone(), &self.tasks));
             self.watch.forget();
         }
         if let Some((line, at)) =

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::signal_files::{SignalFiles, SignalScan};
-use crate::claude::sessions_file::{self, Said};
+use crate::claude::sessions_file::{self, SessionsFileEntry};
 use crate::core::compat::layouts::orchestrator;
 use crate::core::compat::signals::SignalFile;
 use crate::core::config::{Config, Layout};
@@ -38,7 +38,7 @@ pub(in crate::host) struct FileReader {
     /// When the session began: it ignores earlier signals.
     began: WallTime,
     sessions_file: Option<PathBuf>,
-    said: Option<Said>,
+    said: Option<SessionsFileEntry>,
     transcript: Option<(ConversationId, Option<Tail>)>,
     signals: SignalFiles,
 }
@@ -99,12 +99,12 @@ pub(in crate::host) struct ScanResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct OwnFiles {
     pub socket: bool,
-    pub lock: Option<FileId>,
-    pub journal: Option<FileId>,
+    pub lock: Option<DeviceInode>,
+    pub journal: Option<DeviceInode>,
 }
 
 /// Device and inode.
-pub(in crate::host) type FileId = (u64, u64);
+pub(in crate::host) type DeviceInode = (u64, u64);
 
 /// New content of a transcript.
 #[derive(Debug)]
@@ -232,7 +232,7 @@ impl FileReader {
             return;
         }
         self.said.clone_from(&said);
-        if let Some(Said { status: Some(status), conversation, waiting_for }) = said {
+        if let Some(SessionsFileEntry { status: Some(status), conversation, waiting_for }) = said {
             found.events.push(Event::Status { status, conversation, waiting_for });
         }
     }
@@ -312,7 +312,7 @@ fn watcher() -> Watcher {
     Watcher::new()
 }
 
-pub(in crate::host) fn file_id(path: &Path) -> Option<FileId> {
+pub(in crate::host) fn file_id(path: &Path) -> Option<DeviceInode> {
     std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 

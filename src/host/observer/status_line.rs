@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Observer;
 use crate::claude::plugin;
 use crate::core::claude::args::OwnArgs;
-use crate::core::claude::settings::{Given, given, merge};
+use crate::core::claude::settings::{SettingsArgument, given, merge};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
@@ -30,7 +30,7 @@ pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) ->
     }
     let given_text = match own.settings.as_deref() {
         None => None,
-        Some(value) if given(value) == Given::Inline => Some(value.to_owned()),
+        Some(value) if given(value) == SettingsArgument::Inline => Some(value.to_owned()),
         Some(path) => Some(read_settings(&project.join(path))?),
     };
     let mut flag: Map<String, Value> = match &given_text {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use super::reader::{TranscriptPart, TranscriptRead};
-use crate::core::claude::carried::{Way, way};
-use crate::core::claude::facts::Facts;
+use crate::core::claude::carried::{CarryMethod, way};
+use crate::core::claude::facts::TranscriptFacts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::tasks::Tasks;
 use crate::core::context::Fill;
@@ -18,9 +18,9 @@ const QUEUED_MAX: usize = 60_000;
 
 /// A conversation's transcript.
 #[derive(Debug)]
-pub(in crate::host) struct Transcript {
+pub(in crate::host) struct ObservedTranscript {
     pub conversation: ConversationId,
-    pub facts: Facts,
+    pub facts: TranscriptFacts,
     /// Its path, if known, and how many bytes were read.
     path: Option<PathBuf>,
     bytes: u64,
@@ -34,7 +34,7 @@ pub(in crate::host) struct Transcript {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Reported {
     tokens: Option<(u64, u64)>,
-    queued: (u32, Option<Way>),
+    queued: (u32, Option<CarryMethod>),
     prompted: bool,
     answered: bool,
     /// The failures that were handled.
@@ -43,12 +43,12 @@ struct Reported {
     turn_over: Option<bool>,
 }
 
-impl Transcript {
+impl ObservedTranscript {
     /// The transcript of a conversation that continues these tasks.
     pub fn new(conversation: ConversationId, tasks: &Tasks) -> Self {
-        Transcript {
+        ObservedTranscript {
             conversation,
-            facts: Facts::after(tasks),
+            facts: TranscriptFacts::after(tasks),
             path: None,
             bytes: 0,
             splitter: LineSplitter::new(),
@@ -87,7 +87,7 @@ impl Transcript {
                 }
                 TranscriptPart::Anew => {
                     self.splitter.restart();
-                    self.facts = Facts::after(tasks);
+                    self.facts = TranscriptFacts::after(tasks);
                 }
             }
         }
@@ -153,6 +153,6 @@ impl Transcript {
 
 /// How to pass the first prompt of Claude's queue to a fresh conversation. The stored copy of a long one may
 /// be cut.
-fn queued_way(first: Option<&str>) -> Option<Way> {
+fn queued_way(first: Option<&str>) -> Option<CarryMethod> {
     way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
 }

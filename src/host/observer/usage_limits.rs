@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::Observer;
-use crate::core::claude::statusline::Used;
+use crate::core::claude::statusline::LimitUsed;
 use crate::core::status::{LimitUse, Rfc3339};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::limits::LimitKind;
@@ -40,7 +40,7 @@ impl Observer {
         // An API key has no such limits, and its refusal is an ordinary error. Up to 2.1.197 the line has the
         // limit only in words.
         let kind = LimitKind::said(&failure.said);
-        let meant = |used: &&Used| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
+        let meant = |used: &&LimitUsed| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
         self.used()
             .iter()
             .filter(meant)
@@ -48,7 +48,7 @@ impl Observer {
             .max_by_key(|(_, resets)| *resets)
     }
 
-    fn used(&self) -> &[Used] {
+    fn used(&self) -> &[LimitUsed] {
         self.status_line.as_ref().map_or(&[], |(line, _)| &line.limits)
     }
 

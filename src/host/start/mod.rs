@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::control::peer::HOST_NAMES;
 use super::{Host, StartedHost};
 use crate::core::claude::args::OwnArgs;
-use crate::core::claude::offers::Offers;
+use crate::core::claude::offers::ClaudeFeatures;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::inherited::{ErrorOutput, SignalState};
@@ -37,7 +37,7 @@ const FIRST_WRITES: Duration = Duration::from_millis(500);
 /// What the first conversation starts from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Begin {
+pub enum BeginWith {
     /// A fresh conversation, or the one that the person's arguments name.
     #[default]
     Fresh,
@@ -64,7 +64,7 @@ pub struct Launch {
     /// Its version, if known.
     pub version: Option<String>,
     /// Its features: they decide which hooks it gets.
-    pub offers: Offers,
+    pub offers: ClaudeFeatures,
     /// The configuration.
     pub config: Config,
     /// The initial size.
@@ -75,7 +75,7 @@ pub struct Launch {
     #[serde(default)]
     pub ahead: Ahead,
     /// Start from a pending handoff.
-    pub handoff: Begin,
+    pub handoff: BeginWith,
     /// Start detached.
     pub detached: bool,
     /// The signal dispositions that hopty inherited.
@@ -150,7 +150,7 @@ impl Lent {
 /// What the host reports once the program runs, or why it does not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ready {
+pub enum StartReport {
     /// The program runs.
     Up {
         /// The name that the session took.
@@ -173,11 +173,11 @@ pub enum Ready {
     },
 }
 
-impl Ready {
+impl StartReport {
     /// An internal failure of hopty.
     #[must_use]
     pub fn failed(code: u8, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Ready::Failed { code, message: message.into(), hint: hint.into() }
+        StartReport::Failed { code, message: message.into(), hint: hint.into() }
     }
 }
 
@@ -278,7 +278,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
             host.keep_start_notices(&notices);
-            tell(&socket, &Ready::Up { name: host.name().clone(), told: notices, state });
+            tell(&socket, &StartReport::Up { name: host.name().clone(), told: notices, state });
             if !detached {
                 host.expect(socket);
             }
@@ -291,14 +291,14 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     }
 }
 
-fn tell(mut socket: &UnixStream, ready: &Ready) {
+fn tell(mut socket: &UnixStream, ready: &StartReport) {
     let mut line = serde_json::to_string(ready).unwrap_or_default();
     line.push('\n');
     let _ = socket.write_all(line.as_bytes());
 }
 
 #[inline(never)]
-fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<StartedHost, Ready> {
+fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<StartedHost, StartReport> {
     let paths = Paths::from_env(|name| std::env::var_os(name))
         .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = place::find(&paths, &launch)?;
@@ -334,18 +334,18 @@ pub(in crate::host) fn first_conversation(agent: Agent, own: &OwnArgs) -> Option
 /// When the person's arguments continue a conversation, which cannot begin with a handoff.
 pub(in crate::host) fn first_handoff(
     agent: Agent,
-    begin: &Begin,
+    begin: &BeginWith,
     own: &OwnArgs,
-) -> Result<Option<Option<String>>, Ready> {
+) -> Result<Option<Option<String>>, StartReport> {
     let id = match begin {
-        Begin::From(id) if agent == Agent::Claude => Some(id.clone()),
-        Begin::Pending if agent == Agent::Claude => None,
+        BeginWith::From(id) if agent == Agent::Claude => Some(id.clone()),
+        BeginWith::Pending if agent == Agent::Claude => None,
         _ => return Ok(None),
     };
     if own.resume.is_some() || own.continues || own.picks_conversation && own.session_id.is_none() {
         let hint =
             "remove options that continue an old one, such as --resume or --continue; or remove --handoff";
-        return Err(Ready::failed(2, "--handoff starts a new conversation", hint));
+        return Err(StartReport::failed(2, "--handoff starts a new conversation", hint));
     }
     Ok(Some(id))
 }
@@ -380,13 +380,13 @@ mod tests {
 
     #[test]
     fn a_handoff_begins_a_conversation_and_continues_none() {
-        let first = |begin: &Begin, words: &[&str]| first_handoff(Agent::Claude, begin, &own(words)).ok();
-        assert_eq!(first(&Begin::Fresh, &["--continue"]), Some(None));
-        assert_eq!(first(&Begin::Pending, &[]), Some(Some(None)));
-        assert_eq!(first(&Begin::From("h1".to_owned()), &["go"]), Some(Some(Some("h1".to_owned()))));
-        assert_eq!(first(&Begin::Pending, &["--session-id", ID]), Some(Some(None)));
+        let first = |begin: &BeginWith, words: &[&str]| first_handoff(Agent::Claude, begin, &own(words)).ok();
+        assert_eq!(first(&BeginWith::Fresh, &["--continue"]), Some(None));
+        assert_eq!(first(&BeginWith::Pending, &[]), Some(Some(None)));
+        assert_eq!(first(&BeginWith::From("h1".to_owned()), &["go"]), Some(Some(Some("h1".to_owned()))));
+        assert_eq!(first(&BeginWith::Pending, &["--session-id", ID]), Some(Some(None)));
         for words in [&["--continue"][..], &["--resume"], &["--resume", ID]] {
-            assert_eq!(first(&Begin::Pending, words), None, "{words:?}");
+            assert_eq!(first(&BeginWith::Pending, words), None, "{words:?}");
         }
     }
 }

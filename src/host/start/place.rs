@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::orphan;
-use super::{Begin, Launch, Ready};
+use super::{BeginWith, Launch, StartReport};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, NameLock, SessionError};
 use crate::ipc::address::{self, SocketError};
@@ -25,24 +25,24 @@ pub(in crate::host) struct SessionPlace {
     pub listener: UnixListener,
     pub socket: PathBuf,
     /// The private directory, and why the person's own was not used.
-    pub private: Option<Private>,
+    pub private: Option<PrivateStateDir>,
 }
 
 /// A directory that is deleted with the session.
 #[derive(Debug)]
-pub(in crate::host) struct Private {
+pub(in crate::host) struct PrivateStateDir {
     dir: PathBuf,
     /// Why the person's state directory is not used.
     pub reason: String,
 }
 
-impl Private {
+impl PrivateStateDir {
     /// Creates one with an unpredictable name.
     fn make_in(parent: &Path, reason: &str) -> io::Result<Self> {
         let dir = parent.join(format!("hopty-{}", uuid::Uuid::new_v4().simple()));
         // It must not exist yet: a link or another user's directory of that name is an error.
         DirBuilder::new().mode(0o700).create(&dir)?;
-        let made = Private { dir, reason: reason.to_owned() };
+        let made = PrivateStateDir { dir, reason: reason.to_owned() };
         std::fs::set_permissions(&made.dir, Permissions::from_mode(0o700))?;
         let meta = std::fs::symlink_metadata(&made.dir)?;
         // SAFETY: geteuid cannot fail.
@@ -58,7 +58,7 @@ impl Private {
     }
 }
 
-impl Drop for Private {
+impl Drop for PrivateStateDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.dir);
     }
@@ -114,14 +114,14 @@ enum Refused {
 }
 
 impl Refused {
-    fn ready(&self, launch: &Launch) -> Ready {
+    fn ready(&self, launch: &Launch) -> StartReport {
         match self {
             Refused::Session(e @ SessionError::Taken(_)) => {
-                Ready::failed(1, format!("{}: {e}", launch.name), e.hint())
+                StartReport::failed(1, format!("{}: {e}", launch.name), e.hint())
             }
-            Refused::Session(e) => Ready::failed(125, e.to_string(), e.hint()),
+            Refused::Session(e) => StartReport::failed(125, e.to_string(), e.hint()),
             Refused::Socket(e) => {
-                Ready::failed(125, format!("cannot create the control socket: {e}"), e.hint())
+                StartReport::failed(125, format!("cannot create the control socket: {e}"), e.hint())
             }
         }
     }
@@ -138,26 +138,26 @@ impl Refused {
 ///
 /// # Errors
 /// When the name is taken, or there is no usable directory at all.
-pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPlace, Ready> {
+pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPlace, StartReport> {
     let refused = match take(paths, launch, None) {
         Ok(place) => return Ok(place),
         Err(refused) => refused,
     };
     // Without a terminal nobody could ever reach the session, and a requested handoff is in the directory
     // that cannot be used.
-    let may_go = !launch.detached && launch.handoff == Begin::Fresh;
+    let may_go = !launch.detached && launch.handoff == BeginWith::Fresh;
     if !may_go || matches!(refused, Refused::Session(SessionError::Taken(_))) {
         return Err(refused.ready(launch));
     }
     let reason = launch.unplaced.clone().unwrap_or_else(|| refused.reason());
     let somewhere = parents().into_iter().find_map(|parent| {
-        let private = Private::make_in(&parent, &reason).ok()?;
+        let private = PrivateStateDir::make_in(&parent, &reason).ok()?;
         take(&paths.within(&private.dir), launch, Some(private)).ok()
     });
     somewhere.ok_or_else(|| refused.ready(launch))
 }
 
-fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<SessionPlace, Refused> {
+fn take(paths: &Paths, launch: &Launch, private: Option<PrivateStateDir>) -> Result<SessionPlace, Refused> {
     session::prepare_with_room(paths).map_err(Refused::Session)?;
     let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
     // We hold its lock.

@@ -10,7 +10,7 @@ use super::viewport::Viewport;
 use crate::core::supervisor::event::AttachKind;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
-use crate::host::event_loop::Token;
+use crate::host::event_loop::PollToken;
 use crate::host::keyboard::ClientInput;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::ipc::message::Attach;
@@ -226,16 +226,16 @@ impl Client {
         matches!(&self.via, Transport::Borrowed(terminal) if self.paused.is_none() && is_readable(terminal.as_fd()))
     }
 
-    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
+    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, id: u64, typing_waits: bool) {
         if let Transport::Borrowed(terminal) = &self.via
             && self.paused.is_none()
         {
             // Keys typed after the program's end are for the shell.
             match (typing_waits || self.is_ending(), self.out.is_empty()) {
-                (false, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Read),
-                (false, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Both),
-                (true, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Write),
-                (true, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Gone),
+                (false, true) => set.add(PollToken::Terminal(id), terminal.as_fd(), Interest::Read),
+                (false, false) => set.add(PollToken::Terminal(id), terminal.as_fd(), Interest::Both),
+                (true, false) => set.add(PollToken::Terminal(id), terminal.as_fd(), Interest::Write),
+                (true, true) => set.add(PollToken::Terminal(id), terminal.as_fd(), Interest::Gone),
             }
         }
     }

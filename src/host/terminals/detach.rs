@@ -12,7 +12,7 @@ use super::scene::Scene;
 use super::viewport::Viewport;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::phase::EndCause;
-use crate::host::exit::Exit;
+use crate::host::exit::HostExit;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::screen::Screen;
 
@@ -155,7 +155,7 @@ impl Terminals {
         client.leaving = true;
         let number = client.number;
         let unread = if ended && leads { std::mem::take(&mut self.undelivered) } else { Vec::new() };
-        let exit = scene.exit.map(Exit::status);
+        let exit = scene.exit.map(HostExit::status);
         let bye = json!({"why": why, "exit": exit, "message": message, "unread": unread});
         scene.links.frame(id, tag::BYE, bye.to_string().as_bytes());
         scene.links.close(id, now, BYE_MS);

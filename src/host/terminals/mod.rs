@@ -52,7 +52,7 @@ use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::AttachKind;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::host::event_loop::Token;
+use crate::host::event_loop::PollToken;
 use crate::ipc::message::Attach;
 use crate::sys::poll::{FdReadiness, PollSet};
 use client::Transport;
@@ -274,7 +274,7 @@ impl Terminals {
         there.map(status).collect()
     }
 
-    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, typing_waits: bool) {
+    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, typing_waits: bool) {
         for (id, client) in &self.clients {
             client.watch(set, *id, typing_waits);
         }

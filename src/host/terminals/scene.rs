@@ -6,7 +6,7 @@ use super::capabilities::Capabilities;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
-use crate::host::exit::Exit;
+use crate::host::exit::HostExit;
 use crate::sys::clock::Clock;
 
 /// The surroundings of the terminals during a call.
@@ -17,7 +17,7 @@ pub(in crate::host) struct Scene<'host> {
     /// The connections of the clients' processes.
     pub links: &'host mut dyn ClientLinks,
     /// How the session ended.
-    pub exit: Option<Exit>,
+    pub exit: Option<HostExit>,
 }
 
 impl Scene<'_> {

@@ -11,7 +11,7 @@ use super::*;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::phase::EndCause;
 use crate::host::child::ScreenModel;
-use crate::host::exit::Exit;
+use crate::host::exit::HostExit;
 use crate::ipc::frame::tag;
 use crate::screen::Screen;
 use crate::sys::clock::Clock;
@@ -58,7 +58,7 @@ struct Stage {
     muted: Option<Vec<u8>>,
     links: Frames,
     now: &'static AtomicU64,
-    exit: Option<Exit>,
+    exit: Option<HostExit>,
 }
 
 impl Stage {
@@ -235,7 +235,7 @@ fn what_the_program_did_not_read_goes_to_the_leader_at_the_end() {
     let mut stage = stage();
     stage.attach(1, 20, false);
     stage.attach(2, 20, false);
-    stage.exit = Some(Exit::new(EndCause::Finished, 3, None));
+    stage.exit = Some(HostExit::new(EndCause::Finished, 3, None));
     stage.terminals.keep_undelivered(b"ls\r".to_vec());
     stage.on(|terminals, scene| terminals.disconnect_all(Some("over"), scene));
     let bye =

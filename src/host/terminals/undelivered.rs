@@ -9,7 +9,7 @@ use std::io;
 use nix::libc;
 
 use crate::core::draft::units;
-use crate::core::input::Class;
+use crate::core::input::InputClass;
 use crate::pty::open::Pty;
 use crate::sys::fd::{read_some, set_nonblocking};
 use crate::sys::outbuf::OutBuf;
@@ -45,8 +45,9 @@ impl UnreadInput {
             return None;
         }
         let unread = [take(pty).unwrap_or_default(), waiting.take()].concat();
-        let persons =
-            units(&unread).into_iter().filter(|unit| !matches!(unit.class, Class::Report | Class::Interrupt));
+        let persons = units(&unread)
+            .into_iter()
+            .filter(|unit| !matches!(unit.class, InputClass::Report | InputClass::Interrupt));
         (unread.len() <= HELD).then(|| persons.flat_map(|unit| unit.bytes).collect())
     }
 }

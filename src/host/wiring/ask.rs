@@ -23,7 +23,7 @@ const LONGEST: u64 = 4096;
 
 /// The file's content.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct SavedAskAnswer {
     conversation: ConversationId,
     answer: AskAnswer,
     /// When a snooze ends, in ms since 1970; 0: never.
@@ -33,7 +33,8 @@ struct Kept {
 impl Host {
     pub(in crate::host) fn keep_ask(&mut self, conversation: ConversationId, answer: AskAnswer, left: u64) {
         let until = if left == 0 { 0 } else { u64::try_from(Clock::wall().0).unwrap_or(0) + left };
-        let text = serde_json::to_string(&Kept { conversation, answer, until }).unwrap_or_default() + "\n";
+        let text =
+            serde_json::to_string(&SavedAskAnswer { conversation, answer, until }).unwrap_or_default() + "\n";
         self.jobs.write_small(self.claim.dir.join(FILE), text);
     }
 
@@ -47,7 +48,7 @@ impl Host {
     }
 
     pub(in crate::host) fn recalled(&mut self, conversation: &ConversationId, bytes: Option<&[u8]>) {
-        let Some(Ok(kept)) = bytes.map(serde_json::from_slice::<Kept>) else { return };
+        let Some(Ok(kept)) = bytes.map(serde_json::from_slice::<SavedAskAnswer>) else { return };
         let WallTime(now) = Clock::wall();
         let left = kept.until.saturating_sub(u64::try_from(now).unwrap_or(0));
         if kept.conversation == *conversation && (kept.until == 0 || left > 0) {

@@ -7,15 +7,15 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::core::claude::hooks::Call;
-use crate::core::compat::layouts::memory::{Reason, SessionNotes};
+use crate::core::claude::hooks::HookInput;
+use crate::core::compat::layouts::memory::{MemoryReason, SessionNotes};
 use crate::core::compat::{About, CompatWork};
-use crate::core::handoff::entry::Kind;
+use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{Decision, HookAnswer};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StopFor};
-use crate::fs::layouts::{self, Place};
+use crate::fs::layouts::{self, LayoutTarget};
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
 use crate::sys::clock::{Clock, local};
@@ -65,13 +65,13 @@ impl Host {
     fn session_notes(&self) -> SessionNotes {
         let conversation = self.observer.transcript().map(|transcript| transcript.conversation.clone());
         conversation
-            .map(|id| SessionNotes::of(&self.capture(id, Kind::Auto, String::new())))
+            .map(|id| SessionNotes::of(&self.capture(id, HandoffKind::Auto, String::new())))
             .unwrap_or_default()
     }
 
-    fn layout_place(&self) -> Place {
+    fn layout_place(&self) -> LayoutTarget {
         let host = std::process::id();
-        Place {
+        LayoutTarget {
             project: self.dir.clone(),
             claude: self.paths.claude.clone(),
             channel: self.channel.clone(),
@@ -150,7 +150,7 @@ impl Host {
     }
 
     /// A hook call is about to be answered.
-    pub(super) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
+    pub(super) fn back_up(&mut self, call: &HookInput, with: &HookAnswer) {
         let hands_over = matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.handoff.is_some());
         if let Some(reason) = self.compat.hook_answered(call, with, hands_over) {
             self.copy_transcript(call.hook.conversation.as_ref(), reason);
@@ -165,7 +165,7 @@ impl Host {
         }
     }
 
-    fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: Reason) {
+    fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: MemoryReason) {
         // A transcript that was never read has nothing to copy.
         let known = self
             .observer

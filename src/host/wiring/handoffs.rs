@@ -1,23 +1,23 @@
 //! What is known of the conversation, for its handoff.
 
-use crate::core::handoff::capture::{Capture, Lists, Origin};
-use crate::core::handoff::entry::Kind;
+use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
+use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
 use crate::host::Host;
-use crate::host::jobs::{NoteState, OwnFiles};
+use crate::host::jobs::{ClaudeFiles, NoteState};
 use crate::sys::clock::Clock;
 
 impl Host {
     /// The data on the conversation, for a record of it.
-    pub(super) fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
+    pub(super) fn capture(&self, conversation: ConversationId, kind: HandoffKind, reason: String) -> Capture {
         let supervisor = &self.recorder.supervisor;
-        let empty = crate::core::claude::facts::Facts::new();
+        let empty = crate::core::claude::facts::TranscriptFacts::new();
         let followed = self.observer.transcript();
         let facts = followed.map_or(&empty, |transcript| &transcript.facts);
-        let origin = Origin {
+        let origin = HandoffOrigin {
             conversation,
             channel: self.channel.clone(),
             kind,
@@ -40,7 +40,7 @@ impl Host {
         capture
     }
 
-    fn own_files(&self) -> OwnFiles {
+    fn own_files(&self) -> ClaudeFiles {
         let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
         self.jobs.own_files(pid, WallTime(self.began.0))
     }
@@ -50,8 +50,11 @@ impl Host {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
         };
-        let mut capture =
-            self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
+        let mut capture = self.capture(
+            conversation,
+            HandoffKind::Auto,
+            "Claude was about to compact its context.".to_owned(),
+        );
         // Its queue stays with the conversation.
         capture.situation.queued.clear();
         let (own, code) = (self.own_files(), self.next_found(self.recorder.supervisor.next_dir()));
@@ -66,9 +69,9 @@ impl Host {
         };
         let draft = self.draft_text();
         let kind = match by {
-            RestartBy::Level => Kind::Auto,
-            RestartBy::Signal => Kind::Signal,
-            RestartBy::Command => Kind::Manual,
+            RestartBy::Level => HandoffKind::Auto,
+            RestartBy::Signal => HandoffKind::Signal,
+            RestartBy::Command => HandoffKind::Manual,
         };
         let mut capture = self.capture(conversation, kind, self.jobs.reason.sentence.clone());
         capture.situation.draft = draft;

@@ -12,7 +12,7 @@ use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::host::Host;
-use crate::host::control::HookCall;
+use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
 use crate::host::jobs::code_approval::{CodeFound, UNREADABLE};
 use crate::ipc::message::ok_line;
@@ -115,7 +115,7 @@ impl Host {
             && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
         let saves = (hook.event == HookEvent::PreCompact && !hook.agent && of_this)
             .then(|| self.clock.now().after(RECORD_MS));
-        let id = self.control.hold_call(HookCall { connection, request, call, awaits: None, saves });
+        let id = self.control.hold_call(OpenHookCall { connection, request, call, awaits: None, saves });
         if saves.is_some() {
             self.hold_hook(id);
             self.save_before_compaction(id);

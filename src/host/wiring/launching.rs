@@ -5,20 +5,20 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::own_files::Restored;
+use super::own_files::RestoredFiles;
 use crate::claude::plugin::PluginParts;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::StartKind;
 use crate::host::Host;
 use crate::host::child::{
-    ArgumentSources, ChildRun, LaunchFiles, LaunchOrder, LaunchStep, NextRun, RunStart, Site,
+    ArgumentSources, ChildRun, LaunchFiles, LaunchOrder, LaunchPlan, LaunchStep, RunStart, Site,
 };
 use crate::host::jobs::JobEvent;
 use crate::host::start::fresh_id;
 use crate::host::terminals::Terminals;
 
 impl Host {
-    pub(in crate::host) fn spawn(&mut self, next: NextRun) {
+    pub(in crate::host) fn spawn(&mut self, next: LaunchPlan) {
         self.child.launching.begin(next);
         self.go_on_launching();
     }
@@ -105,7 +105,7 @@ impl Host {
     pub(super) fn restored_and_written(
         &mut self,
         number: u32,
-        restored: Restored,
+        restored: RestoredFiles,
         given: io::Result<LaunchFiles>,
     ) {
         self.restored(restored);
@@ -117,7 +117,7 @@ impl Host {
         self.take_launch_step(step, None);
     }
 
-    fn start_run(&mut self, next: &NextRun) {
+    fn start_run(&mut self, next: &LaunchPlan) {
         self.observer.set_working_dir(None);
         let typed = std::mem::take(&mut self.launch.ahead);
         if self.launch.termios.is_some() {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
 
-use crate::core::claude::facts::Facts;
+use crate::core::claude::facts::TranscriptFacts;
 use crate::core::handoff::operation::{Cut, at_a_boundary};
 use crate::core::ids::ConversationId;
 use crate::core::status::{ContextStatus, LimitsStatus, ReachedLimit, Rfc3339};
@@ -327,6 +327,6 @@ impl Host {
 }
 
 /// What a stop now would interrupt.
-fn cut(want: Want, facts: Option<&Facts>) -> Cut {
+fn cut(want: Want, facts: Option<&TranscriptFacts>) -> Cut {
     facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
 }

@@ -10,7 +10,7 @@ use crate::fs::session::{self, Keeper, NameLock};
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
 use crate::host::jobs::log::log;
-use crate::host::observer::{FileId, OwnFiles, file_id};
+use crate::host::observer::{DeviceInode, OwnFiles, file_id};
 use crate::ipc::address;
 
 /// How long checking its own socket may take.
@@ -22,22 +22,22 @@ pub(in crate::host) struct Restore {
     pub paths: Paths,
     keeper: Keeper,
     /// The path of the journal.
-    journal: Option<FileId>,
+    journal: Option<DeviceInode>,
 }
 
 /// What the thread restored.
 #[derive(Debug)]
-pub(in crate::host) struct Restored {
+pub(in crate::host) struct RestoredFiles {
     claim: Option<NameLock>,
     failed: Option<String>,
     /// The journal file that is gone.
-    lost: Option<FileId>,
+    lost: Option<DeviceInode>,
     pub name: SessionName,
     pub dir: PathBuf,
 }
 
 impl Restore {
-    pub fn run(&self) -> Restored {
+    pub fn run(&self) -> RestoredFiles {
         let (claim, failed) = match self.keeper.restore(&self.paths) {
             Ok(claim) => (claim, None),
             Err(error) => (None, Some(error.to_string())),
@@ -47,7 +47,7 @@ impl Restore {
         }
         let (name, dir) = self.keeper.place();
         let there = file_id(&dir.join("journal.jsonl"));
-        Restored { claim, failed, lost: self.journal.filter(|id| Some(*id) != there), name, dir }
+        RestoredFiles { claim, failed, lost: self.journal.filter(|id| Some(*id) != there), name, dir }
     }
 }
 
@@ -75,8 +75,8 @@ impl Host {
     }
 
     /// The directory was restored, or nothing was missing.
-    pub(in crate::host) fn restored(&mut self, restored: Restored) {
-        let Restored { claim, failed, lost, .. } = restored;
+    pub(in crate::host) fn restored(&mut self, restored: RestoredFiles) {
+        let RestoredFiles { claim, failed, lost, .. } = restored;
         if let Some(error) = failed {
             return log(format_args!("cannot recreate the session's directory: {error}"));
         }
@@ -117,7 +117,7 @@ impl Host {
     }
 
     /// The session's directory is back, and its socket, if it had to be bound again.
-    pub(in crate::host) fn rebound(&mut self, restored: Restored, listener: Option<UnixListener>) {
+    pub(in crate::host) fn rebound(&mut self, restored: RestoredFiles, listener: Option<UnixListener>) {
         self.restored(restored);
         if let Some(listener) = listener {
             self.control.rebound(listener);

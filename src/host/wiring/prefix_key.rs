@@ -2,27 +2,27 @@
 
 use crate::core::draft::units;
 use crate::core::input::order::{ORDERS, Order, is_release, order};
-use crate::core::input::{Class, Piece};
+use crate::core::input::{InputClass, InputPiece};
 use crate::host::Host;
 
 impl Host {
     /// Takes commands out of a client's input; the rest goes to the child.
-    pub(in crate::host) fn take_orders(&mut self, id: u64, pieces: &[Piece]) {
+    pub(in crate::host) fn take_orders(&mut self, id: u64, pieces: &[InputPiece]) {
         for piece in pieces {
             let Some(client) = self.client_mut(id) else { return };
             let (whole, bytes) = client.input.cut(piece);
             match (piece.class, client.input.armed) {
                 // Its beginning was passed on before it was recognized.
                 _ if !whole => self.pass_on(id, piece.class, bytes),
-                (Class::Prefix, false) => client.input.armed = true,
-                (Class::Prefix, true) => {
+                (InputClass::Prefix, false) => client.input.armed = true,
+                (InputClass::Prefix, true) => {
                     client.input.armed = false;
-                    self.pass_on(id, Class::Typed, bytes);
+                    self.pass_on(id, InputClass::Typed, bytes);
                 }
-                (Class::Report, _) | (_, false) => self.pass_on(id, piece.class, bytes),
-                (Class::Paste, true) => {
+                (InputClass::Report, _) | (_, false) => self.pass_on(id, piece.class, bytes),
+                (InputClass::Paste, true) => {
                     client.input.armed = false;
-                    self.pass_on(id, Class::Paste, bytes);
+                    self.pass_on(id, InputClass::Paste, bytes);
                 }
                 (class, true) => {
                     let mut keys = keys(&bytes);
@@ -43,14 +43,14 @@ impl Host {
 
     /// A key on a page of hopty's own: the page closes. The keys that the page lists work there as after the
     /// prefix key, which may be pressed again first.
-    pub(in crate::host) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
+    pub(in crate::host) fn leave_page(&mut self, id: u64, pieces: &[InputPiece]) {
         let Some(client) = self.client_mut(id) else { return };
-        let cut: Vec<(Class, Vec<u8>)> =
+        let cut: Vec<(InputClass, Vec<u8>)> =
             pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
-        let any = cut.iter().any(|(class, _)| *class != Class::Report);
+        let any = cut.iter().any(|(class, _)| *class != InputClass::Report);
         let key = cut
             .into_iter()
-            .find(|(class, _)| !matches!(class, Class::Report | Class::Prefix))
+            .find(|(class, _)| !matches!(class, InputClass::Report | InputClass::Prefix))
             .map(|(_, bytes)| bytes);
         if !any {
             return;
@@ -62,7 +62,7 @@ impl Host {
         }
     }
 
-    fn pass_on(&mut self, id: u64, class: Class, bytes: Vec<u8>) {
+    fn pass_on(&mut self, id: u64, class: InputClass, bytes: Vec<u8>) {
         let may = self.client_mut(id).is_some_and(|client| !client.read_only);
         if may && !bytes.is_empty() {
             self.tell_keys(id, class, bytes.len() as u64);

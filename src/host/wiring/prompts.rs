@@ -8,14 +8,14 @@ use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::screen_facts::PromptBox;
 use crate::core::time::Stamp;
 use crate::host::Host;
-use crate::host::control::HookCall;
+use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
 use crate::host::keyboard::{leaves_draft, paste};
 use crate::sys::clock::Clock;
 
 impl Host {
     /// The hook of a prompt is about to be answered.
-    pub(super) fn prompt_answered(&mut self, call: &HookCall, with: &HookAnswer) {
+    pub(super) fn prompt_answered(&mut self, call: &OpenHookCall, with: &HookAnswer) {
         let hook = &call.call.hook;
         let of_this = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
         if !of_this || call.call.prompt.is_none() || hook.event != HookEvent::UserPromptSubmit {
@@ -36,7 +36,7 @@ impl Host {
     /// A prompt that arrives while its run is being stopped gets no answer.
     pub(in crate::host) fn keep_late_prompt(&mut self, id: u64) {
         if matches!(self.phase(), Phase::Stopping { .. })
-            && let Some(prompt) = self.control.hooks.get(id).and_then(HookCall::persons_prompt)
+            && let Some(prompt) = self.control.hooks.get(id).and_then(OpenHookCall::persons_prompt)
         {
             self.keyboard.carried.stop(prompt);
         }

@@ -15,9 +15,9 @@ use crate::core::terminal::Size;
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
 use crate::host::Host;
 use crate::host::cast_recording::{CastOrder, CastRecording, masked};
-use crate::host::exit::Exit;
+use crate::host::exit::HostExit;
 use crate::host::jobs::JobEvent;
-use crate::host::start::Ready;
+use crate::host::start::StartReport;
 use crate::ipc::message::{Code, Failure, Record, error_line, ok_line};
 use crate::sys::clock::Clock;
 use crate::tty::modes;
@@ -159,8 +159,9 @@ impl Host {
     }
 
     /// `hopty record -- PROGRAM`: before the program starts. Returns the message for the person.
-    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<String, Ready> {
-        let failed = |failure: Failure| Ready::failed(failure.code.exit(), failure.message, failure.hint);
+    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<String, StartReport> {
+        let failed =
+            |failure: Failure| StartReport::failed(failure.code.exit(), failure.message, failure.hint);
         let order = self.cast_order(wanted).map_err(failed)?;
         let file = order.open(&self.own_recordings()).map_err(|error| failed(error.failure()))?;
         self.begin_cast(file, &order).map_err(failed)?;
@@ -266,7 +267,7 @@ impl Host {
     }
 
     /// The session is over.
-    pub(in crate::host) fn record_exit(&mut self, exit: Exit) {
+    pub(in crate::host) fn record_exit(&mut self, exit: HostExit) {
         if let Some(recording) = &self.cast.current {
             recording.put(CastEventKind::Exit(i32::from(exit.code())), &self.clock);
             recording.close();

@@ -1,6 +1,6 @@
 //! The screen as facts for the supervisor, and hopty's own line between two runs.
 
-use crate::core::claude::view::View;
+use crate::core::claude::view::ScreenReading;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::RestartBy;
@@ -45,7 +45,7 @@ impl Host {
     }
 
     /// The live screen, read by the rules.
-    pub(in crate::host) fn view(&mut self) -> Option<View> {
+    pub(in crate::host) fn view(&mut self) -> Option<ScreenReading> {
         self.child.view(&mut self.events)
     }
 

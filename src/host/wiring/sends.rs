@@ -1,6 +1,6 @@
 //! `hopty send`: from the request to what is typed, and hopty's own prompts, which take the same way.
 
-use crate::core::claude::sent::{Sent, Taken};
+use crate::core::claude::sent::{PromptPlace, SentPrompt};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
@@ -40,7 +40,7 @@ impl Host {
         Ok(())
     }
 
-    fn begin_submit(&mut self, number: u64, sent: Sent) {
+    fn begin_submit(&mut self, number: u64, sent: SentPrompt) {
         self.keyboard.queue.submit(number, sent);
         if let Some(run) = &mut self.child.run {
             run.look_anew();
@@ -52,7 +52,7 @@ impl Host {
         if self.keyboard.queue.is_submitting() {
             return;
         }
-        if let Ok(sent) = Sent::new(text) {
+        if let Ok(sent) = SentPrompt::new(text) {
             self.begin_submit(0, sent);
             self.paste_sent();
         }
@@ -88,7 +88,7 @@ impl Host {
         let submitting = self.keyboard.queue.is_submitting();
         let Some(transcript) = self.observer.transcript_mut().filter(|_| submitting) else { return };
         if let Some(taken) = transcript.facts.take_found() {
-            let queued = taken == Taken::Queued;
+            let queued = taken == PromptPlace::Queued;
             if !queued {
                 transcript.report_turn(false);
             }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::claude::start_code::Places;
-use crate::core::claude::settings::{Given, given};
+use crate::claude::start_code::StartCodePaths;
+use crate::core::claude::settings::{SettingsArgument, given};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
@@ -14,10 +14,10 @@ use crate::host::jobs::{CodeFound, JobEvent};
 use crate::host::terminals::repaint;
 
 impl Host {
-    fn places(&self) -> Places {
-        let file = |value: &&String| given(value) == Given::File;
+    fn places(&self) -> StartCodePaths {
+        let file = |value: &&String| given(value) == SettingsArgument::File;
         let paths = |values: &[String]| values.iter().filter(file).map(PathBuf::from).collect();
-        Places {
+        StartCodePaths {
             claude: self.paths.claude.clone(),
             state: self.paths.claude_json(),
             home: self.paths.home.clone(),

@@ -7,7 +7,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::host::Host;
-use crate::host::exit::Exit;
+use crate::host::exit::HostExit;
 
 impl Host {
     /// The session object.
@@ -55,7 +55,7 @@ impl Host {
             size: CellSize { cols: size.cols, rows: size.rows },
             recording: self.recording_status(),
             clients: self.terminals.list(),
-            exit: self.exit.map(Exit::status),
+            exit: self.exit.map(HostExit::status),
             ended_at: entered.filter(|_| self.exit.is_some()),
             why: self.why.clone(),
             seq: supervisor.seq(),

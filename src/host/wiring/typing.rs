@@ -1,7 +1,7 @@
 //! What clients type: to the program, behind another client's sequence, or into held input; and held input,
 //! once it is due.
 
-use crate::core::input::{Class, Piece};
+use crate::core::input::{InputClass, InputPiece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, KeyClass};
 use crate::core::supervisor::state::SessionState;
@@ -49,7 +49,7 @@ impl Host {
     }
 
     /// Gives a run the rest of a sequence that it has the first half of. Returns the pieces behind it.
-    fn complete_sequence<'a>(&mut self, id: u64, pieces: &'a [Piece]) -> &'a [Piece] {
+    fn complete_sequence<'a>(&mut self, id: u64, pieces: &'a [InputPiece]) -> &'a [InputPiece] {
         let takes =
             self.child.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
         let waits = self.keyboard.held.must_wait();
@@ -66,20 +66,21 @@ impl Host {
     }
 
     /// Routes labelled input: to hopty or to the child.
-    fn take_pieces(&mut self, id: u64, pieces: &[Piece]) {
+    fn take_pieces(&mut self, id: u64, pieces: &[InputPiece]) {
         if self.keyboard.held.is_typing() {
             // The current screen decides whether keys wait.
             let (now, target) = (self.clock.now(), self.typing_target());
             self.keyboard.held.look(now, target.focus);
         }
         let pieces = self.complete_sequence(id, pieces);
-        let any_key = pieces.iter().any(|piece| piece.class != Class::Report);
+        let any_key = pieces.iter().any(|piece| piece.class != InputClass::Report);
         if any_key {
             self.notifier.queue.typed(self.clock.now());
         }
         let Some(client) = self.client_mut(id) else { return };
-        let orders =
-            client.input.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
+        let orders = client.input.armed
+            || client.read_only
+            || pieces.iter().any(|piece| piece.class == InputClass::Prefix);
         if matches!(&client.viewport, Viewport::Stale { until: StaleUntil::Key, .. }) {
             self.leave_page(id, pieces);
             return;
@@ -97,7 +98,7 @@ impl Host {
     }
 
     /// Reports to the supervisor what a person types for the child, but not keys for hopty.
-    pub(super) fn tell_keys(&mut self, id: u64, class: Class, length: u64) {
+    pub(super) fn tell_keys(&mut self, id: u64, class: InputClass, length: u64) {
         let now = self.clock.now();
         let Some(client) = self.terminals.client_mut(id) else { return };
         let class = KeyClass::from(class);
@@ -121,7 +122,7 @@ impl Host {
     }
 
     /// Passes a client's keys to the child, or holds those that have a label.
-    fn give(&mut self, id: u64, pieces: &[Piece]) {
+    fn give(&mut self, id: u64, pieces: &[InputPiece]) {
         let waits = self.keyboard.held.must_wait();
         let heard = self.is_heard(id);
         let Some(client) = self.terminals.client_mut(id) else { return };
@@ -138,7 +139,7 @@ impl Host {
     }
 
     /// The same for a labelled part.
-    pub(super) fn give_part(&mut self, id: u64, class: Class, part: Vec<u8>) {
+    pub(super) fn give_part(&mut self, id: u64, class: InputClass, part: Vec<u8>) {
         match self.keyboard.route(class, self.is_heard(id)) {
             KeyRoute::Program => self.type_persons(&part),
             KeyRoute::Held => self.keyboard.held.push(class, part),

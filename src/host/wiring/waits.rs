@@ -7,7 +7,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::Host;
-use crate::host::control::Waiting;
+use crate::host::control::WaitingRequest;
 use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
 use crate::screen::Screen;
 
@@ -61,8 +61,8 @@ impl Host {
     }
 
     /// The answer, if there is one.
-    fn look_for(&mut self, waiting: &Waiting, now: Stamp) -> Option<String> {
-        let Waiting { request, wanted, .. } = waiting;
+    fn look_for(&mut self, waiting: &WaitingRequest, now: Stamp) -> Option<String> {
+        let WaitingRequest { request, wanted, .. } = waiting;
         let ended = self.exit.is_some();
         let is = |state| {
             self.recorder.supervisor.state().state == state

@@ -18,15 +18,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
-use super::draft::Draft;
+use super::draft::AgentDraft;
 use super::engine::{Command, Engine};
 use super::input::Decoder;
 use super::lock;
 use super::look::{self, Bottom};
-use super::presence::Status;
-use super::screen::{Block, Screen};
-use super::shared::{Event, Question, Scope, Shared};
-use super::terminal::Terminal;
+use super::presence::AgentPresence;
+use super::screen::{AgentScreen, Block};
+use super::shared::{AgentEvent, AgentShared, PayloadScope, PermissionQuestion};
+use super::terminal::AgentTerminal;
 
 /// How long a first Ctrl+C or Ctrl+D waits for a second (measured: 0.75 s exits, 0.9 s does not).
 const TWICE: Duration = Duration::from_millis(800);
@@ -47,20 +47,20 @@ enum Twice {
 
 /// The agent as a person sees it.
 pub(super) struct App {
-    shared: Arc<Shared>,
-    terminal: Terminal,
-    screen: Screen,
+    shared: Arc<AgentShared>,
+    terminal: AgentTerminal,
+    screen: AgentScreen,
     commands: Sender<Command>,
     /// Taken when the conversation begins: not before the directory is trusted.
     orders: Option<Receiver<Command>>,
-    events: Receiver<Event>,
+    events: Receiver<AgentEvent>,
     wake: UnixStream,
     decoder: Decoder,
-    draft: Draft,
+    draft: AgentDraft,
     /// Things the engine was told and has not done.
     running: usize,
     since: Instant,
-    question: Option<Question>,
+    question: Option<PermissionQuestion>,
     /// The option chosen in an open dialog.
     chosen: usize,
     twice: Option<(Twice, Instant)>,
@@ -75,17 +75,17 @@ pub(super) struct App {
 /// What the loop is made of.
 pub(super) struct Parts {
     /// What the threads share.
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<AgentShared>,
     /// In raw mode already.
-    pub(super) terminal: Terminal,
+    pub(super) terminal: AgentTerminal,
     /// Nothing is drawn on it yet.
-    pub(super) screen: Screen,
+    pub(super) screen: AgentScreen,
     /// To the engine.
     pub(super) commands: Sender<Command>,
     /// The engine's end of them.
     pub(super) orders: Receiver<Command>,
     /// From the engine and the signals.
-    pub(super) events: Receiver<Event>,
+    pub(super) events: Receiver<AgentEvent>,
     /// Readable when there are events.
     pub(super) wake: UnixStream,
 }
@@ -102,7 +102,7 @@ impl App {
             events: parts.events,
             wake: parts.wake,
             decoder: Decoder::default(),
-            draft: Draft::default(),
+            draft: AgentDraft::default(),
             running: 0,
             since: Instant::now(),
             question: None,
@@ -151,7 +151,7 @@ impl App {
         if let Some(prompt) = self.shared.options.prompt.clone() {
             self.submit(prompt.clone(), prompt);
         } else {
-            self.shared.status(Status::Idle);
+            self.shared.status(AgentPresence::Idle);
         }
     }
 
@@ -215,28 +215,28 @@ impl App {
         }
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: AgentEvent) {
         match event {
-            Event::Signal(signal) => self.signal(signal),
-            Event::Show(shown) => {
+            AgentEvent::Signal(signal) => self.signal(signal),
+            AgentEvent::Show(shown) => {
                 let rows = look::shown(&shown, self.screen.cols());
                 self.screen.print(rows);
             }
-            Event::Ask(question) => {
+            AgentEvent::Ask(question) => {
                 self.chosen = 0;
                 self.question = Some(question);
                 self.screen.title("✳ Claude Code");
             }
-            Event::Answered => self.question = None,
-            Event::PutBack(text) => self.draft.insert(&text),
-            Event::Cleared => {
+            AgentEvent::Answered => self.question = None,
+            AgentEvent::PutBack(text) => self.draft.insert(&text),
+            AgentEvent::Cleared => {
                 self.screen.clear();
                 self.screen.put("\x1b[H\x1b[2J");
                 let size = self.terminal.size();
                 self.screen.resized(size);
             }
-            Event::Queue => self.drain(),
-            Event::Idle => {
+            AgentEvent::Queue => self.drain(),
+            AgentEvent::Idle => {
                 self.running = self.running.saturating_sub(1);
                 if self.running == 0 {
                     self.title_at = None;
@@ -334,7 +334,7 @@ impl App {
         self.shared.interrupt();
         self.shared.transcript.end();
         if started {
-            self.shared.fire("SessionEnd", Scope::Session, reason, json!({"reason": reason}));
+            self.shared.fire("SessionEnd", PayloadScope::Session, reason, json!({"reason": reason}));
         }
         self.screen.end();
         if lock(&self.shared.live).prompt_id.is_some() && self.shared.transcript.path().exists() {

@@ -12,14 +12,14 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::history;
 use super::lock;
-use super::model::Message;
-use super::options::PermissionMode;
+use super::model::ModelMessage;
+use super::options::AgentPermissionMode;
 use super::outcome::Permission;
-use super::presence::Status;
-use super::shared::{Answer, Event, Question, Scope, Shared, Shown};
-use super::tools::{self, Bench, Done};
+use super::presence::AgentPresence;
+use super::shared::{AgentEvent, AgentShared, PayloadScope, PermissionAnswer, PermissionQuestion, Shown};
+use super::tools::{self, Bench, ToolRun};
 use super::transcript::now;
-use super::turn::End;
+use super::turn::TurnEnd;
 
 /// What the model is told about a tool that a person refused.
 const REFUSED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
@@ -28,7 +28,7 @@ const REFUSED: &str = "The user doesn't want to proceed with this tool use. The 
 const NOTIFY_AFTER: Duration = Duration::from_secs(6);
 
 /// One call of a tool.
-struct Call {
+struct BatchCall {
     id: String,
     name: String,
     input: Value,
@@ -38,14 +38,14 @@ struct Call {
 
 /// The calls of one answer.
 pub(super) struct Batch {
-    shared: Arc<Shared>,
-    calls: Vec<Call>,
+    shared: Arc<AgentShared>,
+    calls: Vec<BatchCall>,
     results: Vec<Value>,
 }
 
 impl Batch {
     /// Writes the answer's lines (one a block, all with the same message id and usage) and takes its calls.
-    pub(super) fn new(engine: &Engine, answer: &Message) -> Batch {
+    pub(super) fn new(engine: &Engine, answer: &ModelMessage) -> Batch {
         let shared = Arc::clone(&engine.shared);
         let mut calls = Vec::new();
         for (index, block) in answer.content.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Batch {
             );
             if block["type"] == "tool_use" {
                 let id = block["id"].as_str().unwrap_or("").to_owned();
-                calls.push(Call { id, name, input: block["input"].take(), line });
+                calls.push(BatchCall { id, name, input: block["input"].take(), line });
             }
         }
         Batch { shared, calls, results: Vec::new() }
@@ -75,13 +75,13 @@ impl Batch {
     }
 
     /// Runs the calls. `None`: the next request is due.
-    pub(super) fn run(&mut self, engine: &mut Engine) -> Option<End> {
+    pub(super) fn run(&mut self, engine: &mut Engine) -> Option<TurnEnd> {
         let calls = std::mem::take(&mut self.calls);
         let mut end = None;
         for call in &calls {
             if end.is_none() {
                 end = self.call(call);
-            } else if matches!(end, Some(End::Interrupted(_))) {
+            } else if matches!(end, Some(TurnEnd::Interrupted(_))) {
                 self.refuse(call);
             } else {
                 break;
@@ -98,15 +98,15 @@ impl Batch {
     }
 
     /// One call, from PreToolUse to its result line.
-    fn call(&mut self, call: &Call) -> Option<End> {
+    fn call(&mut self, call: &BatchCall) -> Option<TurnEnd> {
         if !tools::is_known(&call.name) {
-            let mut done = Done::failed(format!("No such tool available: {}", call.name));
+            let mut done = ToolRun::failed(format!("No such tool available: {}", call.name));
             done.content = format!("<tool_use_error>Error: {}</tool_use_error>", done.content);
             self.result(call, done);
             return None;
         }
         let about = json!({"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id});
-        let before = self.shared.fire("PreToolUse", Scope::Turn, &call.name, about.clone());
+        let before = self.shared.fire("PreToolUse", PayloadScope::Turn, &call.name, about.clone());
         let denied = match &before.permission {
             Some((Permission::Deny, reason)) => Some(reason.clone()),
             _ => before.block.clone(),
@@ -117,7 +117,7 @@ impl Batch {
         let subject = subject.strip_prefix(&here).unwrap_or(subject);
         self.shared.show(Shown::Tool(format!("{}({subject})", call.name)));
         if let Some(reason) = denied {
-            self.result(call, Done::failed(reason));
+            self.result(call, ToolRun::failed(reason));
             return None;
         }
         let allowed = matches!(before.permission, Some((Permission::Allow, _)))
@@ -125,7 +125,7 @@ impl Batch {
             || self.asked(call);
         if !allowed || self.shared.cancel.is_tripped() {
             self.refuse(call);
-            return Some(End::Interrupted(" for tool use"));
+            return Some(TurnEnd::Interrupted(" for tool use"));
         }
         let begun = Instant::now();
         let (session, place) = {
@@ -150,18 +150,18 @@ impl Batch {
         }
         if self.shared.cancel.is_tripped() {
             self.refuse(call);
-            return Some(End::Interrupted(" for tool use"));
+            return Some(TurnEnd::Interrupted(" for tool use"));
         }
         self.used(call, about, &mut done, begun.elapsed());
         self.result(call, done);
         before.stop.map(|reason| {
             self.stopped("PreToolUse", &reason);
-            End::Done
+            TurnEnd::Done
         })
     }
 
     /// Runs PostToolUse or PostToolUseFailure; what they say to the model goes into the result.
-    fn used(&self, call: &Call, mut about: Value, done: &mut Done, took: Duration) {
+    fn used(&self, call: &BatchCall, mut about: Value, done: &mut ToolRun, took: Duration) {
         about["duration_ms"] = json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let event = if done.failed { "PostToolUseFailure" } else { "PostToolUse" };
         if done.failed {
@@ -170,7 +170,7 @@ impl Batch {
         } else {
             about["tool_response"] = done.result.clone();
         }
-        let outcome = self.shared.fire(event, Scope::Turn, &call.name, about);
+        let outcome = self.shared.fire(event, PayloadScope::Turn, &call.name, about);
         for text in &outcome.contexts {
             remind(&mut done.content, &format!("{event}:{} hook additional context: {text}", call.name));
         }
@@ -179,21 +179,22 @@ impl Batch {
         }
     }
 
-    fn is_allowed(&self, call: &Call) -> bool {
+    fn is_allowed(&self, call: &BatchCall) -> bool {
         let live = lock(&self.shared.live);
-        let edits = live.mode == PermissionMode::AcceptEdits && call.name != "Bash";
-        live.mode == PermissionMode::Bypass
+        let edits = live.mode == AgentPermissionMode::AcceptEdits && call.name != "Bash";
+        live.mode == AgentPermissionMode::Bypass
             || live.granted
             || edits
             || !tools::needs_permission(&call.name, &call.input)
     }
 
     /// Asks a person; a PermissionRequest hook may answer first.
-    fn asked(&self, call: &Call) -> bool {
+    fn asked(&self, call: &BatchCall) -> bool {
         let (reply, answers) = mpsc::channel();
-        let question = Question { tool: call.name.clone(), input: call.input.clone(), reply: reply.clone() };
-        self.shared.post.send(Event::Ask(question));
-        self.shared.status(Status::Waiting);
+        let question =
+            PermissionQuestion { tool: call.name.clone(), input: call.input.clone(), reply: reply.clone() };
+        self.shared.post.send(AgentEvent::Ask(question));
+        self.shared.status(AgentPresence::Waiting);
         let (hooked, asking) = (
             reply,
             json!({"tool_name": call.name, "tool_input": call.input,
@@ -202,10 +203,10 @@ impl Batch {
         let shared = Arc::clone(&self.shared);
         let name = call.name.clone();
         thread::spawn(move || {
-            let outcome = shared.fire("PermissionRequest", Scope::Turn, &name, asking);
+            let outcome = shared.fire("PermissionRequest", PayloadScope::Turn, &name, asking);
             match outcome.permission {
-                Some((Permission::Allow, _)) => drop(hooked.send(Answer::Yes)),
-                Some((Permission::Deny, _)) => drop(hooked.send(Answer::No)),
+                Some((Permission::Allow, _)) => drop(hooked.send(PermissionAnswer::Yes)),
+                Some((Permission::Deny, _)) => drop(hooked.send(PermissionAnswer::No)),
                 None => {}
             }
         });
@@ -214,30 +215,32 @@ impl Batch {
         let answer = loop {
             match answers.recv_timeout(Duration::from_millis(50)) {
                 Ok(answer) => break answer,
-                Err(mpsc::RecvTimeoutError::Timeout) if self.shared.cancel.is_tripped() => break Answer::No,
+                Err(mpsc::RecvTimeoutError::Timeout) if self.shared.cancel.is_tripped() => {
+                    break PermissionAnswer::No;
+                }
                 Err(_) if !notified && begun.elapsed() > NOTIFY_AFTER => {
                     notified = true;
                     let shared = Arc::clone(&self.shared);
                     thread::spawn(move || {
                         let text = json!({"message": "Claude needs your permission", "notification_type": "permission_prompt"});
-                        shared.fire("Notification", Scope::Session, "permission_prompt", text);
+                        shared.fire("Notification", PayloadScope::Session, "permission_prompt", text);
                     });
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 // The person's side went without an answer: the agent ends.
-                Err(mpsc::RecvTimeoutError::Disconnected) => break Answer::No,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break PermissionAnswer::No,
             }
         };
-        self.shared.post.send(Event::Answered);
-        self.shared.status(Status::Busy);
-        if answer == Answer::Always {
+        self.shared.post.send(AgentEvent::Answered);
+        self.shared.status(AgentPresence::Busy);
+        if answer == PermissionAnswer::Always {
             lock(&self.shared.live).granted = true;
         }
-        answer != Answer::No
+        answer != PermissionAnswer::No
     }
 
     /// PostToolBatch: all results are made, the next request has not been sent.
-    fn after(&mut self, calls: &[Call]) -> Option<End> {
+    fn after(&mut self, calls: &[BatchCall]) -> Option<TurnEnd> {
         let told: Vec<Value> = calls
             .iter()
             .map(|call| {
@@ -245,7 +248,7 @@ impl Batch {
                 json!({"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id, "tool_response": content})
             })
             .collect();
-        let outcome = self.shared.fire("PostToolBatch", Scope::Turn, "", json!({"tool_calls": told}));
+        let outcome = self.shared.fire("PostToolBatch", PayloadScope::Turn, "", json!({"tool_calls": told}));
         self.shared.attach_contexts("PostToolBatch", &outcome.contexts);
         for text in &outcome.contexts {
             self.remind_last(&format!("PostToolBatch hook additional context: {text}"));
@@ -253,9 +256,9 @@ impl Batch {
         if let Some(reason) = outcome.stop.or(outcome.block) {
             self.stopped("PostToolBatch", &reason);
             self.remind_last(&format!("PostToolBatch hook stopped continuation: {reason}"));
-            return Some(End::Done);
+            return Some(TurnEnd::Done);
         }
-        self.shared.cancel.is_tripped().then_some(End::Interrupted(" for tool use"))
+        self.shared.cancel.is_tripped().then_some(TurnEnd::Interrupted(" for tool use"))
     }
 
     fn stopped(&self, event: &str, reason: &str) {
@@ -281,19 +284,19 @@ impl Batch {
                 prompt.text
             ));
             self.shared.show(Shown::Prompt(prompt.shown));
-            self.shared.post.send(Event::Queue);
+            self.shared.post.send(AgentEvent::Queue);
         }
     }
 
-    fn refuse(&mut self, call: &Call) {
+    fn refuse(&mut self, call: &BatchCall) {
         self.result(
             call,
-            Done { content: REFUSED.into(), result: json!("User rejected tool use"), failed: true },
+            ToolRun { content: REFUSED.into(), result: json!("User rejected tool use"), failed: true },
         );
     }
 
     /// Writes a result down for the transcript, the model and the screen.
-    fn result(&mut self, call: &Call, done: Done) {
+    fn result(&mut self, call: &BatchCall, done: ToolRun) {
         let block = json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content, "is_error": done.failed});
         let id = lock(&self.shared.live).prompt_id.clone();
         self.shared.link(

@@ -10,7 +10,7 @@ const FOLD_LINES: usize = 3;
 
 /// One place in the box.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Cell {
+enum DraftCell {
     Char(char),
     /// A folded paste: its number and its text.
     Fold(usize, String),
@@ -18,13 +18,13 @@ enum Cell {
 
 /// The text in the box.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Draft {
-    cells: Vec<Cell>,
+pub(super) struct AgentDraft {
+    cells: Vec<DraftCell>,
     cursor: usize,
     pastes: usize,
 }
 
-impl Draft {
+impl AgentDraft {
     /// Whether nothing stands in the box.
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty()
@@ -32,13 +32,13 @@ impl Draft {
 
     /// Whether a paste is folded.
     pub(super) fn has_fold(&self) -> bool {
-        self.cells.iter().any(|c| matches!(c, Cell::Fold(..)))
+        self.cells.iter().any(|c| matches!(c, DraftCell::Fold(..)))
     }
 
     /// Types characters at the cursor.
     pub(super) fn insert(&mut self, text: &str) {
         for c in text.chars().filter(|c| *c == '\n' || !c.is_control()) {
-            self.put(Cell::Char(c));
+            self.put(DraftCell::Char(c));
         }
     }
 
@@ -46,13 +46,13 @@ impl Draft {
     pub(super) fn paste(&mut self, text: &str) {
         if text.chars().count() > FOLD_CHARS || text.split('\n').count() > FOLD_LINES {
             self.pastes += 1;
-            self.put(Cell::Fold(self.pastes, text.to_owned()));
+            self.put(DraftCell::Fold(self.pastes, text.to_owned()));
         } else {
             self.insert(text);
         }
     }
 
-    fn put(&mut self, cell: Cell) {
+    fn put(&mut self, cell: DraftCell) {
         self.cells.insert(self.cursor, cell);
         self.cursor += 1;
     }
@@ -90,7 +90,7 @@ impl Draft {
 
     /// To the end of the line.
     pub(super) fn end(&mut self) {
-        let rest = self.cells[self.cursor..].iter().position(|c| *c == Cell::Char('\n'));
+        let rest = self.cells[self.cursor..].iter().position(|c| *c == DraftCell::Char('\n'));
         self.cursor = rest.map_or(self.cells.len(), |n| self.cursor + n);
     }
 
@@ -98,8 +98,8 @@ impl Draft {
     pub(super) fn takes_break(&mut self) -> bool {
         let before = self.cursor.checked_sub(1).and_then(|n| self.cells.get_mut(n));
         match before {
-            Some(cell) if *cell == Cell::Char('\\') => {
-                *cell = Cell::Char('\n');
+            Some(cell) if *cell == DraftCell::Char('\\') => {
+                *cell = DraftCell::Char('\n');
                 true
             }
             _ => false,
@@ -107,12 +107,12 @@ impl Draft {
     }
 
     fn line_start(&self) -> usize {
-        self.cells[..self.cursor].iter().rposition(|c| *c == Cell::Char('\n')).map_or(0, |n| n + 1)
+        self.cells[..self.cursor].iter().rposition(|c| *c == DraftCell::Char('\n')).map_or(0, |n| n + 1)
     }
 
     /// As it stands in the box, split at the cursor.
     pub(super) fn shown(&self) -> (String, String) {
-        let text = |cells: &[Cell]| cells.iter().map(sign).collect();
+        let text = |cells: &[DraftCell]| cells.iter().map(sign).collect();
         (text(&self.cells[..self.cursor]), text(&self.cells[self.cursor..]))
     }
 
@@ -126,10 +126,10 @@ impl Draft {
     }
 }
 
-fn sign(cell: &Cell) -> String {
+fn sign(cell: &DraftCell) -> String {
     match cell {
-        Cell::Char(c) => c.to_string(),
-        Cell::Fold(n, text) => match text.matches('\n').count() {
+        DraftCell::Char(c) => c.to_string(),
+        DraftCell::Fold(n, text) => match text.matches('\n').count() {
             0 => format!("[Pasted text #{n}]"),
             lines => format!("[Pasted text #{n} +{lines} lines]"),
         },
@@ -137,20 +137,20 @@ fn sign(cell: &Cell) -> String {
 }
 
 /// Pasted text is marked, so that the model does not take it for the user's own words (measured on 2.1.329).
-fn wrapped(cell: &Cell) -> String {
+fn wrapped(cell: &DraftCell) -> String {
     match cell {
-        Cell::Char(c) => c.to_string(),
-        Cell::Fold(_, text) => {
+        DraftCell::Char(c) => c.to_string(),
+        DraftCell::Fold(_, text) => {
             let id = &Uuid::new_v4().simple().to_string()[..4];
             format!("\n\n<pasted_content id=\"{id}\">\n{text}\n</pasted_content id=\"{id}\">\n")
         }
     }
 }
 
-fn plain(cell: &Cell) -> String {
+fn plain(cell: &DraftCell) -> String {
     match cell {
-        Cell::Char(c) => c.to_string(),
-        Cell::Fold(_, text) => text.clone(),
+        DraftCell::Char(c) => c.to_string(),
+        DraftCell::Fold(_, text) => text.clone(),
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn long_pastes_are_folded_and_wrapped_and_short_ones_are_not() {
-        let mut draft = Draft::default();
+        let mut draft = AgentDraft::default();
         draft.paste("l1\nl2\nl3\nl4\nl5");
         draft.insert(" tail");
         assert_eq!(draft.shown().0, "[Pasted text #1 +4 lines] tail");
@@ -172,7 +172,7 @@ mod tests {
         assert!(text.ends_with(">\n tail"));
         assert_eq!(shown, "l1\nl2\nl3\nl4\nl5 tail");
         for (text, folded) in [("a\nb\nc", false), ("a\nb\nc\nd", true)] {
-            let mut draft = Draft::default();
+            let mut draft = AgentDraft::default();
             draft.paste(text);
             assert_eq!(draft.has_fold(), folded);
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn lines_are_edited_one_by_one() {
-        let mut draft = Draft::default();
+        let mut draft = AgentDraft::default();
         draft.insert("one\\");
         assert!(draft.takes_break());
         draft.insert("two");

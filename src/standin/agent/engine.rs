@@ -11,15 +11,15 @@ use uuid::Uuid;
 
 use super::history::{self, reminder};
 use super::lock;
-use super::options::Begin;
-use super::shared::{Event, Prompt, Scope, Shared, Shown};
+use super::options::AgentBegin;
+use super::shared::{AgentEvent, AgentPrompt, AgentShared, PayloadScope, Shown};
 use super::tools;
 use super::transcript::Chain;
 
 /// What the engine is told.
 pub(super) enum Command {
     /// A prompt was submitted while the agent was idle.
-    Prompt(Prompt),
+    Prompt(AgentPrompt),
     /// Prompts wait in the queue.
     Drain,
     /// `/clear`.
@@ -30,7 +30,7 @@ pub(super) enum Command {
 
 /// How a prompt came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum PromptSource {
     /// Submitted while idle: its hooks have not run.
     Typed,
     /// Out of the queue: its hooks have run.
@@ -40,7 +40,7 @@ pub(super) enum Source {
 /// The conversation and what is needed to go on with it.
 pub(super) struct Engine {
     /// What the threads share.
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<AgentShared>,
     /// As the API takes them.
     pub(super) messages: Vec<Value>,
     /// What SessionStart hooks told the model; stands before the next prompt.
@@ -57,7 +57,7 @@ pub(super) struct Engine {
 
 impl Engine {
     /// The engine of a conversation that has not begun.
-    pub(super) fn new(shared: Arc<Shared>) -> Engine {
+    pub(super) fn new(shared: Arc<AgentShared>) -> Engine {
         Engine {
             shared,
             messages: Vec::new(),
@@ -74,30 +74,30 @@ impl Engine {
         self.start();
         for command in commands {
             match command {
-                Command::Prompt(prompt) => self.turn(&prompt, Source::Typed),
+                Command::Prompt(prompt) => self.turn(&prompt, PromptSource::Typed),
                 Command::Drain => {}
                 Command::Clear => self.clear(),
                 Command::Compact(instructions) => self.compact(&instructions),
             }
             while let Some(prompt) = self.dequeue() {
-                self.turn(&prompt, Source::Queued);
+                self.turn(&prompt, PromptSource::Queued);
             }
-            self.shared.post.send(Event::Idle);
+            self.shared.post.send(AgentEvent::Idle);
         }
     }
 
-    fn dequeue(&self) -> Option<Prompt> {
+    fn dequeue(&self) -> Option<AgentPrompt> {
         let prompt = lock(&self.shared.queue).pop_front()?;
         self.shared
             .note("queue-operation", json!({"operation": "dequeue", "timestamp": super::transcript::now()}));
-        self.shared.post.send(Event::Queue);
+        self.shared.post.send(AgentEvent::Queue);
         Some(prompt)
     }
 
     /// Reads the conversation to go on with, if any, and runs the SessionStart hooks.
     pub(super) fn start(&mut self) {
-        if self.shared.options.begin == Begin::New(None)
-            || matches!(self.shared.options.begin, Begin::New(Some(_)))
+        if self.shared.options.begin == AgentBegin::New(None)
+            || matches!(self.shared.options.begin, AgentBegin::New(Some(_)))
         {
             self.session_start("startup");
             return;
@@ -121,7 +121,7 @@ impl Engine {
         if matches!(source, "startup" | "compact") {
             extra["model"] = json!(self.shared.options.model);
         }
-        let outcome = self.shared.fire("SessionStart", Scope::Session, source, extra);
+        let outcome = self.shared.fire("SessionStart", PayloadScope::Session, source, extra);
         self.contexts.clear();
         if !outcome.contexts.is_empty() {
             let text = outcome.contexts.join("\n");
@@ -134,7 +134,7 @@ impl Engine {
     fn clear(&mut self) {
         let shared = Arc::clone(&self.shared);
         lock(&shared.live).prompt_id = Some(Uuid::new_v4().to_string());
-        shared.fire("SessionEnd", Scope::Session, "clear", json!({"reason": "clear"}));
+        shared.fire("SessionEnd", PayloadScope::Session, "clear", json!({"reason": "clear"}));
         let id = Uuid::new_v4().to_string();
         shared.transcript.switch(shared.world.transcript(&id));
         lock(&shared.live).session.clone_from(&id);
@@ -143,7 +143,7 @@ impl Engine {
         lock(&shared.presence).session(&id);
         self.messages.clear();
         self.prompts = 0;
-        shared.post.send(Event::Cleared);
+        shared.post.send(AgentEvent::Cleared);
         self.session_start("clear");
         shared.note("mode", json!({"mode": "normal"}));
         self.local_command("clear", "");
@@ -178,7 +178,7 @@ impl Engine {
         let custom = if instructions.is_empty() { Value::Null } else { json!(instructions) };
         let outcome = shared.fire(
             "PreCompact",
-            Scope::Session,
+            PayloadScope::Session,
             "manual",
             json!({"trigger": "manual", "custom_instructions": custom}),
         );
@@ -206,7 +206,7 @@ impl Engine {
         let agent = format!("a{}", &Uuid::new_v4().simple().to_string()[..16]);
         shared.fire(
             "SubagentStop",
-            Scope::Turn,
+            PayloadScope::Turn,
             "",
             json!({"agent_id": agent, "agent_type": "", "stop_hook_active": false,
             "agent_transcript_path": shared.world.project_dir().join(&session).join(format!("subagents/agent-{agent}.jsonl")),
@@ -239,7 +239,7 @@ impl Engine {
         self.messages = vec![json!({"role": "user", "content": blocks})];
         shared.fire(
             "PostCompact",
-            Scope::Session,
+            PayloadScope::Session,
             "manual",
             json!({"trigger": "manual", "compact_summary": summary}),
         );

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::http::header;
-use super::model::Failure;
+use super::model::ModelFailure;
 
 /// A failure in the agent's words.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,13 +21,15 @@ pub(super) struct Report {
 
 impl Report {
     /// Words for a failure. Limits are those of subscriptions; with an API key their headers mean nothing.
-    pub(super) fn new(failure: &Failure, subscription: bool) -> Report {
+    pub(super) fn new(failure: &ModelFailure, subscription: bool) -> Report {
         let (status, kind, message, headers) = match failure {
-            Failure::Api { status, kind, message, headers } => {
+            ModelFailure::Api { status, kind, message, headers } => {
                 (*status, kind.clone(), message.as_str(), headers.as_slice())
             }
-            Failure::Connection(text) => return Report::plain("server_error", format!("API Error: {text}")),
-            Failure::Interrupted(_) => return Report::plain("unknown", "Interrupted".to_owned()),
+            ModelFailure::Connection(text) => {
+                return Report::plain("server_error", format!("API Error: {text}"));
+            }
+            ModelFailure::Interrupted(_) => return Report::plain("unknown", "Interrupted".to_owned()),
         };
         let rejected = header(headers, "anthropic-ratelimit-unified-status") == Some("rejected");
         if status == 429 && subscription && rejected {
@@ -98,9 +100,9 @@ impl Report {
 mod tests {
     use super::*;
 
-    fn api(status: u16, headers: &[(&str, &str)]) -> Failure {
+    fn api(status: u16, headers: &[(&str, &str)]) -> ModelFailure {
         let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Failure::Api { status, kind: "k".into(), message: "msg".into(), headers }
+        ModelFailure::Api { status, kind: "k".into(), message: "msg".into(), headers }
     }
 
     #[test]

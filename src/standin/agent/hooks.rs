@@ -10,7 +10,7 @@ use super::world::{World, read_json};
 
 /// One command to run at one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hook {
+pub(super) struct AgentHook {
     event: String,
     matcher: String,
     /// Given to `/bin/sh -c`.
@@ -22,9 +22,15 @@ pub(super) struct Hook {
 }
 
 #[cfg(test)]
-impl Hook {
-    pub(super) fn for_test(event: &str, command: &str, timeout: Option<Duration>) -> Hook {
-        Hook { event: event.into(), matcher: String::new(), command: command.into(), timeout, plugin: None }
+impl AgentHook {
+    pub(super) fn for_test(event: &str, command: &str, timeout: Option<Duration>) -> AgentHook {
+        AgentHook {
+            event: event.into(),
+            matcher: String::new(),
+            command: command.into(),
+            timeout,
+            plugin: None,
+        }
     }
 }
 
@@ -39,7 +45,7 @@ pub(super) struct Plugin {
 
 /// All hooks of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hooks(Vec<Hook>);
+pub(super) struct Hooks(Vec<AgentHook>);
 
 impl Hooks {
     /// Reads every source. All of them run, in parallel; `disableAllHooks` in the user's or project's
@@ -55,7 +61,7 @@ impl Hooks {
         if off {
             return Hooks::default();
         }
-        let mut hooks: Vec<Hook> = sources.iter().flat_map(|s| read(s, None)).collect();
+        let mut hooks: Vec<AgentHook> = sources.iter().flat_map(|s| read(s, None)).collect();
         for dir in plugin_dirs {
             let root = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
             let named = read_json(&root.join(".claude-plugin/plugin.json"));
@@ -68,12 +74,12 @@ impl Hooks {
     }
 
     /// The hooks of an event whose matcher fits its subject (tool name, source, ...).
-    pub(super) fn matching(&self, event: &str, subject: &str) -> Vec<&Hook> {
+    pub(super) fn matching(&self, event: &str, subject: &str) -> Vec<&AgentHook> {
         self.0.iter().filter(|h| h.event == event && fits(&h.matcher, subject)).collect()
     }
 }
 
-fn read(source: &Value, plugin: Option<&Plugin>) -> Vec<Hook> {
+fn read(source: &Value, plugin: Option<&Plugin>) -> Vec<AgentHook> {
     let mut hooks = Vec::new();
     let events = source.get("hooks").and_then(Value::as_object).into_iter().flatten();
     for (event, groups) in events {
@@ -83,7 +89,7 @@ fn read(source: &Value, plugin: Option<&Plugin>) -> Vec<Hook> {
                 let Some(command) = entry.get("command").and_then(Value::as_str) else { continue };
                 let seconds =
                     entry.get("timeout").and_then(Value::as_f64).filter(|s| (0.0..86_400.0).contains(s));
-                hooks.push(Hook {
+                hooks.push(AgentHook {
                     event: event.clone(),
                     matcher: matcher.clone(),
                     command: command.to_owned(),

@@ -13,7 +13,7 @@ const PASTE_CHARS: usize = 800;
 
 /// A key, or something else that the terminal says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum AgentKey {
     /// Characters.
     Text(String),
     /// A bracketed paste, or text too long for hands.
@@ -61,7 +61,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     /// The keys that are complete with these bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<AgentKey> {
         self.waiting.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while !self.waiting.is_empty() {
@@ -79,12 +79,12 @@ impl Decoder {
     }
 
     /// No more bytes came: an ESC was the key itself.
-    pub(super) fn settle(&mut self) -> Vec<Key> {
+    pub(super) fn settle(&mut self) -> Vec<AgentKey> {
         if !self.has_escape() {
             return Vec::new();
         }
         let rest: Vec<u8> = self.waiting.drain(..).skip(1).collect();
-        let mut keys = vec![Key::Escape];
+        let mut keys = vec![AgentKey::Escape];
         // A sequence that was cut off for good is dropped with its ESC.
         if rest.first().is_some_and(|b| !matches!(b, b'[' | b'O' | b']' | b'P' | b'_')) {
             keys.extend(self.feed(&rest));
@@ -93,7 +93,7 @@ impl Decoder {
     }
 
     /// Takes one thing from the front; 0 when it is not complete.
-    fn step(&mut self, keys: &mut Vec<Key>) -> usize {
+    fn step(&mut self, keys: &mut Vec<AgentKey>) -> usize {
         if let Some(paste) = &mut self.paste {
             const CLOSE: &[u8] = b"\x1b[201~";
             let end = self.waiting.windows(CLOSE.len()).position(|w| w == CLOSE);
@@ -104,7 +104,7 @@ impl Decoder {
             paste.extend_from_slice(&self.waiting[..take.min(room)]);
             if end.is_some() {
                 let text = String::from_utf8_lossy(paste).replace("\r\n", "\n").replace('\r', "\n");
-                keys.push(Key::Paste(text));
+                keys.push(AgentKey::Paste(text));
                 self.paste = None;
                 return take + CLOSE.len();
             }
@@ -120,7 +120,7 @@ impl Decoder {
         }
     }
 
-    fn text(&mut self, keys: &mut Vec<Key>) -> usize {
+    fn text(&mut self, keys: &mut Vec<AgentKey>) -> usize {
         let run = self.waiting.iter().position(|b| *b < 0x20 || *b == 0x7f).unwrap_or(self.waiting.len());
         let run = &self.waiting[..run];
         let (text, used) = match std::str::from_utf8(run) {
@@ -132,14 +132,14 @@ impl Decoder {
             Err(_) => (String::from_utf8_lossy(run).into_owned(), run.len()),
         };
         if text.chars().count() > PASTE_CHARS {
-            keys.push(Key::Paste(text));
+            keys.push(AgentKey::Paste(text));
         } else if !text.is_empty() {
-            keys.push(Key::Text(text));
+            keys.push(AgentKey::Text(text));
         }
         used
     }
 
-    fn escape(&mut self, keys: &mut Vec<Key>) -> usize {
+    fn escape(&mut self, keys: &mut Vec<AgentKey>) -> usize {
         let bytes = &self.waiting;
         match bytes.get(1) {
             None => 0,
@@ -170,11 +170,11 @@ impl Decoder {
                 }
             }
             Some(0x1b) => {
-                keys.push(Key::Escape);
+                keys.push(AgentKey::Escape);
                 1
             }
             Some(b'\r') => {
-                keys.push(Key::Newline);
+                keys.push(AgentKey::Newline);
                 2
             }
             Some(_) => 2,
@@ -182,63 +182,63 @@ impl Decoder {
     }
 }
 
-fn control(byte: u8) -> Option<Key> {
+fn control(byte: u8) -> Option<AgentKey> {
     Some(match byte {
-        b'\r' => Key::Enter,
-        b'\n' => Key::Newline,
-        0x7f | 8 => Key::Backspace,
-        1 => Key::Home,
-        3 => Key::Interrupt,
-        4 => Key::EndOfInput,
-        5 => Key::End,
-        0x15 => Key::KillLine,
-        0x1a => Key::Suspend,
-        b'\t' => Key::Text("  ".into()),
+        b'\r' => AgentKey::Enter,
+        b'\n' => AgentKey::Newline,
+        0x7f | 8 => AgentKey::Backspace,
+        1 => AgentKey::Home,
+        3 => AgentKey::Interrupt,
+        4 => AgentKey::EndOfInput,
+        5 => AgentKey::End,
+        0x15 => AgentKey::KillLine,
+        0x1a => AgentKey::Suspend,
+        b'\t' => AgentKey::Text("  ".into()),
         _ => return None,
     })
 }
 
-fn arrow(last: u8) -> Option<Key> {
+fn arrow(last: u8) -> Option<AgentKey> {
     Some(match last {
-        b'A' => Key::Up,
-        b'B' => Key::Down,
-        b'C' => Key::Right,
-        b'D' => Key::Left,
-        b'H' => Key::Home,
-        b'F' => Key::End,
-        b'Z' => Key::BackTab,
+        b'A' => AgentKey::Up,
+        b'B' => AgentKey::Down,
+        b'C' => AgentKey::Right,
+        b'D' => AgentKey::Left,
+        b'H' => AgentKey::Home,
+        b'F' => AgentKey::End,
+        b'Z' => AgentKey::BackTab,
         _ => return None,
     })
 }
 
-fn sequence(last: u8, parameters: &str) -> Option<Key> {
+fn sequence(last: u8, parameters: &str) -> Option<AgentKey> {
     let fields: Vec<&str> = parameters.split(';').collect();
     let number = |n: usize| fields.get(n).and_then(|f| f.split(':').next()?.parse::<u32>().ok());
     match last {
-        b'u' if parameters.starts_with('?') => Some(Key::KittyKnown),
+        b'u' if parameters.starts_with('?') => Some(AgentKey::KittyKnown),
         b'u' => {
             let released = fields.get(1).is_some_and(|f| f.ends_with(":3"));
             if released { None } else { modified(number(0)?, number(1).unwrap_or(1)) }
         }
         // xterm's modifyOtherKeys: CSI 27 ; modifiers ; code ~
         b'~' if number(0) == Some(27) => modified(number(2)?, number(1).unwrap_or(1)),
-        b'~' if matches!(number(0), Some(1 | 7)) => Some(Key::Home),
-        b'~' if matches!(number(0), Some(4 | 8)) => Some(Key::End),
+        b'~' if matches!(number(0), Some(1 | 7)) => Some(AgentKey::Home),
+        b'~' if matches!(number(0), Some(4 | 8)) => Some(AgentKey::End),
         last => arrow(last),
     }
 }
 
 /// A key by its code and its modifiers (1 + a mask: shift 1, alt 2, ctrl 4; caps lock 64 and num lock 128
 /// mean nothing).
-fn modified(code: u32, modifiers: u32) -> Option<Key> {
+fn modified(code: u32, modifiers: u32) -> Option<AgentKey> {
     let mask = modifiers.saturating_sub(1) & 0x3f;
     match (code, mask) {
-        (13, 0) => Some(Key::Enter),
-        (13, _) => Some(Key::Newline),
-        (27, 0) => Some(Key::Escape),
-        (127, 0) => Some(Key::Backspace),
+        (13, 0) => Some(AgentKey::Enter),
+        (13, _) => Some(AgentKey::Newline),
+        (27, 0) => Some(AgentKey::Escape),
+        (127, 0) => Some(AgentKey::Backspace),
         (code @ 97..=122, 4) => control(u8::try_from(code - 96).unwrap_or(0)),
-        (code, 0 | 1) => char::from_u32(code).filter(|c| !c.is_control()).map(|c| Key::Text(c.into())),
+        (code, 0 | 1) => char::from_u32(code).filter(|c| !c.is_control()).map(|c| AgentKey::Text(c.into())),
         _ => None,
     }
 }
@@ -247,14 +247,14 @@ fn modified(code: u32, modifiers: u32) -> Option<Key> {
 mod tests {
     use super::*;
 
-    fn keys(bytes: &[u8]) -> Vec<Key> {
+    fn keys(bytes: &[u8]) -> Vec<AgentKey> {
         Decoder::default().feed(bytes)
     }
 
     #[test]
     fn interrupts_come_in_three_encodings() {
-        assert_eq!(keys(b"\x03\x1b[99;5u\x1b[27;5;99~"), vec![Key::Interrupt; 3]);
-        assert_eq!(keys(b"\x1b[99;69u"), vec![Key::Interrupt]); // with caps lock
+        assert_eq!(keys(b"\x03\x1b[99;5u\x1b[27;5;99~"), vec![AgentKey::Interrupt; 3]);
+        assert_eq!(keys(b"\x1b[99;69u"), vec![AgentKey::Interrupt]); // with caps lock
         assert!(keys(b"\x1b[99;5:3u").is_empty()); // the release of it
     }
 
@@ -265,8 +265,8 @@ mod tests {
             let mut decoder = Decoder::default();
             let mut keys = decoder.feed(&whole[..cut]);
             keys.extend(decoder.feed(&whole[cut..]));
-            let paste = Key::Paste("one\ntwo\nthree\x1b[20x".into());
-            assert_eq!(keys, [Key::Text("a".into()), paste, Key::Enter], "cut at {cut}");
+            let paste = AgentKey::Paste("one\ntwo\nthree\x1b[20x".into());
+            assert_eq!(keys, [AgentKey::Text("a".into()), paste, AgentKey::Enter], "cut at {cut}");
         }
     }
 
@@ -278,18 +278,18 @@ mod tests {
             let mut keys = decoder.feed(&text[..cut]);
             keys.extend(decoder.feed(&text[cut..]));
             let joined: String =
-                keys.iter().map(|k| if let Key::Text(t) = k { t.as_str() } else { "?" }).collect();
+                keys.iter().map(|k| if let AgentKey::Text(t) = k { t.as_str() } else { "?" }).collect();
             assert_eq!(joined, "žluť 日本");
         }
-        assert!(matches!(keys(&[b'x'; 801])[0], Key::Paste(_)));
-        assert!(matches!(keys(&[b'x'; 800])[0], Key::Text(_)));
+        assert!(matches!(keys(&[b'x'; 801])[0], AgentKey::Paste(_)));
+        assert!(matches!(keys(&[b'x'; 800])[0], AgentKey::Text(_)));
     }
 
     #[test]
     fn answers_of_the_terminal_are_no_keys() {
         assert_eq!(
             keys(b"\x1b[?0u\x1bP>|xterm(1)\x1b\\\x1b]11;rgb:0/0/0\x07\x1b[?62;1c\x1b[I"),
-            [Key::KittyKnown]
+            [AgentKey::KittyKnown]
         );
     }
 
@@ -297,8 +297,8 @@ mod tests {
     fn a_lone_escape_is_one_when_nothing_follows() {
         let mut decoder = Decoder::default();
         assert!(decoder.feed(b"\x1b").is_empty() && decoder.has_escape());
-        assert_eq!(decoder.settle(), [Key::Escape]);
-        assert_eq!(decoder.feed(b"\x1b\r\x1b[13;2u\n"), vec![Key::Newline; 3]);
+        assert_eq!(decoder.settle(), [AgentKey::Escape]);
+        assert_eq!(decoder.feed(b"\x1b\r\x1b[13;2u\n"), vec![AgentKey::Newline; 3]);
     }
 
     #[test]

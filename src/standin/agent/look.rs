@@ -5,10 +5,10 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::draft::Draft;
-use super::options::{PermissionMode, VERSION};
+use super::draft::AgentDraft;
+use super::options::{AgentPermissionMode, VERSION};
 use super::screen::Block;
-use super::shared::{Question, Shown};
+use super::shared::{PermissionQuestion, Shown};
 
 const DIM: &str = "\x1b[38;5;246m";
 const PLAIN: &str = "\x1b[39m";
@@ -107,9 +107,9 @@ pub(super) struct Bottom<'a> {
     /// Width of the screen, in columns.
     pub(super) cols: usize,
     /// What stands in the box.
-    pub(super) draft: &'a Draft,
+    pub(super) draft: &'a AgentDraft,
     /// Named in the footer.
-    pub(super) mode: PermissionMode,
+    pub(super) mode: AgentPermissionMode,
     /// Seconds of the running turn and the number of the animation's frame.
     pub(super) busy: Option<(u64, usize)>,
     /// Prompts that wait.
@@ -170,11 +170,11 @@ fn footer(view: &Bottom<'_>) -> String {
     }
     let interrupt = if view.busy.is_some() { " · esc to interrupt" } else { "" };
     let mode = match view.mode {
-        PermissionMode::Default if view.busy.is_some() => "⏸ manual mode on",
-        PermissionMode::Default => "⏸ manual mode on · ? for shortcuts",
-        PermissionMode::AcceptEdits => "⏵⏵ accept edits on (shift+tab to cycle)",
-        PermissionMode::Plan => "⏸ plan mode on (shift+tab to cycle)",
-        PermissionMode::Bypass => "⏵⏵ bypass permissions on (shift+tab to cycle)",
+        AgentPermissionMode::Default if view.busy.is_some() => "⏸ manual mode on",
+        AgentPermissionMode::Default => "⏸ manual mode on · ? for shortcuts",
+        AgentPermissionMode::AcceptEdits => "⏵⏵ accept edits on (shift+tab to cycle)",
+        AgentPermissionMode::Plan => "⏸ plan mode on (shift+tab to cycle)",
+        AgentPermissionMode::Bypass => "⏵⏵ bypass permissions on (shift+tab to cycle)",
     };
     format!("  {DIM}{mode}{interrupt}{PLAIN}")
 }
@@ -199,7 +199,7 @@ pub(super) fn trust(cwd: &str, chosen: usize, cols: usize) -> Block {
 }
 
 /// The question whether a tool may run. It stands where the box stood.
-pub(super) fn permission(question: &Question, cwd: &str, chosen: usize, cols: usize) -> Block {
+pub(super) fn permission(question: &PermissionQuestion, cwd: &str, chosen: usize, cols: usize) -> Block {
     let text = |key: &str| question.input[key].as_str().unwrap_or("").to_owned();
     let path = text("file_path");
     let name = path.rsplit('/').next().unwrap_or("").to_owned();
@@ -274,13 +274,13 @@ fn fit(text: &str, cols: usize) -> String {
 mod tests {
     use super::*;
 
-    fn view(draft: &Draft) -> Bottom<'_> {
-        Bottom { cols: 20, draft, mode: PermissionMode::Bypass, busy: None, queued: &[], hint: None }
+    fn view(draft: &AgentDraft) -> Bottom<'_> {
+        Bottom { cols: 20, draft, mode: AgentPermissionMode::Bypass, busy: None, queued: &[], hint: None }
     }
 
     #[test]
     fn the_box_stands_between_two_rules_with_its_own_sign() {
-        let mut draft = Draft::default();
+        let mut draft = AgentDraft::default();
         let block = bottom(&view(&draft));
         let rule = "─".repeat(20);
         assert_eq!(block.rows[1..4], [rule.as_str(), "❯\u{a0}\x1b[7m \x1b[27m", &rule]);
@@ -309,7 +309,7 @@ mod tests {
     fn dialogs_have_their_words_and_a_plain_space_after_the_sign() {
         let (reply, _answers) = std::sync::mpsc::channel();
         let input = serde_json::json!({"command": "touch q", "description": "x"});
-        let question = Question { tool: "Bash".into(), input, reply };
+        let question = PermissionQuestion { tool: "Bash".into(), input, reply };
         let rows = permission(&question, "/p", 0, 80).rows;
         assert!(
             rows.contains(&" Do you want to proceed?".to_owned()) && rows.contains(&" ❯ 1. Yes".to_owned())

@@ -50,15 +50,15 @@ use uuid::Uuid;
 
 use app::{App, Parts};
 use children::Children;
-use engine::{Engine, Source};
+use engine::{Engine, PromptSource};
 use hooks::Hooks;
-use model::{Cancel, Client};
-use options::{Begin, Options, Parsed};
+use model::{Cancel, ModelClient};
+use options::{AgentBegin, Options, Parsed};
 use presence::Presence;
-use screen::{Renderer, Screen};
-use shared::{Event, Live, Post, Prompt, Scope, Shared};
-use terminal::Terminal;
-use transcript::{Chain, Persistence, Transcript};
+use screen::{AgentScreen, Renderer};
+use shared::{AgentEvent, AgentPrompt, AgentShared, Live, PayloadScope, Post};
+use terminal::AgentTerminal;
+use transcript::{AgentTranscript, Chain, Persistence};
 use world::World;
 
 /// Longest prompt that is read from a pipe, in bytes.
@@ -91,8 +91,8 @@ fn fail(text: &str) -> i32 {
 
 /// What is there before the terminal is touched.
 struct Started {
-    shared: Arc<Shared>,
-    events: mpsc::Receiver<Event>,
+    shared: Arc<AgentShared>,
+    events: mpsc::Receiver<AgentEvent>,
     wake: UnixStream,
 }
 
@@ -101,14 +101,14 @@ fn start(options: Options) -> Result<Started, String> {
     let error = |e: io::Error| format!("Error: {e}");
     let world = World::from_env();
     let session = match &options.begin {
-        Begin::New(None) => Uuid::new_v4().to_string(),
-        Begin::New(Some(id)) if world.transcript(id).exists() => {
+        AgentBegin::New(None) => Uuid::new_v4().to_string(),
+        AgentBegin::New(Some(id)) if world.transcript(id).exists() => {
             return Err(format!("Error: Session ID {id} is already in use."));
         }
-        Begin::New(Some(id)) => id.clone(),
-        Begin::Resume(id) if world.transcript(id).exists() => id.clone(),
-        Begin::Resume(id) => return Err(format!("No conversation found with session ID: {id}")),
-        Begin::Continue => world.newest_conversation().ok_or("No conversation found to continue")?,
+        AgentBegin::New(Some(id)) => id.clone(),
+        AgentBegin::Resume(id) if world.transcript(id).exists() => id.clone(),
+        AgentBegin::Resume(id) => return Err(format!("No conversation found with session ID: {id}")),
+        AgentBegin::Continue => world.newest_conversation().ok_or("No conversation found to continue")?,
     };
     // Inherited from another agent's tool or hook, it silences the files (measured).
     let forced = env::var_os("CLAUDE_CODE_FORCE_SESSION_PERSISTENCE").is_some();
@@ -117,12 +117,12 @@ fn start(options: Options) -> Result<Started, String> {
     let (sender, events) = mpsc::channel();
     let (wake, waker) = UnixStream::pair().map_err(error)?;
     wake.set_nonblocking(true).and_then(|()| waker.set_nonblocking(true)).map_err(error)?;
-    let shared = Shared {
+    let shared = AgentShared {
         hooks: Hooks::load(&world, options.settings.as_deref(), &options.plugin_dirs),
-        client: Client::from_env(),
+        client: ModelClient::from_env(),
         children: Children::default(),
         cancel: Cancel::default(),
-        transcript: Transcript::new(world.transcript(&session), persistence),
+        transcript: AgentTranscript::new(world.transcript(&session), persistence),
         presence: Mutex::new(Presence::new(&world.config.join("sessions"), persistence)),
         queue: Mutex::new(VecDeque::new()),
         chain: Mutex::new(Chain::new(&session, &world.cwd.to_string_lossy(), &world.git_branch())),
@@ -160,16 +160,16 @@ fn print(started: Started) -> i32 {
     // Nobody can be asked: what would need a yes is refused.
     thread::spawn(move || {
         for event in started.events {
-            if let Event::Ask(question) = event {
-                let _ = question.reply.send(shared::Answer::No);
+            if let AgentEvent::Ask(question) = event {
+                let _ = question.reply.send(shared::PermissionAnswer::No);
             }
         }
     });
     let mut engine = Engine::new(Arc::clone(&shared));
     engine.start();
-    engine.turn(&Prompt { shown: text.clone(), text, contexts: Vec::new() }, Source::Typed);
+    engine.turn(&AgentPrompt { shown: text.clone(), text, contexts: Vec::new() }, PromptSource::Typed);
     shared.transcript.end();
-    shared.fire("SessionEnd", Scope::Session, "other", json!({"reason": "other"}));
+    shared.fire("SessionEnd", PayloadScope::Session, "other", json!({"reason": "other"}));
     lock(&shared.presence).vanish();
     println!("{}", engine.last_text);
     i32::from(engine.failed)
@@ -182,13 +182,13 @@ fn interact(started: Started) -> io::Result<i32> {
     let for_signals = Arc::clone(&shared);
     thread::spawn(move || {
         for signal in signals.forever() {
-            for_signals.post.send(Event::Signal(signal));
+            for_signals.post.send(AgentEvent::Signal(signal));
         }
     });
-    let terminal = Terminal::raw()?;
+    let terminal = AgentTerminal::raw()?;
     let fullscreen = env::var("CLAUDE_CODE_NO_FLICKER").is_ok_and(|v| v == "1");
     let renderer = if fullscreen { Renderer::Fullscreen } else { Renderer::Inline };
-    let screen = Screen::new(renderer, terminal.size());
+    let screen = AgentScreen::new(renderer, terminal.size());
     let (commands, orders) = mpsc::channel();
     let parts =
         Parts { shared, terminal, screen, commands, orders, events: started.events, wake: started.wake };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::super::http::{self, Head, HttpError};
+use super::super::http::{self, HttpError, HttpHead};
 use super::lock;
 use super::options::VERSION;
 
@@ -69,7 +69,7 @@ impl Cancel {
 
 /// A whole answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Message {
+pub(super) struct ModelMessage {
     /// `msg_...`.
     pub(super) id: String,
     /// The model that answered.
@@ -86,7 +86,7 @@ pub(super) struct Message {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Failure {
+pub(super) enum ModelFailure {
     /// The turn was interrupted; the text blocks that had come by then.
     Interrupted(Vec<Value>),
     /// The API said no.
@@ -106,15 +106,15 @@ pub(super) enum Failure {
 
 /// Where the API is and how to ask it.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
+pub(super) struct ModelClient {
     address: String,
     credential: (String, String),
     retries: u32,
 }
 
-impl Client {
+impl ModelClient {
     /// Reads `ANTHROPIC_BASE_URL`, the credential and `CLAUDE_CODE_MAX_RETRIES`.
-    pub(super) fn from_env() -> Client {
+    pub(super) fn from_env() -> ModelClient {
         let var = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
         let url = var("ANTHROPIC_BASE_URL").unwrap_or_default();
         let address = url.strip_prefix("http://").unwrap_or("").split('/').next().unwrap_or("").to_owned();
@@ -123,7 +123,7 @@ impl Client {
             None => ("x-api-key".to_owned(), var("ANTHROPIC_API_KEY").unwrap_or_default()),
         };
         let retries = var("CLAUDE_CODE_MAX_RETRIES").and_then(|n| n.parse().ok()).unwrap_or(10);
-        Client { address, credential, retries }
+        ModelClient { address, credential, retries }
     }
 
     /// Whether a subscription is used, which has usage limits.
@@ -132,13 +132,18 @@ impl Client {
     }
 
     /// Asks, again after 0.5, 1, 2, ... 32 s where the failure may pass (measured: 0.5, 1.1, 2.3 s).
-    pub(super) fn ask(&self, body: &Value, session: &str, cancel: &Cancel) -> Result<Message, Failure> {
+    pub(super) fn ask(
+        &self,
+        body: &Value,
+        session: &str,
+        cancel: &Cancel,
+    ) -> Result<ModelMessage, ModelFailure> {
         let mut tried = 0;
         loop {
             let failure = match self.ask_once(body, session, cancel) {
                 Err(failure) if !cancel.is_tripped() => failure,
-                Err(Failure::Interrupted(blocks)) => return Err(Failure::Interrupted(blocks)),
-                Err(_) => return Err(Failure::Interrupted(Vec::new())),
+                Err(ModelFailure::Interrupted(blocks)) => return Err(ModelFailure::Interrupted(blocks)),
+                Err(_) => return Err(ModelFailure::Interrupted(Vec::new())),
                 Ok(message) => return Ok(message),
             };
             if tried >= self.retries || !self.may_pass(&failure) {
@@ -149,30 +154,30 @@ impl Client {
         }
     }
 
-    fn may_pass(&self, failure: &Failure) -> bool {
+    fn may_pass(&self, failure: &ModelFailure) -> bool {
         match failure {
-            Failure::Interrupted(_) => false,
-            Failure::Connection(_) => true,
-            Failure::Api { status: 429, headers, .. } => {
+            ModelFailure::Interrupted(_) => false,
+            ModelFailure::Connection(_) => true,
+            ModelFailure::Api { status: 429, headers, .. } => {
                 let wait =
                     http::header(headers, "retry-after").and_then(|v| v.parse::<u64>().ok()).unwrap_or(0);
                 let limit = http::header(headers, "anthropic-ratelimit-unified-status") == Some("rejected");
                 wait < 60 && !(limit && self.has_subscription())
             }
-            Failure::Api { status, .. } => matches!(status, 401 | 408 | 500..),
+            ModelFailure::Api { status, .. } => matches!(status, 401 | 408 | 500..),
         }
     }
 
-    fn ask_once(&self, body: &Value, session: &str, cancel: &Cancel) -> Result<Message, Failure> {
-        let failed = |e: HttpError| Failure::Connection(e.to_string());
-        let io = |e: std::io::Error| Failure::Connection(e.to_string());
+    fn ask_once(&self, body: &Value, session: &str, cancel: &Cancel) -> Result<ModelMessage, ModelFailure> {
+        let failed = |e: HttpError| ModelFailure::Connection(e.to_string());
+        let io = |e: std::io::Error| ModelFailure::Connection(e.to_string());
         if cancel.is_tripped() {
-            return Err(Failure::Interrupted(Vec::new()));
+            return Err(ModelFailure::Interrupted(Vec::new()));
         }
         let mut stream = TcpStream::connect(&self.address).map_err(io)?;
         *lock(&cancel.stream) = stream.try_clone().ok();
         if cancel.is_tripped() {
-            return Err(Failure::Interrupted(Vec::new()));
+            return Err(ModelFailure::Interrupted(Vec::new()));
         }
         let body = body.to_string();
         let head = format!(
@@ -188,7 +193,7 @@ impl Client {
         let mut input = BufReader::new(stream);
         let head = http::read_head(&mut input)
             .map_err(failed)?
-            .ok_or_else(|| Failure::Connection("no answer".into()))?;
+            .ok_or_else(|| ModelFailure::Connection("no answer".into()))?;
         let chunked = head.header("transfer-encoding").is_some();
         if head.word(1) != "200" || !chunked {
             let body = http::read_body(&mut input, &head).map_err(failed)?;
@@ -200,7 +205,7 @@ impl Client {
             match http::read_chunk(&mut input) {
                 Ok(Some(part)) => text.extend_from_slice(&part),
                 Ok(None) => break,
-                Err(_) if cancel.is_tripped() => return Err(Failure::Interrupted(answer.texts())),
+                Err(_) if cancel.is_tripped() => return Err(ModelFailure::Interrupted(answer.texts())),
                 Err(e) => return Err(failed(e)),
             }
             while let Some(end) = text.windows(2).position(|w| w == b"\n\n") {
@@ -209,17 +214,17 @@ impl Client {
             }
         }
         if cancel.is_tripped() {
-            return Err(Failure::Interrupted(answer.texts()));
+            return Err(ModelFailure::Interrupted(answer.texts()));
         }
         answer.finish(head.header("request-id").unwrap_or(""))
     }
 }
 
-fn whole(head: &Head, body: &Value) -> Result<Message, Failure> {
+fn whole(head: &HttpHead, body: &Value) -> Result<ModelMessage, ModelFailure> {
     let status = head.word(1).parse().unwrap_or(0);
     if status != 200 {
         let text = |key: &str| body["error"][key].as_str().unwrap_or("").to_owned();
-        return Err(Failure::Api {
+        return Err(ModelFailure::Api {
             status,
             kind: text("type"),
             message: text("message"),
@@ -227,7 +232,7 @@ fn whole(head: &Head, body: &Value) -> Result<Message, Failure> {
         });
     }
     let text = |key: &str| body[key].as_str().unwrap_or("").to_owned();
-    Ok(Message {
+    Ok(ModelMessage {
         id: text("id"),
         model: text("model"),
         content: body["content"].as_array().cloned().unwrap_or_default(),
@@ -290,12 +295,12 @@ impl Assembly {
         self.content.into_iter().filter(|b| b["text"].as_str().is_some_and(|t| !t.is_empty())).collect()
     }
 
-    fn finish(self, request_id: &str) -> Result<Message, Failure> {
+    fn finish(self, request_id: &str) -> Result<ModelMessage, ModelFailure> {
         if !self.done {
-            return Err(Failure::Connection("the answer was cut off".into()));
+            return Err(ModelFailure::Connection("the answer was cut off".into()));
         }
         let text = |key: &str| self.start[key].as_str().unwrap_or("").to_owned();
-        Ok(Message {
+        Ok(ModelMessage {
             id: text("id"),
             model: text("model"),
             content: self.content,
@@ -309,14 +314,14 @@ impl Assembly {
 #[cfg(test)]
 mod tests {
     use super::super::super::api::Api;
-    use super::super::super::script::{Reply, Script};
+    use super::super::super::script::{Script, ScriptedReply};
     use super::*;
     use std::sync::Arc;
     use std::thread;
 
-    fn client(api: &Api) -> Client {
+    fn client(api: &Api) -> ModelClient {
         let address = api.url().trim_start_matches("http://").to_owned();
-        Client { address, credential: ("x-api-key".into(), "k".into()), retries: 1 }
+        ModelClient { address, credential: ("x-api-key".into(), "k".into()), retries: 1 }
     }
 
     fn body() -> Value {
@@ -325,7 +330,8 @@ mod tests {
 
     #[test]
     fn a_streamed_answer_is_put_together() {
-        let api = Api::start(Script::list([Reply::bash("echo ž").saying("go").filling(500)])).unwrap();
+        let api =
+            Api::start(Script::list([ScriptedReply::bash("echo ž").saying("go").filling(500)])).unwrap();
         let message = client(&api).ask(&body(), "u1", &Cancel::default()).unwrap();
         assert_eq!(message.content[0], json!({"type": "text", "text": "go"}));
         assert_eq!(message.content[1]["input"]["command"], "echo ž");
@@ -340,16 +346,16 @@ mod tests {
     #[test]
     fn what_may_pass_is_tried_again_and_the_rest_is_not() {
         let api = Api::start(Script::list([
-            Reply::error(529, "overloaded_error", "busy"),
-            Reply::text("fine"),
-            Reply::error(400, "invalid_request_error", "no"),
+            ScriptedReply::error(529, "overloaded_error", "busy"),
+            ScriptedReply::text("fine"),
+            ScriptedReply::error(400, "invalid_request_error", "no"),
         ]))
         .unwrap();
         let client = client(&api);
         assert!(client.ask(&body(), "u", &Cancel::default()).is_ok());
         let failure = client.ask(&body(), "u", &Cancel::default()).unwrap_err();
         assert!(
-            matches!(failure, Failure::Api { status: 400, ref message, .. } if message == "no"),
+            matches!(failure, ModelFailure::Api { status: 400, ref message, .. } if message == "no"),
             "{failure:?}"
         );
         assert_eq!(api.main_requests().len(), 3);
@@ -357,20 +363,22 @@ mod tests {
 
     #[test]
     fn an_interrupt_keeps_the_text_that_had_come() {
-        let api = Api::start(Script::each(|_, _| Reply::text("word ".repeat(100)).streamed_over_ms(600_000)))
-            .unwrap();
+        let api = Api::start(Script::each(|_, _| {
+            ScriptedReply::text("word ".repeat(100)).streamed_over_ms(600_000)
+        }))
+        .unwrap();
         let cancel = Arc::new(Cancel::default());
         let (client, for_thread) = (client(&api), Arc::clone(&cancel));
         let asking = thread::spawn(move || client.ask(&body(), "u", &for_thread));
         assert!(api.wait_for_main(1, Duration::from_secs(20)));
         cancel.trip();
-        assert!(matches!(asking.join().unwrap(), Err(Failure::Interrupted(_))));
+        assert!(matches!(asking.join().unwrap(), Err(ModelFailure::Interrupted(_))));
     }
 
     #[test]
     fn nobody_there_is_a_failure_of_the_connection() {
         let client =
-            Client { address: "127.0.0.1:1".into(), credential: ("a".into(), "b".into()), retries: 0 };
-        assert!(matches!(client.ask(&body(), "u", &Cancel::default()), Err(Failure::Connection(_))));
+            ModelClient { address: "127.0.0.1:1".into(), credential: ("a".into(), "b".into()), retries: 0 };
+        assert!(matches!(client.ask(&body(), "u", &Cancel::default()), Err(ModelFailure::Connection(_))));
     }
 }

@@ -10,7 +10,7 @@ pub(super) const VERSION: &str = "2.1.329";
 
 /// Who may say yes to a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PermissionMode {
+pub(super) enum AgentPermissionMode {
     /// Tools that change something are asked for.
     Default,
     /// File edits pass, commands are asked for.
@@ -21,23 +21,23 @@ pub(super) enum PermissionMode {
     Bypass,
 }
 
-impl PermissionMode {
+impl AgentPermissionMode {
     /// The name in hooks, transcripts and flags.
     pub(super) fn name(self) -> &'static str {
         match self {
-            PermissionMode::Default => "default",
-            PermissionMode::AcceptEdits => "acceptEdits",
-            PermissionMode::Plan => "plan",
-            PermissionMode::Bypass => "bypassPermissions",
+            AgentPermissionMode::Default => "default",
+            AgentPermissionMode::AcceptEdits => "acceptEdits",
+            AgentPermissionMode::Plan => "plan",
+            AgentPermissionMode::Bypass => "bypassPermissions",
         }
     }
 
-    fn parse(name: &str) -> Option<PermissionMode> {
+    fn parse(name: &str) -> Option<AgentPermissionMode> {
         match name {
-            "default" | "manual" => Some(PermissionMode::Default),
-            "acceptEdits" => Some(PermissionMode::AcceptEdits),
-            "plan" => Some(PermissionMode::Plan),
-            "bypassPermissions" => Some(PermissionMode::Bypass),
+            "default" | "manual" => Some(AgentPermissionMode::Default),
+            "acceptEdits" => Some(AgentPermissionMode::AcceptEdits),
+            "plan" => Some(AgentPermissionMode::Plan),
+            "bypassPermissions" => Some(AgentPermissionMode::Bypass),
             _ => None,
         }
     }
@@ -45,7 +45,7 @@ impl PermissionMode {
 
 /// Which conversation to begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Begin {
+pub(super) enum AgentBegin {
     /// A new one, under this id if one was given.
     New(Option<String>),
     /// The named one goes on.
@@ -58,11 +58,11 @@ pub(super) enum Begin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
     /// Which conversation.
-    pub(super) begin: Begin,
+    pub(super) begin: AgentBegin,
     /// Model id sent to the API.
     pub(super) model: String,
     /// Permission mode at the start.
-    pub(super) mode: PermissionMode,
+    pub(super) mode: AgentPermissionMode,
     /// Whether Shift+Tab comes by the widest mode.
     pub(super) may_bypass: bool,
     /// `--settings`: JSON text or a path. Only the last one counts, as in the real program.
@@ -130,9 +130,9 @@ const BARE: &[&str] = &[
 /// Reads a command line (without the program's name).
 pub(super) fn parse(args: &[String]) -> Parsed {
     let mut options = Options {
-        begin: Begin::New(None),
+        begin: AgentBegin::New(None),
         model: "claude-opus-5-5".into(),
-        mode: PermissionMode::Default,
+        mode: AgentPermissionMode::Default,
         may_bypass: false,
         settings: None,
         plugin_dirs: Vec::new(),
@@ -171,7 +171,7 @@ pub(super) fn parse(args: &[String]) -> Parsed {
                 true
             }
             "--continue" | "-c" => {
-                options.begin = Begin::Continue;
+                options.begin = AgentBegin::Continue;
                 true
             }
             "--fork-session" => {
@@ -180,7 +180,7 @@ pub(super) fn parse(args: &[String]) -> Parsed {
             }
             "--resume" | "-r" => match given.or_else(|| words.next_if(|w| !w.starts_with('-'))) {
                 Some(id) => {
-                    options.begin = Begin::Resume(id);
+                    options.begin = AgentBegin::Resume(id);
                     true
                 }
                 None => {
@@ -191,7 +191,7 @@ pub(super) fn parse(args: &[String]) -> Parsed {
             "--model" => value().map(|v| options.model = v).is_some(),
             "--settings" => value().map(|v| options.settings = Some(v)).is_some(),
             "--plugin-dir" => value().map(|v| options.plugin_dirs.push(v.into())).is_some(),
-            "--permission-mode" => match value().map(|v| PermissionMode::parse(&v)) {
+            "--permission-mode" => match value().map(|v| AgentPermissionMode::parse(&v)) {
                 Some(Some(mode)) => {
                     options.mode = mode;
                     true
@@ -213,17 +213,17 @@ pub(super) fn parse(args: &[String]) -> Parsed {
     }
     if skip {
         // Whatever else is named (measured on 2.1.197 and 2.1.330).
-        options.mode = PermissionMode::Bypass;
+        options.mode = AgentPermissionMode::Bypass;
     }
     if let Some(id) = id {
-        if options.begin != Begin::New(None) && !fork {
+        if options.begin != AgentBegin::New(None) && !fork {
             let text = "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified.";
             return Parsed::Fail(text.into());
         }
         if uuid::Uuid::try_parse(&id).is_err() {
             return Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into());
         }
-        options.begin = Begin::New(Some(id.to_ascii_lowercase()));
+        options.begin = AgentBegin::New(Some(id.to_ascii_lowercase()));
     }
     Parsed::Run(options)
 }
@@ -273,7 +273,7 @@ mod tests {
         ]) else {
             panic!("refused")
         };
-        assert_eq!((o.begin, o.mode), (Begin::New(Some(id.into())), PermissionMode::Bypass));
+        assert_eq!((o.begin, o.mode), (AgentBegin::New(Some(id.into())), AgentPermissionMode::Bypass));
         assert_eq!(
             (o.model.as_str(), o.settings.as_deref(), o.prompt.as_deref()),
             ("m", Some("{}"), Some("do it"))

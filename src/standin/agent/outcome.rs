@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::children::{Children, Errors};
-use super::hooks::Hook;
+use super::hooks::AgentHook;
 
 /// One hook that has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) enum Permission {
 
 /// What the hooks of one event say together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct HooksOutcome {
     /// Each hook that ran, in the order of their ends.
     pub(super) runs: Vec<Ran>,
     /// Texts for the model.
@@ -56,7 +56,7 @@ pub(super) struct Outcome {
 }
 
 /// Where hooks run.
-pub(super) struct Place<'a> {
+pub(super) struct HookPlace<'a> {
     /// Remembers the processes.
     pub(super) children: &'a Children,
     /// Working directory.
@@ -68,10 +68,10 @@ pub(super) struct Place<'a> {
 }
 
 /// Runs the hooks with `payload` on their input.
-pub(super) fn run(hooks: &[&Hook], payload: &Value, place: &Place<'_>) -> Outcome {
+pub(super) fn run(hooks: &[&AgentHook], payload: &Value, place: &HookPlace<'_>) -> HooksOutcome {
     let event = payload.get("hook_event_name").and_then(Value::as_str).unwrap_or("");
     let input = format!("{payload}\n").into_bytes();
-    let mut outcome = Outcome::default();
+    let mut outcome = HooksOutcome::default();
     thread::scope(|scope| {
         let (ended, all) = mpsc::channel();
         for hook in hooks {
@@ -89,7 +89,7 @@ pub(super) fn run(hooks: &[&Hook], payload: &Value, place: &Place<'_>) -> Outcom
 }
 
 /// `None` when it could not be started or its time was over: its output is then discarded (measured).
-fn run_one(hook: &Hook, input: &[u8], place: &Place<'_>) -> Option<Ran> {
+fn run_one(hook: &AgentHook, input: &[u8], place: &HookPlace<'_>) -> Option<Ran> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &hook.command]).current_dir(place.cwd).envs(place.env.iter().cloned());
     if let Some(plugin) = &hook.plugin {
@@ -104,7 +104,7 @@ fn run_one(hook: &Hook, input: &[u8], place: &Place<'_>) -> Option<Ran> {
     (!done.timed_out).then_some(ran)
 }
 
-impl Outcome {
+impl HooksOutcome {
     fn add(&mut self, event: &str, ran: Ran) {
         let answer: Value = serde_json::from_str(ran.stdout.trim()).unwrap_or(Value::Null);
         let text = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -148,8 +148,8 @@ mod tests {
         Ran { command: "c".into(), code, stdout: stdout.into(), stderr: stderr.into(), ms: 1 }
     }
 
-    fn of(event: &str, code: i32, stdout: &str, stderr: &str) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn of(event: &str, code: i32, stdout: &str, stderr: &str) -> HooksOutcome {
+        let mut outcome = HooksOutcome::default();
         outcome.add(event, ran(code, stdout, stderr));
         outcome
     }
@@ -187,9 +187,9 @@ mod tests {
         let children = Children::default();
         let env = [("PROBE".to_owned(), "p1".to_owned())];
         let place =
-            Place { children: &children, cwd: Path::new("/"), env: &env, limit: Duration::from_secs(20) };
-        let hook = Hook::for_test("Stop", r#"read l; echo "$PROBE $l""#, None);
-        let late = Hook::for_test("Stop", "sleep 600", Some(Duration::from_millis(10)));
+            HookPlace { children: &children, cwd: Path::new("/"), env: &env, limit: Duration::from_secs(20) };
+        let hook = AgentHook::for_test("Stop", r#"read l; echo "$PROBE $l""#, None);
+        let late = AgentHook::for_test("Stop", "sleep 600", Some(Duration::from_millis(10)));
         let outcome = run(&[&hook, &late], &json!({"hook_event_name": "Stop"}), &place);
         assert_eq!(outcome.runs.len(), 1);
         assert_eq!(outcome.runs[0].stdout, "p1 {\"hook_event_name\":\"Stop\"}\n");

@@ -13,7 +13,7 @@ use super::transcript::Persistence;
 
 /// What the agent is doing, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum AgentPresence {
     /// Nothing; the prompt box is open.
     Idle,
     /// A turn runs.
@@ -60,11 +60,11 @@ impl Presence {
     }
 
     /// Says what the agent is doing.
-    pub(super) fn status(&mut self, status: Status) {
+    pub(super) fn status(&mut self, status: AgentPresence) {
         let (word, waiting_for) = match status {
-            Status::Idle => ("idle", Value::Null),
-            Status::Busy => ("busy", Value::Null),
-            Status::Waiting => ("waiting", json!("permission prompt")),
+            AgentPresence::Idle => ("idle", Value::Null),
+            AgentPresence::Busy => ("busy", Value::Null),
+            AgentPresence::Waiting => ("waiting", json!("permission prompt")),
         };
         self.content["status"] = json!(word);
         self.content["updatedAt"] = json!(millis());
@@ -123,21 +123,21 @@ mod tests {
         let file = dir.path().join(format!("{}.json", process::id()));
         let mut presence = Presence::new(dir.path(), Persistence::On);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        presence.status(Status::Idle);
+        presence.status(AgentPresence::Idle);
         assert!(!file.exists());
         presence.appear("s1", Path::new("/home/u/proj"));
         let read = || serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap();
         assert_eq!((&read()["sessionId"], read().get("status")), (&json!("s1"), None));
-        presence.status(Status::Waiting);
+        presence.status(AgentPresence::Waiting);
         assert_eq!(
             (&read()["status"], &read()["waitingFor"]),
             (&json!("waiting"), &json!("permission prompt"))
         );
-        presence.status(Status::Busy);
+        presence.status(AgentPresence::Busy);
         presence.session("s2");
         assert_eq!((&read()["sessionId"], read().get("waitingFor")), (&json!("s2"), None));
         presence.vanish();
-        presence.status(Status::Idle);
+        presence.status(AgentPresence::Idle);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Block {
 }
 
 /// What is on the screen, and the bytes on their way to it.
-pub(super) struct Screen {
+pub(super) struct AgentScreen {
     renderer: Renderer,
     cols: usize,
     rows: usize,
@@ -40,10 +40,10 @@ pub(super) struct Screen {
     out: Vec<u8>,
 }
 
-impl Screen {
+impl AgentScreen {
     /// A screen on which nothing is drawn.
-    pub(super) fn new(renderer: Renderer, (cols, rows): (usize, usize)) -> Screen {
-        Screen {
+    pub(super) fn new(renderer: Renderer, (cols, rows): (usize, usize)) -> AgentScreen {
+        AgentScreen {
             renderer,
             cols,
             rows,
@@ -246,13 +246,13 @@ mod tests {
         Block { rows: rows.iter().map(|r| (*r).to_owned()).collect(), cursor }
     }
 
-    fn text(screen: &mut Screen) -> String {
+    fn text(screen: &mut AgentScreen) -> String {
         String::from_utf8(screen.take()).unwrap()
     }
 
     #[test]
     fn inline_redraws_the_block_in_place() {
-        let mut screen = Screen::new(Renderer::Inline, (80, 24));
+        let mut screen = AgentScreen::new(Renderer::Inline, (80, 24));
         screen.print(vec!["hello".into()]);
         screen.draw(block(&["--", "box", "--"], 1));
         assert_eq!(text(&mut screen), "\r\x1b[Jhello\r\n--\r\nbox\r\n--\x1b[1A\r\x1b[2C");
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn fullscreen_draws_changed_rows_only_and_leaves_as_it_came() {
-        let mut screen = Screen::new(Renderer::Fullscreen, (80, 3));
+        let mut screen = AgentScreen::new(Renderer::Fullscreen, (80, 3));
         screen.begin();
         screen.enter();
         assert!(text(&mut screen).contains("\x1b[?1049h"));
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_block_taller_than_the_screen_loses_its_top() {
-        let mut screen = Screen::new(Renderer::Inline, (80, 3));
+        let mut screen = AgentScreen::new(Renderer::Inline, (80, 3));
         screen.draw(block(&["1", "2", "3", "4"], 3));
         assert_eq!(text(&mut screen), "\r\x1b[J3\r\n4\r\x1b[2C");
     }

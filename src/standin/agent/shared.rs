@@ -15,11 +15,11 @@ use uuid::Uuid;
 use super::children::Children;
 use super::hooks::Hooks;
 use super::lock;
-use super::model::{Cancel, Client};
-use super::options::{Options, PermissionMode, VERSION};
-use super::outcome::{self, Outcome, Place};
-use super::presence::{Presence, Status};
-use super::transcript::{Chain, Transcript};
+use super::model::{Cancel, ModelClient};
+use super::options::{AgentPermissionMode, Options, VERSION};
+use super::outcome::{self, HookPlace, HooksOutcome};
+use super::presence::{AgentPresence, Presence};
+use super::transcript::{AgentTranscript, Chain};
 use super::world::World;
 
 /// Longest text that one hook may give to the model, in UTF-16 units (measured: 10,000 whole, 10,001 not).
@@ -27,7 +27,7 @@ const MAX_CONTEXT: usize = 10_000;
 
 /// A prompt on its way to the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Prompt {
+pub(super) struct AgentPrompt {
     /// What hooks, transcript and model get: long pastes are wrapped.
     pub(super) text: String,
     /// What the screen shows.
@@ -53,7 +53,7 @@ pub(super) enum Shown {
 
 /// How a person or a hook answered a permission question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum PermissionAnswer {
     /// This once.
     Yes,
     /// From now on without asking.
@@ -64,23 +64,23 @@ pub(super) enum Answer {
 
 /// A permission question.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct PermissionQuestion {
     /// Tool name.
     pub(super) tool: String,
     /// Its input.
     pub(super) input: Value,
     /// Where the answer goes.
-    pub(super) reply: Sender<Answer>,
+    pub(super) reply: Sender<PermissionAnswer>,
 }
 
 /// What reaches the loop that owns the terminal.
-pub(super) enum Event {
+pub(super) enum AgentEvent {
     /// A signal.
     Signal(i32),
     /// Show this.
     Show(Shown),
     /// Ask this; at most one question is open.
-    Ask(Question),
+    Ask(PermissionQuestion),
     /// The open question was answered elsewhere (by a hook).
     Answered,
     /// The queue of prompts changed.
@@ -95,18 +95,18 @@ pub(super) enum Event {
 
 /// The way to the loop: an event, and a byte that ends its `poll`.
 pub(super) struct Post {
-    sender: Mutex<Sender<Event>>,
+    sender: Mutex<Sender<AgentEvent>>,
     wake: Mutex<UnixStream>,
 }
 
 impl Post {
     /// `wake` is written to after each event.
-    pub(super) fn new(sender: Sender<Event>, wake: UnixStream) -> Post {
+    pub(super) fn new(sender: Sender<AgentEvent>, wake: UnixStream) -> Post {
         Post { sender: Mutex::new(sender), wake: Mutex::new(wake) }
     }
 
     /// Sends an event. When nobody listens any more it is lost, which is right.
-    pub(super) fn send(&self, event: Event) {
+    pub(super) fn send(&self, event: AgentEvent) {
         let _ = lock(&self.sender).send(event);
         // The stream does not block: when it is full the loop is awake anyway.
         let _ = lock(&self.wake).write(&[0]);
@@ -120,7 +120,7 @@ pub(super) struct Live {
     /// The newest prompt.
     pub(super) prompt_id: Option<String>,
     /// The permission mode; `Always` switches asking off by `granted`.
-    pub(super) mode: PermissionMode,
+    pub(super) mode: AgentPermissionMode,
     /// A person said yes to everything of this run.
     pub(super) granted: bool,
     /// Whether Shift+Tab comes by the widest mode.
@@ -130,7 +130,7 @@ pub(super) struct Live {
 }
 
 /// Everything that the threads share.
-pub(super) struct Shared {
+pub(super) struct AgentShared {
     /// The command line.
     pub(super) options: Options,
     /// Where files are.
@@ -138,17 +138,17 @@ pub(super) struct Shared {
     /// Which hooks there are.
     pub(super) hooks: Hooks,
     /// How to reach the model.
-    pub(super) client: Client,
+    pub(super) client: ModelClient,
     /// Processes that are alive.
     pub(super) children: Children,
     /// Ends what the turn is doing.
     pub(super) cancel: Cancel,
     /// The transcript file.
-    pub(super) transcript: Transcript,
+    pub(super) transcript: AgentTranscript,
     /// The sessions file.
     pub(super) presence: Mutex<Presence>,
     /// Prompts that wait for the running turn.
-    pub(super) queue: Mutex<VecDeque<Prompt>>,
+    pub(super) queue: Mutex<VecDeque<AgentPrompt>>,
     /// What changes.
     pub(super) live: Mutex<Live>,
     /// Makes transcript lines.
@@ -159,19 +159,19 @@ pub(super) struct Shared {
 
 /// Whether a payload belongs to a turn, and so names the permission mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum PayloadScope {
     /// It does.
     Turn,
     /// It does not (start, end, compaction).
     Session,
 }
 
-impl Shared {
+impl AgentShared {
     /// Runs the hooks of an event. `subject` is what matchers look at. Contexts come back cut to the limit.
-    pub(super) fn fire(&self, event: &str, scope: Scope, subject: &str, extra: Value) -> Outcome {
+    pub(super) fn fire(&self, event: &str, scope: PayloadScope, subject: &str, extra: Value) -> HooksOutcome {
         let hooks = self.hooks.matching(event, subject);
         if hooks.is_empty() {
-            return Outcome::default();
+            return HooksOutcome::default();
         }
         let payload = self.payload(event, scope, extra);
         let env = self.environment("harness", event);
@@ -180,7 +180,7 @@ impl Shared {
             "SessionEnd" => session_end_limit(),
             _ => Duration::from_secs(600),
         };
-        let place = Place { children: &self.children, cwd: &self.world.cwd, env: &env, limit };
+        let place = HookPlace { children: &self.children, cwd: &self.world.cwd, env: &env, limit };
         let mut outcome = outcome::run(&hooks, &payload, &place);
         outcome.contexts = outcome.contexts.into_iter().map(|text| self.fitted(event, text)).collect();
         let name = if subject.is_empty() { event.to_owned() } else { format!("{event}:{subject}") };
@@ -190,7 +190,7 @@ impl Shared {
         outcome
     }
 
-    fn payload(&self, event: &str, scope: Scope, extra: Value) -> Value {
+    fn payload(&self, event: &str, scope: PayloadScope, extra: Value) -> Value {
         let live = lock(&self.live);
         let mut payload = Map::new();
         payload.insert("session_id".into(), json!(live.session));
@@ -199,7 +199,7 @@ impl Shared {
         if let Some(id) = live.prompt_id.as_ref().filter(|_| extra["source"] != "clear") {
             payload.insert("prompt_id".into(), json!(id));
         }
-        if scope == Scope::Turn {
+        if scope == PayloadScope::Turn {
             payload.insert("permission_mode".into(), json!(live.mode.name()));
         }
         payload.insert("hook_event_name".into(), json!(event));
@@ -291,13 +291,13 @@ impl Shared {
     }
 
     /// Says what the agent is doing.
-    pub(super) fn status(&self, status: Status) {
+    pub(super) fn status(&self, status: AgentPresence) {
         lock(&self.presence).status(status);
     }
 
     /// Shows something.
     pub(super) fn show(&self, shown: Shown) {
-        self.post.send(Event::Show(shown));
+        self.post.send(AgentEvent::Show(shown));
     }
 
     /// A person presses Ctrl+C or Esc, or the agent ends: whatever runs is ended.

@@ -6,21 +6,21 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::tools::Done;
+use super::tools::ToolRun;
 use super::world::read_json;
 
 /// Most tasks that are looked at.
 const MAX: u64 = 1000;
 
 /// `TaskCreate`.
-pub(super) fn create(dir: &Path, subject: &str, description: &str) -> Done {
+pub(super) fn create(dir: &Path, subject: &str, description: &str) -> ToolRun {
     let id = (1..MAX).find(|n| !file(dir, &n.to_string()).exists()).unwrap_or(MAX).to_string();
     let task = json!({"id": id, "subject": subject, "description": description, "status": "pending", "blocks": [],
         "blockedBy": []});
     if let Err(e) = fs::create_dir_all(dir).and_then(|()| save(dir, &id, &task)) {
-        return Done::failed(e.to_string());
+        return ToolRun::failed(e.to_string());
     }
-    Done {
+    ToolRun {
         content: format!("Task #{id} created successfully: {subject}"),
         result: json!({"task": {"id": id, "subject": subject, "description": description}}),
         failed: false,
@@ -28,11 +28,11 @@ pub(super) fn create(dir: &Path, subject: &str, description: &str) -> Done {
 }
 
 /// `TaskUpdate`.
-pub(super) fn update(dir: &Path, id: &str, input: &Value) -> Done {
+pub(super) fn update(dir: &Path, id: &str, input: &Value) -> ToolRun {
     let mut task =
         if id.bytes().all(|b| b.is_ascii_digit()) { read_json(&file(dir, id)) } else { Value::Null };
     if !task.is_object() {
-        return Done::failed("Task not found");
+        return ToolRun::failed("Task not found");
     }
     let from = task["status"].clone();
     let mut fields = Vec::new();
@@ -43,17 +43,17 @@ pub(super) fn update(dir: &Path, id: &str, input: &Value) -> Done {
         }
     }
     if let Err(e) = save(dir, id, &task) {
-        return Done::failed(e.to_string());
+        return ToolRun::failed(e.to_string());
     }
     let mut result = json!({"success": true, "taskId": id, "updatedFields": fields});
     if task["status"] != from {
         result["statusChange"] = json!({"from": from, "to": task["status"]});
     }
-    Done { content: format!("Updated task #{id} {}", fields.join(", ")), result, failed: false }
+    ToolRun { content: format!("Updated task #{id} {}", fields.join(", ")), result, failed: false }
 }
 
 /// `TaskList`.
-pub(super) fn list(dir: &Path) -> Done {
+pub(super) fn list(dir: &Path) -> ToolRun {
     let tasks: Vec<Value> =
         (1..MAX).map(|n| read_json(&file(dir, &n.to_string()))).take_while(Value::is_object).collect();
     let text = |task: &Value, key: &str| task[key].as_str().unwrap_or("").to_owned();
@@ -62,7 +62,7 @@ pub(super) fn list(dir: &Path) -> Done {
         .map(|t| format!("#{} [{}] {}", text(t, "id"), text(t, "status"), text(t, "subject")))
         .collect();
     let short = |t: &Value| json!({"id": t["id"], "subject": t["subject"], "status": t["status"], "blockedBy": t["blockedBy"]});
-    Done {
+    ToolRun {
         content: if lines.is_empty() { "No tasks found".into() } else { lines.join("\n") },
         result: json!({"tasks": tasks.iter().map(short).collect::<Vec<_>>()}),
         failed: false,

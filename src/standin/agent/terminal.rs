@@ -11,17 +11,17 @@ use nix::unistd::{getpid, read};
 nix::ioctl_read_bad!(window_size, libc::TIOCGWINSZ, libc::winsize);
 
 /// The terminal on standard input, and how it was found.
-pub(super) struct Terminal {
+pub(super) struct AgentTerminal {
     found: Termios,
 }
 
-impl Terminal {
+impl AgentTerminal {
     /// Switches to raw mode. Output processing stays on, as in the real program (measured: iflag 0, lflag 0).
     ///
     /// # Errors
     /// Standard input is no terminal.
-    pub(super) fn raw() -> io::Result<Terminal> {
-        let terminal = Terminal { found: termios::tcgetattr(io::stdin())? };
+    pub(super) fn raw() -> io::Result<AgentTerminal> {
+        let terminal = AgentTerminal { found: termios::tcgetattr(io::stdin())? };
         terminal.raw_again();
         Ok(terminal)
     }

@@ -29,7 +29,7 @@ const MAX_FILE: u64 = 10 * 1024 * 1024;
 
 /// What a tool did.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Done {
+pub(super) struct ToolRun {
     /// What the model is told.
     pub(super) content: String,
     /// `tool_response` of hooks, `toolUseResult` of the transcript.
@@ -38,16 +38,16 @@ pub(super) struct Done {
     pub(super) failed: bool,
 }
 
-impl Done {
-    fn ok(content: impl Into<String>, result: Value) -> Done {
-        Done { content: content.into(), result, failed: false }
+impl ToolRun {
+    fn ok(content: impl Into<String>, result: Value) -> ToolRun {
+        ToolRun { content: content.into(), result, failed: false }
     }
 
     /// A failure in these words.
-    pub(super) fn failed(text: impl Into<String>) -> Done {
+    pub(super) fn failed(text: impl Into<String>) -> ToolRun {
         let content = text.into();
         let result = json!(format!("Error: {content}"));
-        Done { content, result, failed: true }
+        ToolRun { content, result, failed: true }
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
 }
 
 /// Runs a tool.
-pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> Done {
+pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> ToolRun {
     let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or("");
     let path = PathBuf::from(text("file_path"));
     match name {
@@ -156,11 +156,11 @@ pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> Done {
         "TaskCreate" => tasks::create(&bench.tasks, text("subject"), text("description")),
         "TaskUpdate" => tasks::update(&bench.tasks, text("taskId"), input),
         "TaskList" => tasks::list(&bench.tasks),
-        _ => Done::failed(format!("No such tool available: {name}")),
+        _ => ToolRun::failed(format!("No such tool available: {name}")),
     }
 }
 
-fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
+fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> ToolRun {
     let limit = Duration::from_millis(timeout_ms.unwrap_or(120_000).min(600_000));
     let mut child = Command::new("/bin/sh");
     // As the real program does it: the shell says where it ended.
@@ -171,35 +171,35 @@ fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
         .envs(bench.env.iter().cloned());
     let done = match bench.children.run(&mut child, b"", Errors::Joined, limit) {
         Ok(done) => done,
-        Err(e) => return Done::failed(format!("the shell could not be started: {e}")),
+        Err(e) => return ToolRun::failed(format!("the shell could not be started: {e}")),
     };
     let output = done.stdout.trim_end().to_owned();
     if done.timed_out {
-        return Done::failed(format!("Command timed out after {}s\n{output}", limit.as_secs()).trim_end());
+        return ToolRun::failed(format!("Command timed out after {}s\n{output}", limit.as_secs()).trim_end());
     }
     if done.code != 0 {
-        return Done::failed(format!("Exit code {}\n{output}", done.code).trim_end());
+        return ToolRun::failed(format!("Exit code {}\n{output}", done.code).trim_end());
     }
     let result = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false});
-    Done::ok(if output.is_empty() { "(Bash completed with no output)".to_owned() } else { output }, result)
+    ToolRun::ok(if output.is_empty() { "(Bash completed with no output)".to_owned() } else { output }, result)
 }
 
-fn contents(path: &Path, cwd: &Path) -> Result<String, Done> {
+fn contents(path: &Path, cwd: &Path) -> Result<String, ToolRun> {
     let gone = || {
-        Done::failed(format!(
+        ToolRun::failed(format!(
             "File does not exist. Note: your current working directory is {}.",
             cwd.display()
         ))
     };
     let size = fs::metadata(path).map_err(|_| gone())?.len();
     if size > MAX_FILE {
-        return Err(Done::failed(format!("File content ({size} bytes) exceeds maximum allowed size.")));
+        return Err(ToolRun::failed(format!("File content ({size} bytes) exceeds maximum allowed size.")));
     }
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|_| gone())
 }
 
 /// The whole file, or `limit` lines of it from line `offset` on.
-fn read(path: &Path, input: &Value, cwd: &Path) -> Done {
+fn read(path: &Path, input: &Value, cwd: &Path) -> ToolRun {
     let text = match contents(path, cwd) {
         Ok(text) => text,
         Err(failed) => return failed,
@@ -212,38 +212,38 @@ fn read(path: &Path, input: &Value, cwd: &Path) -> Done {
         lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", first + n)).collect();
     let file = json!({"filePath": path.to_string_lossy(), "content": lines.join("\n"), "numLines": lines.len(), "startLine": first,
         "totalLines": all.len()});
-    Done::ok(numbered.join("\n"), json!({"type": "text", "file": file}))
+    ToolRun::ok(numbered.join("\n"), json!({"type": "text", "file": file}))
 }
 
-fn write(path: &Path, content: &str) -> Done {
+fn write(path: &Path, content: &str) -> ToolRun {
     let before = fs::read_to_string(path).ok();
     let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, content));
     if let Err(e) = made {
-        return Done::failed(format!("{}: {e}", path.display()));
+        return ToolRun::failed(format!("{}: {e}", path.display()));
     }
     let (kind, words) = if before.is_some() { ("update", "updated") } else { ("create", "created") };
     let result = json!({"type": kind, "filePath": path.to_string_lossy(), "content": content, "structuredPatch": [],
         "originalFile": before, "userModified": false});
     let note = "(file state is current in your context — no need to Read it back)";
-    Done::ok(format!("File {words} successfully at: {} {note}", path.display()), result)
+    ToolRun::ok(format!("File {words} successfully at: {} {note}", path.display()), result)
 }
 
-fn edit(path: &Path, old: &str, new: &str, all: bool) -> Done {
+fn edit(path: &Path, old: &str, new: &str, all: bool) -> ToolRun {
     let text = match contents(path, Path::new("")) {
         Ok(text) => text,
         Err(failed) => return failed,
     };
     let found = if old.is_empty() { 0 } else { text.matches(old).count() };
     if found == 0 {
-        return Done::failed(format!("String to replace not found in file.\nString: {old}"));
+        return ToolRun::failed(format!("String to replace not found in file.\nString: {old}"));
     }
     if found > 1 && !all {
-        return Done::failed(format!(
+        return ToolRun::failed(format!(
             "Found {found} matches of the string to replace, but replace_all is false."
         ));
     }
     if let Err(e) = fs::write(path, text.replace(old, new)) {
-        return Done::failed(format!("{}: {e}", path.display()));
+        return ToolRun::failed(format!("{}: {e}", path.display()));
     }
     let line = text[..text.find(old).unwrap_or(0)].matches('\n').count() + 1;
     let marked = |sign: char, part: &str| part.lines().map(|l| format!("{sign}{l}")).collect::<Vec<_>>();
@@ -254,7 +254,7 @@ fn edit(path: &Path, old: &str, new: &str, all: bool) -> Done {
     let result = json!({"filePath": path.to_string_lossy(), "oldString": old, "newString": new, "originalFile": text,
         "structuredPatch": patch, "userModified": false, "replaceAll": all});
     let note = "(file state is current in your context — no need to Read it back)";
-    Done::ok(format!("The file {} has been updated successfully. {note}", path.display()), result)
+    ToolRun::ok(format!("The file {} has been updated successfully. {note}", path.display()), result)
 }
 
 #[cfg(test)]

@@ -36,34 +36,36 @@ pub(super) enum Persistence {
 }
 
 /// The file of one agent; `/clear` makes it write to another.
-pub(super) struct Transcript {
-    shared: Arc<Shared>,
+pub(super) struct AgentTranscript {
+    shared: Arc<AgentFileShared>,
     writer: Option<JoinHandle<()>>,
     persistence: Persistence,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct AgentFileShared {
+    state: Mutex<AgentFileState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct AgentFileState {
     path: PathBuf,
     open: bool,
     over: bool,
     waiting: Vec<u8>,
 }
 
-impl Transcript {
+impl AgentTranscript {
     /// A transcript that will be at `path` once it is opened.
-    pub(super) fn new(path: PathBuf, persistence: Persistence) -> Transcript {
-        let shared =
-            Arc::new(Shared { state: Mutex::new(State { path, ..State::default() }), ..Shared::default() });
+    pub(super) fn new(path: PathBuf, persistence: Persistence) -> AgentTranscript {
+        let shared = Arc::new(AgentFileShared {
+            state: Mutex::new(AgentFileState { path, ..AgentFileState::default() }),
+            ..AgentFileShared::default()
+        });
         let for_thread = Arc::clone(&shared);
         let writer = (persistence == Persistence::On).then(|| thread::spawn(move || write_on(&for_thread)));
-        Transcript { shared, writer, persistence }
+        AgentTranscript { shared, writer, persistence }
     }
 
     /// Where it is, or will be.
@@ -91,7 +93,7 @@ impl Transcript {
         }
     }
 
-    /// Writes what waits, then goes on in another file, which is not made before [`Transcript::open`].
+    /// Writes what waits, then goes on in another file, which is not made before [`AgentTranscript::open`].
     pub(super) fn switch(&self, path: PathBuf) {
         self.flush();
         let mut state = lock(&self.shared.state);
@@ -114,7 +116,7 @@ impl Transcript {
     }
 }
 
-impl Drop for Transcript {
+impl Drop for AgentTranscript {
     fn drop(&mut self) {
         lock(&self.shared.state).over = true;
         self.shared.changed.notify_all();
@@ -124,7 +126,7 @@ impl Drop for Transcript {
     }
 }
 
-fn write_on(shared: &Shared) {
+fn write_on(shared: &AgentFileShared) {
     let mut state = lock(&shared.state);
     loop {
         while !state.over && (!state.open || state.waiting.is_empty()) {
@@ -142,7 +144,7 @@ fn write_on(shared: &Shared) {
     }
 }
 
-fn write_out(state: &mut State) {
+fn write_out(state: &mut AgentFileState) {
     if !state.open || state.waiting.is_empty() {
         return;
     }
@@ -231,7 +233,7 @@ mod tests {
     fn nothing_is_written_before_the_first_prompt_and_all_of_it_afterwards() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (dir.path().join("a/one.jsonl"), dir.path().join("two.jsonl"));
-        let transcript = Transcript::new(one.clone(), Persistence::On);
+        let transcript = AgentTranscript::new(one.clone(), Persistence::On);
         transcript.line(&json!({"n": 1}));
         transcript.flush();
         assert!(!one.exists());
@@ -249,7 +251,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (persistence, there) in [(Persistence::On, true), (Persistence::Off, false)] {
             let path = dir.path().join(format!("{there}.jsonl"));
-            let transcript = Transcript::new(path.clone(), persistence);
+            let transcript = AgentTranscript::new(path.clone(), persistence);
             transcript.open();
             transcript.line(&json!({}));
             drop(transcript);

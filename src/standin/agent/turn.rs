@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::batch::Batch;
-use super::engine::{Engine, Source};
+use super::engine::{Engine, PromptSource};
 use super::history::{self, reminder};
 use super::lock;
-use super::model::{Failure, Message};
-use super::presence::Status;
-use super::shared::{Event, Prompt, Scope, Shown};
+use super::model::{ModelFailure, ModelMessage};
+use super::presence::AgentPresence;
+use super::shared::{AgentEvent, AgentPrompt, PayloadScope, Shown};
 use super::transcript::now;
 
 /// How often Stop hooks may send the model on (measured: 10).
 const MAX_STOP_BLOCKS: usize = 10;
 
 /// Why a step did not lead to another one.
-pub(super) enum End {
+pub(super) enum TurnEnd {
     /// The model is done, or a hook stopped it.
     Done,
     /// The API refused for good.
@@ -44,30 +44,30 @@ enum Submitted {
 
 impl Engine {
     /// Runs a turn to its end.
-    pub(super) fn turn(&mut self, prompt: &Prompt, source: Source) {
+    pub(super) fn turn(&mut self, prompt: &AgentPrompt, source: PromptSource) {
         let shared = Arc::clone(&self.shared);
         if shared.cancel.is_closed() {
             return;
         }
         shared.cancel.reset();
-        shared.status(Status::Busy);
+        shared.status(AgentPresence::Busy);
         let begun = Instant::now();
         lock(&shared.live).prompt_id = Some(Uuid::new_v4().to_string());
         match self.submitted(prompt, source) {
             Submitted::Goes(contexts) => {
                 self.accept(prompt, source, &contexts);
-                if let End::Done = self.steps() {
+                if let TurnEnd::Done = self.steps() {
                     self.finished(prompt, begun);
                 }
             }
             Submitted::Stopped(reason) => self.left(prompt, source, &reason),
             Submitted::PutBack => {}
         }
-        shared.status(Status::Idle);
+        shared.status(AgentPresence::Idle);
     }
 
     /// The lines after a turn that was neither interrupted nor refused by the API.
-    fn finished(&self, prompt: &Prompt, begun: Instant) {
+    fn finished(&self, prompt: &AgentPrompt, begun: Instant) {
         let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.shared.link("system", json!({"subtype": "turn_duration", "durationMs": ms, "isMeta": false}));
         let shown: String = prompt.shown.chars().take(200).collect();
@@ -77,18 +77,19 @@ impl Engine {
     }
 
     /// Runs the UserPromptSubmit hooks.
-    fn submitted(&mut self, prompt: &Prompt, source: Source) -> Submitted {
-        if source == Source::Queued {
+    fn submitted(&mut self, prompt: &AgentPrompt, source: PromptSource) -> Submitted {
+        if source == PromptSource::Queued {
             return Submitted::Goes(prompt.contexts.clone());
         }
-        let outcome = self.shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
+        let outcome =
+            self.shared.fire("UserPromptSubmit", PayloadScope::Turn, "", json!({"prompt": prompt.text}));
         if let Some(reason) = outcome.block {
             let text = format!(
                 "UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}",
                 prompt.shown
             );
             self.shared.show(Shown::Notice(text));
-            self.shared.post.send(Event::PutBack(prompt.shown.clone()));
+            self.shared.post.send(AgentEvent::PutBack(prompt.shown.clone()));
             return Submitted::PutBack;
         }
         outcome.stop.map_or(Submitted::Goes(outcome.contexts), Submitted::Stopped)
@@ -96,7 +97,7 @@ impl Engine {
 
     /// A hook said that the prompt is not to go on: it stands in the conversation, the box is empty, and no
     /// request follows (measured on 2.1.331).
-    fn left(&mut self, prompt: &Prompt, source: Source, reason: &str) {
+    fn left(&mut self, prompt: &AgentPrompt, source: PromptSource, reason: &str) {
         self.accept(prompt, source, &[]);
         let text = format!("Operation stopped by hook: {reason}");
         self.shared.link("user", json!({"message": {"role": "user", "content": text}, "isMeta": true}));
@@ -108,7 +109,7 @@ impl Engine {
     }
 
     /// Takes the prompt into the conversation.
-    fn accept(&mut self, prompt: &Prompt, source: Source, contexts: &[String]) {
+    fn accept(&mut self, prompt: &AgentPrompt, source: PromptSource, contexts: &[String]) {
         let shared = Arc::clone(&self.shared);
         self.prompts += 1;
         let (id, mode) = {
@@ -127,7 +128,7 @@ impl Engine {
             "user",
             json!({"promptId": id, "message": {"role": "user", "content": prompt.text},
             "permissionMode": mode, "origin": {"kind": "human"},
-            "promptSource": if source == Source::Typed { "typed" } else { "queued" }, "turnOrigin": "human",
+            "promptSource": if source == PromptSource::Typed { "typed" } else { "queued" }, "turnOrigin": "human",
             "turnPosition": {"promptIndex": self.prompts, "turnIndex": self.prompts}}),
         );
         shared.attach_contexts("UserPromptSubmit", contexts);
@@ -151,13 +152,13 @@ impl Engine {
     }
 
     /// Requests and tools until the turn ends.
-    fn steps(&mut self) -> End {
+    fn steps(&mut self) -> TurnEnd {
         let mut blocks = 0;
         self.failed = false;
         loop {
             let answer = match self.request() {
                 Ok(message) => message,
-                Err(Failure::Interrupted(texts)) => {
+                Err(ModelFailure::Interrupted(texts)) => {
                     self.partial(texts);
                     return self.interrupted("");
                 }
@@ -169,17 +170,17 @@ impl Engine {
                     blocks += 1;
                     continue;
                 }
-                return End::Done;
+                return TurnEnd::Done;
             }
             match batch.run(self) {
                 None => {}
-                Some(End::Interrupted(how)) => return self.interrupted(how),
+                Some(TurnEnd::Interrupted(how)) => return self.interrupted(how),
                 Some(end) => return end,
             }
         }
     }
 
-    fn request(&mut self) -> Result<Message, Failure> {
+    fn request(&mut self) -> Result<ModelMessage, ModelFailure> {
         if crash_after().is_some_and(|n| self.requests >= n) {
             // Nothing is restored, nothing is flushed: that is what a crash is.
             std::process::exit(1);
@@ -209,7 +210,7 @@ impl Engine {
         let shared = Arc::clone(&self.shared);
         let outcome = shared.fire(
             "Stop",
-            Scope::Turn,
+            PayloadScope::Turn,
             "",
             json!({"stop_hook_active": active,
             "last_assistant_message": self.last_text, "background_tasks": [], "session_crons": []}),
@@ -253,23 +254,23 @@ impl Engine {
         history::push(&mut self.messages, "assistant", texts);
     }
 
-    fn interrupted(&mut self, how: &'static str) -> End {
+    fn interrupted(&mut self, how: &'static str) -> TurnEnd {
         let block = json!({"type": "text", "text": format!("[Request interrupted by user{how}]")});
         let id = lock(&self.shared.live).prompt_id.clone();
         self.shared.link("user", json!({"promptId": id, "message": {"role": "user", "content": [block]}}));
         history::push(&mut self.messages, "user", vec![block]);
         self.shared.show(Shown::Result("Interrupted · What should Claude do instead?".into()));
-        End::Interrupted(how)
+        TurnEnd::Interrupted(how)
     }
 
     /// The API said no, for good: a line that no model made, and StopFailure instead of Stop.
-    fn failure(&mut self, failure: &Failure) -> End {
+    fn failure(&mut self, failure: &ModelFailure) -> TurnEnd {
         self.failed = true;
         let report = super::fault::Report::new(failure, self.shared.client.has_subscription());
         self.shared.link("assistant", report.line());
         self.shared.show(Shown::Text(report.text.clone()));
-        self.shared.fire("StopFailure", Scope::Turn, "", report.payload());
-        End::Failed
+        self.shared.fire("StopFailure", PayloadScope::Turn, "", report.payload());
+        TurnEnd::Failed
     }
 }
 

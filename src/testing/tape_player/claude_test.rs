@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::TapePlayer;
 use super::step_failure::{StepFailure, StepResult};
 use crate::claude::sessions_file;
-use crate::core::claude::view::{Rules, ScreenText, TitleState};
+use crate::core::claude::view::{ScreenRuleSet, ScreenText, TitleState};
 use crate::core::supervisor::event::AgentStatus;
 use crate::core::tape::{
     AgentActivity, HookCommand, ModelReply, ModelToolInput, TapeCommand, TapePattern, TapeText, TapeTime,
@@ -20,7 +20,7 @@ use crate::core::tape::{
 use crate::standin::AGENT_ARG;
 use crate::standin::api::Api;
 use crate::standin::home;
-use crate::standin::script::{Reply, Script, Usage};
+use crate::standin::script::{ReplyUsage, Script, ScriptedReply};
 use crate::testing::hook_probe::{HookCall, HookProbe, STATUS_LINE};
 use crate::testing::look::TextPattern;
 use crate::testing::outcome::FailureKind;
@@ -35,7 +35,7 @@ const START_LIMIT: TapeTime = TapeTime::from_millis(30_000);
 /// Everything about Claude in one test.
 #[derive(Default)]
 pub(super) struct ClaudeTest {
-    replies: Vec<Reply>,
+    replies: Vec<ScriptedReply>,
     plugins: Vec<PathBuf>,
     running: Option<RunningModel>,
 }
@@ -62,10 +62,12 @@ impl TapePlayer<'_> {
         Ok(())
     }
 
-    fn reply(&self, model: &ModelReply) -> StepResult<Reply> {
+    fn reply(&self, model: &ModelReply) -> StepResult<ScriptedReply> {
         let mut reply = match &model.error {
-            Some(error) => Reply::error(error.status, error.kind.clone(), self.text(&error.message)?),
-            None => Reply::text(model.text.as_ref().map_or(Ok(String::new()), |text| self.text(text))?),
+            Some(error) => ScriptedReply::error(error.status, error.kind.clone(), self.text(&error.message)?),
+            None => {
+                ScriptedReply::text(model.text.as_ref().map_or(Ok(String::new()), |text| self.text(text))?)
+            }
         };
         for tool in &model.tools {
             let input = match &tool.input {
@@ -77,7 +79,7 @@ impl TapePlayer<'_> {
             reply = reply.and_tool(tool.name.clone(), input);
         }
         if let Some(tokens) = model.tokens {
-            reply.usage = Usage::filled(tokens);
+            reply.usage = ReplyUsage::filled(tokens);
         }
         reply.delay_ms = model.after.map_or(0, TapeTime::as_millis);
         reply.stream_ms = model.over.map_or(0, TapeTime::as_millis);
@@ -150,7 +152,7 @@ impl TapePlayer<'_> {
         let script = Script::each(move |_, number| {
             replies.get(number).cloned().unwrap_or_else(|| {
                 *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-                Reply::text(NO_REPLY)
+                ScriptedReply::text(NO_REPLY)
             })
         });
         let api = Api::start(script).map_err(|error| StepFailure::io("cannot start the model", &error))?;
@@ -328,7 +330,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn expect_state(&mut self, limit: Option<TapeTime>, state: AgentActivity) -> StepResult {
-        let rules = Rules::builtin().map_err(|error| StepFailure::command(error.to_string()))?;
+        let rules = ScreenRuleSet::builtin().map_err(|error| StepFailure::command(error.to_string()))?;
         let usual = if limit.is_none() {
             START_LIMIT.min(self.settings.deadline)
         } else {
@@ -347,7 +349,7 @@ impl TapePlayer<'_> {
 
     /// What Claude is doing by its screen and its sessions file. Both must agree on idle, because a turn begins
     /// in the one before it does in the other.
-    fn activity(&mut self, rules: &Rules) -> Option<AgentActivity> {
+    fn activity(&mut self, rules: &ScreenRuleSet) -> Option<AgentActivity> {
         let home = self.dirs.home();
         let (_, terminal) = self.session.current()?;
         let screen = terminal.screen();
@@ -396,7 +398,7 @@ fn matches_text(pattern: &TextPattern, text: &str) -> bool {
 }
 
 /// Everything that a request says, a part a line.
-fn request_text(request: &crate::standin::request::Request) -> String {
+fn request_text(request: &crate::standin::request::ApiRequest) -> String {
     let parts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
     parts.join("\n")
 }

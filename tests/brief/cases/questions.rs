@@ -59,7 +59,7 @@ fn sub_agent_report() -> Case {
         .prompt(
             "let somebody find the bell of Cattistock",
             [
-                hopty::standin::script::Reply::tool(
+                hopty::standin::script::ScriptedReply::tool(
                     "Agent",
                     serde_json::json!({"description": "find the bell", "prompt": "Find the bell of Cattistock.", "subagent_type": "general-purpose"}),
                 ),
@@ -86,7 +86,7 @@ fn background_shell() -> Case {
         .prompt(
             "start the watch of Gloamwatch and leave it running",
             [
-                hopty::standin::script::Reply::tool(
+                hopty::standin::script::ScriptedReply::tool(
                     "Bash",
                     serde_json::json!({"command": watch, "description": "watch Gloamwatch", "run_in_background": true}),
                 ),

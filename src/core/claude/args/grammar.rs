@@ -12,7 +12,7 @@ const OPTIONS: &str = include_str!("options.txt");
 
 /// What an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum OptionValues {
     /// Nothing.
     None,
     /// One value.
@@ -25,7 +25,7 @@ pub enum Takes {
 
 /// What an option means to a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum OptionMeaning {
     /// No interactive session of this terminal.
     Through,
     /// Picks or names the conversation.
@@ -39,8 +39,8 @@ pub enum Means {
 #[derive(Clone, Debug)]
 struct Spec {
     names: Vec<&'static str>,
-    takes: Takes,
-    means: Means,
+    takes: OptionValues,
+    means: OptionMeaning,
 }
 
 /// Claude's options and subcommands.
@@ -53,15 +53,15 @@ pub struct Grammar {
 
 /// One piece of a command line. Pieces stand in the order of the arguments and name them by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum ArgPiece {
     /// An option with its values.
     Option {
         /// Its long name, whatever form was written.
         name: String,
         /// What it takes.
-        takes: Takes,
+        takes: OptionValues,
         /// What it means.
-        means: Means,
+        means: OptionMeaning,
         /// Its values.
         values: Vec<String>,
         /// The arguments it covers. Joined flags (`-cd`) cover the same one.
@@ -114,16 +114,16 @@ impl Grammar {
                 continue;
             }
             let means = match words.pop() {
-                Some("through") => Means::Through,
-                Some("identity") => Means::Identity,
-                Some("once") => Means::Once,
-                _ => Means::Keep,
+                Some("through") => OptionMeaning::Through,
+                Some("identity") => OptionMeaning::Identity,
+                Some("once") => OptionMeaning::Once,
+                _ => OptionMeaning::Keep,
             };
             let takes = match words.pop() {
-                Some("one") => Takes::One,
-                Some("optional") => Takes::Optional,
-                Some("many") => Takes::Many,
-                _ => Takes::None,
+                Some("one") => OptionValues::One,
+                Some("optional") => OptionValues::Optional,
+                Some("many") => OptionValues::Many,
+                _ => OptionValues::None,
             };
             grammar.options.push(Spec { names: words, takes, means });
         }
@@ -148,25 +148,25 @@ impl Grammar {
 
     /// Takes `args` apart. Every argument is covered; only joined flags share one.
     #[must_use]
-    pub fn parse(&self, args: &[String]) -> Vec<Piece> {
-        let mut pieces: Vec<Piece> = Vec::new();
+    pub fn parse(&self, args: &[String]) -> Vec<ArgPiece> {
+        let mut pieces: Vec<ArgPiece> = Vec::new();
         let mut open_list = false;
         let mut at = 0;
         while at < args.len() {
             let arg = args[at].as_str();
             if arg == "--" {
-                pieces.push(Piece::Separator { at });
-                pieces.extend((at + 1..args.len()).map(|at| Piece::Operand { at }));
+                pieces.push(ArgPiece::Separator { at });
+                pieces.extend((at + 1..args.len()).map(|at| ArgPiece::Operand { at }));
                 break;
             }
             if !like_option(arg) {
                 match pieces.last_mut() {
-                    Some(Piece::Option { values, at: range, .. }) if open_list => {
+                    Some(ArgPiece::Option { values, at: range, .. }) if open_list => {
                         values.push(arg.to_owned());
                         range.end = at + 1;
                     }
-                    Some(Piece::Unknown { .. }) => pieces.push(Piece::Loose { at }),
-                    _ => pieces.push(Piece::Operand { at }),
+                    Some(ArgPiece::Unknown { .. }) => pieces.push(ArgPiece::Loose { at }),
+                    _ => pieces.push(ArgPiece::Operand { at }),
                 }
                 at += 1;
                 continue;
@@ -176,11 +176,11 @@ impl Grammar {
             let last = pieces[before..].last();
             open_list = match last {
                 // `--list=value` closes at once, `--list value` stays open (as the real parser has it).
-                Some(Piece::Option { takes: Takes::Many, at, .. }) => at.len() > 1,
+                Some(ArgPiece::Option { takes: OptionValues::Many, at, .. }) => at.len() > 1,
                 _ => false,
             };
             at = match last {
-                Some(Piece::Option { at: range, .. }) => range.end.max(at + 1),
+                Some(ArgPiece::Option { at: range, .. }) => range.end.max(at + 1),
                 _ => at + 1,
             };
         }
@@ -188,16 +188,16 @@ impl Grammar {
     }
 
     /// The option that begins at `at`, or the several that are joined there.
-    fn option(&self, args: &[String], at: usize, pieces: &mut Vec<Piece>) {
+    fn option(&self, args: &[String], at: usize, pieces: &mut Vec<ArgPiece>) {
         let mut text = args[at].clone();
         let mut joined = false;
         loop {
             if let Some(spec) = self.find(&text) {
                 let next = args.get(at + 1);
                 let value = match spec.takes {
-                    Takes::None => None,
-                    Takes::One | Takes::Many => next,
-                    Takes::Optional => next.filter(|next| !like_option(next)),
+                    OptionValues::None => None,
+                    OptionValues::One | OptionValues::Many => next,
+                    OptionValues::Optional => next.filter(|next| !like_option(next)),
                 };
                 let end = at + 1 + usize::from(value.is_some());
                 pieces.push(piece(
@@ -212,7 +212,7 @@ impl Grammar {
             let short = split.and_then(|i| self.find(&text[..i]).map(|spec| (spec, i)));
             if let Some((spec, i)) = short {
                 let rest = text[i..].to_owned();
-                if spec.takes == Takes::None {
+                if spec.takes == OptionValues::None {
                     pieces.push(piece(spec, Vec::new(), at..at + 1, Some(text[..i].to_owned())));
                     text = format!("-{rest}");
                     joined = true;
@@ -224,19 +224,19 @@ impl Grammar {
             let long = text.split_once('=').filter(|_| text.starts_with("--"));
             let known = long.and_then(|(name, value)| self.find(name).map(|spec| (spec, value)));
             match known {
-                Some((spec, value)) if spec.takes != Takes::None => {
+                Some((spec, value)) if spec.takes != OptionValues::None => {
                     pieces.push(piece(spec, vec![value.to_owned()], at..at + 1, None));
                 }
-                _ => pieces.push(Piece::Unknown { at }),
+                _ => pieces.push(ArgPiece::Unknown { at }),
             }
             return;
         }
     }
 }
 
-fn piece(spec: &Spec, values: Vec<String>, at: Range<usize>, alone: Option<String>) -> Piece {
+fn piece(spec: &Spec, values: Vec<String>, at: Range<usize>, alone: Option<String>) -> ArgPiece {
     let name = (*spec.names.last().unwrap_or(&"")).to_owned();
-    Piece::Option { name, takes: spec.takes, means: spec.means, values, at, alone }
+    ArgPiece::Option { name, takes: spec.takes, means: spec.means, values, at, alone }
 }
 
 /// Whether the parser looks for an option in `arg`: a lone `-` is a word.
@@ -246,14 +246,14 @@ fn like_option(arg: &str) -> bool {
 
 /// The index of the prompt among `args`. A word after an unknown option is that option's value, unless
 /// nothing else could be the prompt and it has a space in it, as a sentence has and a value hardly ever.
-pub(super) fn prompt(pieces: &[Piece], args: &[String]) -> Option<usize> {
+pub(super) fn prompt(pieces: &[ArgPiece], args: &[String]) -> Option<usize> {
     let operand = pieces.iter().find_map(|piece| match piece {
-        Piece::Operand { at } => Some(*at),
+        ArgPiece::Operand { at } => Some(*at),
         _ => None,
     });
     operand.or_else(|| {
         pieces.iter().find_map(|piece| match piece {
-            Piece::Loose { at } if args[*at].contains(char::is_whitespace) => Some(*at),
+            ArgPiece::Loose { at } if args[*at].contains(char::is_whitespace) => Some(*at),
             _ => None,
         })
     })
@@ -287,7 +287,7 @@ mod tests {
         let names = |arg: &str| -> Vec<(String, Vec<String>)> {
             let pieces = grammar.parse(&[arg.to_owned(), "x".to_owned()]);
             let option = |piece| {
-                if let Piece::Option { name, values, .. } = piece { Some((name, values)) } else { None }
+                if let ArgPiece::Option { name, values, .. } = piece { Some((name, values)) } else { None }
             };
             pieces.into_iter().filter_map(option).collect()
         };
@@ -303,6 +303,6 @@ mod tests {
 
     #[test]
     fn a_flag_with_a_value_is_unknown() {
-        assert_eq!(Grammar::new().parse(&["--verbose=x".to_owned()]), [Piece::Unknown { at: 0 }]);
+        assert_eq!(Grammar::new().parse(&["--verbose=x".to_owned()]), [ArgPiece::Unknown { at: 0 }]);
     }
 }

@@ -11,8 +11,8 @@
 mod grammar;
 mod rewrite;
 
-pub use grammar::{Grammar, Means, Piece, Takes};
-pub use rewrite::{NextRun, for_launch, for_next_run, for_resume, with_settings};
+pub use grammar::{ArgPiece, Grammar, OptionMeaning, OptionValues};
+pub use rewrite::{NextRunArgs, for_launch, for_next_run, for_resume, with_settings};
 
 /// What one of the standard streams is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,16 @@ pub enum Stream {
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Invocation {
+pub enum LaunchMode {
     /// A session in this terminal: hopty supervises it.
     Interactive,
     /// Anything else: Claude takes hopty's place at once, with nothing added.
-    ExecThrough(Reason),
+    ExecThrough(ExecThroughReason),
 }
 
 /// Why hopty steps aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum ExecThroughReason {
     /// Standard input or output is no terminal; Claude then prints and exits (measured).
     NotATerminal,
     /// This option: print mode, help, version, a background or cloud session.
@@ -47,22 +47,24 @@ pub enum Reason {
 
 /// Decides whether `args` (without the program's name) start an interactive session.
 #[must_use]
-pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> Invocation {
+pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> LaunchMode {
     if (stdin, stdout) != (Stream::Terminal, Stream::Terminal) {
-        return Invocation::ExecThrough(Reason::NotATerminal);
+        return LaunchMode::ExecThrough(ExecThroughReason::NotATerminal);
     }
     let grammar = Grammar::new();
     if let Some(word) = args.first().filter(|word| grammar.is_first_command(word)) {
-        return Invocation::ExecThrough(Reason::Subcommand(word.clone()));
+        return LaunchMode::ExecThrough(ExecThroughReason::Subcommand(word.clone()));
     }
     let pieces = grammar.parse(args);
     for piece in &pieces {
         match piece {
-            Piece::Option { means: Means::Through, name, .. } => {
-                return Invocation::ExecThrough(Reason::Option(name.clone()));
+            ArgPiece::Option { means: OptionMeaning::Through, name, .. } => {
+                return LaunchMode::ExecThrough(ExecThroughReason::Option(name.clone()));
             }
-            Piece::Option { takes: Takes::One | Takes::Many, name, values, .. } if values.is_empty() => {
-                return Invocation::ExecThrough(Reason::MissingValue(name.clone()));
+            ArgPiece::Option { takes: OptionValues::One | OptionValues::Many, name, values, .. }
+                if values.is_empty() =>
+            {
+                return LaunchMode::ExecThrough(ExecThroughReason::MissingValue(name.clone()));
             }
             _ => {}
         }
@@ -71,10 +73,10 @@ pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> Invocation {
     // command.
     let first = pieces
         .iter()
-        .find_map(|piece| if let Piece::Operand { at } = piece { Some(&args[*at]) } else { None });
+        .find_map(|piece| if let ArgPiece::Operand { at } = piece { Some(&args[*at]) } else { None });
     match first.filter(|word| grammar.is_command(word)) {
-        Some(word) => Invocation::ExecThrough(Reason::Subcommand(word.clone())),
-        None => Invocation::Interactive,
+        Some(word) => LaunchMode::ExecThrough(ExecThroughReason::Subcommand(word.clone())),
+        None => LaunchMode::Interactive,
     }
 }
 
@@ -131,8 +133,8 @@ pub fn facts(args: &[String]) -> OwnArgs {
     let mut facts =
         OwnArgs { prompt: grammar::prompt(&pieces, args).map(|at| args[at].clone()), ..OwnArgs::default() };
     for piece in pieces {
-        let Piece::Option { name, values, means, .. } = piece else { continue };
-        facts.picks_conversation |= means == Means::Identity;
+        let ArgPiece::Option { name, values, means, .. } = piece else { continue };
+        facts.picks_conversation |= means == OptionMeaning::Identity;
         let value = values.last().cloned();
         match name.as_str() {
             "--session-id" => facts.session_id = value,
@@ -163,7 +165,7 @@ mod tests {
         line.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn of(line: &str) -> Invocation {
+    fn of(line: &str) -> LaunchMode {
         classify(&args(line), Stream::Terminal, Stream::Terminal)
     }
 
@@ -199,7 +201,7 @@ mod tests {
             "-",
             "--rc",
         ] {
-            assert_eq!(of(line), Invocation::Interactive, "{line}");
+            assert_eq!(of(line), LaunchMode::Interactive, "{line}");
         }
     }
 
@@ -217,7 +219,7 @@ mod tests {
             ("--cloud", "--cloud"),
             ("--init-only", "--init-only"),
         ] {
-            assert_eq!(of(line), Invocation::ExecThrough(Reason::Option(why.into())), "{line}");
+            assert_eq!(of(line), LaunchMode::ExecThrough(ExecThroughReason::Option(why.into())), "{line}");
         }
         for (line, word) in [
             ("mcp list", "mcp"),
@@ -232,10 +234,20 @@ mod tests {
             ("update", "update"),
             ("--new-option val mcp", "mcp"),
         ] {
-            assert_eq!(of(line), Invocation::ExecThrough(Reason::Subcommand(word.into())), "{line}");
+            assert_eq!(
+                of(line),
+                LaunchMode::ExecThrough(ExecThroughReason::Subcommand(word.into())),
+                "{line}"
+            );
         }
-        assert_eq!(of("fix --model"), Invocation::ExecThrough(Reason::MissingValue("--model".into())));
-        assert_eq!(of("--add-dir"), Invocation::ExecThrough(Reason::MissingValue("--add-dir".into())));
+        assert_eq!(
+            of("fix --model"),
+            LaunchMode::ExecThrough(ExecThroughReason::MissingValue("--model".into()))
+        );
+        assert_eq!(
+            of("--add-dir"),
+            LaunchMode::ExecThrough(ExecThroughReason::MissingValue("--add-dir".into()))
+        );
     }
 
     #[test]
@@ -245,7 +257,10 @@ mod tests {
             (Stream::Terminal, Stream::Other),
             (Stream::Other, Stream::Other),
         ] {
-            assert_eq!(classify(&[], stdin, stdout), Invocation::ExecThrough(Reason::NotATerminal));
+            assert_eq!(
+                classify(&[], stdin, stdout),
+                LaunchMode::ExecThrough(ExecThroughReason::NotATerminal)
+            );
         }
     }
 

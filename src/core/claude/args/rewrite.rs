@@ -4,14 +4,14 @@
 //! stands in front, or behind where it must win; never behind `--`, and in forms that no list option
 //! swallows.
 
-use super::grammar::{Grammar, Means, Piece, prompt};
+use super::grammar::{ArgPiece, Grammar, OptionMeaning, prompt};
 use super::{OwnArgs, facts};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::ConversationId;
 
 /// What is known when a run is started again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NextRun {
+pub struct NextRunArgs {
     /// The new conversation's id, or the id to resume.
     pub session_id: ConversationId,
     /// The model last seen; used where the person named none.
@@ -45,7 +45,7 @@ pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &Conver
 pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let end =
-        pieces.iter().find_map(|piece| if let Piece::Separator { at } = piece { Some(*at) } else { None });
+        pieces.iter().find_map(|piece| if let ArgPiece::Separator { at } = piece { Some(*at) } else { None });
     let (before, after) = args.split_at(end.unwrap_or(args.len()));
     let mut out = before.to_vec();
     out.push(format!("--settings={settings}"));
@@ -56,17 +56,17 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
 /// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always
 /// the person's own, never those of an earlier run: which word was the prompt can only be seen there.
 #[must_use]
-pub fn for_next_run(args: &[String], next: &NextRun) -> Vec<String> {
+pub fn for_next_run(args: &[String], next: &NextRunArgs) -> Vec<String> {
     again(args, next, "--session-id")
 }
 
 /// The arguments of a run after a crash: the same conversation, without any prompt.
 #[must_use]
-pub fn for_resume(args: &[String], next: &NextRun) -> Vec<String> {
+pub fn for_resume(args: &[String], next: &NextRunArgs) -> Vec<String> {
     again(args, next, "--resume")
 }
 
-fn again(args: &[String], next: &NextRun, identity: &str) -> Vec<String> {
+fn again(args: &[String], next: &NextRunArgs, identity: &str) -> Vec<String> {
     let own = facts(args);
     let mut out = Vec::new();
     plugin(&mut out, next.plugin_dir.as_deref());
@@ -110,15 +110,15 @@ fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
     let mut out = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Option { means: Means::Identity | Means::Once, .. }
-            | Piece::Operand { .. }
-            | Piece::Separator { .. } => {}
-            Piece::Loose { at } if loose_prompt == Some(at) => {}
-            Piece::Option { ref name, .. } if mode_follows && name == "--dangerously-skip-permissions" => {
+            ArgPiece::Option { means: OptionMeaning::Identity | OptionMeaning::Once, .. }
+            | ArgPiece::Operand { .. }
+            | ArgPiece::Separator { .. } => {}
+            ArgPiece::Loose { at } if loose_prompt == Some(at) => {}
+            ArgPiece::Option { ref name, .. } if mode_follows && name == "--dangerously-skip-permissions" => {
                 out.push("--allow-dangerously-skip-permissions".to_owned());
             }
-            Piece::Loose { at } | Piece::Unknown { at } => out.push(args[at].clone()),
-            Piece::Option { at, alone, .. } => {
+            ArgPiece::Loose { at } | ArgPiece::Unknown { at } => out.push(args[at].clone()),
+            ArgPiece::Option { at, alone, .. } => {
                 let first = alone.unwrap_or_else(|| args[at.start].clone());
                 out.push(first);
                 out.extend_from_slice(&args[at.start + 1..at.end]);
@@ -167,8 +167,8 @@ mod tests {
         ID.parse().unwrap()
     }
 
-    fn bare() -> NextRun {
-        NextRun {
+    fn bare() -> NextRunArgs {
+        NextRunArgs {
             session_id: id(),
             model: None,
             switched: None,
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn model_and_mode_are_passed_on() {
-        let run = NextRun {
+        let run = NextRunArgs {
             model: Some("claude-opus-4-8[1m]".into()),
             permission_mode: Some(PermissionMode::AcceptEdits),
             ..bare()
@@ -239,7 +239,7 @@ mod tests {
             "--model claude-opus-4-8[1m] --permission-mode plan --permission-mode acceptEdits"
         );
         assert_eq!(to("--permission-mode=acceptEdits --model m"), "--permission-mode=acceptEdits --model m");
-        let run = NextRun { switched: Some("claude-sonnet-5".into()), permission_mode: None, ..run };
+        let run = NextRunArgs { switched: Some("claude-sonnet-5".into()), permission_mode: None, ..run };
         let to = |line: &str| {
             for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "")
         };
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn bypass_is_never_added() {
-        let run = NextRun { permission_mode: Some(PermissionMode::BypassPermissions), ..bare() };
+        let run = NextRunArgs { permission_mode: Some(PermissionMode::BypassPermissions), ..bare() };
         let to = |line: &str| {
             for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID")
         };
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_narrower_mode_is_not_beaten_by_the_person_s_own_flag() {
-        let run = NextRun { permission_mode: Some(PermissionMode::Plan), ..bare() };
+        let run = NextRunArgs { permission_mode: Some(PermissionMode::Plan), ..bare() };
         let to = |line: &str| {
             for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID")
         };
@@ -284,7 +284,7 @@ mod tests {
             to("--system-prompt --dangerously-skip-permissions"),
             "ID --system-prompt --dangerously-skip-permissions --permission-mode plan"
         );
-        let run = NextRun { permission_mode: Some(PermissionMode::Auto), ..bare() };
+        let run = NextRunArgs { permission_mode: Some(PermissionMode::Auto), ..bare() };
         assert_eq!(
             for_next_run(&args("--ide"), &run).join(" "),
             format!("--session-id {ID} --ide --permission-mode default")
@@ -298,14 +298,14 @@ mod tests {
     #[test]
     fn names_that_are_no_names_are_left_out() {
         for bad in ["", "-p", "--settings", "a b", "x\n", "<synthetic>", "$(x)"] {
-            let run = NextRun { model: Some(bad.into()), ..bare() };
+            let run = NextRunArgs { model: Some(bad.into()), ..bare() };
             assert_eq!(for_next_run(&[], &run), args(&format!("--session-id {ID}")), "{bad:?}");
         }
     }
 
     #[test]
     fn a_resume_names_the_conversation_and_asks_nothing() {
-        let run = NextRun { model: Some("opus".into()), plugin_dir: Some("/p".into()), ..bare() };
+        let run = NextRunArgs { model: Some("opus".into()), plugin_dir: Some("/p".into()), ..bare() };
         assert_eq!(
             for_resume(&args("--ide fix -c"), &run).join(" "),
             format!("--plugin-dir=/p --resume {ID} --model opus --ide")
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn settings_come_last() {
-        let run = NextRun { settings: Some("{}".into()), ..bare() };
+        let run = NextRunArgs { settings: Some("{}".into()), ..bare() };
         let out = for_next_run(&args("--settings mine --add-dir a"), &run);
         assert_eq!(out.join("|"), format!("--session-id|{ID}|--settings|mine|--add-dir|a|--settings={{}}"));
         assert_eq!(facts(&out).settings.as_deref(), Some("{}"));
@@ -357,10 +357,10 @@ mod tests {
             let mut joined = vec![false; args.len()];
             for piece in &pieces {
                 match piece {
-                    Piece::Option { means: Means::Identity | Means::Once, at, alone: None, .. } => struck[at.clone()].fill(true),
-                    Piece::Option { alone: Some(_), at, .. } => { joined[at.clone()].fill(true); }
-                    Piece::Operand { at } | Piece::Separator { at } => struck[*at] = true,
-                    Piece::Loose { at } if loose == Some(*at) => struck[*at] = true,
+                    ArgPiece::Option { means: OptionMeaning::Identity | OptionMeaning::Once, at, alone: None, .. } => struck[at.clone()].fill(true),
+                    ArgPiece::Option { alone: Some(_), at, .. } => { joined[at.clone()].fill(true); }
+                    ArgPiece::Operand { at } | ArgPiece::Separator { at } => struck[*at] = true,
+                    ArgPiece::Loose { at } if loose == Some(*at) => struck[*at] = true,
                     _ => {}
                 }
             }
@@ -374,7 +374,7 @@ mod tests {
         fn a_later_run_starts_one_conversation_of_ours(args in words()) {
             // A value with a space behind an unknown option reads as the prompt once the prompt is gone
             // (`grammar::prompt`).
-            let spaced = |piece: &Piece| matches!(piece, Piece::Loose { at } if args[*at].contains(char::is_whitespace));
+            let spaced = |piece: &ArgPiece| matches!(piece, ArgPiece::Loose { at } if args[*at].contains(char::is_whitespace));
             prop_assume!(!Grammar::new().parse(&args).iter().any(spaced));
             let out = for_next_run(&args, &bare());
             let read = facts(&out);
@@ -394,8 +394,8 @@ mod tests {
             let mut covered = 0;
             for piece in Grammar::new().parse(&args) {
                 let range = match piece {
-                    Piece::Option { at, .. } => at,
-                    Piece::Unknown { at } | Piece::Loose { at } | Piece::Separator { at } | Piece::Operand { at } => at..at + 1,
+                    ArgPiece::Option { at, .. } => at,
+                    ArgPiece::Unknown { at } | ArgPiece::Loose { at } | ArgPiece::Separator { at } | ArgPiece::Operand { at } => at..at + 1,
                 };
                 prop_assert!(range.start == covered || range.start + 1 == covered, "gap or overlap at {}", range.start);
                 covered = covered.max(range.end);

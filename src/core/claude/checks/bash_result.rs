@@ -9,7 +9,7 @@ const LOOK: usize = 1024;
 
 /// How the tool says that a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(super) enum CommandEnd {
     Success,
     /// With an exit status that is not 0, where it is known.
     Failure(Option<u32>),
@@ -21,7 +21,7 @@ pub(super) enum Exit {
     NeverRan(String),
 }
 
-impl Exit {
+impl CommandEnd {
     /// What an answer of the tool says, and the output behind it.
     pub(super) fn of(output: &str, is_error: bool) -> (Self, &str) {
         /// Beginnings of an answer where nothing ran.
@@ -37,7 +37,7 @@ impl Exit {
         if !is_error {
             // What Claude writes where there is no output.
             return (
-                Exit::Success,
+                CommandEnd::Success,
                 if output.starts_with("(Bash completed with no output)") { "" } else { output },
             );
         }
@@ -46,31 +46,31 @@ impl Exit {
         let number = first.strip_prefix("Exit code ").and_then(|rest| rest.trim().parse::<u32>().ok());
         let second = rest.trim_start().lines().next().unwrap_or_default();
         if REFUSED.iter().any(|words| first.starts_with(words)) {
-            return (Exit::NeverRan("the command was refused".to_owned()), "");
+            return (CommandEnd::NeverRan("the command was refused".to_owned()), "");
         }
         if first.starts_with("[Request interrupted") || second.starts_with("[Request interrupted") {
-            return (Exit::Stopped("interrupted".to_owned()), rest);
+            return (CommandEnd::Stopped("interrupted".to_owned()), rest);
         }
         if first.starts_with("Command timed out") || second.starts_with("Command timed out") {
-            return (Exit::Stopped("timed out".to_owned()), rest);
+            return (CommandEnd::Stopped("timed out".to_owned()), rest);
         }
-        let Some(number) = number else { return (Exit::Failure(None), output) };
+        let Some(number) = number else { return (CommandEnd::Failure(None), output) };
         let is_missing = number == 127 || second.contains(": cd: ");
         // `npm test` writes lines of its own before its shell misses the program.
         let missing = rest.lines().take(50).find(|line| line.contains("not found")).unwrap_or(second);
         let exit = match number {
-            124 => Exit::Stopped("timed out (exit code 124)".to_owned()),
-            130 | 137 | 143 => Exit::Stopped(format!("stopped by a signal (exit code {number})")),
+            124 => CommandEnd::Stopped("timed out (exit code 124)".to_owned()),
+            130 | 137 | 143 => CommandEnd::Stopped(format!("stopped by a signal (exit code {number})")),
             _ if is_missing => {
                 let mut cleaner = LineCleaner::default();
                 let line = cleaner.clean(cut_bytes(missing, LOOK));
-                Exit::Missing(if line.is_empty() {
+                CommandEnd::Missing(if line.is_empty() {
                     format!("exit code {number}")
                 } else {
                     cut_bytes(line, LINE_CAP).to_owned()
                 })
             }
-            _ => Exit::Failure(Some(number)),
+            _ => CommandEnd::Failure(Some(number)),
         };
         (exit, rest)
     }
@@ -78,8 +78,8 @@ impl Exit {
     /// The exit status in words.
     pub(super) fn words(&self) -> String {
         match self {
-            Exit::Failure(Some(number)) => format!("exit code {number}"),
-            Exit::Success => "exit code 0".to_owned(),
+            CommandEnd::Failure(Some(number)) => format!("exit code {number}"),
+            CommandEnd::Success => "exit code 0".to_owned(),
             _ => "an error".to_owned(),
         }
     }

@@ -1,8 +1,8 @@
 //! What the lines of a runner's output add up to.
 
 use super::bash_result::display;
-use super::invocation::Invocation;
-use super::runners::{Form, OTHERS, Runner, Says};
+use super::invocation::RunnerCall;
+use super::runners::{LineMeaning, LinePattern, OTHERS, Runner};
 use super::{CheckOutcome, FAILING_CAP};
 
 /// What was seen of one runner.
@@ -37,7 +37,7 @@ struct Counts {
 }
 
 impl Evidence {
-    pub(super) fn of(run: &Invocation) -> Self {
+    pub(super) fn of(run: &RunnerCall) -> Self {
         Self {
             runner: run.runner,
             repeated: run.repeated,
@@ -60,54 +60,54 @@ impl Evidence {
     }
 
     /// Whether the line said something.
-    fn take(&mut self, form: &Form, line: &str) -> bool {
+    fn take(&mut self, form: &LinePattern, line: &str) -> bool {
         if form.opens && self.runner.whole && !self.repeated {
-            let counts = counts(line, form.says == Says::Keyed);
-            if form.says == Says::Counts && counts == Counts::default() {
+            let counts = counts(line, form.says == LineMeaning::Keyed);
+            if form.says == LineMeaning::Counts && counts == Counts::default() {
                 return false;
             }
             self.sums = Sums::default();
         }
         let sums = &mut self.sums;
         match form.says {
-            Says::Counts | Says::Keyed => {
-                let Some(counts) = some_counts(line, form.says == Says::Keyed) else { return false };
+            LineMeaning::Counts | LineMeaning::Keyed => {
+                let Some(counts) = some_counts(line, form.says == LineMeaning::Keyed) else { return false };
                 sums.counts.add(counts);
                 sums.counted = true;
             }
-            Says::Total => {
+            LineMeaning::Total => {
                 let number = line.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty());
                 let number = number.map_or(0, number_of);
                 sums.total = Some(sums.total.unwrap_or(0).saturating_add(number));
             }
-            Says::Files => {
+            LineMeaning::Files => {
                 sums.files_failed = sums.files_failed.saturating_add(counts(line, false).failed);
             }
-            Says::Problems => {
+            LineMeaning::Problems => {
                 let errors = counts(line, false).errors;
                 sums.counts.errors = sums.counts.errors.saturating_add(errors);
                 if errors == 0 {
                     sums.done.get_or_insert_with(|| display(line));
                 }
             }
-            Says::Done => {
+            LineMeaning::Done => {
                 sums.counts.skipped = sums.counts.skipped.saturating_add(counts(line, true).skipped);
                 sums.done.get_or_insert_with(|| display(line));
             }
-            Says::Failed | Says::FailedCounts => {
-                if form.says == Says::FailedCounts {
+            LineMeaning::Failed | LineMeaning::FailedCounts => {
+                if form.says == LineMeaning::FailedCounts {
                     sums.counts.add(counts(line, true));
                 }
                 sums.failed.get_or_insert_with(|| display(line));
             }
-            Says::Nothing => {
+            LineMeaning::Nothing => {
                 sums.nothing.get_or_insert_with(|| display(line));
             }
-            Says::Unit => sums.units.0 = sums.units.0.saturating_add(1),
-            Says::UnitFailed => sums.units.1 = sums.units.1.saturating_add(1),
-            Says::Noise => {}
-            Says::Name => keep(&mut self.names, &bare(form, line)),
-            Says::Error => keep(&mut self.errors, line),
+            LineMeaning::Unit => sums.units.0 = sums.units.0.saturating_add(1),
+            LineMeaning::UnitFailed => sums.units.1 = sums.units.1.saturating_add(1),
+            LineMeaning::Noise => {}
+            LineMeaning::Name => keep(&mut self.names, &bare(form, line)),
+            LineMeaning::Error => keep(&mut self.errors, line),
         }
         true
     }
@@ -231,14 +231,14 @@ fn keep(list: &mut Vec<String>, line: &str) {
 }
 
 /// What a form leaves of a line: the name between the words that are always there.
-fn bare(form: &Form, line: &str) -> String {
+fn bare(form: &LinePattern, line: &str) -> String {
     let line = line.strip_prefix(form.begins).filter(|_| form.begins.ends_with(' ')).unwrap_or(line);
     let has = form.has.trim_end_matches('$');
     line.strip_suffix(has).filter(|rest| has.starts_with(' ') && !rest.is_empty()).unwrap_or(line).to_owned()
 }
 
 /// Whether a line is of this form.
-fn matches(form: &Form, line: &str) -> bool {
+fn matches(form: &LinePattern, line: &str) -> bool {
     let Some(rest) = after(form.begins, line) else { return false };
     match form.has.strip_suffix('$') {
         Some(end) => rest.ends_with(end),

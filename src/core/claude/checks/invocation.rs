@@ -2,7 +2,7 @@
 //! status is theirs.
 
 use super::runners::{RUNNERS, Runner, Subs};
-use super::shell::{Join, Pipeline, Stage, parse};
+use super::shell::{Join, Pipeline, PipelineStage, parse};
 
 /// The longest command that is read, in bytes: of a longer one the end is missing, and with it a pipe.
 pub(super) const COMMAND_CAP: usize = 4096;
@@ -54,7 +54,7 @@ const VALUED: &[&str] = &[
 
 /// A runner that a command starts, once or several times.
 #[derive(Clone, Debug)]
-pub(super) struct Invocation {
+pub(super) struct RunnerCall {
     pub(super) runner: &'static Runner,
     /// Its short name: `cargo test`.
     pub(super) tool: String,
@@ -87,12 +87,12 @@ pub(super) enum Filter {
 }
 
 /// The runners in a command, each once.
-pub(super) fn invocations(command: &str) -> Vec<Invocation> {
+pub(super) fn invocations(command: &str) -> Vec<RunnerCall> {
     let pipelines = parse(command);
     let mut walk = Walk { masked: command.len() >= COMMAND_CAP, ..Walk::default() };
     walk.options(&pipelines);
     let masked = walk.masked;
-    walk.list(&pipelines, Status { success: !masked, failure: !masked }, &[]);
+    walk.list(&pipelines, StatusScope { success: !masked, failure: !masked }, &[]);
     walk.readers(&pipelines);
     walk.runs
 }
@@ -113,8 +113,8 @@ fn programs<'a>(list: &'a [Pipeline], each: &mut impl FnMut(&'a [String], &'a [S
     for pipeline in list {
         for (at, stage) in pipeline.stages.iter().enumerate() {
             match stage {
-                Stage::Program { words, files } => each(words, files, at == 0),
-                Stage::Group(list) => programs(list, each),
+                PipelineStage::Program { words, files } => each(words, files, at == 0),
+                PipelineStage::Group(list) => programs(list, each),
             }
         }
     }
@@ -122,14 +122,14 @@ fn programs<'a>(list: &'a [Pipeline], each: &mut impl FnMut(&'a [String], &'a [S
 
 /// Whether the exit status of the whole command tells of a part of it.
 #[derive(Clone, Copy)]
-struct Status {
+struct StatusScope {
     success: bool,
     failure: bool,
 }
 
 #[derive(Default)]
 struct Walk {
-    runs: Vec<Invocation>,
+    runs: Vec<RunnerCall>,
     /// Files that the output of a runner goes to.
     files: Vec<String>,
     masked: bool,
@@ -158,11 +158,11 @@ impl Walk {
         });
     }
 
-    fn list(&mut self, list: &[Pipeline], around: Status, filters: &[Filter]) {
+    fn list(&mut self, list: &[Pipeline], around: StatusScope, filters: &[Filter]) {
         for (at, pipeline) in list.iter().enumerate() {
             let mut status = around;
             if pipeline.background {
-                status = Status { success: false, failure: false };
+                status = StatusScope { success: false, failure: false };
             }
             // Where the one before it succeeded, it did not run.
             status.success &= pipeline.join != Join::Or;
@@ -171,27 +171,27 @@ impl Walk {
                     Join::And => status.failure &= is_harmless(next),
                     Join::Or => status.success &= fails(next),
                     Join::Then if self.errexit => status.failure &= is_harmless(next),
-                    Join::Then => status = Status { success: false, failure: false },
+                    Join::Then => status = StatusScope { success: false, failure: false },
                 }
             }
             self.pipeline(pipeline, status, filters);
         }
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, status: Status, around: &[Filter]) {
+    fn pipeline(&mut self, pipeline: &Pipeline, status: StatusScope, around: &[Filter]) {
         for (at, stage) in pipeline.stages.iter().enumerate() {
             let later = &pipeline.stages[at + 1..];
             let handed_on = later.is_empty() || self.pipefail && later.iter().all(reads_to_the_end);
-            let status = if handed_on { status } else { Status { success: false, failure: false } };
+            let status = if handed_on { status } else { StatusScope { success: false, failure: false } };
             let mut filters: Vec<Filter> = later.iter().filter_map(filter_of).collect();
             filters.extend_from_slice(around);
             match stage {
-                Stage::Group(list) => self.list(list, status, &filters),
-                Stage::Program { words, files } => {
+                PipelineStage::Group(list) => self.list(list, status, &filters),
+                PipelineStage::Program { words, files } => {
                     if let Some((runner, tool)) = find(words) {
                         self.files.extend(files.iter().filter(|file| *file != "/dev/null").cloned());
                         for stage in later {
-                            if let Stage::Program { words, .. } = stage
+                            if let PipelineStage::Program { words, .. } = stage
                                 && name(words) == "tee"
                             {
                                 self.files.extend(words[1..].iter().cloned());
@@ -210,7 +210,7 @@ impl Walk {
         &mut self,
         runner: &'static Runner,
         tool: String,
-        status: Status,
+        status: StatusScope,
         filters: Vec<Filter>,
         goes_on: bool,
     ) {
@@ -221,7 +221,7 @@ impl Walk {
             known.goes_on_after_failure |= goes_on;
             known.filters.extend(filters);
         } else if self.runs.len() < RUNS {
-            self.runs.push(Invocation {
+            self.runs.push(RunnerCall {
                 runner,
                 tool,
                 repeated: self.loops,
@@ -275,29 +275,29 @@ fn prints_logs(words: &[String]) -> bool {
 
 /// Whether it cannot fail, as far as anybody minds.
 fn is_harmless(pipeline: &Pipeline) -> bool {
-    matches!(pipeline.stages.as_slice(), [Stage::Program { words, .. }] if matches!(name(words), "echo" | "printf" | "true" | ":"))
+    matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if matches!(name(words), "echo" | "printf" | "true" | ":"))
 }
 
 /// Whether it ends with a failure: `|| exit 1`.
 fn fails(pipeline: &Pipeline) -> bool {
     match pipeline.stages.as_slice() {
-        [Stage::Program { words, .. }] => {
+        [PipelineStage::Program { words, .. }] => {
             name(words) == "false"
                 || matches!(name(words), "exit" | "return") && words.get(1).is_some_and(|code| code != "0")
         }
-        [Stage::Group(list)] => list.last().is_some_and(fails),
+        [PipelineStage::Group(list)] => list.last().is_some_and(fails),
         _ => false,
     }
 }
 
-fn reads_to_the_end(stage: &Stage) -> bool {
-    matches!(stage, Stage::Program { words, .. } if matches!(name(words), "tail" | "cat" | "tee" | "sed" | "tr" | "ts"))
+fn reads_to_the_end(stage: &PipelineStage) -> bool {
+    matches!(stage, PipelineStage::Program { words, .. } if matches!(name(words), "tail" | "cat" | "tee" | "sed" | "tr" | "ts"))
 }
 
-fn filter_of(stage: &Stage) -> Option<Filter> {
+fn filter_of(stage: &PipelineStage) -> Option<Filter> {
     match stage {
-        Stage::Program { words, .. } => filter_of_words(words),
-        Stage::Group(_) => None,
+        PipelineStage::Program { words, .. } => filter_of_words(words),
+        PipelineStage::Group(_) => None,
     }
 }
 

@@ -15,9 +15,9 @@ mod shell;
 mod fixture_tests;
 
 use crate::core::handoff::text::cut_bytes;
-use bash_result::{Exit, LineCleaner};
+use bash_result::{CommandEnd, LineCleaner};
 use evidence::Evidence;
-use invocation::{Filter, Invocation, invocations};
+use invocation::{Filter, RunnerCall, invocations};
 
 /// The most that is kept of a summary or a failing line, in bytes.
 pub const LINE_CAP: usize = 200;
@@ -77,7 +77,7 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     if runs.is_empty() {
         return None;
     }
-    let (exit, output) = Exit::of(output, is_error);
+    let (exit, output) = CommandEnd::of(output, is_error);
     let mut evidence: Vec<Evidence> = runs.iter().map(Evidence::of).collect();
     let echoes = invocation::echoes(command);
     let mut cleaner = LineCleaner::default();
@@ -99,7 +99,7 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     }
     // The last line end begins no line.
     let lines = if output.is_empty() || output.ends_with('\n') { lines - 1 } else { lines };
-    let judged: Vec<Judged> = runs
+    let judged: Vec<RunnerVerdict> = runs
         .drain(..)
         .zip(evidence)
         .map(|(run, evidence)| single(run, evidence, &exit, lines, cut))
@@ -112,7 +112,7 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     Some(verdict)
 }
 
-struct Judged {
+struct RunnerVerdict {
     tool: String,
     outcome: CheckOutcome,
     /// Whether a line of its output said so, and not the exit status.
@@ -122,10 +122,10 @@ struct Judged {
 }
 
 /// What one runner of the command came to.
-fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: bool) -> Judged {
+fn single(run: RunnerCall, evidence: Evidence, exit: &CommandEnd, lines: usize, cut: bool) -> RunnerVerdict {
     use CheckOutcome::{Failed, NothingRan, Passed, Unknown};
-    let succeeded = matches!(exit, Exit::Success) && run.success_is_its_own;
-    let failed = matches!(exit, Exit::Failure(_)) && run.failure_is_its_own;
+    let succeeded = matches!(exit, CommandEnd::Success) && run.success_is_its_own;
+    let failed = matches!(exit, CommandEnd::Failure(_)) && run.failure_is_its_own;
     let whole = run.runner.whole;
     let hidden = run.filters.iter().any(|filter| match filter {
         Filter::First(most) => lines >= *most,
@@ -139,12 +139,12 @@ fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: b
             Filter::First(most) | Filter::Last(most) => lines >= *most,
             Filter::Matching { .. } | Filter::Foreign => true,
         });
-    let (said, summary) = evidence.resolve(matches!(exit, Exit::Failure(_)));
+    let (said, summary) = evidence.resolve(matches!(exit, CommandEnd::Failure(_)));
     let (outcome, summary) = match (said, exit) {
-        (_, Exit::NeverRan(why)) => (NothingRan, why.clone()),
+        (_, CommandEnd::NeverRan(why)) => (NothingRan, why.clone()),
         (Some(Failed), _) if foreign && succeeded => (Passed, "exit code 0".to_owned()),
         (Some(Failed), _) => (Failed, summary),
-        (_, Exit::Stopped(why)) => (Unknown, why.clone()),
+        (_, CommandEnd::Stopped(why)) => (Unknown, why.clone()),
         (Some(Passed), _) if failed => (Failed, format!("{}, though it says: {summary}", exit.words())),
         (Some(Passed), _) if succeeded => (Passed, summary),
         (Some(Passed), _) if foreign || (!whole && (hidden || cut)) => {
@@ -155,17 +155,23 @@ fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: b
             (Unknown, format!("only part of the output, no failure in it: {summary}"))
         }
         (Some(NothingRan), _) => (NothingRan, summary),
-        (_, Exit::Missing(why)) if run.failure_is_its_own => (NothingRan, why.clone()),
-        (_, Exit::Failure(_)) if failed => (Failed, exit.words()),
-        (_, Exit::Success) if succeeded => (Passed, "exit code 0".to_owned()),
+        (_, CommandEnd::Missing(why)) if run.failure_is_its_own => (NothingRan, why.clone()),
+        (_, CommandEnd::Failure(_)) if failed => (Failed, exit.words()),
+        (_, CommandEnd::Success) if succeeded => (Passed, "exit code 0".to_owned()),
         _ if lines == 0 => (Unknown, "no output".to_owned()),
         _ => (Unknown, "no result in the output".to_owned()),
     };
-    Judged { tool: run.tool, outcome, by_output: said == Some(outcome), summary, failing: evidence.failing() }
+    RunnerVerdict {
+        tool: run.tool,
+        outcome,
+        by_output: said == Some(outcome),
+        summary,
+        failing: evidence.failing(),
+    }
 }
 
 /// A failure decides, then what is not known, then that nothing ran.
-fn combined(mut all: Vec<Judged>) -> Verdict {
+fn combined(mut all: Vec<RunnerVerdict>) -> Verdict {
     use CheckOutcome::{Failed, NothingRan, Passed, Unknown};
     let outcome = [Failed, Unknown, NothingRan]
         .into_iter()

@@ -4,7 +4,7 @@
 
 /// What a line of output says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum LineMeaning {
     /// How many tests ended how; each number stands before its word (`1 failed, 12 passed`).
     Counts,
     /// The same with each number behind its word (`Failures: 1`, `# pass 3`).
@@ -37,13 +37,13 @@ pub(super) enum Says {
 
 /// A line that is known by how it begins and what it contains.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
+pub(super) struct LinePattern {
     /// How it begins, spaces and `=` before it left out: `{n}` stands for a number, `$` for the end of the
     /// line.
     pub(super) begins: &'static str,
     /// What else is in it; with `$`, how it ends.
     pub(super) has: &'static str,
-    pub(super) says: Says,
+    pub(super) says: LineMeaning,
     /// Whether a summary begins with it: of a runner that writes one summary, what stands above is output of
     /// what it ran.
     pub(super) opens: bool,
@@ -76,28 +76,28 @@ pub(super) struct Runner {
     /// What is counted, where it is not tests.
     pub(super) unit: &'static str,
     /// Its lines; the first that fits counts.
-    pub(super) forms: &'static [Form],
+    pub(super) forms: &'static [LinePattern],
     /// Whether it builds first of all: that there are no tests, or nothing to do, is no fault of it.
     pub(super) builds: bool,
     /// Whether it runs other runners, whose lines count too.
     pub(super) runs_others: bool,
 }
 
-const fn form(begins: &'static str, has: &'static str, says: Says) -> Form {
-    Form { begins, has, says, opens: false }
+const fn form(begins: &'static str, has: &'static str, says: LineMeaning) -> LinePattern {
+    LinePattern { begins, has, says, opens: false }
 }
 
-const fn opening(begins: &'static str, has: &'static str, says: Says) -> Form {
-    Form { begins, has, says, opens: true }
+const fn opening(begins: &'static str, has: &'static str, says: LineMeaning) -> LinePattern {
+    LinePattern { begins, has, says, opens: true }
 }
 
 /// A row: a runner whose one summary speaks for all.
-const fn row(programs: &'static [&'static str], subs: Subs, forms: &'static [Form]) -> Runner {
+const fn row(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
     Runner { programs, subs, needs: "", whole: true, unit: "", forms, builds: false, runs_others: false }
 }
 
 /// A row of a runner that builds.
-const fn builds(programs: &'static [&'static str], subs: Subs, forms: &'static [Form]) -> Runner {
+const fn builds(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
     Runner { builds: true, ..row(programs, subs, forms) }
 }
 
@@ -107,11 +107,11 @@ const fn plain(programs: &'static [&'static str], subs: Subs) -> Runner {
 }
 
 /// A row of a runner that runs others.
-const fn script(programs: &'static [&'static str], subs: Subs, forms: &'static [Form]) -> Runner {
+const fn script(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
     Runner { runs_others: true, whole: false, ..row(programs, subs, forms) }
 }
 
-use Says::{
+use LineMeaning::{
     Counts, Done, Error, Failed, FailedCounts, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit,
     UnitFailed,
 };
@@ -120,7 +120,7 @@ use Subs::{Among, Any, Bare, First};
 /// Scripts of projects go by these names.
 const KINDS: &[&str] = &["test", "tests", "check", "lint", "build", "typecheck", "verify"];
 
-const CARGO_TEST: &[Form] = &[
+const CARGO_TEST: &[LinePattern] = &[
     form("test result: ", "", Counts),
     form("test ", " ... FAILED", Name),
     form("error: test failed", "", Failed),
@@ -129,7 +129,7 @@ const CARGO_TEST: &[Form] = &[
     form("error[", "", Error),
     form("error: ", "", Error),
 ];
-const NEXTEST: &[Form] = &[
+const NEXTEST: &[LinePattern] = &[
     opening("Summary [", " run: ", Counts),
     form("FAIL [", "] ", Name),
     form("error: could not compile", "", Failed),
@@ -138,21 +138,21 @@ const NEXTEST: &[Form] = &[
     form("error[", "", Error),
     form("error: ", "", Error),
 ];
-const CARGO: &[Form] = &[
+const CARGO: &[LinePattern] = &[
     form("Finished `", "", Done),
     form("error: could not compile", "", Failed),
     form("error[", "", Error),
     form("error: ", "", Error),
 ];
-const CARGO_FMT: &[Form] = &[form("Diff in", "", Name)];
-const PYTEST: &[Form] = &[
+const CARGO_FMT: &[LinePattern] = &[form("Diff in", "", Name)];
+const PYTEST: &[LinePattern] = &[
     opening("no tests ran", "", Nothing),
     opening("{n} ", " in ", Counts),
     form("FAILED ", "::", Name),
     form("ERROR ", ".py", Name),
     form("ERROR: ", "", Error),
 ];
-const UNITTEST: &[Form] = &[
+const UNITTEST: &[LinePattern] = &[
     opening("Ran {n} test", " in ", Total),
     form("OK$", "", Done),
     form("OK (", "", Done),
@@ -164,7 +164,7 @@ const UNITTEST: &[Form] = &[
     form("ModuleNotFoundError: ", "", Error),
     form("SyntaxError: ", "", Error),
 ];
-const JEST: &[Form] = &[
+const JEST: &[LinePattern] = &[
     opening("Test Suites:", "", Files),
     form("Tests:", "", Counts),
     form("No tests found", "", Nothing),
@@ -172,7 +172,7 @@ const JEST: &[Form] = &[
     form("● ", "", Name),
     form("FAIL ", "", Error),
 ];
-const VITEST: &[Form] = &[
+const VITEST: &[LinePattern] = &[
     opening("Test Files ", "", Files),
     form("Tests ", "no tests", Nothing),
     form("Tests ", "", Counts),
@@ -181,7 +181,7 @@ const VITEST: &[Form] = &[
     form("FAIL ", " > ", Name),
     form("FAIL ", "", Error),
 ];
-const MOCHA: &[Form] = &[
+const MOCHA: &[LinePattern] = &[
     opening("{n} passing", "", Counts),
     form("{n} failing", "", Counts),
     form("{n} pending", "", Counts),
@@ -190,7 +190,7 @@ const MOCHA: &[Form] = &[
     form("SyntaxError: ", "", Error),
     form("Error: ", "", Error),
 ];
-const NODE: &[Form] = &[
+const NODE: &[LinePattern] = &[
     opening("# tests ", "", Total),
     opening("ℹ tests ", "", Total),
     form("# pass ", "", Keyed),
@@ -204,7 +204,7 @@ const NODE: &[Form] = &[
     form("not ok {n} - ", "", Name),
     form("✖ ", "ms)", Name),
 ];
-const GO_TEST: &[Form] = &[
+const GO_TEST: &[LinePattern] = &[
     form("ok\t", "[no tests to run]", Nothing),
     form("ok\t", "", Unit),
     form("?\t", "[no test files]", Nothing),
@@ -215,9 +215,9 @@ const GO_TEST: &[Form] = &[
     form("./", ".go:", Error),
     form("# ", "", Noise),
 ];
-const GO: &[Form] =
+const GO: &[LinePattern] =
     &[form("# ", "", Noise), form("", ".go:", Failed), form("go: ", "", Error), form("vet: ", "", Failed)];
-const GRADLE: &[Form] = &[
+const GRADLE: &[LinePattern] = &[
     form("{n} tests completed, ", "", Counts),
     form("{n} test completed, ", "", Counts),
     form("BUILD FAILED", "", Failed),
@@ -234,7 +234,7 @@ const GRADLE: &[Form] = &[
     form("", " FAILED$", Name),
     form("", ".java:", Error),
 ];
-const MAVEN: &[Form] = &[
+const MAVEN: &[LinePattern] = &[
     form("[INFO] BUILD SUCCESS", "", Done),
     form("[INFO] BUILD FAILURE", "", Failed),
     form("[ERROR] BUILD FAILURE", "", Failed),
@@ -249,7 +249,7 @@ const MAVEN: &[Form] = &[
     form("[ERROR] Tests run: ", "", Keyed),
     form("[ERROR] No tests were executed", "", Nothing),
 ];
-const MAKE: &[Form] = &[
+const MAKE: &[LinePattern] = &[
     form("make: *** ", "", Failed),
     form("make[", "]: *** ", Failed),
     form("gmake: *** ", "", Failed),
@@ -257,7 +257,7 @@ const MAKE: &[Form] = &[
     form("make: Nothing to be done for ", "", Nothing),
     form("", ": error: ", Error),
 ];
-const NPM: &[Form] = &[
+const NPM: &[LinePattern] = &[
     form("npm error Missing script", "", Nothing),
     form("npm ERR! Missing script", "", Nothing),
     form("Error: no test specified", "", Nothing),
@@ -266,20 +266,20 @@ const NPM: &[Form] = &[
     form("ELIFECYCLE", "failed", Failed),
     form("error Command failed", "", Failed),
 ];
-const TSC: &[Form] = &[
+const TSC: &[LinePattern] = &[
     form("Found {n} error", "", Failed),
     form("", ": error TS", Name),
     form("", " - error TS", Name),
     form("error TS", "", Name),
 ];
-const ESLINT: &[Form] = &[
+const ESLINT: &[LinePattern] = &[
     form("✖ {n} problem", "", Problems),
     form("No files matching", "", Nothing),
     form("all of the files matching", "", Nothing),
     form("Oops! Something went wrong", "", Error),
     form("", " error ", Name),
 ];
-const RUFF: &[Form] = &[
+const RUFF: &[LinePattern] = &[
     form("warning: No Python files found", "", Nothing),
     form("All checks passed!", "", Done),
     form("Found {n} error", ", 0 remaining)", Done),
@@ -287,7 +287,7 @@ const RUFF: &[Form] = &[
     form("-->", "", Name),
     form("", "No such file or directory", Error),
 ];
-const RUFF_FORMAT: &[Form] = &[
+const RUFF_FORMAT: &[LinePattern] = &[
     form("warning: No Python files found", "", Nothing),
     form("Would reformat: ", "", Name),
     form("-->", "", Name),
@@ -297,7 +297,7 @@ const RUFF_FORMAT: &[Form] = &[
     form("{n} file already formatted", "", Done),
     form("{n} files already formatted", "", Done),
 ];
-const MYPY: &[Form] = &[
+const MYPY: &[LinePattern] = &[
     form("Success: no issues found", "", Done),
     form("Found {n} error", "", Failed),
     form("", ": error: ", Name),
@@ -363,5 +363,5 @@ pub(super) const RUNNERS: &[Runner] = &[
 ];
 
 /// The runners of tests whose lines count in the output of a script.
-pub(super) const OTHERS: &[&[Form]] =
+pub(super) const OTHERS: &[&[LinePattern]] =
     &[CARGO_TEST, NEXTEST, PYTEST, UNITTEST, JEST, VITEST, MOCHA, NODE, GO_TEST];

@@ -24,12 +24,12 @@ pub(super) struct Pipeline {
     pub(super) join: Join,
     /// Whether the shell does not wait for it (`&`).
     pub(super) background: bool,
-    pub(super) stages: Vec<Stage>,
+    pub(super) stages: Vec<PipelineStage>,
 }
 
 /// One program, or a group in parentheses or braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum PipelineStage {
     /// A program with its arguments, and the files that its output goes to.
     Program { words: Vec<String>, files: Vec<String> },
     /// A group of pipelines.
@@ -37,7 +37,7 @@ pub(super) enum Stage {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum ShellToken {
     Word(String),
     File(String),
     Op(&'static str),
@@ -53,19 +53,19 @@ fn nested(command: &str, depth: usize) -> Vec<Pipeline> {
     list(&mut tokens.into_iter().peekable(), depth)
 }
 
-type Tokens = std::iter::Peekable<std::vec::IntoIter<Token>>;
+type Tokens = std::iter::Peekable<std::vec::IntoIter<ShellToken>>;
 
 /// Reads pipelines up to the end of the group; its closing sign is taken.
 fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
     let mut all: Vec<Pipeline> = Vec::new();
     let mut join = Join::Then;
-    let mut stages: Vec<Stage> = Vec::new();
+    let mut stages: Vec<PipelineStage> = Vec::new();
     let (mut words, mut files) = (Vec::new(), Vec::new());
     loop {
         let token = tokens.next();
         match token {
-            Some(Token::Word(word)) if words.is_empty() && is_keyword(&word) => {
-                let stages = vec![Stage::Program { words: vec![word], files: Vec::new() }];
+            Some(ShellToken::Word(word)) if words.is_empty() && is_keyword(&word) => {
+                let stages = vec![PipelineStage::Program { words: vec![word], files: Vec::new() }];
                 all.push(Pipeline {
                     join: std::mem::replace(&mut join, Join::Then),
                     background: false,
@@ -73,45 +73,45 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
                 });
                 continue;
             }
-            Some(Token::Word(word)) if word == "{" && words.is_empty() && depth < DEPTH => {
-                stages.push(Stage::Group(list(tokens, depth + 1)));
+            Some(ShellToken::Word(word)) if word == "{" && words.is_empty() && depth < DEPTH => {
+                stages.push(PipelineStage::Group(list(tokens, depth + 1)));
                 continue;
             }
-            Some(Token::Word(word)) if !(word == "}" && words.is_empty()) => {
+            Some(ShellToken::Word(word)) if !(word == "}" && words.is_empty()) => {
                 words.push(word);
                 continue;
             }
-            Some(Token::File(file)) => {
+            Some(ShellToken::File(file)) => {
                 files.push(file);
                 continue;
             }
-            Some(Token::Op("(")) if depth < DEPTH => {
-                stages.push(Stage::Group(list(tokens, depth + 1)));
+            Some(ShellToken::Op("(")) if depth < DEPTH => {
+                stages.push(PipelineStage::Group(list(tokens, depth + 1)));
                 continue;
             }
-            Some(Token::Op("(")) => continue,
+            Some(ShellToken::Op("(")) => continue,
             _ => {}
         }
         if !words.is_empty() {
             let (words, files) = (std::mem::take(&mut words), std::mem::take(&mut files));
             stages.push(match script(&words) {
-                Some(text) if depth < DEPTH => Stage::Group(nested(text, depth + 1)),
-                _ => Stage::Program { words, files },
+                Some(text) if depth < DEPTH => PipelineStage::Group(nested(text, depth + 1)),
+                _ => PipelineStage::Program { words, files },
             });
         }
-        if matches!(token, Some(Token::Op("|"))) {
+        if matches!(token, Some(ShellToken::Op("|"))) {
             continue;
         }
         if !stages.is_empty() {
-            let background = matches!(token, Some(Token::Op("&")));
+            let background = matches!(token, Some(ShellToken::Op("&")));
             all.push(Pipeline { join, background, stages: std::mem::take(&mut stages) });
         }
         files.clear();
         join = match token {
-            Some(Token::Op("&&")) => Join::And,
-            Some(Token::Op("||")) => Join::Or,
-            Some(Token::Op(";")) if all.is_empty() => join,
-            Some(Token::Op("&" | ";")) => Join::Then,
+            Some(ShellToken::Op("&&")) => Join::And,
+            Some(ShellToken::Op("||")) => Join::Or,
+            Some(ShellToken::Op(";")) if all.is_empty() => join,
+            Some(ShellToken::Op("&" | ";")) => Join::Then,
             _ => return all,
         };
     }
@@ -133,23 +133,23 @@ fn script(words: &[String]) -> Option<&str> {
     matches!(shell, "bash" | "sh" | "zsh" | "dash").then(|| words.get(at + 1).map(String::as_str))?
 }
 
-fn tokens(command: &str) -> Vec<Token> {
+fn tokens(command: &str) -> Vec<ShellToken> {
     let mut all = Vec::new();
     let mut chars = command.chars().peekable();
     let mut word: Option<String> = None;
     // What the next word is: where output goes, or a sign that ends a text.
-    let mut target: Option<Target> = None;
+    let mut target: Option<RedirectTarget> = None;
     let mut ends: Vec<String> = Vec::new();
     let close = |word: &mut Option<String>,
-                 target: &mut Option<Target>,
+                 target: &mut Option<RedirectTarget>,
                  ends: &mut Vec<String>,
-                 all: &mut Vec<Token>| {
+                 all: &mut Vec<ShellToken>| {
         let Some(word) = word.take() else { return };
         match target.take() {
-            Some(Target::Output) => all.push(Token::File(word)),
-            Some(Target::End) => ends.push(word),
-            Some(Target::Input) => {}
-            None => all.push(Token::Word(word)),
+            Some(RedirectTarget::Output) => all.push(ShellToken::File(word)),
+            Some(RedirectTarget::End) => ends.push(word),
+            Some(RedirectTarget::Input) => {}
+            None => all.push(ShellToken::Word(word)),
         }
     };
     while let Some(c) = chars.next() {
@@ -202,9 +202,9 @@ fn tokens(command: &str) -> Vec<Token> {
                 if c == '<' && chars.next_if_eq(&'<').is_some() {
                     let here = chars.next_if_eq(&'<').is_none();
                     chars.next_if_eq(&'-');
-                    target = Some(if here { Target::End } else { Target::Input });
+                    target = Some(if here { RedirectTarget::End } else { RedirectTarget::Input });
                 } else if c == '<' {
-                    target = Some(Target::Input);
+                    target = Some(RedirectTarget::Input);
                 } else {
                     chars.next_if(|c| matches!(c, '>' | '|'));
                     // `>&1` and `>&-` name no file.
@@ -213,7 +213,7 @@ fn tokens(command: &str) -> Vec<Token> {
                     {
                         while chars.next_if(|c| c.is_ascii_digit() || *c == '-').is_some() {}
                     } else {
-                        target = Some(Target::Output);
+                        target = Some(RedirectTarget::Output);
                     }
                 }
             }
@@ -224,7 +224,7 @@ fn tokens(command: &str) -> Vec<Token> {
                 close(&mut word, &mut target, &mut ends, &mut all);
                 target = None;
                 let twice = chars.next_if_eq(&c).is_some();
-                all.push(Token::Op(match (c, twice) {
+                all.push(ShellToken::Op(match (c, twice) {
                     ('&', true) => "&&",
                     ('&', false) => "&",
                     ('|', true) => "||",
@@ -249,7 +249,7 @@ fn tokens(command: &str) -> Vec<Token> {
 }
 
 #[derive(Clone, Copy)]
-enum Target {
+enum RedirectTarget {
     Output,
     Input,
     End,
@@ -275,9 +275,9 @@ mod tests {
     fn shape(command: &str) -> String {
         fn pipelines(list: &[Pipeline]) -> String {
             let one = |pipeline: &Pipeline| {
-                let stage = |stage: &Stage| match stage {
-                    Stage::Group(list) => format!("({})", pipelines(list)),
-                    Stage::Program { words, files } => {
+                let stage = |stage: &PipelineStage| match stage {
+                    PipelineStage::Group(list) => format!("({})", pipelines(list)),
+                    PipelineStage::Program { words, files } => {
                         files.iter().fold(words.join(" "), |text, file| format!("{text} >{file}"))
                     }
                 };

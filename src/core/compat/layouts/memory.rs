@@ -37,7 +37,7 @@ const DOCUMENT: (&str, &str) = ("session-", ".md");
 
 /// What a copy is made at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum MemoryReason {
     /// A handoff was saved.
     Handoff,
     /// A compaction is about to begin.
@@ -46,14 +46,14 @@ pub enum Reason {
     Ended(String),
 }
 
-impl Reason {
+impl MemoryReason {
     /// The word in the file's name: small letters, digits and `_`, at most 32.
     #[must_use]
     pub fn word(&self) -> String {
         match self {
-            Reason::Handoff => "handoff".to_owned(),
-            Reason::PreCompact => "precompact".to_owned(),
-            Reason::Ended(word) => {
+            MemoryReason::Handoff => "handoff".to_owned(),
+            MemoryReason::PreCompact => "precompact".to_owned(),
+            MemoryReason::Ended(word) => {
                 let plain: String = word
                     .chars()
                     .take(32)
@@ -67,14 +67,14 @@ impl Reason {
 
 /// `YYYYMMDD_HHMMSS_<reason>.jsonl`; the `n`-th of that second has a number.
 #[must_use]
-pub fn name(at: WallTime, reason: &Reason, n: u32) -> String {
+pub fn name(at: WallTime, reason: &MemoryReason, n: u32) -> String {
     let (stamp, word) = (at.compact().replace('-', "_"), reason.word());
     if n == 0 { format!("{stamp}_{word}.jsonl") } else { format!("{stamp}_{word}_{n}.jsonl") }
 }
 
 /// A line of the log.
 #[must_use]
-pub fn log_line(at: WallTime, reason: &Reason, path: &str, bytes: u64) -> String {
+pub fn log_line(at: WallTime, reason: &MemoryReason, path: &str, bytes: u64) -> String {
     format!("[{}] {}: {path} ({bytes} bytes)\n", at.plain(), reason.word())
 }
 
@@ -219,7 +219,7 @@ pub fn document(of: &Capture, at: WallTime) -> String {
 /// `active-context.md` with where the session stands, and the time of its end, if it has ended. Whatever else
 /// is in it stays.
 #[must_use]
-pub fn context(old: &str, at: WallTime, ended: Option<&Reason>, notes: &SessionNotes) -> String {
+pub fn context(old: &str, at: WallTime, ended: Option<&MemoryReason>, notes: &SessionNotes) -> String {
     let mut out = match ended {
         Some(reason) => with_end(old, at, reason),
         None if old.is_empty() => "# Active Context\n".to_owned(),
@@ -239,7 +239,7 @@ pub fn context(old: &str, at: WallTime, ended: Option<&Reason>, notes: &SessionN
 }
 
 /// The text with the time of the end.
-fn with_end(old: &str, at: WallTime, reason: &Reason) -> String {
+fn with_end(old: &str, at: WallTime, reason: &MemoryReason) -> String {
     let line = format!("{ENDED}{} ({})\n", at.plain(), reason.word());
     let mut out = String::with_capacity(old.len() + line.len() + 2);
     let mut there = false;
@@ -277,18 +277,18 @@ mod tests {
 
     #[test]
     fn a_copys_name_says_when_and_why() {
-        assert_eq!(name(at(), &Reason::PreCompact, 0), "20261120_143005_precompact.jsonl");
+        assert_eq!(name(at(), &MemoryReason::PreCompact, 0), "20261120_143005_precompact.jsonl");
         assert_eq!(
-            name(at(), &Reason::Ended("prompt_input_exit".into()), 0),
+            name(at(), &MemoryReason::Ended("prompt_input_exit".into()), 0),
             "20261120_143005_prompt_input_exit.jsonl"
         );
         assert_eq!(
-            name(at(), &Reason::Ended("../../x\u{1b}Y".into()), 2),
+            name(at(), &MemoryReason::Ended("../../x\u{1b}Y".into()), 2),
             "20261120_143005_______x_y_2.jsonl"
         );
-        assert_eq!(name(at(), &Reason::Ended(String::new()), 0), "20261120_143005_other.jsonl");
+        assert_eq!(name(at(), &MemoryReason::Ended(String::new()), 0), "20261120_143005_other.jsonl");
         assert_eq!(
-            log_line(at(), &Reason::Handoff, "/p/x", 5),
+            log_line(at(), &MemoryReason::Handoff, "/p/x", 5),
             "[2026-11-20 14:30:05] handoff: /p/x (5 bytes)\n"
         );
     }
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_exit_is_one_line_of_the_context() {
-        let reason = Reason::Ended("logout".into());
+        let reason = MemoryReason::Ended("logout".into());
         let line = "Last session ended: 2026-11-20 14:30:05 (logout)\n";
         assert_eq!(with_end("", at(), &reason), format!("# Active Context\n\n{line}"));
         assert_eq!(with_end("# Mine\nNext: x", at(), &reason), format!("# Mine\nNext: x\n\n{line}"));
@@ -361,7 +361,7 @@ mod tests {
         }
         assert!(!once.contains('@') && !once.contains("hunter22"), "{once}");
         let later =
-            context(&format!("{once}\n## By Claude\nmore\n"), at(), Some(&Reason::PreCompact), &notes);
+            context(&format!("{once}\n## By Claude\nmore\n"), at(), Some(&MemoryReason::PreCompact), &notes);
         assert_eq!(later.matches("## Where the session stood").count(), 1);
         assert!(
             later.ends_with("## By Claude\nmore\n\nLast session ended: 2026-11-20 14:30:05 (precompact)\n")

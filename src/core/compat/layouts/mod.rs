@@ -13,8 +13,8 @@ pub mod state_yaml;
 
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::entry::Entry;
-use crate::core::handoff::state::State;
+use crate::core::handoff::entry::IndexEntry;
+use crate::core::handoff::state::HandoffState;
 use crate::core::ids::HandoffId;
 
 /// How far the work is, in the phases of source document 002: the entries of Claude's list of tasks.
@@ -30,7 +30,7 @@ pub struct Phases {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Material {
     /// `state.json` of the record.
-    pub state: State,
+    pub state: HandoffState,
     /// How far the work is.
     pub phases: Phases,
     /// `task-N`, the task that was being worked on.
@@ -52,7 +52,7 @@ impl Material {
             if plain { format!("task-{id}") } else { format!("task-{}", at + 1) }
         };
         Self {
-            state: State::of(capture),
+            state: HandoffState::of(capture),
             phases: Phases { done, total: tasks.len() },
             current_task: current.map(name),
         }
@@ -60,7 +60,7 @@ impl Material {
 
     /// The same under the id that it was saved as: another handoff may have had the one that was due.
     #[must_use]
-    pub fn saved(mut self, entry: &Entry) -> Self {
+    pub fn saved(mut self, entry: &IndexEntry) -> Self {
         self.state.id = entry.id.clone();
         self.state.created_at = entry.created_at.rfc3339_s();
         self

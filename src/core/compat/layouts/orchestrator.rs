@@ -31,7 +31,7 @@ const REASON: usize = 200;
 
 /// What hopty's signal remembers of `state.yaml`, so that it can be put back when the handoff is consumed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Before {
+pub struct StateBefore {
     /// The status that the orchestrator had written.
     #[serde(default, rename = "previous_status", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -40,24 +40,24 @@ pub struct Before {
     pub task: Option<String>,
 }
 
-impl Before {
+impl StateBefore {
     /// Of a signal that hopty wrote; nothing where that is gone or somebody else's.
     #[must_use]
-    pub fn of_signal(content: &[u8]) -> Before {
+    pub fn of_signal(content: &[u8]) -> StateBefore {
         let word = |word: &String| {
             (1..=STATUS).contains(&word.len())
                 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
         };
         let ours = content.len() <= MAX_BYTES && read(content).is_none();
-        let Before { status, task } =
+        let StateBefore { status, task } =
             ours.then(|| serde_json::from_slice(content).ok()).flatten().unwrap_or_default();
-        Before { status: status.filter(word), task }
+        StateBefore { status: status.filter(word), task }
     }
 }
 
 /// `.handoff-requested` for a handoff that was saved.
 #[must_use]
-pub fn signal(of: &Material, before: &Before) -> String {
+pub fn signal(of: &Material, before: &StateBefore) -> String {
     let state = &of.state;
     let mut value = json!({
         "requested_at": state.created_at,
@@ -80,7 +80,11 @@ pub fn signal(of: &Material, before: &Before) -> String {
 ///
 /// # Errors
 /// When the old file is of a form that cannot be changed line by line.
-pub fn state(of: &Material, old: &str, before: Before) -> Result<(String, Before), state_yaml::NotSimple> {
+pub fn state(
+    of: &Material,
+    old: &str,
+    before: StateBefore,
+) -> Result<(String, StateBefore), state_yaml::NotSimple> {
     let checkpoint = of.checkpoint();
     let written = state_yaml::value(old, "current_task");
     let ours = written.is_none() || written == before.task.as_deref();
@@ -93,14 +97,14 @@ pub fn state(of: &Material, old: &str, before: Before) -> Result<(String, Before
         Some(REQUESTED) => before.status,
         other => other.map(str::to_owned),
     };
-    Ok((state_yaml::updated(old, &values)?, Before { status, task: task.cloned() }))
+    Ok((state_yaml::updated(old, &values)?, StateBefore { status, task: task.cloned() }))
 }
 
 /// `state.yaml` when the handoff of `checkpoint` was consumed: the status is what it was, and the task that
 /// hopty wrote is gone. `None` where it does not ask for that handoff any more, or cannot be changed line by
 /// line.
 #[must_use]
-pub fn consumed(old: &str, checkpoint: &str, before: &Before) -> Option<String> {
+pub fn consumed(old: &str, checkpoint: &str, before: &StateBefore) -> Option<String> {
     let asks = state_yaml::status(old) == Some(REQUESTED)
         && state_yaml::value(old, "checkpoint_id") == Some(checkpoint);
     let status = before.status.as_deref().unwrap_or(RUNNING);
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn item_093_the_signal_says_when_why_and_how_full() {
         let of = material();
-        let value: Value = serde_json::from_str(&signal(&of, &Before::default())).unwrap();
+        let value: Value = serde_json::from_str(&signal(&of, &StateBefore::default())).unwrap();
         assert_eq!(value["requested_at"], of.state.created_at);
         assert_eq!(value["checkpoint_id"], of.checkpoint());
         assert_eq!(value["reason"], "token_limit");
@@ -167,20 +171,20 @@ mod tests {
         );
         assert_eq!(value["resume_from"], 3);
         assert_eq!(value["resume_from"], of.state.checkpoint.current_phase, "the same phase in both");
-        assert_eq!(read(signal(&of, &Before::default()).as_bytes()), None, "hopty does not obey itself");
+        assert_eq!(read(signal(&of, &StateBefore::default()).as_bytes()), None, "hopty does not obey itself");
     }
 
     #[test]
     fn item_094_the_state_asks_for_a_handoff_and_names_task_and_checkpoint() {
         let of = material();
-        let (fresh, before) = state(&of, "", Before::default()).unwrap();
+        let (fresh, before) = state(&of, "", StateBefore::default()).unwrap();
         assert_eq!((&before.task, &before.status), (&of.current_task, &None));
         assert_eq!(
             fresh,
             format!("status: handoff_requested\ncurrent_task: task-4\ncheckpoint_id: {}\n", of.checkpoint())
         );
         let old = "# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n";
-        let (new, before) = state(&of, old, Before::default()).unwrap();
+        let (new, before) = state(&of, old, StateBefore::default()).unwrap();
         assert_eq!(before.status.as_deref(), Some("running"));
         assert_eq!(
             new,
@@ -195,12 +199,12 @@ mod tests {
     fn what_an_orchestrator_wrote_stays_and_comes_back() {
         let of = material();
         let old = "status: testing\ncurrent_task: build-7\nphases:\n  - a\n";
-        let (new, before) = state(&of, old, Before::default()).unwrap();
+        let (new, before) = state(&of, old, StateBefore::default()).unwrap();
         assert!(
             new.contains("current_task: build-7\n") && new.contains("status: handoff_requested\n"),
             "{new}"
         );
-        let kept = Before::of_signal(signal(&of, &before).as_bytes());
+        let kept = StateBefore::of_signal(signal(&of, &before).as_bytes());
         assert_eq!((kept.status.as_deref(), &kept.task), (Some("testing"), &None));
         // Another handoff before anybody has consumed the first.
         let (again, before) = state(&of, &new, kept).unwrap();
@@ -210,16 +214,16 @@ mod tests {
         assert_eq!(consumed(&again, "chk-20200101-000000", &before), None);
         assert_eq!(consumed(&done, &of.checkpoint(), &before), None, "it asks for nothing");
         // A file of hopty's own.
-        let (fresh, before) = state(&of, "", Before::default()).unwrap();
+        let (fresh, before) = state(&of, "", StateBefore::default()).unwrap();
         assert_eq!(before.task, of.current_task);
         assert_eq!(
             consumed(&fresh, &of.checkpoint(), &before).unwrap(),
             format!("status: running\ncheckpoint_id: {}\n", of.checkpoint())
         );
         let forged = signal(&of, &before).replace("\"hopty\"", "\"other\"");
-        assert_eq!(Before::of_signal(forged.as_bytes()), Before::default());
-        let odd = Before { status: Some("a\nb: c".to_owned()), task: None };
-        assert_eq!(Before::of_signal(signal(&of, &odd).as_bytes()).status, None);
+        assert_eq!(StateBefore::of_signal(forged.as_bytes()), StateBefore::default());
+        let odd = StateBefore { status: Some("a\nb: c".to_owned()), task: None };
+        assert_eq!(StateBefore::of_signal(signal(&of, &odd).as_bytes()).status, None);
     }
 
     #[test]

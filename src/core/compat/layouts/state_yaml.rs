@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct NotSimple(pub usize);
 
 /// One line of the file.
-enum Line<'a> {
+enum YamlLine<'a> {
     /// `key: value` of the outermost mapping.
     Entry(&'a str, &'a str),
     /// What belongs to the entry above: indented, or an item of its list.
@@ -21,17 +21,17 @@ enum Line<'a> {
     Other,
 }
 
-fn line(text: &str) -> Option<Line<'_>> {
+fn line(text: &str) -> Option<YamlLine<'_>> {
     let text = text.trim_end();
     match text.as_bytes() {
-        [] | [b'#', ..] => Some(Line::Other),
-        _ if text == "---" || text == "..." => Some(Line::Other),
-        [b' ' | b'\t', ..] | [b'-', b' ', ..] | [b'-'] => Some(Line::More),
+        [] | [b'#', ..] => Some(YamlLine::Other),
+        _ if text == "---" || text == "..." => Some(YamlLine::Other),
+        [b' ' | b'\t', ..] | [b'-', b' ', ..] | [b'-'] => Some(YamlLine::More),
         _ => {
             let (key, value) = text.split_once(':')?;
             let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-' || b == b'.');
             (plain && !key.is_empty() && (value.is_empty() || value.starts_with([' ', '\t'])))
-                .then_some(Line::Entry(key, value.trim()))
+                .then_some(YamlLine::Entry(key, value.trim()))
         }
     }
 }
@@ -46,7 +46,7 @@ pub fn status(text: &str) -> Option<&str> {
 #[must_use]
 pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut found = text.lines().filter_map(|text| match line(text)? {
-        Line::Entry(name, value) if name == key => Some(value),
+        YamlLine::Entry(name, value) if name == key => Some(value),
         _ => None,
     });
     let value = found.next_back()?;
@@ -67,7 +67,7 @@ pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> 
     let mut replaced = false;
     for (number, text) in (1..).zip(old.lines()) {
         match line(text).ok_or(NotSimple(number))? {
-            Line::Entry(key, _) => {
+            YamlLine::Entry(key, _) => {
                 let known = values.iter().position(|(name, _)| *name == key);
                 replaced = known.is_some();
                 match known {
@@ -80,8 +80,8 @@ pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> 
                 }
             }
             // What an old value went on with goes with it.
-            Line::More if replaced => {}
-            Line::More | Line::Other => push(&mut out, text),
+            YamlLine::More if replaced => {}
+            YamlLine::More | YamlLine::Other => push(&mut out, text),
         }
     }
     for ((key, value), _) in values.iter().zip(&written).filter(|(_, written)| !**written) {
@@ -97,8 +97,8 @@ pub fn without(old: &str, key: &str) -> String {
     let mut dropped = false;
     for text in old.lines() {
         dropped = match line(text) {
-            Some(Line::Entry(name, _)) => name == key,
-            Some(Line::More) => dropped,
+            Some(YamlLine::Entry(name, _)) => name == key,
+            Some(YamlLine::More) => dropped,
             _ => false,
         };
         if !dropped {

@@ -8,7 +8,7 @@ const PATH_CAP: usize = 300;
 
 /// The files of a handoff, absolute paths. Empty ones are not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct BriefFiles {
     /// Claude's transcript of the conversation.
     pub transcript: String,
     /// The directory of the record.
@@ -25,7 +25,7 @@ pub struct Places {
     pub project: String,
 }
 
-impl Places {
+impl BriefFiles {
     /// The places of a record in the directory `records`.
     #[must_use]
     pub fn of(capture: &super::Capture, records: &str, id: &HandoffId, copied: bool) -> Self {

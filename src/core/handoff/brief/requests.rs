@@ -3,11 +3,11 @@
 
 use super::fill::Part;
 use super::passages::{Passage, Quote};
-use super::places::Places;
+use super::places::BriefFiles;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::requests::{asks, is_standing, sets_work};
 use crate::core::handoff::text::{cut_chars, safe_line};
-use crate::core::handoff::words::{Said, Words, labels, shorten};
+use crate::core::handoff::words::{PersonPrompt, Words, labels, shorten};
 
 /// How many prompts since the one that set work stand with it.
 const SINCE: usize = 8;
@@ -21,7 +21,7 @@ const NEWEST: usize = 6;
 const BEFORE: usize = 8;
 
 /// The sections of the person's words.
-pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: usize) -> Vec<Part> {
+pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, request: usize) -> Vec<Part> {
     let all = &words.prompts;
     let current = all.iter().position(|said| sets_work(&said.prompt)).unwrap_or(0);
     // The newest words, and the request that they are about; what was said between them counts as earlier
@@ -57,20 +57,21 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: 
 }
 
 /// What was said in the conversations before, a line each: what holds for all work, then the newest.
-fn before(all: &[Said], group: &[usize], more_in: String) -> Part {
+fn before(all: &[PersonPrompt], group: &[usize], more_in: String) -> Part {
     let rest = (0..all.len())
         .filter(|at| !group.contains(at))
         .map(|at| &all[at])
         .filter(|said| said.number.is_none());
-    let (standing, others): (Vec<&Said>, Vec<&Said>) = rest.partition(|said| is_standing(&said.prompt.text));
-    let line = |said: &&Said, cap| format!("- {}", shorten(&safe_line(&said.prompt.text), cap));
+    let (standing, others): (Vec<&PersonPrompt>, Vec<&PersonPrompt>) =
+        rest.partition(|said| is_standing(&said.prompt.text));
+    let line = |said: &&PersonPrompt, cap| format!("- {}", shorten(&safe_line(&said.prompt.text), cap));
     let standing = standing.iter().take(BEFORE).map(|said| line(said, 300));
     let lines = standing.chain(others.iter().take(BEFORE).map(|said| line(said, 140))).collect();
     let title = "Requests before this conversation (what holds for all work still holds)";
     Part { title, floor: 400, ideal: 1000, passage: Passage::Lines { lines, more_in } }
 }
 
-fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part {
+fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String) -> Part {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
     let standing: Vec<usize> =
@@ -119,7 +120,7 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part
 }
 
 /// One prompt of the current request.
-fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &Places) -> Quote {
+fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words, places: &BriefFiles) -> Quote {
     let mut label = labels(said);
     if said.number.is_none() {
         label.insert(0, "in the conversation before".to_owned());
@@ -141,7 +142,7 @@ fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &P
 }
 
 /// What a short prompt may answer: the question, or the call that was refused.
-fn about(said: &Said) -> Option<String> {
+fn about(said: &PersonPrompt) -> Option<String> {
     let asked = said.prompt.asked.as_deref().filter(|asked| asks(asked) || asked.starts_with('('))?;
     Some(format!("after your words \"{}\"", question(asked)))
 }

@@ -6,19 +6,19 @@ use super::super::document::Fence;
 use super::super::document::tests::capture;
 use super::*;
 use crate::core::claude::facts::{AnsweredQuestion, ToolError};
-use crate::core::claude::prompts::{Prompt, PromptKind};
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::handoff::capture::GitState;
 
 const RECORDS: &str = "/home/u/.claude/handoff/records";
 
-fn prompt(text: &str) -> Prompt {
-    Prompt { text: text.into(), ..Prompt::default() }
+fn prompt(text: &str) -> TranscriptPrompt {
+    TranscriptPrompt { text: text.into(), ..TranscriptPrompt::default() }
 }
 
 fn of(capture: &Capture, budget: Budget) -> String {
-    let places = Places::of(capture, RECORDS, &capture.id(), true);
+    let places = BriefFiles::of(capture, RECORDS, &capture.id(), true);
     brief(capture, &Words::of(capture), &places, budget)
 }
 
@@ -101,7 +101,7 @@ fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
     capture
         .prompts
         .extend([prompt("Answer in German from now on."), prompt("Make the export button German.")]);
-    capture.prompts.push(Prompt { kind: PromptKind::Steering, ..prompt("don't touch vendor/") });
+    capture.prompts.push(TranscriptPrompt { kind: PromptKind::Steering, ..prompt("don't touch vendor/") });
     capture.last_answer = "Shall the label be \"Exportieren\" (A) or \"Ausgeben\" (B)?".into();
     capture.situation.turn_ended = true;
     capture.tasks = vec![task(1, "label", TaskStatus::InProgress), task(2, "plan", TaskStatus::Completed)];
@@ -177,7 +177,7 @@ fn what_is_cut_is_named_and_constraints_outlive_it() {
 fn a_reply_stands_with_what_it_is_about() {
     let mut capture = capture("write the store");
     let asked = "I can use PostgreSQL (A), SQLite (B) or DuckDB (C). Which one?";
-    capture.prompts.push(Prompt { asked: Some(asked.into()), ..prompt("B") });
+    capture.prompts.push(TranscriptPrompt { asked: Some(asked.into()), ..prompt("B") });
     capture.last_answer = asked.into();
     (capture.unanswered, capture.replied) = (true, true);
     let text = of(&capture, Budget::default());
@@ -213,7 +213,7 @@ fn a_question_is_open_only_while_nothing_was_said_since() {
 #[test]
 fn an_interrupted_request_is_not_what_to_do_now() {
     let mut capture = capture("paint the gate");
-    capture.prompts.push(Prompt { interrupted: true, ..prompt("delete the old schema") });
+    capture.prompts.push(TranscriptPrompt { interrupted: true, ..prompt("delete the old schema") });
     (capture.unanswered, capture.situation.turn_ended) = (true, true);
     let text = of(&capture, Budget::default());
     assert!(
@@ -245,7 +245,7 @@ fn the_least_budget_and_the_longest_paths_hold() {
     let mut capture = full();
     capture.origin.transcript = "/very/long".repeat(100);
     for size in [0, 10, 2000, 3000, 5000, 9500, 10_000, 1_000_000] {
-        let places = Places::of(&capture, &"/very/long".repeat(20), &capture.id(), true);
+        let places = BriefFiles::of(&capture, &"/very/long".repeat(20), &capture.id(), true);
         let text = brief(
             &capture,
             &Words::of(&capture),
@@ -282,7 +282,7 @@ proptest! {
         request in 0usize..12_000,
     ) {
         let mut capture = full();
-        capture.prompts = vec![prompt(&said), prompt(&any), Prompt { asked: Some(said.clone()), ..prompt("B") }];
+        capture.prompts = vec![prompt(&said), prompt(&any), TranscriptPrompt { asked: Some(said.clone()), ..prompt("B") }];
         capture.last_answer = said.clone();
         capture.summary = Some(said.clone());
         capture.files = vec![any.clone(), said];

@@ -3,13 +3,13 @@
 
 use super::fill::Part;
 use super::passages::Passage;
-use super::places::Places;
+use super::places::BriefFiles;
 use crate::core::claude::checks::CheckOutcome;
-use crate::core::claude::facts::Speaker;
+use crate::core::claude::facts::TranscriptSpeaker;
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::work::{Check, Outcome, is_check};
-use crate::core::handoff::capture::{Capture, Done};
+use crate::core::claude::work::{Check, ToolOutcome, is_check};
+use crate::core::handoff::capture::{Capture, FinishedStep};
 use crate::core::handoff::requests::asks;
 use crate::core::handoff::text::{cut_chars, safe, safe_line};
 use crate::core::handoff::words::{Words, shorten};
@@ -34,7 +34,7 @@ const CHANGED: usize = 15;
 const STATED: usize = 6;
 
 /// The sections of the record.
-pub(super) fn parts(of: &Capture, words: &Words, places: &Places, decisions: usize) -> Vec<Part> {
+pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<Part> {
     let lines = |title, floor, ideal, lines: Vec<String>| {
         let lines = lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), LINE))).collect();
         Part { title, floor, ideal, passage: Passage::Lines { lines, more_in: places.document() } }
@@ -49,7 +49,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &Places, decisions: usi
     ]
 }
 
-fn last_words(of: &Capture, words: &Words, places: &Places) -> Part {
+fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> Part {
     let mut below = String::new();
     if asks(&words.last_answer) {
         below.push_str(match (of.replied, is_awaited(of, words)) {
@@ -79,7 +79,7 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
 
 /// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
 /// the next conversation.
-fn own_words(of: &Capture, places: &Places) -> Part {
+fn own_words(of: &Capture, places: &BriefFiles) -> Part {
     // A note in the form that was asked for stands in the sections that it is about.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
     let texts: Vec<String> = [summary, of.own_file.as_deref()]
@@ -96,7 +96,7 @@ fn own_words(of: &Capture, places: &Places) -> Part {
     Part { title: "In your own words", floor: 600, ideal: 2000, passage }
 }
 
-fn next(of: &Capture, words: &Words, places: &Places) -> Vec<String> {
+fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     let situation = &of.situation;
     let mut next = Vec::new();
     let newest = words.prompts.first().filter(|said| said.number.is_some());
@@ -162,7 +162,7 @@ fn next(of: &Capture, words: &Words, places: &Places) -> Vec<String> {
     next
 }
 
-fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
+fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     let mut lines = tasks(&of.tasks);
     lines.extend(checks(of));
     lines.extend(written(of, places));
@@ -195,18 +195,18 @@ fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
 }
 
 /// To-dos, files that were read and written, and checks have lines of their own.
-fn is_told_elsewhere(done: &Done) -> bool {
+fn is_told_elsewhere(done: &FinishedStep) -> bool {
     let step = &done.step;
     let is_list = step.tool.starts_with("Task") && step.tool != "Task"
         || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
     let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     // How a check ended is not what its tool says.
-    is_list || is_check(&step.about) || step.outcome == Outcome::Passed && is_file
+    is_list || is_check(&step.about) || step.outcome == ToolOutcome::Passed && is_file
 }
 
 /// The ends of Claude's answers before the last one.
 fn said_before(of: &Capture, words: &Words) -> Vec<String> {
-    let answers = of.recent.iter().rev().filter(|said| said.speaker == Speaker::Claude);
+    let answers = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
     let texts =
         answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
     let last = safe_line(&words.last_answer);
@@ -263,7 +263,7 @@ fn check(check: &Check) -> String {
     line
 }
 
-fn written(of: &Capture, places: &Places) -> Vec<String> {
+fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
     if !of.files.is_empty() {
         let show = |path: &String| {
@@ -279,7 +279,7 @@ fn written(of: &Capture, places: &Places) -> Vec<String> {
     lines
 }
 
-fn read(files: &[FileRead], places: &Places) -> Option<String> {
+fn read(files: &[FileRead], places: &BriefFiles) -> Option<String> {
     let range =
         |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
     let show = |file: &FileRead| {
@@ -305,7 +305,7 @@ fn listed(what: &str, shown: &[String], all: usize) -> String {
     if told < all { format!("{line} and {} more", all - told) } else { line }
 }
 
-fn record(of: &Capture, places: &Places) -> Vec<String> {
+fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(failure) = &of.situation.failure {
         lines.push(format!("the conversation had stopped at: {failure}"));

@@ -2,7 +2,7 @@
 //! any at all.
 
 use super::super::event::{
-    AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource,
+    AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
 };
 use super::super::limits::LimitKind;
 use super::super::phase::SaveStep;
@@ -11,7 +11,7 @@ use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
@@ -317,7 +317,8 @@ impl World {
 
     fn call(&mut self, event: HookEvent, dice: Dice) -> Event {
         let of = if dice.wild % 32 == 1 { conversation(99) } else { self.current() };
-        let mut hook = Hook { agent: dice.wild % 16 == 2, lines: dice.with & 1 == 1, ..hook(event, &of) };
+        let mut hook =
+            HookFacts { agent: dice.wild % 16 == 2, lines: dice.with & 1 == 1, ..hook(event, &of) };
         match event {
             HookEvent::UserPromptSubmit => {
                 hook.prompt = Some(
@@ -351,14 +352,14 @@ impl World {
         };
         let new = matches!(source, StartSource::Clear | StartSource::Resume);
         let of = if new { self.new_conversation() } else { self.current() };
-        self.hook_call(Hook {
+        self.hook_call(HookFacts {
             source: Some(source),
             mode: Some("plan".to_owned()),
             ..hook(HookEvent::SessionStart, &of)
         })
     }
 
-    fn hook_call(&mut self, hook: Hook) -> Event {
+    fn hook_call(&mut self, hook: HookFacts) -> Event {
         self.hooks += 1;
         Event::Hook { id: self.hooks, hook }
     }
@@ -469,8 +470,8 @@ fn an_answer(dice: Dice) -> AskAnswer {
     [AskAnswer::Yes, AskAnswer::Snooze, AskAnswer::Dismiss][dice.wild as usize % 3]
 }
 
-fn a_way(dice: Dice) -> Option<Way> {
-    [None, Some(Way::Typed), Some(Way::Argument)][dice.wild as usize % 3]
+fn a_way(dice: Dice) -> Option<CarryMethod> {
+    [None, Some(CarryMethod::Typed), Some(CarryMethod::Argument)][dice.wild as usize % 3]
 }
 
 fn a_signal(dice: Dice) -> Signal {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::Phase;
 use super::super::action::{Action, DecisionKind, HookAnswer};
-use super::super::event::{Hook, HookEvent, PromptOf};
+use super::super::event::{HookEvent, HookFacts, PromptOf};
 
 /// A prompt that a person submitted and the old conversation was told to leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub(super) struct Prompts {
 }
 
 impl Prompts {
-    pub fn asked(&mut self, id: u64, hook: &Hook) {
+    pub fn asked(&mut self, id: u64, hook: &HookFacts) {
         if hook.event == HookEvent::UserPromptSubmit && hook.prompt == Some(PromptOf::Person) {
             self.open.insert(id);
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
-use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptOf};
+use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
 use super::super::phase::{StartKind, StopFor, StopStep};
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    fn witness_hook(&mut self, hook: &Hook) {
+    fn witness_hook(&mut self, hook: &HookFacts) {
         let current = hook.conversation.as_ref() == self.sup.conversation();
         if hook.agent || self.child != Child::Lives {
             return;

@@ -106,7 +106,7 @@ impl ResumeAfter {
 
 /// A usage limit that hopty waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct UsageLimitWait {
     /// Which limit.
     pub kind: LimitKind,
     /// When it resets.
@@ -120,7 +120,7 @@ pub struct Limit {
 #[serde(tag = "by", rename_all = "snake_case")]
 enum WaitCause {
     Limit {
-        limit: Limit,
+        limit: UsageLimitWait,
     },
     /// A refused request. It may turn out to be a limit, so hopty waits a moment before it tells people
     /// (`said`: they were told).
@@ -145,7 +145,7 @@ pub(super) struct LimitWait {
 }
 
 impl LimitWait {
-    pub(super) fn limit(&self) -> Option<Limit> {
+    pub(super) fn limit(&self) -> Option<UsageLimitWait> {
         match &self.cause {
             WaitCause::Limit { limit } => Some(*limit),
             WaitCause::Error { .. } | WaitCause::Person => None,
@@ -164,7 +164,7 @@ impl LimitWait {
 /// The session's history of limits and errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Limits {
+pub(super) struct LimitHistory {
     /// How often hopty continued after errors since a turn last ended well, and when the last error was.
     tries: u32,
     failed: Option<Stamp>,
@@ -177,7 +177,7 @@ pub(super) struct Limits {
 impl Supervisor {
     /// The usage limit that the session waits for.
     #[must_use]
-    pub fn limit(&self) -> Option<Limit> {
+    pub fn limit(&self) -> Option<UsageLimitWait> {
         self.conversation.limit_wait.as_ref().and_then(LimitWait::limit)
     }
 
@@ -218,7 +218,7 @@ impl Supervisor {
             self.limits.tries = self.limits.tries.saturating_sub(1);
         }
         let due = c.after_limit.then_some(due);
-        let limit = Limit { kind, reset, resets };
+        let limit = UsageLimitWait { kind, reset, resets };
         self.conversation.limit_wait = Some(LimitWait {
             cause: WaitCause::Limit { limit },
             since: now,

@@ -89,7 +89,7 @@ fn a_busy_one_only_when_a_person_does_not_want_to_wait() {
 fn work_in_the_background_is_not_cut_off_unasked() {
     let mut s = spoken_and_handed_over();
     s.prompt(PromptOf::Person);
-    let stop = Hook { background: 1, ..hook(HookEvent::Stop, &conversation(2)) };
+    let stop = HookFacts { background: 1, ..hook(HookEvent::Stop, &conversation(2)) };
     s.hook(stop);
     s.after(20_000);
     assert_eq!(back(&mut s, false), "busy");

@@ -161,7 +161,7 @@ fn a_busy_word_does_not_end_the_settling() {
 fn a_new_run_begins_from_nothing() {
     let mut s = Session::busy(claude());
     let of = s.current();
-    s.hook(Hook { started: 2, ..hook(HookEvent::PostToolBatch, &of) });
+    s.hook(HookFacts { started: 2, ..hook(HookEvent::PostToolBatch, &of) });
     s.feed(Event::Queued { prompts: 2, carries: None });
     s.usage(85);
     s.restart_now(Asker::Person);
@@ -247,7 +247,8 @@ fn a_fork_is_followed_by_its_first_prompt() {
     s.file_names(AgentStatus::Idle, &new);
     s.session_start(StartSource::Resume, Some(old));
     assert_ne!(s.current(), new);
-    let words = s.hook(Hook { prompt: Some(PromptOf::Person), ..hook(HookEvent::UserPromptSubmit, &new) });
+    let words =
+        s.hook(HookFacts { prompt: Some(PromptOf::Person), ..hook(HookEvent::UserPromptSubmit, &new) });
     assert!(words.starts_with("conversation.changed, follow"), "{words}");
     assert_eq!(s.current(), new);
 }

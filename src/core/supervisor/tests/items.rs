@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::core::claude::hooks::stdout;
-use crate::core::config::{RestartMode, Span, Threshold};
+use crate::core::config::{DurationMs, RestartMode, Threshold};
 use crate::core::supervisor::action::{HookAnswer, SignalTarget};
 use crate::core::supervisor::question::AskAnswer;
 
@@ -23,7 +23,7 @@ fn item_001_what_hopty_stopped_goes_round_again_and_what_ended_by_itself_does_no
 #[test]
 fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
     let mut s = Session::started(claude());
-    let named = |agent: bool, path: &str, of: &ConversationId| Hook {
+    let named = |agent: bool, path: &str, of: &ConversationId| HookFacts {
         source: Some(StartSource::Startup),
         transcript: Some(path.to_owned()),
         agent,
@@ -116,8 +116,10 @@ fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
 fn item_068_a_turn_that_a_broken_connection_ended_costs_no_conversation() {
     let mut s = Session::busy(claude());
     s.usage(70);
-    let failed =
-        Hook { error: Some("server_error".to_owned()), ..hook(HookEvent::StopFailure, &conversation(1)) };
+    let failed = HookFacts {
+        error: Some("server_error".to_owned()),
+        ..hook(HookEvent::StopFailure, &conversation(1))
+    };
     assert!(s.hook(failed).starts_with("let "));
     s.status(AgentStatus::Idle);
     s.screen(PromptBox::Empty);
@@ -149,7 +151,8 @@ fn item_107_each_reason_not_to_ask_is_silent_in_its_turn() {
     s.usage(62);
     assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"));
     silent(&mut s); // in progress
-    let call = |answer| Hook { answered: Some(answer), ..hook(HookEvent::PostToolBatch, &conversation(1)) };
+    let call =
+        |answer| HookFacts { answered: Some(answer), ..hook(HookEvent::PostToolBatch, &conversation(1)) };
     s.hook(call(AskAnswer::Snooze));
     silent(&mut s); // snoozed
     s.pass(300_000);
@@ -182,7 +185,7 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
     {
         let mut policy = asking();
         if let Some(seconds) = snooze {
-            policy.config.restart.snooze = Span::from_secs(seconds);
+            policy.config.restart.snooze = DurationMs::from_secs(seconds);
         }
         let mut s = Session::idle(policy);
         s.usage(62);
@@ -195,7 +198,7 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
         });
         assert!(order.unwrap().contains(label), "{label}");
         s.status(AgentStatus::Busy);
-        s.hook(Hook {
+        s.hook(HookFacts {
             answered: Some(AskAnswer::Snooze),
             ..hook(HookEvent::PostToolBatch, &conversation(1))
         });

@@ -13,7 +13,7 @@ fn limit(s: &mut Session, left: u64, resets: u64) -> String {
 
 fn fails(s: &mut Session, error: &str) -> String {
     let of = s.current();
-    s.hook(Hook { error: Some(error.to_owned()), ..hook(HookEvent::StopFailure, &of) })
+    s.hook(HookFacts { error: Some(error.to_owned()), ..hook(HookEvent::StopFailure, &of) })
 }
 
 /// A turn that a limit of one hour ended.

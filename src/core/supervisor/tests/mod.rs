@@ -20,13 +20,15 @@ mod waiting;
 mod words;
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
-use super::event::{AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource};
+use super::event::{
+    AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
+};
 use super::phase::{EndCause, Phase, StartKind};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{SessionState, StateSource};
 use super::{Agent, Policy, RULES, Supervisor};
 use crate::core::compat::signals::{NamedDir, RestartFile};
-use crate::core::config::{Config, Span};
+use crate::core::config::{Config, DurationMs};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -69,8 +71,8 @@ pub(super) fn plain() -> Policy {
     }
 }
 
-pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
-    Hook {
+pub(super) fn hook(event: HookEvent, of: &ConversationId) -> HookFacts {
+    HookFacts {
         event,
         conversation: Some(of.clone()),
         agent: false,
@@ -261,14 +263,14 @@ impl Session {
 
     pub fn session_start(&mut self, source: StartSource, of: Option<ConversationId>) -> String {
         let of = of.unwrap_or_else(|| self.current());
-        self.hook(Hook { source: Some(source), ..hook(HookEvent::SessionStart, &of) })
+        self.hook(HookFacts { source: Some(source), ..hook(HookEvent::SessionStart, &of) })
     }
 
     pub fn current(&self) -> ConversationId {
         self.sup.conversation().cloned().unwrap_or_else(|| conversation(1))
     }
 
-    pub fn hook(&mut self, hook: Hook) -> String {
+    pub fn hook(&mut self, hook: HookFacts) -> String {
         self.hooks += 1;
         self.feed(Event::Hook { id: self.hooks, hook })
     }
@@ -282,7 +284,7 @@ impl Session {
     /// The same with lines of the transcript to wait for.
     pub fn call_with_lines(&mut self, event: HookEvent) -> String {
         let of = self.current();
-        self.hook(Hook { lines: true, ..hook(event, &of) })
+        self.hook(HookFacts { lines: true, ..hook(event, &of) })
     }
 
     pub fn lines(&mut self) -> String {
@@ -302,7 +304,7 @@ impl Session {
 
     pub fn prompt(&mut self, of: PromptOf) -> String {
         let current = self.current();
-        self.hook(Hook { prompt: Some(of), ..hook(HookEvent::UserPromptSubmit, &current) })
+        self.hook(HookFacts { prompt: Some(of), ..hook(HookEvent::UserPromptSubmit, &current) })
     }
 
     pub fn status(&mut self, status: AgentStatus) -> String {
@@ -442,6 +444,6 @@ pub(super) fn signal(n: i32) -> ProcessEnd {
     ProcessEnd::Signaled(Signal(n))
 }
 
-pub(super) fn span(ms: u64) -> Span {
-    Span::from_ms(ms)
+pub(super) fn span(ms: u64) -> DurationMs {
+    DurationMs::from_ms(ms)
 }

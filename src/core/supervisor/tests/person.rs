@@ -2,7 +2,7 @@
 //! conversation.
 
 use super::*;
-use crate::core::claude::carried::Way;
+use crate::core::claude::carried::CarryMethod;
 use crate::core::config::RestartMode;
 use crate::core::supervisor::next_handover::HandoverWhen;
 use crate::core::supervisor::question::AskAnswer;
@@ -37,9 +37,9 @@ impl Session {
         s
     }
 
-    fn submits(&mut self, carries: Option<Way>) -> String {
+    fn submits(&mut self, carries: Option<CarryMethod>) -> String {
         let current = self.current();
-        self.hook(Hook {
+        self.hook(HookFacts {
             prompt: Some(PromptOf::Person),
             carries,
             ..hook(HookEvent::UserPromptSubmit, &current)
@@ -51,7 +51,7 @@ impl Session {
     }
 
     /// From the prompt to the end of the old run.
-    fn taken(policy: Policy, way: Way) -> Self {
+    fn taken(policy: Policy, way: CarryMethod) -> Self {
         let mut s = Session::waiting(policy);
         assert_eq!(s.submits(Some(way)), "hold 4, safe_point.reached, hold keys, check settings");
         assert_eq!(s.settings(), "stop turn 4, await Prompt 4");
@@ -103,7 +103,7 @@ fn it_is_handed_over_at_once_where_nobody_is_there() {
 
 #[test]
 fn the_prompt_goes_to_the_fresh_conversation_once() {
-    for (way, paste) in [(Way::Typed, true), (Way::Argument, false)] {
+    for (way, paste) in [(CarryMethod::Typed, true), (CarryMethod::Argument, false)] {
         let mut s = Session::taken(talking(), way);
         assert!(s.end(TERM_CODE).contains("spawn 2 Fresh"));
         let argument = s.all.iter().any(|a| matches!(a, Action::Spawn { run: 2, prompt: true, .. }));
@@ -131,7 +131,7 @@ fn a_prompt_that_cannot_be_given_again_runs_and_the_next_one_is_waited_for() {
     s.status(AgentStatus::Busy);
     s.after(2000);
     assert_eq!(s.turn_ends(86), "hold 5, restart.waits, let 5 go", "said once");
-    assert!(s.submits(Some(Way::Typed)).contains("safe_point.reached"));
+    assert!(s.submits(Some(CarryMethod::Typed)).contains("safe_point.reached"));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn not_yet_keeps_every_level_from_handing_over_for_a_while() {
     let words = s.feed(Event::Ask { answer: AskAnswer::Snooze });
     assert_eq!(words, "restart.cancelled, notice, keep Snooze");
     assert_eq!(s.next(), HandoverWhen::Snoozed);
-    assert_eq!(s.submits(Some(Way::Typed)), "let 4 go", "it runs where it was typed");
+    assert_eq!(s.submits(Some(CarryMethod::Typed)), "let 4 go", "it runs where it was typed");
     s.status(AgentStatus::Busy);
     assert_eq!(s.turn_ends(93), "hold 5, let 5 go");
     assert_eq!(s.phase(), "running");
@@ -186,7 +186,7 @@ fn where_claude_would_compact_a_hand_over_comes_although_it_was_put_off() {
     s.feed(Event::Ask { answer: AskAnswer::Snooze });
     s.usage(95);
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 3, let 3 go");
-    let compacts = Hook { auto: true, ..hook(HookEvent::PreCompact, &s.current()) };
+    let compacts = HookFacts { auto: true, ..hook(HookEvent::PreCompact, &s.current()) };
     assert_eq!(s.hook(compacts), "restart.requested, wait, block 4");
     assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
 }
@@ -194,13 +194,13 @@ fn where_claude_would_compact_a_hand_over_comes_although_it_was_put_off() {
 #[test]
 fn a_handoff_that_cannot_be_saved_gives_the_prompt_back() {
     let mut s = Session::waiting(talking());
-    s.submits(Some(Way::Typed));
+    s.submits(Some(CarryMethod::Typed));
     s.settings();
     s.lines();
     let words = s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
     assert_eq!(words, "restart.cancelled, notice, return prompt, release keys draft");
     let mut s = Session::waiting(talking());
-    s.submits(Some(Way::Typed));
+    s.submits(Some(CarryMethod::Typed));
     let words = s.feed(Event::Settings { changed: vec!["hooks".to_owned()] });
     assert_eq!(words, "restart.cancelled, notice, message 4, release keys", "it was never taken");
 }
@@ -208,7 +208,7 @@ fn a_handoff_that_cannot_be_saved_gives_the_prompt_back() {
 #[test]
 fn ctrl_c_gives_a_prompt_that_was_taken_back_as_a_draft() {
     let mut s = Session::waiting(talking());
-    s.submits(Some(Way::Typed));
+    s.submits(Some(CarryMethod::Typed));
     s.settings();
     let words = s.ctrl_c();
     assert_eq!(words, "ctrl-c, restart.cancelled, notice, return prompt as draft, release keys draft");
@@ -224,7 +224,7 @@ fn ctrl_c_at_the_idle_prompt_only_clears_the_box() {
 #[test]
 fn a_claude_that_dies_with_the_prompt_taken_gets_it_again() {
     let mut s = Session::waiting(talking());
-    s.submits(Some(Way::Typed));
+    s.submits(Some(CarryMethod::Typed));
     s.settings();
     let words = s.end(ProcessEnd::Exited(1));
     assert!(words.contains("return prompt"), "{words}");
@@ -236,7 +236,7 @@ fn a_claude_that_dies_with_the_prompt_taken_gets_it_again() {
 #[test]
 fn a_claude_that_works_on_the_prompt_in_spite_of_the_answer_keeps_it() {
     let mut s = Session::waiting(talking());
-    s.submits(Some(Way::Typed));
+    s.submits(Some(CarryMethod::Typed));
     s.settings();
     assert!(s.call(HookEvent::PostToolBatch).starts_with("drop prompt, release keys"));
     assert_eq!(s.phase(), "waiting");
@@ -245,16 +245,16 @@ fn a_claude_that_works_on_the_prompt_in_spite_of_the_answer_keeps_it() {
 #[test]
 fn a_prompt_that_is_queued_behind_it_goes_the_same_way() {
     let mut s = Session::waiting(talking());
-    s.submits(Some(Way::Typed));
+    s.submits(Some(CarryMethod::Typed));
     s.settings();
-    assert_eq!(s.submits(Some(Way::Typed)), "stop turn 5");
+    assert_eq!(s.submits(Some(CarryMethod::Typed)), "stop turn 5");
     assert_eq!(s.phase(), "saving");
 }
 
 #[test]
 fn the_first_of_the_queue_begins_the_fresh_conversation() {
     let mut s = Session::watched(talking());
-    s.feed(Event::Queued { prompts: 2, carries: Some(Way::Typed) });
+    s.feed(Event::Queued { prompts: 2, carries: Some(CarryMethod::Typed) });
     assert_eq!(s.turn_ends(84), "hold 3, safe_point.reached, hold keys, check settings");
     s.settings();
     let words = s.saved(1);
@@ -271,12 +271,12 @@ fn a_queued_prompt_that_cannot_be_given_again_runs_first_and_none_is_stopped_beh
     assert!(s.turn_ends(84).contains("restart.waits"));
     // No hook tells that it began a turn.
     s.feed(Event::Queued { prompts: 0, carries: None });
-    assert_eq!(s.submits(Some(Way::Typed)), "let 4 go", "typed while it runs");
+    assert_eq!(s.submits(Some(CarryMethod::Typed)), "let 4 go", "typed while it runs");
 }
 
 #[test]
 fn the_handoff_goes_with_the_prompt_where_no_session_start_brought_it() {
-    let mut s = Session::taken(talking(), Way::Argument);
+    let mut s = Session::taken(talking(), CarryMethod::Argument);
     s.end(TERM_CODE);
     s.exec();
     assert!(s.prompt(PromptOf::Ours).contains("frame "), "{}", s.words());
@@ -285,7 +285,7 @@ fn the_handoff_goes_with_the_prompt_where_no_session_start_brought_it() {
 
 #[test]
 fn a_prompt_that_was_never_typed_comes_after_a_delivery_that_failed() {
-    let mut s = Session::taken(talking(), Way::Typed);
+    let mut s = Session::taken(talking(), CarryMethod::Typed);
     s.end(TERM_CODE);
     s.exec();
     s.session_start(StartSource::Startup, None);

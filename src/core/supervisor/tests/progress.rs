@@ -46,7 +46,7 @@ fn two_handoffs_with_nothing_between_them_are_enough() {
     s.usage(10);
     s.usage(99);
     assert_eq!(s.phase(), "running", "no level asks for another one");
-    let auto = Hook { auto: true, ..hook(HookEvent::PreCompact, &s.current()) };
+    let auto = HookFacts { auto: true, ..hook(HookEvent::PreCompact, &s.current()) };
     assert!(!s.hook(auto).contains("block"), "and Claude may compact");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
 }

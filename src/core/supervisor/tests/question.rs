@@ -16,13 +16,13 @@ impl Session {
     fn put() -> Self {
         let mut s = Session::idle(asking());
         assert_eq!(s.usage(62), "level.crossed, notice");
-        assert_eq!(s.prompt(PromptOf::Person), "tell Ask { percent: 62, snooze: Span(300000) } 2");
+        assert_eq!(s.prompt(PromptOf::Person), "tell Ask { percent: 62, snooze: DurationMs(300000) } 2");
         s.status(AgentStatus::Busy);
         s
     }
 
     fn answered(&mut self, answer: AskAnswer) -> String {
-        let call = Hook { answered: Some(answer), ..hook(HookEvent::PostToolBatch, &self.current()) };
+        let call = HookFacts { answered: Some(answer), ..hook(HookEvent::PostToolBatch, &self.current()) };
         self.hook(call)
     }
 }
@@ -114,7 +114,8 @@ fn it_is_asked_once_at_a_time_and_only_with_a_persons_prompt() {
 #[test]
 fn item_116_a_question_that_nobody_sees_does_not_stand_for_ever() {
     let mut s = Session::put();
-    let call = Hook { asks: Some("question".to_owned()), ..hook(HookEvent::PermissionRequest, &s.current()) };
+    let call =
+        HookFacts { asks: Some("question".to_owned()), ..hook(HookEvent::PermissionRequest, &s.current()) };
     s.hook(call);
     s.status(AgentStatus::Waiting);
     let words = s.tick();

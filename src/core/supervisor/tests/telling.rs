@@ -109,7 +109,7 @@ fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
     let mut s = Session::busy(claude());
     s.after(50);
     let current = s.current();
-    s.hook(Hook { asks: Some("permission".to_owned()), ..hook(HookEvent::PermissionRequest, &current) });
+    s.hook(HookFacts { asks: Some("permission".to_owned()), ..hook(HookEvent::PermissionRequest, &current) });
     let standing = s.sup.state();
     assert_eq!((standing.state, standing.from), (SessionState::Blocked, StateSource::Hook));
     assert_eq!(standing.waiting_for.as_deref(), Some("permission"));

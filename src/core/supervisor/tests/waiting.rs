@@ -149,9 +149,9 @@ fn background_work_is_waited_for_and_then_is_over() {
     let mut s = Session::busy(claude());
     s.usage(95);
     let of = s.current();
-    let batch = Hook { started: 1, ..hook(HookEvent::PostToolBatch, &of) };
+    let batch = HookFacts { started: 1, ..hook(HookEvent::PostToolBatch, &of) };
     assert_eq!(s.hook(batch), "hold 3", "the main loop is held while it works");
-    let agents_end = Hook { agent: true, ..hook(HookEvent::SubagentStop, &of) };
+    let agents_end = HookFacts { agent: true, ..hook(HookEvent::SubagentStop, &of) };
     assert_eq!(s.hook(agents_end), "let 4 go, safe_point.reached, hold keys, check settings");
 }
 
@@ -160,7 +160,7 @@ fn a_hold_that_is_nearly_over_is_used() {
     let mut s = Session::busy(claude());
     s.usage(95);
     let of = s.current();
-    s.hook(Hook { started: 1, ..hook(HookEvent::PostToolBatch, &of) });
+    s.hook(HookFacts { started: 1, ..hook(HookEvent::PostToolBatch, &of) });
     assert_eq!(s.tick(), "safe_point.reached, hold keys, check settings");
     assert_eq!(s.now, Stamp(78_000));
 }
@@ -170,9 +170,9 @@ fn a_stop_with_background_tasks_is_no_safe_point() {
     let mut s = Session::busy(claude());
     s.usage(95);
     let of = s.current();
-    assert_eq!(s.hook(Hook { background: 1, ..hook(HookEvent::Stop, &of) }), "hold 3, let 3 go");
+    assert_eq!(s.hook(HookFacts { background: 1, ..hook(HookEvent::Stop, &of) }), "hold 3, let 3 go");
     // A new turn begins 0.2 s after a sub-agent's end, so its end is no moment to act on.
-    let agents_end = Hook { agent: true, ..hook(HookEvent::SubagentStop, &of) };
+    let agents_end = HookFacts { agent: true, ..hook(HookEvent::SubagentStop, &of) };
     assert_eq!(s.hook(agents_end), "let 4 go");
     s.after(200);
     assert_eq!(s.prompt(PromptOf::Claude), "let 5 go");
@@ -185,7 +185,7 @@ fn a_dev_server_in_the_background_does_not_hold_for_ever() {
         let mut s = Session::busy(claude());
         s.usage(85);
         let of = s.current();
-        s.hook(Hook { background: 1, ..hook(HookEvent::Stop, &of) });
+        s.hook(HookFacts { background: 1, ..hook(HookEvent::Stop, &of) });
         s.status(status);
         assert_eq!(s.pass(119_999), "");
         assert_eq!(s.pass(1), "safe_point.reached, hold keys, check settings", "{status:?}");
@@ -200,7 +200,7 @@ fn calls_of_sub_agents_are_never_decided_on() {
     for event in
         [HookEvent::PostToolBatch, HookEvent::Stop, HookEvent::SubagentStop, HookEvent::UserPromptSubmit]
     {
-        let words = s.hook(Hook { agent: true, ..hook(event, &of) });
+        let words = s.hook(HookFacts { agent: true, ..hook(event, &of) });
         assert!(words.starts_with("let") && !words.contains(','), "{event:?}: {words}");
     }
     assert_eq!(s.phase(), "waiting");
@@ -367,9 +367,9 @@ fn a_sub_agents_end_at_an_idle_prompt_begins_a_turn() {
     let mut s = Session::busy(claude());
     s.usage(85);
     let of = s.current();
-    s.hook(Hook { background: 1, ..hook(HookEvent::Stop, &of) });
+    s.hook(HookFacts { background: 1, ..hook(HookEvent::Stop, &of) });
     assert_eq!(s.status(AgentStatus::Idle), "");
-    assert_eq!(s.hook(Hook { agent: true, ..hook(HookEvent::SubagentStop, &of) }), "let 4 go");
+    assert_eq!(s.hook(HookFacts { agent: true, ..hook(HookEvent::SubagentStop, &of) }), "let 4 go");
     assert_eq!(s.pass(500), "");
     assert_eq!(s.phase(), "waiting");
 }

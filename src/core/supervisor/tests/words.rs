@@ -5,7 +5,7 @@ use crate::core::config::{RestartMode, SummaryMode};
 
 impl Session {
     fn compacts(&mut self, auto: bool) -> String {
-        let call = Hook { auto, ..hook(HookEvent::PreCompact, &self.current()) };
+        let call = HookFacts { auto, ..hook(HookEvent::PreCompact, &self.current()) };
         self.hook(call)
     }
 

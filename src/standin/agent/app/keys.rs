@@ -7,17 +7,17 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::super::engine::Command;
-use super::super::input::Key;
+use super::super::input::AgentKey;
 use super::super::lock;
-use super::super::options::PermissionMode;
+use super::super::options::AgentPermissionMode;
 use super::super::screen::Block;
-use super::super::shared::{Answer, Event, Prompt, Scope, Shown};
+use super::super::shared::{AgentEvent, AgentPrompt, PayloadScope, PermissionAnswer, Shown};
 use super::super::transcript::now;
 use super::{App, TWICE, Twice};
 
 impl App {
     /// Does what the keys of one read ask for.
-    pub(super) fn keys(&mut self, keys: Vec<Key>) {
+    pub(super) fn keys(&mut self, keys: Vec<AgentKey>) {
         // Keys of one write act on what was drawn before it (measured: "down, Enter" at once takes the old
         // choice).
         let drawn = self.chosen;
@@ -26,8 +26,8 @@ impl App {
                 return;
             }
             match key {
-                Key::KittyKnown => self.screen.use_kitty(),
-                Key::Suspend => self.suspend(),
+                AgentKey::KittyKnown => self.screen.use_kitty(),
+                AgentKey::Suspend => self.suspend(),
                 key if self.orders.is_some() => self.trust_key(&key, drawn),
                 key if self.question.is_some() => self.question_key(&key, drawn),
                 key => self.box_key(key),
@@ -35,17 +35,17 @@ impl App {
         }
     }
 
-    fn trust_key(&mut self, key: &Key, drawn: usize) {
+    fn trust_key(&mut self, key: &AgentKey, drawn: usize) {
         match key {
-            Key::Up => self.chosen = 0,
-            Key::Down => self.chosen = 1,
-            Key::Enter if drawn == 1 => {
+            AgentKey::Up => self.chosen = 0,
+            AgentKey::Down => self.chosen = 1,
+            AgentKey::Enter if drawn == 1 => {
                 let _ = self.shared.world.trust();
                 self.chosen = 0;
                 self.draw_block(Block::default());
                 self.begin();
             }
-            Key::Enter | Key::Escape | Key::Interrupt => {
+            AgentKey::Enter | AgentKey::Escape | AgentKey::Interrupt => {
                 self.finish("other", 1);
                 self.terminal.write(
                     b"\r\nClaude Code didn't start because this folder isn't trusted.\r\nRun claude again and choose Yes, or run it in another folder.\r\n",
@@ -55,25 +55,26 @@ impl App {
         }
     }
 
-    fn question_key(&mut self, key: &Key, drawn: usize) {
-        const ANSWERS: [Answer; 3] = [Answer::Yes, Answer::Always, Answer::No];
+    fn question_key(&mut self, key: &AgentKey, drawn: usize) {
+        const ANSWERS: [PermissionAnswer; 3] =
+            [PermissionAnswer::Yes, PermissionAnswer::Always, PermissionAnswer::No];
         let answer = match key {
-            Key::Up => {
+            AgentKey::Up => {
                 self.chosen = self.chosen.saturating_sub(1);
                 return;
             }
-            Key::Down => {
+            AgentKey::Down => {
                 self.chosen = (self.chosen + 1).min(2);
                 return;
             }
-            Key::Enter => ANSWERS[drawn.min(2)],
-            Key::Text(text) => match text.as_str() {
-                "1" => Answer::Yes,
-                "2" => Answer::Always,
-                "3" => Answer::No,
+            AgentKey::Enter => ANSWERS[drawn.min(2)],
+            AgentKey::Text(text) => match text.as_str() {
+                "1" => PermissionAnswer::Yes,
+                "2" => PermissionAnswer::Always,
+                "3" => PermissionAnswer::No,
                 _ => return,
             },
-            Key::Escape => Answer::No,
+            AgentKey::Escape => PermissionAnswer::No,
             // Ctrl+C does nothing here (measured).
             _ => return,
         };
@@ -82,34 +83,34 @@ impl App {
         }
     }
 
-    fn box_key(&mut self, key: Key) {
+    fn box_key(&mut self, key: AgentKey) {
         let twice = self.twice.take().filter(|(_, since)| since.elapsed() < TWICE).map(|(which, _)| which);
         match key {
-            Key::Text(text) => self.draft.insert(&text),
-            Key::Paste(text) => self.draft.paste(&text),
-            Key::Newline => self.draft.insert("\n"),
-            Key::Backspace => self.draft.backspace(),
-            Key::KillLine => self.draft.kill_line(),
-            Key::Left => self.draft.step(-1),
-            Key::Right => self.draft.step(1),
-            Key::Home => self.draft.home(),
-            Key::End => self.draft.end(),
-            Key::BackTab => self.next_mode(),
-            Key::Enter if self.swallow > 0 => self.swallow -= 1,
-            Key::Enter => self.enter(),
-            Key::Escape if self.running > 0 => self.shared.interrupt(),
-            Key::Interrupt if self.running > 0 => self.shared.interrupt(),
-            Key::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => {
+            AgentKey::Text(text) => self.draft.insert(&text),
+            AgentKey::Paste(text) => self.draft.paste(&text),
+            AgentKey::Newline => self.draft.insert("\n"),
+            AgentKey::Backspace => self.draft.backspace(),
+            AgentKey::KillLine => self.draft.kill_line(),
+            AgentKey::Left => self.draft.step(-1),
+            AgentKey::Right => self.draft.step(1),
+            AgentKey::Home => self.draft.home(),
+            AgentKey::End => self.draft.end(),
+            AgentKey::BackTab => self.next_mode(),
+            AgentKey::Enter if self.swallow > 0 => self.swallow -= 1,
+            AgentKey::Enter => self.enter(),
+            AgentKey::Escape if self.running > 0 => self.shared.interrupt(),
+            AgentKey::Interrupt if self.running > 0 => self.shared.interrupt(),
+            AgentKey::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => {
                 self.finish("prompt_input_exit", 0)
             }
-            Key::Interrupt => {
+            AgentKey::Interrupt => {
                 self.draft.clear();
                 self.twice = Some((Twice::Interrupt, Instant::now()));
             }
-            Key::EndOfInput if !self.draft.is_empty() => {}
-            Key::EndOfInput if twice == Some(Twice::EndOfInput) => self.finish("prompt_input_exit", 0),
-            Key::EndOfInput => self.twice = Some((Twice::EndOfInput, Instant::now())),
-            Key::Up | Key::Down | Key::Escape | Key::Suspend | Key::KittyKnown => {}
+            AgentKey::EndOfInput if !self.draft.is_empty() => {}
+            AgentKey::EndOfInput if twice == Some(Twice::EndOfInput) => self.finish("prompt_input_exit", 0),
+            AgentKey::EndOfInput => self.twice = Some((Twice::EndOfInput, Instant::now())),
+            AgentKey::Up | AgentKey::Down | AgentKey::Escape | AgentKey::Suspend | AgentKey::KittyKnown => {}
         }
     }
 
@@ -117,10 +118,10 @@ impl App {
     fn next_mode(&self) {
         let mut live = lock(&self.shared.live);
         live.mode = match live.mode {
-            PermissionMode::Default => PermissionMode::AcceptEdits,
-            PermissionMode::AcceptEdits => PermissionMode::Plan,
-            PermissionMode::Plan if live.may_bypass => PermissionMode::Bypass,
-            PermissionMode::Plan | PermissionMode::Bypass => PermissionMode::Default,
+            AgentPermissionMode::Default => AgentPermissionMode::AcceptEdits,
+            AgentPermissionMode::AcceptEdits => AgentPermissionMode::Plan,
+            AgentPermissionMode::Plan if live.may_bypass => AgentPermissionMode::Bypass,
+            AgentPermissionMode::Plan | AgentPermissionMode::Bypass => AgentPermissionMode::Default,
         };
     }
 
@@ -143,18 +144,19 @@ impl App {
             "/compact" => self.order(Command::Compact(rest.to_owned())),
             _ if word.starts_with('/') && !word[1..].contains('/') => {
                 let shown = Shown::Notice(format!("Unknown command: {word}"));
-                self.event(Event::Show(shown));
+                self.event(AgentEvent::Show(shown));
             }
-            _ if self.running > 0 => self.queue(Prompt { text, shown, contexts: Vec::new() }),
-            _ => self.order(Command::Prompt(Prompt { text, shown, contexts: Vec::new() })),
+            _ if self.running > 0 => self.queue(AgentPrompt { text, shown, contexts: Vec::new() }),
+            _ => self.order(Command::Prompt(AgentPrompt { text, shown, contexts: Vec::new() })),
         }
     }
 
     /// While a turn runs: the UserPromptSubmit hooks run at once, then the prompt is in the queue (measured).
-    fn queue(&self, mut prompt: Prompt) {
+    fn queue(&self, mut prompt: AgentPrompt) {
         let shared = Arc::clone(&self.shared);
         thread::spawn(move || {
-            let outcome = shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
+            let outcome =
+                shared.fire("UserPromptSubmit", PayloadScope::Turn, "", json!({"prompt": prompt.text}));
             if let Some(reason) = outcome.stop.or(outcome.block) {
                 shared.show(Shown::Notice(format!("UserPromptSubmit operation blocked by hook:\n{reason}")));
                 return;
@@ -165,7 +167,7 @@ impl App {
                 json!({"operation": "enqueue", "timestamp": now(), "content": prompt.text}),
             );
             lock(&shared.queue).push_back(prompt);
-            shared.post.send(Event::Queue);
+            shared.post.send(AgentEvent::Queue);
         });
     }
 
