@@ -18,9 +18,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hopty::core::claude::facts::TranscriptFacts;
-use hopty::core::claude::lines::LineSplitter;
-use hopty::fs::tail::{Tail, TailRead};
+use hopty::core::claude::line_splitter::LineSplitter;
+use hopty::core::claude::transcript_facts::TranscriptFacts;
+use hopty::fs::file_tail::{Tail, TailRead};
 use nix::libc;
 use serde_json::json;
 

@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hopty::core::claude::view::{BoxMode, Press, ScreenReading, ScreenRuleSet, ScreenText, TitleState};
+use hopty::core::claude::screen_reading::{
+    BoxMode, Press, ScreenReading, ScreenRuleSet, ScreenText, TitleState,
+};
 use serde::Deserialize;
 use unicode_width::UnicodeWidthChar;
 

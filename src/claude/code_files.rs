@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::core::claude::scripts::is_script;
+use crate::core::claude::command_files::is_script;
 use crate::sys::safe_file::{self, FileRule};
 
 /// Entries of directories that are looked at for one tree.

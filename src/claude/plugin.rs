@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::slash_commands;
-use crate::core::claude::offers::HookSet;
+use crate::core::claude::version_features::HookSet;
 use crate::core::config::{DurationMs, Hooks};
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};

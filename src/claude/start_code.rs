@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::code_files::{FileContent, FileTree, compared, installed, label, read};
-use crate::core::claude::agent::{front_matter, may_run_code};
-use crate::core::claude::code::{CodeDigest, Role, SettingsFile, code_texts};
-use crate::core::claude::scripts::{Dirs, NamedFiles, named};
+use crate::core::claude::agent_file::{front_matter, may_run_code};
+use crate::core::claude::command_files::{Dirs, NamedFiles, named};
+use crate::core::claude::settings_code::{CodeDigest, Role, SettingsFile, code_texts};
 
 /// The largest settings file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::claude::code::KeyChange;
+use crate::core::claude::settings_code::KeyChange;
 use std::os::unix::fs::PermissionsExt;
 
 struct FileTree {

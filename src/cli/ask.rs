@@ -10,7 +10,7 @@ use super::conversation::{self, Meant};
 use super::error::{Failed, note, say, visible};
 use super::send::{self, SUBMIT, SendOptions};
 use super::session::ANSWER;
-use crate::core::claude::answer::LastAnswer;
+use crate::core::claude::last_answer::LastAnswer;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;

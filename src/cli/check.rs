@@ -20,11 +20,11 @@ use super::{notice, run, settings};
 use crate::claude::find;
 use crate::claude::settings::cleanup_days;
 use crate::core::claude::environment::REMOVED;
-use crate::core::claude::offers::offers;
+use crate::core::claude::version_features::offers;
 use crate::core::config::Config;
 use crate::core::ids::Channel;
 use crate::fs::paths::Paths;
-use crate::fs::{registry, room, session};
+use crate::fs::{free_space, registry, session};
 use crate::tty::raw;
 
 /// How long Claude gets to say its version where no file tells it.
@@ -172,7 +172,7 @@ fn place(paths: &Paths) -> Finding {
         return bad("sessions", error.to_string(), error.hint());
     }
     let closed = [paths.state.clone(), paths.sessions(), paths.run()].into_iter().find(|dir| !writable(dir));
-    let full = room::lack(&paths.state, room::FOR_SESSION);
+    let full = free_space::lack(&paths.state, free_space::FOR_SESSION);
     match closed {
         None if full.is_some() => bad(
             "sessions",

@@ -11,7 +11,7 @@ use super::control::{HostControl, Rule, paths};
 use super::conversation::{FoundTranscript, Meant, meant};
 use super::error::{Failed, say, visible};
 use super::session::ANSWER;
-use crate::core::claude::facts::TranscriptFacts;
+use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
 use crate::core::context::{Level, WindowFrom};
 use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};

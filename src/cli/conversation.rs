@@ -9,7 +9,7 @@ use super::control::{Rule, any, live};
 use super::error::Failed;
 use super::session;
 use crate::claude::sessions_file;
-use crate::core::claude::place::project_dir_name;
+use crate::core::claude::line_context::project_dir_name;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;

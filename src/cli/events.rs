@@ -17,7 +17,7 @@ use crate::core::status::ExitKind;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
-use crate::fs::{journal, session};
+use crate::fs::{journal_file, session};
 use crate::sys::clock::local;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::Process;
@@ -36,7 +36,7 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
-    let whole = journal::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
+    let whole = journal_file::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
 }
 
@@ -55,7 +55,7 @@ fn followed(path: &Path) -> Result<File, SafeFileError> {
         path: path.to_owned(),
         source: std::io::ErrorKind::NotFound.into(),
     };
-    safe_file::open(path, journal::RULE)?.ok_or_else(missing)
+    safe_file::open(path, journal_file::RULE)?.ok_or_else(missing)
 }
 
 pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {

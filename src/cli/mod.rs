@@ -29,6 +29,7 @@ mod config;
 mod context;
 mod control;
 mod conversation;
+mod conversation_in_use;
 mod conversations;
 mod dash;
 mod demo;
@@ -37,7 +38,6 @@ mod events;
 mod examples;
 mod handoff;
 mod handover;
-mod held;
 mod hook;
 mod list;
 mod man;
@@ -55,12 +55,12 @@ mod screen_rows;
 mod send;
 mod session;
 mod settings;
-mod settled;
+mod settle_wait;
 mod slash;
 mod statusline;
+mod systemd_unit;
 mod table;
 mod test;
-mod unit;
 mod unknown_verb;
 mod usage;
 mod version;
@@ -267,8 +267,8 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         }
         Verb::Rm { names, .. } => remove::remove(&names),
         Verb::Prune { older, dry_run } => remove::prune(older, dry_run),
-        Verb::Setup { yes } => unit::setup(yes),
-        Verb::Unsetup => unit::unsetup(),
+        Verb::Setup { yes } => systemd_unit::setup(yes),
+        Verb::Unsetup => systemd_unit::unsetup(),
         Verb::Version { json } => version::version(json),
     }
 }

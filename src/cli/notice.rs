@@ -14,7 +14,7 @@ use crate::core::ids::{Channel, SessionName};
 use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
 use crate::fs::store::{HandoffScope, Store};
-use crate::fs::{registry, room, session};
+use crate::fs::{free_space, registry, session};
 use crate::sys::clock::Clock;
 use crate::sys::process::is_alive;
 
@@ -54,7 +54,7 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     if !writable(place) {
         return Some(unwritable(place));
     }
-    if let Some(full) = room::lack(place, room::FOR_HANDOFF) {
+    if let Some(full) = free_space::lack(place, free_space::FOR_HANDOFF) {
         return Some(full);
     }
     match store.list(Some(&channel)) {

@@ -10,13 +10,13 @@ use super::args::RunOptions;
 use super::control::{named, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, note, say, visible};
-use super::{held, notice, session, settings, version};
+use super::{conversation_in_use, notice, session, settings, version};
 use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, Hold};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify, facts};
-use crate::core::claude::offers::{ClaudeFeatures, HooksOff, offers};
+use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::SessionName;
 use crate::core::inherited::SignalState;
@@ -140,7 +140,7 @@ fn claude(
         }
         Some(Ok(host)) => host,
     };
-    if let Err(failed) = held::refuse(paths, &words(&args).unwrap_or_default()) {
+    if let Err(failed) = conversation_in_use::refuse(paths, &words(&args).unwrap_or_default()) {
         host.dismiss();
         return Err(failed);
     }

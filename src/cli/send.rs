@@ -10,7 +10,7 @@ use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, say, visible};
 use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::session::ANSWER;
-use super::settled::SettleWatch;
+use super::settle_wait::SettleWatch;
 use crate::core::ids::SessionName;
 use crate::core::input::names::{self, CursorKeys};
 use crate::core::screen_mark::ScreenMark;

@@ -10,7 +10,7 @@ use super::control::{HostControl, Rule, any, live, paths};
 use super::error::{Failed, say};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
-use super::settled::SettleWatch;
+use super::settle_wait::SettleWatch;
 use super::wait::{KNOWN, WaitOptions, condition_of, line_of, mark_of};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;

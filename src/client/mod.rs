@@ -1,23 +1,23 @@
 //! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for
 //! the host's word. Whatever happens to the host, it leaves the terminal whole.
 
-mod ahead;
-mod hold;
-mod left;
+mod client_exit;
+mod client_terminal;
 mod notices;
 mod output;
 mod pause;
 pub mod start;
+mod typeahead;
 
-pub use hold::Hold;
-pub use left::{AttachEnd, Stay};
+pub use client_exit::{AttachEnd, Stay};
+pub use client_terminal::Hold;
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use left::Bye;
+use client_exit::Bye;
 use notices::NoticeList;
 use output::TerminalOutput;
 use serde::Serialize;
@@ -29,8 +29,8 @@ use crate::sys::fd::{is_terminal, read_some};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::{self, Stat};
 use crate::sys::signals::Signals;
-use crate::tty::back;
 use crate::tty::raw::{self, RawMode};
+use crate::tty::unread_input;
 use start::Greeting;
 
 /// How long the host may take to let this client in.
@@ -386,7 +386,7 @@ impl TerminalClient {
         }
         if !bye.unread.is_empty() {
             // For the shell, as it would be without hopty.
-            back::leave(bye.unread, None);
+            unread_input::leave(bye.unread, None);
         }
         let until = Instant::now() + GONE;
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == ConnectionState::Open {}

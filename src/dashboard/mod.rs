@@ -12,19 +12,19 @@
 //! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in
 //! ([`row::clean`]) and looked at once more where it goes out ([`paint`]).
 
-pub mod asks;
-pub mod keys;
-pub mod model;
+pub mod dashboard_model;
 #[cfg(test)]
-mod model_tests;
+mod dashboard_model_tests;
+pub mod dashboard_terminal;
+pub mod dashboard_view;
+#[cfg(test)]
+mod dashboard_view_tests;
+pub mod host_queries;
+pub mod keys;
 pub mod paint;
 pub mod preview;
 pub mod row;
-pub mod stage;
-pub mod verb;
-pub mod view;
-#[cfg(test)]
-mod view_tests;
+pub mod run_verb;
 
 use std::collections::BTreeMap;
 use std::io::{self, Stdin, Stdout};
@@ -42,13 +42,13 @@ use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::{self, Signals, stop_group};
 use crate::tty::raw;
-use asks::{Asks, DashQuestion, DashReply};
+use dashboard_model::{DashAction, DashState, InputMode};
+use dashboard_terminal::DashTerminal;
+use host_queries::{Asks, DashQuestion, DashReply};
 use keys::{DashKey, KeyParser};
-use model::{DashAction, DashState, InputMode};
 use paint::{ColorOutput, Paint};
 use preview::Preview;
-use stage::DashTerminal;
-use verb::Back;
+use run_verb::Back;
 
 /// Signals that end it, in order.
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
@@ -141,7 +141,7 @@ impl Dashboard<'_> {
         loop {
             self.ask_what_is_due();
             let model = &self.model;
-            self.terminal.draw(|frame| view::draw(model, frame))?;
+            self.terminal.draw(|frame| dashboard_view::draw(model, frame))?;
             let ready = self.wait()?;
             if ready.contains(&ReadySource::Answers) {
                 self.take_answers()?;
@@ -275,7 +275,7 @@ impl Dashboard<'_> {
     fn take_key(&mut self, key: DashKey) -> io::Result<Option<DashEnd>> {
         let before = self.chosen();
         if let (DashKey::Click(row), InputMode::List) = (&key, &self.model.mode)
-            && let Some(at) = view::row_at(&self.model, terminal_size(), *row)
+            && let Some(at) = dashboard_view::row_at(&self.model, terminal_size(), *row)
         {
             self.model.choose(at);
         }
@@ -319,7 +319,7 @@ impl Dashboard<'_> {
 
     fn attach(&mut self, name: &SessionName) -> io::Result<Option<DashEnd>> {
         self.stage.leave()?;
-        match verb::attach(name, &mut self.signals) {
+        match run_verb::attach(name, &mut self.signals) {
             Ok(Back::Said(words)) => self.model.say(&words),
             Ok(Back::DashReply(signal)) => return Ok(Some(DashEnd::Signal(signal))),
             Err(e) => self.model.say(&format!("attach: {name}: {e}")),

@@ -10,30 +10,30 @@
 //! On a terminal the agent's screen is shown live (`stage`); elsewhere the same run is told in lines
 //! (`told`).
 
-mod inner;
-mod journal;
+mod demo_dirs;
+mod demo_screen;
+mod demo_terminal;
+mod journal_reader;
 mod model;
 mod page;
 mod paint;
-mod place;
+mod plain_output;
 mod proof;
 mod show;
-mod stage;
 mod story;
-mod told;
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use nix::libc;
 
-use self::inner::Inner;
-use self::journal::JournalReader;
+use self::demo_dirs::DemoDirs;
+use self::demo_screen::DemoScreen;
+use self::demo_terminal::Inner;
+use self::journal_reader::JournalReader;
 use self::page::{KeptFiles, Page, PageStyle};
-use self::place::DemoDirs;
 use self::proof::Facts;
 use self::show::{DemoEnd, Show, ShowMode};
-use self::stage::DemoScreen;
 use self::story::Story;
 use crate::core::ids::SessionName;
 use crate::standin::api::Api;
@@ -155,7 +155,7 @@ pub fn run(files: Files) -> io::Result<u8> {
     let pace = if watched { Pace::WATCHED } else { Pace::BRISK };
     let api = Api::start(Script::each(move |request, _| model::reply(request, pace)))?;
     let mut place = DemoDirs::make(&api.url())?;
-    let session = SessionName::for_directory(place::PROJECT);
+    let session = SessionName::for_directory(demo_dirs::PROJECT);
     let journal_path = place.paths.session(&session).join("journal.jsonl");
     let journal = JournalReader::new(&journal_path);
     let view = if watched { ShowMode::Stage(Box::new(DemoScreen::open()?)) } else { ShowMode::Lines };

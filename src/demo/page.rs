@@ -7,12 +7,12 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::journal::grouped;
+use super::demo_dirs::DemoDirs;
+use super::journal_reader::grouped;
 use super::model::GOAL;
 use super::paint::{Palette, bold, dim, visible, wrap};
-use super::place::DemoDirs;
 use super::proof::Facts;
-use super::{DemoEvent, Who, told};
+use super::{DemoEvent, Who, plain_output};
 use crate::sys::fd::is_terminal;
 use crate::tty::raw;
 
@@ -180,7 +180,7 @@ impl Page<'_> {
     fn why(&self, out: &mut String, heading: &str) {
         self.heading(out, heading);
         for entry in self.entries.iter().filter(|entry| entry.who == Who::Hopty) {
-            self.item(out, &told::time(entry.at), &entry.text);
+            self.item(out, &plain_output::time(entry.at), &entry.text);
         }
         out.push('\n');
     }

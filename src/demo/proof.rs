@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::inner::Inner;
-use super::journal::{JournalReader, UsageLine};
+use super::demo_dirs::DemoDirs;
+use super::demo_terminal::Inner;
+use super::journal_reader::{JournalReader, UsageLine};
 use super::model::WORDS;
-use super::place::DemoDirs;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::standin::api::Api;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use nix::libc;
 
-use super::inner::Inner;
-use super::journal::{DecisionLine, JournalReader};
+use super::demo_dirs::DemoDirs;
+use super::demo_screen::{DemoKey, DemoScreen, Picture};
+use super::demo_terminal::Inner;
+use super::journal_reader::{DecisionLine, JournalReader};
 use super::paint::visible;
-use super::place::DemoDirs;
-use super::stage::{DemoKey, DemoScreen, Picture};
 use super::story::{self, Beat, Story, StoryStep};
-use super::{DemoClock, DemoEvent, Pace, Who, model, told};
+use super::{DemoClock, DemoEvent, Pace, Who, model, plain_output};
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
 use crate::sys::poll::{Interest, PollSet};
@@ -107,7 +107,7 @@ impl Show {
     /// Runs until something ends it.
     pub(super) fn run(&mut self, place: &DemoDirs, api: &Api) -> DemoEnd {
         if let ShowMode::Lines = self.view
-            && told::begin().is_err()
+            && plain_output::begin().is_err()
         {
             return DemoEnd::Unread;
         }
@@ -273,7 +273,7 @@ impl Show {
             }
             ShowMode::Lines => {
                 for entry in self.entries.iter().skip(self.told.lines) {
-                    told::entry(entry)?;
+                    plain_output::entry(entry)?;
                 }
                 self.told.lines = self.entries.len();
                 Ok(())

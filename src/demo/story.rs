@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use super::Pace;
-use super::inner::Inner;
-use super::journal::JournalReader;
+use super::demo_terminal::Inner;
+use super::journal_reader::JournalReader;
 use super::model::{DONE, GOAL};
 
 /// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is

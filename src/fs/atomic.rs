@@ -14,7 +14,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use super::error::FsError;
-use super::trace;
+use super::store_trace;
 use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
@@ -36,7 +36,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FsError> {
     let (temp, dir) = filled(path, fill)?;
     temp.as_file().sync_all().map_err(FsError::io("sync", path))?;
-    trace::synced(temp.path());
+    store_trace::synced(temp.path());
     persist(temp, path)?;
     sync_dir(dir)
 }
@@ -89,12 +89,12 @@ fn filled(
         .map_err(FsError::io("create a temporary file in", dir))?;
     safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("create a temporary file in", dir))?;
     fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
-    trace::filled(temp.path());
+    store_trace::filled(temp.path());
     Ok((temp, dir))
 }
 
 fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
-    trace::renamed(temp.path(), path);
+    store_trace::renamed(temp.path(), path);
     temp.persist(path).map(drop).map_err(|failed| FsError::Io {
         doing: "rename to",
         path: path.to_owned(),
@@ -108,7 +108,7 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
 /// When the directory cannot be opened or synced.
 pub fn sync_dir(dir: &Path) -> Result<(), FsError> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(FsError::io("sync", dir))?;
-    trace::dir_synced(dir);
+    store_trace::dir_synced(dir);
     Ok(())
 }
 
@@ -118,7 +118,7 @@ pub fn sync_dir(dir: &Path) -> Result<(), FsError> {
 /// When it cannot be renamed, or the directory cannot be synced.
 pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
     fs::rename(from, to).map_err(FsError::io("rename", from))?;
-    trace::renamed(from, to);
+    store_trace::renamed(from, to);
     sync_dir(above(to))
 }
 
@@ -131,7 +131,7 @@ pub fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)?;
     // Whatever the umask is: a directory of mode 000 would stay that way.
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
-    trace::dir_made(path);
+    store_trace::dir_made(path);
     Ok(())
 }
 
@@ -140,7 +140,7 @@ pub fn make_dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// When any of it cannot be deleted.
 pub fn remove_dir(path: &Path) -> Result<(), FsError> {
-    trace::removed(path);
+    store_trace::removed(path);
     fs::remove_dir_all(path).map_err(FsError::io("delete", path))
 }
 

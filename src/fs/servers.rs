@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::paths::Paths;
-use crate::core::claude::code::Role;
-use crate::core::claude::servers::has_memory_keeper;
+use crate::core::claude::mcp_servers::has_memory_keeper;
+use crate::core::claude::settings_code::Role;
 use crate::core::handoff::capture::MemoryKeeper;
 use crate::sys::safe_file::{self, FileRule};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::error::FsError;
-use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::line_splitter::LineSplitter;
 use crate::sys::safe_file::{self, FileRule};
 
 /// Facts about the file.

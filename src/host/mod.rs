@@ -27,7 +27,6 @@ mod cast_recording;
 mod child;
 mod control;
 mod event_loop;
-mod exit;
 mod jobs;
 mod keyboard;
 #[cfg(test)]
@@ -35,6 +34,7 @@ mod laws;
 mod notifier;
 mod observer;
 mod perform;
+mod session_exit;
 pub mod start;
 mod terminals;
 mod wiring;
@@ -48,7 +48,7 @@ use nix::libc;
 
 pub use jobs::drift;
 
-use crate::core::claude::{args, offers::HookSet};
+use crate::core::claude::{args, version_features::HookSet};
 use crate::core::compat::SessionCompat;
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
@@ -64,13 +64,13 @@ use cast_recording::SessionCast;
 use child::Child;
 use control::Control;
 use event_loop::LoopState;
-use exit::HostExit;
 use jobs::Jobs;
 use jobs::log::log;
 use keyboard::Keyboard;
 use notifier::Notifier;
 use observer::{FileReader, Observer};
-use start::place::{PrivateStateDir, SessionPlace};
+use session_exit::HostExit;
+use start::session_dir::{PrivateStateDir, SessionPlace};
 use start::{Launch, Lent, StartReport};
 use terminals::Terminals;
 

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::child::LaunchPlan;
-use super::exit::HostExit;
 use super::jobs::RestartReason;
 use super::keyboard::paste;
+use super::session_exit::HostExit;
 use super::terminals::Terminals;
 use super::{Host, LAST_WRITES};
-use crate::core::claude::view::Press;
+use crate::core::claude::screen_reading::Press;
 use crate::core::config::Reap;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;

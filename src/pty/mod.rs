@@ -1,6 +1,6 @@
 //! The pseudo-terminal and the program in it.
 
-pub mod ahead;
 pub mod child;
 pub mod open;
 pub mod spawn;
+pub mod typeahead_feed;

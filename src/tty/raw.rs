@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use crossterm::terminal;
 use nix::libc;
 
-use super::back;
 use super::modes::{self, TakeEffect};
+use super::unread_input;
 use crate::core::terminal::{Modes, Size};
 
 /// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will
@@ -103,7 +103,7 @@ impl RawMode {
         modes::set(&io::stdin(), &self.raw, TakeEffect::Now)?;
         self.is_on = true;
         // Whoever goes on has had what was typed ahead of it.
-        back::forget();
+        unread_input::forget();
         Ok(())
     }
 }
@@ -111,7 +111,7 @@ impl RawMode {
 impl Drop for RawMode {
     fn drop(&mut self) {
         if self.is_on && in_foreground() {
-            back::give(&self.found);
+            unread_input::give(&self.found);
         }
         self.suspend();
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use hopty::core::claude::place::project_dir_name;
+use hopty::core::claude::line_context::project_dir_name;
 use hopty::core::time::WallTime;
 use hopty::standin::script::Script;
 

@@ -1,6 +1,6 @@
 //! Text that a terminal, a reader or the next Claude would misread.
 
-use hopty::core::claude::place::project_dir_name;
+use hopty::core::claude::line_context::project_dir_name;
 use hopty::core::visible::is_hidden;
 use hopty::standin::script::Script;
 use serde_json::{Value, json};

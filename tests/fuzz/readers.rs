@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hopty::claude::sessions_file;
-use hopty::core::claude::code::{CodeDigest, Role, SettingsFile};
-use hopty::core::claude::facts::TranscriptFacts;
-use hopty::core::claude::lines::LineSplitter;
+use hopty::core::claude::line_splitter::LineSplitter;
 use hopty::core::claude::settings::{hooks_disabled, merge};
+use hopty::core::claude::settings_code::{CodeDigest, Role, SettingsFile};
 use hopty::core::claude::statusline::StatusLine;
-use hopty::core::claude::{hooks, question, servers};
+use hopty::core::claude::transcript_facts::TranscriptFacts;
+use hopty::core::claude::{hooks, mcp_servers, question};
 use hopty::core::compat::channel_registry::Registry;
 use hopty::core::compat::layouts::{orchestrator, state_yaml};
 use hopty::core::compat::signals::RestartFile;
@@ -19,8 +19,8 @@ use hopty::core::handoff::capture::{Capture, HandoffOrigin};
 use hopty::core::handoff::document::Document;
 use hopty::core::handoff::entry::{Claim, HandoffKind};
 use hopty::core::handoff::manifest::Manifest;
-use hopty::core::handoff::state::HandoffState;
-use hopty::core::handoff::words::Words;
+use hopty::core::handoff::safe_prompts::Words;
+use hopty::core::handoff::state_json::HandoffState;
 use hopty::core::ids::{Channel, HandoffId};
 use hopty::core::journal::{Recorder, decisions, last_explained, last_session, replay};
 use hopty::core::supervisor::action::HookAnswer;
@@ -344,7 +344,7 @@ fn settings() {
         assert_eq!(before.hash().len(), of("{}").hash().len());
         let _ = (
             hooks_disabled([one.as_str(), two.as_str()]),
-            servers::has_memory_keeper(&[(role, &one), (Role::Settings, &two)]),
+            mcp_servers::has_memory_keeper(&[(role, &one), (Role::Settings, &two)]),
         );
         if let Ok(Some(merged)) = merge(Some(&one), &additions) {
             serde_json::from_str::<serde_json::Map<String, Value>>(&merged).unwrap();

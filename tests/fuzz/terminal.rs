@@ -2,7 +2,7 @@
 
 use hopty::core::draft::units;
 use hopty::core::input::Classifier;
-use hopty::core::input::order::{is_release, order};
+use hopty::core::input::prefix_command::{is_release, order};
 use hopty::ipc::frame::{Frame, MAX_PAYLOAD};
 use hopty::ipc::message::parse_request;
 use hopty::screen::{Screen, TerminalIdentity, reply};

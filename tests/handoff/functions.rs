@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hopty::core::claude::place::project_dir_name;
+use hopty::core::claude::line_context::project_dir_name;
 use serde_json::{Value, json};
 
 use super::steps::*;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hopty::core::claude::facts::TranscriptFacts;
+use hopty::core::claude::transcript_facts::TranscriptFacts;
 use hopty::core::handoff::capture::{Capture, HandoffOrigin};
 use hopty::core::handoff::entry::{Claim, HandoffKind};
 use hopty::core::ids::Channel;

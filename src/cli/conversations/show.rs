@@ -10,7 +10,7 @@ use crate::cli::control::paths;
 use crate::cli::error::{Failed, note};
 use crate::cli::pager::Pager;
 use crate::cli::table::wants_colors;
-use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker, ToolCall};
 use crate::core::conversation::name::ConversationName;
 use crate::core::conversation::pages::{

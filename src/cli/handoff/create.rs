@@ -10,8 +10,8 @@ use super::{HandoffPlace, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, note};
-use crate::core::claude::facts::TranscriptFacts;
-use crate::core::claude::place;
+use crate::core::claude::line_context;
+use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::layouts::Material;
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
 use crate::core::handoff::entry::HandoffKind;
@@ -65,8 +65,11 @@ impl HandoffSource {
         }
         if let Some(path) = &source.transcript {
             let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-            let mut at =
-                place::LineContext { conversation: source.conversation.or(stem), dir: source.dir, now: None };
+            let mut at = line_context::LineContext {
+                conversation: source.conversation.or(stem),
+                dir: source.dir,
+                now: None,
+            };
             let facts = &mut source.facts;
             let read = transcript::lines(path, |line| {
                 facts.feed(line);

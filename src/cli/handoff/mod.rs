@@ -4,14 +4,14 @@
 //! channel.
 
 pub(super) mod args;
-mod asked;
 mod create;
 mod current;
 mod fit;
 mod load;
 mod redactions;
-mod settle;
+mod script_loaded;
 mod show;
+mod snooze;
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ use super::error::{Failed, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
+use crate::core::handoff::handoff_selector::{NotPicked, pick};
 use crate::core::handoff::manifest::{NotClaimed, NotMoved};
-use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
 use crate::core::supervisor::question::AskAnswer;
 use crate::fs::paths::Paths;
@@ -33,7 +33,7 @@ use crate::fs::store::{HandoffScope, Keeping, Store, StoreError};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 use args::{HandoffVerb, Where, Which};
-pub(super) use settle::settle;
+pub(super) use script_loaded::settle;
 pub(super) use show::age;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
@@ -50,8 +50,8 @@ pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
         HandoffVerb::Session(options) => current::session(&place, options),
         HandoffVerb::Id { at, new: false } => show::id(&place, at),
         HandoffVerb::Id { at, new: true } => create::new_id(&place, at),
-        HandoffVerb::Snooze(session) => asked::answer(&place.paths, session, AskAnswer::Snooze),
-        HandoffVerb::Dismiss(session) => asked::answer(&place.paths, session, AskAnswer::Dismiss),
+        HandoffVerb::Snooze(session) => snooze::answer(&place.paths, session, AskAnswer::Snooze),
+        HandoffVerb::Dismiss(session) => snooze::answer(&place.paths, session, AskAnswer::Dismiss),
     };
     place.tell_notices();
     done

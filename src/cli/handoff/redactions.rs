@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{HandoffPlace, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
-use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::handoff::redact::{found, redact};
 use crate::core::handoff::text::safe_line;
 use crate::core::ids::HandoffId;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{carried, question};
+use super::{carry_over, question};
 use crate::core::handoff::continuation::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -55,7 +55,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> HookI
         source: text("source").and_then(|word| serde_json::from_value::<StartSource>(Value::from(word)).ok()),
         transcript: text("transcript_path").filter(|path| path.starts_with('/')).map(str::to_owned),
         prompt: text("prompt").map(|prompt| whose(prompt, expected)),
-        carries: text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).and_then(carried::way),
+        carries: text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).and_then(carry_over::way),
         background: u32::try_from(listed("background_tasks")).unwrap_or(u32::MAX),
         started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count())
             .unwrap_or(u32::MAX),

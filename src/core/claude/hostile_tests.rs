@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::facts::TranscriptFacts;
-use super::lines::LineSplitter;
+use super::line_splitter::LineSplitter;
+use super::transcript_facts::TranscriptFacts;
 
 const GOOD: &str = r#"{"parentUuid":null,"type":"user","message":{"role":"user","content":"the goal"}}"#;
 
@@ -136,7 +136,7 @@ fn a_line_of_a_gigabyte_is_skipped_in_constant_memory() {
         most = most.max(splitter.tail().len());
     }
     splitter.feed(format!("\n{GOOD}\n").as_bytes(), |line| facts.feed(line));
-    assert!(most <= super::lines::LINE_CAP, "{most}");
+    assert!(most <= super::line_splitter::LINE_CAP, "{most}");
     assert_eq!((splitter.too_long(), first_prompt(&facts)), (1, Some("the goal")));
 }
 

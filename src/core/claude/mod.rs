@@ -2,42 +2,42 @@
 //!
 //! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
 
-pub mod agent;
-pub mod answer;
+pub mod agent_file;
 pub mod args;
-pub mod carried;
+pub mod carry_over;
 pub mod checks;
-pub mod code;
+pub mod command_files;
+mod damaged_line;
+pub mod decision_sentences;
 pub mod environment;
-pub mod facts;
+pub mod files_read;
 pub mod hooks;
-pub mod lines;
-pub(crate) mod loose;
+pub mod last_answer;
+pub(crate) mod lenient_json;
+pub mod line_context;
+pub mod line_splitter;
+pub mod mcp_servers;
 mod memory;
 pub mod model;
-pub mod offers;
+pub mod pasted_prompt;
 pub mod permission;
-pub mod place;
 pub mod prompt_box;
 pub mod prompts;
 pub mod question;
-pub mod reads;
 mod record;
-mod reduce;
-mod salvage;
-pub mod screens;
-pub mod scripts;
-pub mod sent;
-pub mod servers;
+pub mod screen_reading;
+pub mod screen_rules;
 pub mod settings;
-pub mod stated;
+pub mod settings_code;
 pub mod statusline;
-pub mod steps;
 pub mod tasks;
+pub mod tool_outcomes;
+pub mod tool_steps;
 pub mod transcript;
+pub mod transcript_facts;
+mod transcript_reducer;
 pub mod trust;
-pub mod view;
-pub mod work;
+pub mod version_features;
 
 #[cfg(test)]
 mod hostile_tests;

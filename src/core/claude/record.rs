@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::loose::{Flag, List, LooseContent, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::lenient_json::{Flag, List, LooseContent, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::prompts::is_foreign;
 use super::transcript::{
     ApiFailure, Assistant, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow,

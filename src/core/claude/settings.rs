@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::code::parse;
+use super::settings_code::parse;
 
 /// What the value of `--settings` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@
 
 use memchr::memmem;
 
+use super::damaged_line::{STARTS, repair, salvage};
 use super::record::RawRecord;
-use super::salvage::{STARTS, repair, salvage};
 
 /// The longest prompt or answer that is kept, in bytes.
 pub const TEXT_CAP: usize = 1 << 20;

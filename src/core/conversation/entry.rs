@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::core::claude::loose::{Flag, Object, Text};
+use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::prompts::{is_foreign, mark_pastes};
 use crate::core::claude::transcript::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::handoff_of;

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::claude::loose::{Flag, Number, Object, Text};
+use crate::core::claude::lenient_json::{Flag, Number, Object, Text};
 use crate::core::claude::transcript::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::redact::redact;

@@ -20,4 +20,4 @@ pub use redact::redact_line;
 pub use rules::{LineRewrite, TransferRules};
 
 /// The longest line that is looked into, in bytes; a longer one is copied as it is.
-pub const LINE_BYTES: usize = crate::core::claude::lines::LINE_CAP;
+pub const LINE_BYTES: usize = crate::core::claude::line_splitter::LINE_CAP;

@@ -9,13 +9,15 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::requests::{current, sets_work};
 use super::text::{cut_chars, safe_line};
-use crate::core::claude::facts::{AnswerText, AnsweredQuestion, Exchange, ToolError, TranscriptFacts};
+use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;
-use crate::core::claude::reads::FileRead;
-use crate::core::claude::steps::ToolStep;
 use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tool_outcomes::{Check, RunningWork};
+use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript::ToolUse;
-use crate::core::claude::work::{Check, RunningWork};
+use crate::core::claude::transcript_facts::{
+    AnswerText, AnsweredQuestion, Exchange, ToolError, TranscriptFacts,
+};
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;

@@ -8,10 +8,10 @@ use super::capture::{Capture, GitState};
 use super::continuation::Continuation;
 use super::document::Document;
 use super::document::tests::capture as made;
+use super::safe_prompts::Words;
 use super::sections::{Section, next_steps};
-use super::state::HandoffState;
-use super::words::Words;
-use crate::core::claude::facts::{AnsweredQuestion, TranscriptFacts};
+use super::state_json::HandoffState;
+use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptFacts};
 use crate::core::time::WallTime;
 
 fn prompt(text: &str) -> Value {

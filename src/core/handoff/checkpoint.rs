@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
 use super::sections::next_steps;
-use super::state::DecisionRow;
+use super::state_json::DecisionRow;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 

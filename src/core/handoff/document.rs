@@ -236,8 +236,8 @@ fn unescape(value: &str) -> String {
 #[cfg(test)]
 pub(in crate::core) mod tests {
     use super::*;
-    use crate::core::claude::facts::{Exchange, TranscriptFacts, TranscriptSpeaker};
     use crate::core::claude::prompts::TranscriptPrompt;
+    use crate::core::claude::transcript_facts::{Exchange, TranscriptFacts, TranscriptSpeaker};
     use crate::core::handoff::capture::HandoffOrigin;
     use proptest::prelude::*;
 

@@ -4,7 +4,7 @@
 //! new conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
 
 use super::capture::GitState;
-use super::state::Git;
+use super::state_json::Git;
 
 /// The line for people. The source document also recommends `git checkout .`, which would throw work away.
 pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' stashes what is not committed.";

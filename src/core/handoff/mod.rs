@@ -5,28 +5,28 @@
 //! what became of the work tree since, `progress` whether the work moves, and `continuation` is the prompt
 //! that is typed. All of it is text in, text out: files are written by `fs::store`.
 
-mod activity;
 pub mod brief;
 pub mod capture;
 pub mod checkpoint;
 pub mod continuation;
-mod defuse;
 pub mod document;
 pub mod drift;
 pub mod entry;
+mod escape_markers;
+mod recent_activity;
 
+pub mod handoff_selector;
 pub mod manifest;
 pub mod note;
 pub mod operation;
-pub mod pick;
 pub mod progress;
 pub mod redact;
 pub mod requests;
 pub mod sections;
-pub mod state;
+pub mod state_json;
 pub mod text;
 
-pub mod words;
+pub mod safe_prompts;
 
 #[cfg(test)]
 mod captured_tests;

@@ -7,10 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{cut_words, safe_line};
-use crate::core::claude::facts::TranscriptFacts;
 use crate::core::claude::tasks::TaskStatus;
+use crate::core::claude::tool_outcomes::{RunningWork, is_check};
 use crate::core::claude::transcript::ToolUse;
-use crate::core::claude::work::{RunningWork, is_check};
+use crate::core::claude::transcript_facts::TranscriptFacts;
 
 /// What was going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

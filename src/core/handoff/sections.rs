@@ -3,12 +3,12 @@
 //! Everything that a model, a tool or a repository wrote is made safe, and stands in a fence or on one line
 //! of a list, so that no line of it is taken for a heading.
 
-use super::activity::activity;
 use super::capture::Capture;
 use super::operation::Readiness;
+use super::recent_activity::activity;
 use super::text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
-use crate::core::claude::facts::ToolError;
 use crate::core::claude::tasks::TaskStatus;
+use crate::core::claude::transcript_facts::ToolError;
 
 /// The longest goal in the document, in bytes after it was made safe.
 const GOAL_CAP: usize = 256 << 10;
@@ -88,7 +88,7 @@ impl Section {
             Section::Todos => todos(of),
             Section::Files => files(of),
             Section::Decisions => {
-                let line = |d: &crate::core::claude::facts::AnsweredQuestion| {
+                let line = |d: &crate::core::claude::transcript_facts::AnsweredQuestion| {
                     format!("{}: {}", cut_line(&d.question), cut_line(&d.answer))
                 };
                 list(&of.told_decisions().map(line).collect::<Vec<_>>())
@@ -328,8 +328,8 @@ fn cut_line(text: &str) -> String {
 mod tests {
     use super::super::document::tests::capture;
     use super::*;
-    use crate::core::claude::facts::{AnsweredQuestion, TranscriptFacts};
     use crate::core::claude::tasks::Task;
+    use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptFacts};
     use crate::core::handoff::capture::GitState;
 
     #[test]

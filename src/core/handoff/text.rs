@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::defuse::defuse;
+use super::escape_markers::defuse;
 use super::redact::redact;
 use crate::core::visible::is_hidden;
 

@@ -12,7 +12,7 @@
 pub mod encode;
 mod keys;
 pub mod names;
-pub mod order;
+pub mod prefix_command;
 
 use std::ops::Range;
 

@@ -8,7 +8,7 @@ use super::phase::{Phase, RunPlan};
 use super::screen_facts::PromptBox;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
-use crate::core::claude::carried::CarryMethod;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 

@@ -9,7 +9,7 @@ pub use super::key_class::KeyClass;
 use super::limits::LimitKind;
 use super::question::AskAnswer;
 use super::screen_facts::ScreenFacts;
-use crate::core::claude::carried::CarryMethod;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;

@@ -16,7 +16,7 @@ use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::question::HandoverQuestion;
 use super::stopping::CONT;
 use super::{Supervisor, Turn};
-use crate::core::claude::carried::CarryMethod;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::RestartMode;
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;

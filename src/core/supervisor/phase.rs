@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
 use super::submission::Submission;
-use crate::core::claude::carried::CarryMethod;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;

@@ -8,7 +8,7 @@ use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
 use super::key_hold::KeyHold;
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor};
 use super::{Agent, HeldHook, ScreenFacts, Supervisor, Turn};
-use crate::core::claude::carried::CarryMethod;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;

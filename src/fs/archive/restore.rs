@@ -12,7 +12,7 @@ use super::unpack::ArchivedConversation;
 use crate::core::archive::ArchivedFile;
 use crate::fs::atomic;
 use crate::fs::error::FsError;
-use crate::fs::{room, trace};
+use crate::fs::{free_space, store_trace};
 
 /// Room that is left on the disk beside what is restored, in bytes.
 const RESERVE: u64 = 16 << 20;
@@ -63,7 +63,8 @@ impl ArchiveStore {
         if !self.claude.is_dir() {
             atomic::private_dir(&self.claude)?;
         }
-        if let Some(lack) = room::lack(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE))
+        if let Some(lack) =
+            free_space::lack(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE))
         {
             return Err(ArchiveFailure::NoRoom(lack));
         }
@@ -153,10 +154,10 @@ impl ArchiveStore {
         let mode = fs::Permissions::from_mode(file.mode & 0o755 | 0o400);
         let set = out.set_permissions(mode).and_then(|()| out.set_times(times));
         set.map_err(FsError::io("write", at))?;
-        trace::filled(temp.path());
+        store_trace::filled(temp.path());
         temp.as_file().sync_all().map_err(FsError::io("sync", at))?;
-        trace::synced(temp.path());
-        trace::renamed(temp.path(), at);
+        store_trace::synced(temp.path());
+        store_trace::renamed(temp.path(), at);
         temp.persist_noclobber(at).map_err(|failed| match failed.error.kind() {
             std::io::ErrorKind::AlreadyExists => ArchiveFailure::Exists(at.to_owned()),
             _ => FsError::io("rename to", at)(failed.error).into(),

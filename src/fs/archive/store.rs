@@ -20,7 +20,7 @@ use crate::core::time::WallTime;
 use crate::fs::atomic;
 use crate::fs::error::FsError;
 use crate::fs::lock::FileLock;
-use crate::fs::trace;
+use crate::fs::store_trace;
 
 /// How long to wait for another process that archives or restores.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -161,9 +161,9 @@ impl ArchiveStore {
             .map_err(FsError::io("make a temporary file in", &dir))?;
         let empty = ArchiveManifest::new(source.conversation.clone(), source.project.clone(), now, summary);
         let packed = pack::pack(temp.as_file_mut(), &path, source, empty, before, self.level)?;
-        trace::filled(temp.path());
+        store_trace::filled(temp.path());
         temp.as_file().sync_all().map_err(FsError::io("sync", &path))?;
-        trace::synced(temp.path());
+        store_trace::synced(temp.path());
         forget_cached(temp.as_file());
         let written = temp.reopen().map_err(FsError::io("open", &path))?;
         let written = ArchivedConversation::read(&path, written, &self.limits)?;
@@ -179,7 +179,7 @@ impl ArchiveStore {
             Some(before) if packed.manifest.covers(before, begins) => Replaced::Earlier,
             _ => Replaced::Beside(self.keep_beside(&path, &source.conversation)?),
         };
-        trace::renamed(temp.path(), &path);
+        store_trace::renamed(temp.path(), &path);
         temp.persist(&path).map_err(|failed| FsError::io("rename to", &path)(failed.error))?;
         atomic::sync_dir(&dir)?;
         Ok(Archived {
@@ -220,7 +220,7 @@ impl ArchiveStore {
         }
         for (file, _) in files.filter(|(file, _)| !file.is_shared) {
             fs::remove_file(&file.path).map_err(FsError::io("delete", &file.path))?;
-            trace::removed(&file.path);
+            store_trace::removed(&file.path);
             if let Some(dir) = file.path.parent().filter(|_| file.path == source.transcript()) {
                 atomic::sync_dir(dir)?;
             }

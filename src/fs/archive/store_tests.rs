@@ -13,7 +13,7 @@ use crate::core::archive::{ArchiveLimits, ArchiveManifest, ArchivedFile, Seal};
 use crate::core::time::WallTime;
 use crate::fs::conversations::{ConversationFiles, TranscriptFile};
 use crate::fs::paths::Paths;
-use crate::fs::trace;
+use crate::fs::store_trace;
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 const NOW: WallTime = WallTime(1_795_000_000_000);
@@ -400,13 +400,13 @@ fn part() {
     match words[1] {
         "archive" => {
             let source = home.source();
-            trace::end_after(words[2].parse().unwrap());
+            store_trace::end_after(words[2].parse().unwrap());
             let archived = home.store().put(&source, NOW, json!({})).unwrap();
             home.store().remove_source(&archived, &source).unwrap();
         }
         _ => {
             let archived = home.archived();
-            trace::end_after(words[2].parse().unwrap());
+            store_trace::end_after(words[2].parse().unwrap());
             home.store().restore(&archived, RestoreTimes::Original).unwrap();
         }
     }
@@ -422,7 +422,7 @@ fn ended_at(home: &Home, what: &str, step: usize) -> bool {
         .spawn()
         .unwrap();
     match child.wait().unwrap().code() {
-        Some(trace::ENDED) => true,
+        Some(store_trace::ENDED) => true,
         Some(0) => false,
         other => panic!("{what} at step {step}: {other:?}"),
     }

@@ -16,7 +16,7 @@ use crate::core::time::WallTime;
 use crate::fs::error::FsError;
 use crate::fs::package::{self, PackageFailure};
 use crate::fs::paths::Paths;
-use crate::fs::{atomic, trace};
+use crate::fs::{atomic, store_trace};
 use crate::sys::safe_file::{self, FileRule};
 
 /// Files up to this length that do not only grow are kept in memory between hashing and packing, in bytes: a
@@ -99,9 +99,9 @@ pub fn create(
             cipher::finish(done).and_then(|mut out| out.flush()).map_err(output)?;
         }
     }
-    trace::filled(temp.path());
+    store_trace::filled(temp.path());
     temp.as_file().sync_all().map_err(FsError::io("sync", path))?;
-    trace::synced(temp.path());
+    store_trace::synced(temp.path());
     let key = cipher.key();
     if let Some(key) = &key {
         let again = temp.reopen().map_err(FsError::io("open", path))?;
@@ -110,7 +110,7 @@ pub fn create(
         }
     }
     let packed_bytes = temp.as_file().metadata().map_err(FsError::io("look at", path))?.len();
-    trace::renamed(temp.path(), path);
+    store_trace::renamed(temp.path(), path);
     temp.persist_noclobber(path).map_err(|failed| match failed.error.kind() {
         io::ErrorKind::AlreadyExists => BackupFailure::Exists(path.to_owned()),
         _ => FsError::io("rename to", path)(failed.error).into(),

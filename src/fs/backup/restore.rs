@@ -17,7 +17,7 @@ use crate::core::time::WallTime;
 use crate::fs::error::FsError;
 use crate::fs::package::{PackageFailure, PackageReader};
 use crate::fs::paths::Paths;
-use crate::fs::{atomic, room, trace};
+use crate::fs::{atomic, free_space, store_trace};
 use crate::sys::safe_file::{self, FileRule};
 
 /// Room that is left on the disk beside what is restored, in bytes.
@@ -147,7 +147,7 @@ pub fn restore(
     places(reader.manifest())?;
     // Unpacked once, then once more in place.
     let least = reader.manifest().total_bytes().saturating_mul(2).saturating_add(RESERVE);
-    if let Some(lack) = room::lack(&paths.data, least) {
+    if let Some(lack) = free_space::lack(&paths.data, least) {
         return Err(BackupFailure::NoRoom(lack));
     }
     let staged = tempfile::Builder::new()
@@ -267,9 +267,9 @@ fn place(
         .set_permissions(fs::Permissions::from_mode(mode))
         .and_then(|()| temp.as_file().set_modified(at.unwrap_or_else(SystemTime::now)));
     set.map_err(FsError::io("write", target))?;
-    trace::filled(temp.path());
+    store_trace::filled(temp.path());
     temp.as_file().sync_all().map_err(FsError::io("sync", target))?;
-    trace::synced(temp.path());
+    store_trace::synced(temp.path());
     if put == Put::Replaced {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".before-restore-{}", now.compact()));
@@ -281,10 +281,10 @@ fn place(
             }
             Err(error) => return Err(FsError::io("keep", target)(error).into()),
         }
-        trace::renamed(temp.path(), target);
+        store_trace::renamed(temp.path(), target);
         temp.persist(target).map_err(|failed| FsError::io("rename to", target)(failed.error))?;
     } else {
-        trace::renamed(temp.path(), target);
+        store_trace::renamed(temp.path(), target);
         temp.persist_noclobber(target).map_err(|failed| FsError::io("rename to", target)(failed.error))?;
     }
     Ok(atomic::sync_dir(dir)?)

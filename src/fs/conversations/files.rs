@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::transcripts::{FileState, TranscriptFile};
-use crate::core::claude::place::LineContext;
+use crate::core::claude::line_context::LineContext;
 use crate::core::ids::ConversationId;
 use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule};

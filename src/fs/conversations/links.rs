@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::core::conversation::chain::{HandoverLink, HandoverLinks};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
-use crate::fs::journal;
+use crate::fs::journal_file;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::fs::store::Store;
@@ -71,7 +71,7 @@ pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
 }
 
 fn add_journal(path: &Path, links: &mut HandoverLinks) {
-    let Ok(text) = journal::read_back(path, |_| false) else { return };
+    let Ok(text) = journal_file::read_back(path, |_| false) else { return };
     // Most lines are events, and long.
     let tells =
         |line: &&str| line.contains("\"handoff.consumed\"") || line.contains("\"delivery.submitted\"");

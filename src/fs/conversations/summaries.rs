@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::cache::{CachedSummary, ResumePoint, SummaryCache};
 use super::sources::RULE;
 use super::transcripts::{FileState, TranscriptFile};
-use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::summary::{ConversationSummary, SummaryReader};
 use crate::fs::paths::Paths;
 use crate::sys::safe_file;

@@ -181,7 +181,7 @@ pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
 /// As [`prepare`], and [`SessionError::Full`].
 pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
     prepare(paths)?;
-    crate::fs::room::lack(&paths.state, crate::fs::room::FOR_SESSION)
+    crate::fs::free_space::lack(&paths.state, crate::fs::free_space::FOR_SESSION)
         .map_or(Ok(()), |full| Err(SessionError::Full(full)))
 }
 

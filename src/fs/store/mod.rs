@@ -24,7 +24,7 @@ use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
-use crate::core::handoff::state::{Git, HandoffState, TranscriptCopy};
+use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
 use crate::fs::error::FsError;
@@ -398,7 +398,7 @@ fn entry_of(
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::core::claude::facts::TranscriptFacts;
+    use crate::core::claude::transcript_facts::TranscriptFacts;
     use crate::core::handoff::capture::HandoffOrigin;
     use crate::core::handoff::entry::{Claim, HandoffKind};
     use crate::core::time::WallTime;

@@ -15,7 +15,7 @@ use super::tests::{at, capture, claim};
 use super::{Keeping, Store};
 use crate::core::handoff::entry::IndexEntry;
 use crate::core::ids::{Channel, HandoffId};
-use crate::fs::trace::{self, Step};
+use crate::fs::store_trace::{self, Step};
 
 /// What a manifest holds that nobody can read.
 const GARBAGE: &str = "{\"channel\":";
@@ -190,15 +190,15 @@ type Moments = Vec<(usize, BTreeMap<HandoffId, (IndexEntry, Option<String>)>)>;
 /// A life of a store: its steps, and what it said when each operation had returned, with how many steps there
 /// were then.
 fn life(root: &Path) -> (Vec<Step>, Moments) {
-    trace::take();
+    store_trace::take();
     let store = Store::open(&root.join("c")).unwrap();
     let (mut steps, mut moments) = (Vec::new(), vec![(0, BTreeMap::new())]);
     let mut done = |more: Vec<Step>| {
         steps.extend(more);
         moments.push((steps.len(), said(&store)));
-        trace::take();
+        store_trace::take();
     };
-    done(trace::take());
+    done(store_trace::take());
     let keep = Keeping { expiry_ms: None, records: 2, ..Keeping::default() };
     let other: Channel = "other".parse().unwrap();
     let save = |session: &str, second: i64, channel: &Channel| {
@@ -210,38 +210,38 @@ fn life(root: &Path) -> (Vec<Step>, Moments) {
     };
     let global = Channel::global();
     let first = save("a", 0, &global);
-    done(trace::take());
+    done(store_trace::take());
     store.claim(&first, claim(1, at(1))).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     store.consume(&first, &claim(1, at(1)).session_id, 7, at(2)).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     let transcript = root.join("t.jsonl");
     std::fs::write(&transcript, "{\"type\":\"mode\"}\n").unwrap();
     store.compress_transcript(&first, &transcript).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     let second = save("a", 3, &global);
-    done(trace::take());
+    done(store_trace::take());
     store.set_expiry(&second, Some(at(4))).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     store.expire_due(at(5)).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     let third = save("b", 6, &global);
-    done(trace::take());
+    done(store_trace::take());
     store.clear(&third).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     // Somebody else's file, which lasts; the next save of its channel puts it aside.
     let bad = root.join("c/handoff/other.manifest.json");
     std::fs::write(&bad, GARBAGE).unwrap();
-    trace::filled(&bad);
-    trace::synced(&bad);
-    trace::dir_synced(bad.parent().unwrap());
-    done(trace::take());
+    store_trace::filled(&bad);
+    store_trace::synced(&bad);
+    store_trace::dir_synced(bad.parent().unwrap());
+    done(store_trace::take());
     let fourth = save("a", 7, &other);
-    done(trace::take());
+    done(store_trace::take());
     store.claim(&fourth, claim(2, at(8))).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     store.release(&fourth, &claim(2, at(8)).session_id).unwrap();
-    done(trace::take());
+    done(store_trace::take());
     (steps, moments)
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::claude::plugin::{self, PluginParts};
 use crate::core::claude::args::OwnArgs;
-use crate::core::claude::offers::HookSet;
+use crate::core::claude::version_features::HookSet;
 use crate::core::ids::{Channel, ConversationId};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;

@@ -2,7 +2,7 @@
 //! the next run.
 
 use super::{Child, ChildRun};
-use crate::core::claude::view::ScreenPromptBox;
+use crate::core::claude::screen_reading::ScreenPromptBox;
 use crate::host::terminals::repaint;
 use crate::screen::Screen;
 use crate::tty::raw::END_OF_ANYTHING;

@@ -13,9 +13,9 @@ use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::time::Stamp;
 use crate::host::terminals::{Capabilities, UnreadInput, repaint, takes_window_names};
-use crate::pty::ahead;
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
+use crate::pty::typeahead_feed;
 use crate::screen::{Screen, TerminalBefore, TerminalMode};
 use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
@@ -304,7 +304,9 @@ impl Child {
         // Open until the program runs: without a slave the master reports an end.
         let slave = pty.open_slave()?;
         if let Some(found) = start.found {
-            ahead::put(&pty, found, start.typed, |wanted| modes::set(&slave, wanted, TakeEffect::Now))?;
+            typeahead_feed::put(&pty, found, start.typed, |wanted| {
+                modes::set(&slave, wanted, TakeEffect::Now)
+            })?;
         }
         let pid = self.processes.start(&pty, &start.program)?;
         let term = self.term();

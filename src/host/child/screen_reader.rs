@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Child, ChildRun};
-use crate::core::claude::view::{BoxMode, ScreenReading, ScreenRuleSet, ScreenText, TitleState};
+use crate::core::claude::screen_reading::{BoxMode, ScreenReading, ScreenRuleSet, ScreenText, TitleState};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;

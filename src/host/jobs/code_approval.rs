@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::claude::start_code::{StartCode, StartCodePaths};
-use crate::core::claude::code::{CodeDigest, KeyChange};
+use crate::core::claude::settings_code::{CodeDigest, KeyChange};
 use crate::core::time::Stamp;
 
 /// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::fs::atomic;
-use crate::fs::journal::JournalLog;
+use crate::fs::journal_file::JournalLog;
 use crate::host::jobs::log;
 
 /// The most bytes that wait for the disk: above that, journal lines are dropped.

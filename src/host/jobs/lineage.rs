@@ -7,7 +7,7 @@ use crate::core::compat::SessionCompat;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::drift::ADVICE;
-use crate::core::handoff::pick::{NotPicked, pick};
+use crate::core::handoff::handoff_selector::{NotPicked, pick};
 use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::time::WallTime;

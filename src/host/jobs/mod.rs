@@ -19,7 +19,7 @@ pub(super) mod code_approval;
 mod disk_writer;
 pub mod drift;
 mod handoffs;
-mod journal;
+mod journal_writer;
 mod lineage;
 pub(super) mod log;
 mod note;
@@ -29,7 +29,7 @@ use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use crate::core::claude::code::CodeDigest;
+use crate::core::claude::settings_code::CodeDigest;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -44,13 +44,13 @@ use crate::host::wiring::own_files::RestoredFiles;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
-use journal::Journal;
+use journal_writer::Journal;
 use lineage::Lineage;
 use session_file::SessionFile;
 
 pub(super) use code_approval::CodeFound;
 pub(super) use handoffs::{Brief, RestartReason};
-pub(super) use journal::JournalEvent;
+pub(super) use journal_writer::JournalEvent;
 pub(super) use lineage::ClaudeFiles;
 pub(super) use note::NoteState;
 

@@ -2,9 +2,9 @@
 //! fresh one, and those queued behind it. None is lost and none is typed twice: each has one owner at a time,
 //! and a prompt that no run gets is saved to a file at the end.
 
-use crate::core::claude::carried::CarriedPrompt;
-use crate::core::claude::facts::TranscriptFacts;
-use crate::core::claude::sent::{PromptPlace as Found, SentPrompt};
+use crate::core::claude::carry_over::CarriedPrompt;
+use crate::core::claude::pasted_prompt::{PromptPlace as Found, SentPrompt};
+use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::Event;

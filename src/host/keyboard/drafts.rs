@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::core::claude::view::{BoxMode, ScreenPromptBox};
+use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
@@ -11,7 +11,7 @@ use crate::core::input::Classifier;
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
 use crate::fs::atomic;
 use crate::host::jobs::log::log;
-use crate::host::start::place;
+use crate::host::start::session_dir;
 use crate::sys::worker::within;
 
 /// How long writing an unsent draft to a file may take at the end of a session.
@@ -129,7 +129,7 @@ fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
         }
     }
     let bytes = text.as_bytes().to_vec();
-    in_time(move || place::write_outside(&bytes).map_err(|e| e.to_string()))
+    in_time(move || session_dir::write_outside(&bytes).map_err(|e| e.to_string()))
         .map_err(|error| why.unwrap_or(error))
 }
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::drafts::paste;
-use crate::core::claude::view::ScreenReading;
+use crate::core::claude::screen_reading::ScreenReading;
 use crate::core::draft::{Unit, units};
 use crate::core::input::InputClass;
 use crate::core::time::Stamp;

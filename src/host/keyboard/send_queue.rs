@@ -10,7 +10,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::drafts::paste;
-use crate::core::claude::sent::{NotSubmittable, SentPrompt};
+use crate::core::claude::pasted_prompt::{NotSubmittable, SentPrompt};
 use crate::core::input::names;
 use crate::core::input::{Classifier, InputPiece};
 use crate::core::screen_mark::ScreenMark;

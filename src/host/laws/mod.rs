@@ -34,7 +34,7 @@ use serde_json::json;
 
 use super::start::{Launch, Lent};
 use super::{Host, control::Connection};
-use crate::core::claude::offers::{ClaudeFeatures, HookSet};
+use crate::core::claude::version_features::{ClaudeFeatures, HookSet};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
@@ -113,7 +113,7 @@ impl World {
             unplaced: None,
             messages: Vec::new(),
         };
-        let place = super::start::place::find(&paths, &launch).unwrap();
+        let place = super::start::session_dir::find(&paths, &launch).unwrap();
         let lent = Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
         let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();
         // For as long as the tests run: a clock is copied.

@@ -20,13 +20,13 @@
 mod context_usage;
 mod reader;
 mod scan_queue;
+mod session_topic;
 mod signal_files;
 pub(super) mod status_line;
 mod transcript;
 mod transcript_watch;
 mod turns;
 mod usage_limits;
-mod work;
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;

@@ -13,9 +13,9 @@ use crate::core::config::{Config, Layout};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
+use crate::fs::file_tail::{Tail, TailRead};
 use crate::fs::layouts;
 use crate::fs::paths::Paths;
-use crate::fs::tail::{Tail, TailRead};
 use crate::fs::watch::Watcher;
 
 /// The most bytes of the transcript per scan, which is what the loop handles at once: keys never wait for a

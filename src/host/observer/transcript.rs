@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use super::reader::{TranscriptPart, TranscriptRead};
-use crate::core::claude::carried::{CarryMethod, way};
-use crate::core::claude::facts::TranscriptFacts;
-use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::carry_over::{CarryMethod, way};
+use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::claude::tasks::Tasks;
+use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::context::Fill;
 use crate::core::context_usage::{ContextUsage, TokensFrom};
 use crate::core::ids::{ConversationId, HandoffId};

@@ -3,7 +3,7 @@
 //! program and says how that went.
 
 pub mod orphan;
-pub(super) mod place;
+pub(super) mod session_dir;
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::control::peer::HOST_NAMES;
 use super::{Host, StartedHost};
 use crate::core::claude::args::OwnArgs;
-use crate::core::claude::offers::ClaudeFeatures;
+use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::inherited::{ErrorOutput, SignalState};
@@ -301,7 +301,7 @@ fn tell(mut socket: &UnixStream, ready: &StartReport) {
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<StartedHost, StartReport> {
     let paths = Paths::from_env(|name| std::env::var_os(name))
         .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
-    let place = place::find(&paths, &launch)?;
+    let place = session_dir::find(&paths, &launch)?;
     super::jobs::log::to(&place.claim.dir);
     Host::begin(launch, args, lent, place)
 }

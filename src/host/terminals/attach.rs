@@ -5,7 +5,7 @@ use super::scene::Scene;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::event::AttachKind;
 use crate::ipc::frame::tag;
-use crate::tty::handed::{Handed, Spare};
+use crate::tty::borrowed_terminal::{Handed, Spare};
 
 impl Terminals {
     /// Takes the terminal that a client hands over. False if none is expected.

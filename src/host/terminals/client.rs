@@ -19,7 +19,7 @@ use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::StatFile;
-use crate::tty::handed::{Handed, Spare};
+use crate::tty::borrowed_terminal::{Handed, Spare};
 
 /// Bytes waiting for a relay or a stopped client above which the child is not read: the child is throttled,
 /// not the keyboard.

@@ -12,7 +12,7 @@ use super::scene::Scene;
 use super::viewport::Viewport;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::phase::EndCause;
-use crate::host::exit::HostExit;
+use crate::host::session_exit::HostExit;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::screen::Screen;
 

@@ -6,7 +6,7 @@ use super::capabilities::Capabilities;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
-use crate::host::exit::HostExit;
+use crate::host::session_exit::HostExit;
 use crate::sys::clock::Clock;
 
 /// The surroundings of the terminals during a call.

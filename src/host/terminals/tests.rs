@@ -11,7 +11,7 @@ use super::*;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::phase::EndCause;
 use crate::host::child::ScreenModel;
-use crate::host::exit::HostExit;
+use crate::host::session_exit::HostExit;
 use crate::ipc::frame::tag;
 use crate::screen::Screen;
 use crate::sys::clock::Clock;

@@ -14,8 +14,8 @@ use crate::pty::open::Pty;
 use crate::sys::fd::{read_some, set_nonblocking};
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, wait_for};
-use crate::tty::back::HELD;
 use crate::tty::modes::{self, TakeEffect};
+use crate::tty::unread_input::HELD;
 
 /// Whose input a run has not read yet.
 #[derive(Debug, Default)]

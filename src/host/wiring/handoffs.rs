@@ -14,7 +14,7 @@ impl Host {
     /// The data on the conversation, for a record of it.
     pub(super) fn capture(&self, conversation: ConversationId, kind: HandoffKind, reason: String) -> Capture {
         let supervisor = &self.recorder.supervisor;
-        let empty = crate::core::claude::facts::TranscriptFacts::new();
+        let empty = crate::core::claude::transcript_facts::TranscriptFacts::new();
         let followed = self.observer.transcript();
         let facts = followed.map_or(&empty, |transcript| &transcript.facts);
         let origin = HandoffOrigin {

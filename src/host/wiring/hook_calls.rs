@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
-use crate::core::segment::Segment;
+use crate::core::status_segment::Segment;
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
 
-use crate::core::claude::facts::TranscriptFacts;
+use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::handoff::operation::{Cut, at_a_boundary};
 use crate::core::ids::ConversationId;
 use crate::core::status::{ContextStatus, LimitsStatus, ReachedLimit, Rfc3339};

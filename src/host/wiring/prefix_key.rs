@@ -1,7 +1,7 @@
 //! Commands from inside a session: the prefix key and a key after it.
 
 use crate::core::draft::units;
-use crate::core::input::order::{ORDERS, Order, is_release, order};
+use crate::core::input::prefix_command::{ORDERS, Order, is_release, order};
 use crate::core::input::{InputClass, InputPiece};
 use crate::host::Host;
 

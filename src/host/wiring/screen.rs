@@ -1,6 +1,6 @@
 //! The screen as facts for the supervisor, and hopty's own line between two runs.
 
-use crate::core::claude::view::ScreenReading;
+use crate::core::claude::screen_reading::ScreenReading;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::RestartBy;

@@ -1,6 +1,6 @@
 //! `hopty send`: from the request to what is typed, and hopty's own prompts, which take the same way.
 
-use crate::core::claude::sent::{PromptPlace, SentPrompt};
+use crate::core::claude::pasted_prompt::{PromptPlace, SentPrompt};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;

@@ -7,7 +7,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::host::Host;
-use crate::host::exit::HostExit;
+use crate::host::session_exit::HostExit;
 
 impl Host {
     /// The session object.

@@ -18,14 +18,14 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
+use super::agent_drawing::{self, Bottom};
+use super::agent_screen::{AgentScreen, Block};
+use super::agent_shared::{AgentEvent, AgentShared, PayloadScope, PermissionQuestion};
 use super::draft::AgentDraft;
 use super::engine::{Command, Engine};
 use super::input::Decoder;
 use super::lock;
-use super::look::{self, Bottom};
 use super::presence::AgentPresence;
-use super::screen::{AgentScreen, Block};
-use super::shared::{AgentEvent, AgentShared, PayloadScope, PermissionQuestion};
 use super::terminal::AgentTerminal;
 
 /// How long a first Ctrl+C or Ctrl+D waits for a second (measured: 0.75 s exits, 0.9 s does not).
@@ -144,7 +144,7 @@ impl App {
         self.screen.title("✳ Claude Code");
         self.screen.enter();
         let cwd = self.shared.world.cwd.to_string_lossy();
-        let rows = look::welcome(&self.shared.options.model, &cwd, self.screen.cols());
+        let rows = agent_drawing::welcome(&self.shared.options.model, &cwd, self.screen.cols());
         self.screen.print(rows);
         let engine = Engine::new(Arc::clone(&self.shared));
         thread::spawn(move || engine.run(&orders));
@@ -219,7 +219,7 @@ impl App {
         match event {
             AgentEvent::Signal(signal) => self.signal(signal),
             AgentEvent::Show(shown) => {
-                let rows = look::shown(&shown, self.screen.cols());
+                let rows = agent_drawing::shown(&shown, self.screen.cols());
                 self.screen.print(rows);
             }
             AgentEvent::Ask(question) => {
@@ -292,9 +292,9 @@ impl App {
         let cwd = self.shared.world.cwd.to_string_lossy().into_owned();
         let cols = self.screen.cols();
         let block = if self.orders.is_some() {
-            look::trust(&cwd, self.chosen, cols)
+            agent_drawing::trust(&cwd, self.chosen, cols)
         } else if let Some(question) = &self.question {
-            look::permission(question, &cwd, self.chosen, cols)
+            agent_drawing::permission(question, &cwd, self.chosen, cols)
         } else {
             let queued: Vec<String> = lock(&self.shared.queue).iter().map(|p| p.shown.clone()).collect();
             let hint = self.twice.map(|(which, _)| match which {
@@ -303,7 +303,7 @@ impl App {
             });
             let spent = self.since.elapsed();
             let frame = usize::try_from(spent.as_millis() / FRAME.as_millis()).unwrap_or(0);
-            look::bottom(&Bottom {
+            agent_drawing::bottom(&Bottom {
                 cols,
                 draft: &self.draft,
                 mode: lock(&self.shared.live).mode,

@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::agent_shared::{
+    AgentEvent, AgentShared, PayloadScope, PermissionAnswer, PermissionQuestion, Shown,
+};
 use super::engine::Engine;
 use super::history;
 use super::lock;
-use super::model::ModelMessage;
+use super::model_client::ModelMessage;
 use super::options::AgentPermissionMode;
 use super::outcome::Permission;
 use super::presence::AgentPresence;
-use super::shared::{AgentEvent, AgentShared, PayloadScope, PermissionAnswer, PermissionQuestion, Shown};
 use super::tools::{self, Bench, ToolRun};
 use super::transcript::now;
 use super::turn::TurnEnd;

@@ -9,10 +9,10 @@ use std::sync::mpsc::Receiver;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::agent_shared::{AgentEvent, AgentPrompt, AgentShared, PayloadScope, Shown};
 use super::history::{self, reminder};
 use super::lock;
 use super::options::AgentBegin;
-use super::shared::{AgentEvent, AgentPrompt, AgentShared, PayloadScope, Shown};
 use super::tools;
 use super::transcript::Chain;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::http::header;
-use super::model::ModelFailure;
+use super::model_client::ModelFailure;
 
 /// A failure in the agent's words.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,6 +11,9 @@
 //! (so many Enters are lost), `HOPTY_AGENT_EXIT_MS` (sleep on SIGTERM), `HOPTY_AGENT_IGNORE_TERM`,
 //! `HOPTY_AGENT_CRASH_AFTER` (end without a word instead of one more request).
 
+mod agent_drawing;
+mod agent_screen;
+mod agent_shared;
 mod app;
 mod batch;
 mod children;
@@ -20,13 +23,10 @@ mod fault;
 mod history;
 mod hooks;
 mod input;
-mod look;
-mod model;
+mod model_client;
 mod options;
 mod outcome;
 mod presence;
-mod screen;
-mod shared;
 mod tasks;
 mod terminal;
 mod tools;
@@ -48,15 +48,15 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 use uuid::Uuid;
 
+use agent_screen::{AgentScreen, Renderer};
+use agent_shared::{AgentEvent, AgentPrompt, AgentShared, Live, PayloadScope, Post};
 use app::{App, Parts};
 use children::Children;
 use engine::{Engine, PromptSource};
 use hooks::Hooks;
-use model::{Cancel, ModelClient};
+use model_client::{Cancel, ModelClient};
 use options::{AgentBegin, Options, Parsed};
 use presence::Presence;
-use screen::{AgentScreen, Renderer};
-use shared::{AgentEvent, AgentPrompt, AgentShared, Live, PayloadScope, Post};
 use terminal::AgentTerminal;
 use transcript::{AgentTranscript, Chain, Persistence};
 use world::World;
@@ -161,7 +161,7 @@ fn print(started: Started) -> i32 {
     thread::spawn(move || {
         for event in started.events {
             if let AgentEvent::Ask(question) = event {
-                let _ = question.reply.send(shared::PermissionAnswer::No);
+                let _ = question.reply.send(agent_shared::PermissionAnswer::No);
             }
         }
     });

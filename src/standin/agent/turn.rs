@@ -10,13 +10,13 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::agent_shared::{AgentEvent, AgentPrompt, PayloadScope, Shown};
 use super::batch::Batch;
 use super::engine::{Engine, PromptSource};
 use super::history::{self, reminder};
 use super::lock;
-use super::model::{ModelFailure, ModelMessage};
+use super::model_client::{ModelFailure, ModelMessage};
 use super::presence::AgentPresence;
-use super::shared::{AgentEvent, AgentPrompt, PayloadScope, Shown};
 use super::transcript::now;
 
 /// How often Stop hooks may send the model on (measured: 10).

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::TapePlayer;
 use super::step_failure::{StepFailure, StepResult};
 use crate::claude::sessions_file;
-use crate::core::claude::view::{ScreenRuleSet, ScreenText, TitleState};
+use crate::core::claude::screen_reading::{ScreenRuleSet, ScreenText, TitleState};
 use crate::core::supervisor::event::AgentStatus;
 use crate::core::tape::{
     AgentActivity, HookCommand, ModelReply, ModelToolInput, TapeCommand, TapePattern, TapeText, TapeTime,

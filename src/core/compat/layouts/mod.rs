@@ -14,7 +14,7 @@ pub mod state_yaml;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::entry::IndexEntry;
-use crate::core::handoff::state::HandoffState;
+use crate::core::handoff::state_json::HandoffState;
 use crate::core::ids::HandoffId;
 
 /// How far the work is, in the phases of source document 002: the entries of Claude's list of tasks.
@@ -83,8 +83,8 @@ pub fn checkpoint(id: &HandoffId) -> String {
 #[cfg(test)]
 pub(in crate::core::compat) mod tests {
     use super::*;
-    use crate::core::claude::facts::AnsweredQuestion;
     use crate::core::claude::tasks::Task;
+    use crate::core::claude::transcript_facts::AnsweredQuestion;
     use crate::core::handoff::capture::GitState;
     use crate::core::handoff::document::tests::capture;
 

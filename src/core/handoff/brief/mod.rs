@@ -23,8 +23,8 @@ use self::passages::Passage;
 use super::capture::Capture;
 use super::document::Document;
 use super::entry::HandoffKind;
+use super::safe_prompts::Words;
 use super::text::{cut_units, safe, safe_line, units};
-use super::words::Words;
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 

@@ -6,8 +6,8 @@ use super::passages::{Passage, Quote};
 use super::places::BriefFiles;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::requests::{asks, is_standing, sets_work};
+use crate::core::handoff::safe_prompts::{PersonPrompt, Words, labels, shorten};
 use crate::core::handoff::text::{cut_chars, safe_line};
-use crate::core::handoff::words::{PersonPrompt, Words, labels, shorten};
 
 /// How many prompts since the one that set work stand with it.
 const SINCE: usize = 8;

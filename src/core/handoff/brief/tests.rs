@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::super::document::Fence;
 use super::super::document::tests::capture;
 use super::*;
-use crate::core::claude::facts::{AnsweredQuestion, ToolError};
+use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
-use crate::core::claude::reads::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::transcript_facts::{AnsweredQuestion, ToolError};
 use crate::core::handoff::capture::GitState;
 
 const RECORDS: &str = "/home/u/.claude/handoff/records";

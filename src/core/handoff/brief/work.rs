@@ -5,14 +5,14 @@ use super::fill::Part;
 use super::passages::Passage;
 use super::places::BriefFiles;
 use crate::core::claude::checks::CheckOutcome;
-use crate::core::claude::facts::TranscriptSpeaker;
-use crate::core::claude::reads::FileRead;
+use crate::core::claude::files_read::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::work::{Check, ToolOutcome, is_check};
+use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
+use crate::core::claude::transcript_facts::TranscriptSpeaker;
 use crate::core::handoff::capture::{Capture, FinishedStep};
 use crate::core::handoff::requests::asks;
+use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::text::{cut_chars, safe, safe_line};
-use crate::core::handoff::words::{Words, shorten};
 
 /// The longest line, in characters.
 const LINE: usize = 400;
@@ -190,7 +190,7 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
         None => lines.extend(of.stated.iter().rev().take(STATED).map(|one| format!("you said: {one}"))),
     }
     let steps = of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS);
-    lines.extend(steps.map(|done| format!("last steps: {}", super::super::activity::line(done))));
+    lines.extend(steps.map(|done| format!("last steps: {}", super::super::recent_activity::line(done))));
     lines
 }
 

@@ -2,7 +2,7 @@
 //! conversation.
 
 use super::*;
-use crate::core::claude::carried::CarryMethod;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::RestartMode;
 use crate::core::supervisor::next_handover::HandoverWhen;
 use crate::core::supervisor::question::AskAnswer;

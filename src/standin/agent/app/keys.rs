@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use super::super::agent_screen::Block;
+use super::super::agent_shared::{AgentEvent, AgentPrompt, PayloadScope, PermissionAnswer, Shown};
 use super::super::engine::Command;
 use super::super::input::AgentKey;
 use super::super::lock;
 use super::super::options::AgentPermissionMode;
-use super::super::screen::Block;
-use super::super::shared::{AgentEvent, AgentPrompt, PayloadScope, PermissionAnswer, Shown};
 use super::super::transcript::now;
 use super::{App, TWICE, Twice};
 

@@ -16,8 +16,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::permission::PermissionMode;
 use super::prompt_box::join;
 pub use super::prompt_box::{BoxMode, ScreenPromptBox};
-use super::screens::{BoxRule, CursorRule};
-pub use super::screens::{RulesError, ScreenRuleSet};
+use super::screen_rules::{BoxRule, CursorRule};
+pub use super::screen_rules::{RulesError, ScreenRuleSet};
 
 /// A screen as text, the way a terminal model holds it.
 #[derive(Clone, Debug, Default)]

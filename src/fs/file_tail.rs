@@ -228,7 +228,7 @@ mod tests {
         file.seek(SeekFrom::End(0)).unwrap();
         std::io::Write::write_all(&mut file, b"\n{\"type\":\"x\"}\n").unwrap();
         let mut tail = Tail::new(&path);
-        let mut splitter = crate::core::claude::lines::LineSplitter::new();
+        let mut splitter = crate::core::claude::line_splitter::LineSplitter::new();
         let mut buf = vec![0; 1 << 16];
         let (mut lines, mut most) = (Vec::new(), 0);
         while let TailRead::Bytes(n) = tail.read(&mut buf).unwrap() {
@@ -236,6 +236,6 @@ mod tests {
             most = most.max(splitter.tail().len());
         }
         assert_eq!((lines, splitter.too_long()), (vec![b"{\"type\":\"x\"}".to_vec()], 1));
-        assert!(most <= crate::core::claude::lines::LINE_CAP, "{most}");
+        assert!(most <= crate::core::claude::line_splitter::LINE_CAP, "{most}");
     }
 }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
-use super::model::{DashAction, DashState, InputMode};
+use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
 use super::row::SessionRow;
 
@@ -204,7 +204,7 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         }
         let used: usize = spans.iter().map(Span::width).sum();
         spans.push(Span::raw(" ".repeat(usize::from(area.width).saturating_sub(used))));
-        let style = if row.state == super::model::ENDED && at != chosen {
+        let style = if row.state == super::dashboard_model::ENDED && at != chosen {
             dim()
         } else if at == chosen {
             Style::new().add_modifier(Modifier::REVERSED)

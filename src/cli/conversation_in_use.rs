@@ -8,7 +8,7 @@ use super::error::Failed;
 use super::list::PATIENCE;
 use super::session::unresponsive;
 use crate::core::claude::args::facts;
-use crate::core::claude::place::project_dir_name;
+use crate::core::claude::line_context::project_dir_name;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::session;

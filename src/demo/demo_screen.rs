@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::journal::{UsageLine, grouped};
+use super::journal_reader::{UsageLine, grouped};
 use super::paint::{Palette, bold, clip, dim, runs, wrap};
-use super::{DemoEvent, Who, told};
+use super::{DemoEvent, Who, plain_output};
 use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some, write_some};
@@ -285,7 +285,7 @@ fn meter(usage: Option<&UsageLine>, conversation: usize, cols: usize, palette: P
 fn log(entries: &[DemoEvent], cols: usize, room: usize, palette: Palette) -> Vec<String> {
     let mut rows = Vec::new();
     for entry in entries.iter().rev().filter(|entry| matches!(entry.who, Who::Hopty | Who::Person)) {
-        let head = format!(" {} {:<6} ", told::time(entry.at), entry.who.word());
+        let head = format!(" {} {:<6} ", plain_output::time(entry.at), entry.who.word());
         let texts = wrap(&entry.text, cols.saturating_sub(head.width() + 1));
         if rows.len() + texts.len() > room {
             break;

@@ -194,7 +194,7 @@ mod tests {
             text[parts - 1] = serde_json::json!({"type": "text", "text": output});
             let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
             let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": false});
-            let mut facts = super::super::facts::TranscriptFacts::new();
+            let mut facts = super::super::transcript_facts::TranscriptFacts::new();
             for line in [
                 serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [call]}}),
                 serde_json::json!({"type": "user", "message": {"content": [answer]}}),

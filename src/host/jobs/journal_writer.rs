@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::core::config;
 use crate::core::journal::JournalGap;
 use crate::core::time::Stamp;
-use crate::fs::journal::JournalLog as JournalFile;
+use crate::fs::journal_file::JournalLog as JournalFile;
 use crate::host::jobs::disk_writer::{DiskWriter, JournalPlace, WriteJob, count};
 use crate::host::jobs::log;
 

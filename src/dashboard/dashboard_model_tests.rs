@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::keys::DashKey;
-use super::model::{DashAction, DashState, InputMode};
 use super::row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;

@@ -3,8 +3,8 @@
 
 use super::capture::{Capture, FinishedStep};
 use super::text::{cut_chars, fenced, safe, safe_line};
-use crate::core::claude::facts::TranscriptSpeaker;
-use crate::core::claude::work::ToolOutcome;
+use crate::core::claude::tool_outcomes::ToolOutcome;
+use crate::core::claude::transcript_facts::TranscriptSpeaker;
 
 /// How much is told of a prompt or an answer, in characters.
 const SAID: usize = 500;

@@ -4,16 +4,16 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;
 
+use super::dashboard_model::DashState;
+use super::dashboard_model_tests::{model, name, row};
+use super::dashboard_view;
 use super::keys::DashKey;
-use super::model::DashState;
-use super::model_tests::{model, name, row};
 use super::preview::Preview;
 use super::row::is_harmless;
-use super::view;
 
 fn rows(model: &DashState, cols: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(cols, height)).unwrap();
-    terminal.draw(|frame| view::draw(model, frame)).unwrap();
+    terminal.draw(|frame| dashboard_view::draw(model, frame)).unwrap();
     let buffer = terminal.backend().buffer();
     let cells = buffer.content().chunks(usize::from(cols));
     cells

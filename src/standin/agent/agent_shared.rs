@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::children::Children;
 use super::hooks::Hooks;
 use super::lock;
-use super::model::{Cancel, ModelClient};
+use super::model_client::{Cancel, ModelClient};
 use super::options::{AgentPermissionMode, Options, VERSION};
 use super::outcome::{self, HookPlace, HooksOutcome};
 use super::presence::{AgentPresence, Presence};

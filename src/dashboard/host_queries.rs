@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::preview::Preview;
 use super::row::SessionRow;
-use super::verb;
+use super::run_verb;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
@@ -161,8 +161,8 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             let wanted = session::list(paths).into_iter().filter(|(_, alive)| *alive || *ended);
             DashReply::Listed(wanted.map(|(name, _)| name).collect())
         }
-        DashQuestion::Log(name) => DashReply::Log(verb::log(name)),
-        DashQuestion::New(dir) => DashReply::Done(verb::start(&in_home(dir, &paths.home))),
+        DashQuestion::Log(name) => DashReply::Log(run_verb::log(name)),
+        DashQuestion::New(dir) => DashReply::Done(run_verb::start(&in_home(dir, &paths.home))),
         DashQuestion::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
             Ok(object) => DashReply::Status(SessionRow::of(
                 name,
@@ -187,7 +187,7 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
                 Err(why) => format!("stop: {name}: {why}"),
             })
         }
-        DashQuestion::Send(name, text) => DashReply::Done(verb::send(name, text)),
+        DashQuestion::Send(name, text) => DashReply::Done(run_verb::send(name, text)),
         DashQuestion::Answer(name, option, dialog) => DashReply::Done(answer(paths, name, *option, dialog)),
     }
 }

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sent::SentPrompt;
+use super::pasted_prompt::SentPrompt;
 
 /// The longest prompt that is typed, in characters and in lines: more than that is wrapped.
 const TYPED: (usize, usize) = (800, 3);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
-use super::place::DemoDirs;
+use super::demo_dirs::DemoDirs;
 use crate::core::process::Signal;
 use crate::core::terminal::{Modes, Size};
 use crate::pty::open::Pty;

@@ -5,10 +5,10 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::agent_screen::Block;
+use super::agent_shared::{PermissionQuestion, Shown};
 use super::draft::AgentDraft;
 use super::options::{AgentPermissionMode, VERSION};
-use super::screen::Block;
-use super::shared::{PermissionQuestion, Shown};
 
 const DIM: &str = "\x1b[38;5;246m";
 const PLAIN: &str = "\x1b[39m";

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::loose::Text;
+use super::lenient_json::Text;
 use crate::core::ids::ConversationId;
 
 /// What a line of a transcript says of its conversation.

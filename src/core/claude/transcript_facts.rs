@@ -5,16 +5,16 @@
 //! costs no more than reading it (`reduce` says how a line changes it). It decides nothing: levels, safe
 //! points and texts are made elsewhere from what is said here.
 
+use super::decision_sentences::StatedDecisions;
+use super::files_read::FilesRead;
 use super::memory::{LastItems, Recent, TouchedFiles};
+use super::pasted_prompt::{PromptPlace, SentPrompt};
 use super::prompts::Prompts;
-use super::reads::FilesRead;
-use super::reduce::is_typed;
-use super::sent::{PromptPlace, SentPrompt};
-use super::stated::StatedDecisions;
-use super::steps::{STEP_CAP, ToolStep};
 use super::tasks::Tasks;
+use super::tool_outcomes::Work;
+use super::tool_steps::{STEP_CAP, ToolStep};
 use super::transcript::{ApiFailure, ToolUse};
-use super::work::Work;
+use super::transcript_reducer::is_typed;
 use crate::core::ids::HandoffId;
 
 /// How many prompts and answers are kept.

@@ -1,8 +1,8 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
+use super::tool_outcomes::ToolOutcome;
 use super::transcript::{ToolResult, ToolUse};
-use super::work::ToolOutcome;
 use crate::core::handoff::text::cut_words;
 
 /// How many tool calls are kept.

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::activity;
 use super::capture::{Capture, EarlierHandoff, GitState};
 use super::checkpoint::HandoffCheckpoint;
+use super::recent_activity;
 use super::requests::sets_work;
+use super::safe_prompts::{PromptRow, Words};
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
-use super::words::{PromptRow, Words};
-use crate::core::claude::facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::TaskStatus;
+use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
 /// How far the copy of the transcript is.
@@ -282,7 +282,7 @@ impl HandoffState {
                         text: cut_chars(&safe(&said.text), 500),
                     })
                     .collect(),
-                recent_tools: capture.steps.iter().map(activity::line).collect(),
+                recent_tools: capture.steps.iter().map(recent_activity::line).collect(),
             },
             git: capture.git.as_ref().map(Git::of),
             id: capture.id(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::core::context::Fill;
 use crate::core::time::WallTime;
-use crate::fs::tail::{Tail, TailRead};
+use crate::fs::file_tail::{Tail, TailRead};
 
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;

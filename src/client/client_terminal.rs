@@ -4,11 +4,11 @@ use std::io;
 
 use nix::libc;
 
-use super::ahead;
 use super::pause::CAUGHT;
+use super::typeahead;
 use crate::core::terminal::{Ahead, Modes};
 use crate::sys::signals::{self, Signals};
-use crate::tty::{back, raw};
+use crate::tty::{raw, unread_input};
 
 /// The terminal on standard input; it is put back when this goes.
 #[derive(Debug)]
@@ -39,12 +39,12 @@ impl Hold {
     /// As [`Hold::take`].
     pub fn take_with_ahead() -> io::Result<(Self, Ahead)> {
         raw::wait_for_foreground();
-        let reads = ahead::reads();
+        let reads = typeahead::reads();
         let mut hold = Self::take()?;
         // The rest, now that the terminal is raw: the line that was still being edited.
-        let ahead = Ahead { reads, rest: back::take_waiting() };
+        let ahead = Ahead { reads, rest: unread_input::take_waiting() };
         // For the shell, if no program comes to read it.
-        back::leave(
+        unread_input::leave(
             ahead.keys(hold.found().cc.get(libc::VEOF)),
             Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?),
         );

@@ -3,17 +3,17 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
-use super::facts::{
-    AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, MessageUsage, ToolError, TranscriptFacts,
-    TranscriptSpeaker,
-};
+use super::decision_sentences;
 use super::memory::FileChange;
+use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
-use super::sent::PromptPlace;
-use super::stated;
-use super::steps::{ToolStep, about, error_line};
+use super::tool_steps::{ToolStep, about, error_line};
 use super::transcript::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolResult, ToolUse, TranscriptLine, User, UserKind,
+};
+use super::transcript_facts::{
+    AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, MessageUsage, ToolError, TranscriptFacts,
+    TranscriptSpeaker,
 };
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
@@ -105,7 +105,7 @@ impl TranscriptFacts {
         self.last_block = self.last_text.len();
         self.last_text.push_str(&line.text);
         if !line.synthetic {
-            stated::read(&line.text, &mut self.stated);
+            decision_sentences::read(&line.text, &mut self.stated);
             if goes_on {
                 self.answers[0].text.push('\n');
                 self.answers[0].text.push_str(&line.text);
@@ -607,7 +607,7 @@ mod tests {
     fn what_was_said_is_bounded() {
         let long = "x".repeat(3 * EXCHANGE_CAP);
         let facts = of(&(0..50).map(|n| prompt(&format!("{n} {long}"))).collect::<Vec<_>>());
-        assert_eq!(facts.recent().count(), super::super::facts::RECENT_CAP);
+        assert_eq!(facts.recent().count(), super::super::transcript_facts::RECENT_CAP);
         assert!(facts.recent().all(|exchange| exchange.text.len() <= EXCHANGE_CAP));
         assert!(facts.recent().next_back().unwrap().text.starts_with("49 "));
     }

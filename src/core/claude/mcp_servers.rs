@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::code::Role;
+use super::settings_code::Role;
 
 /// The name of the memory-keeper server, as its own page adds it, and of its package.
 const MEMORY_KEEPER: &str = "memory-keeper";
