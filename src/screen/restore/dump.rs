@@ -193,7 +193,15 @@ impl<'a> DumpWriter<'a> {
             self.cells(row, 0, cells);
             running = end != LineEnd::Break;
             if end == LineEnd::Gap {
-                self.gap(row.cell(cols - 1).style());
+                let style = row.cell(cols - 1).style();
+                self.gap(style);
+                // Attributes that the empty column got afterwards (DECCARA): wrapping erases them, and only a
+                // command for areas writes there without ending the wrap.
+                if style != style.erased() {
+                    self.set_pen(style);
+                    let (row, col) = (at + 1, cols);
+                    self.push(&format!("\x1b[32;{row};{col};{row};{col}$x"));
+                }
             }
         }
         self.set_pen(PackedStyle::default());

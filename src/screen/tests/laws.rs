@@ -155,6 +155,13 @@ fn unlike_controls(bytes: &mut [u8]) {
 }
 
 #[test]
+fn an_empty_last_column_that_was_given_attributes_is_restored() {
+    let mut screen = Screen::with_history(2, 3, KEPT);
+    screen.feed("a漢\x1b[1;1;2;2;1$r".as_bytes());
+    same_after_dump(&screen).unwrap();
+}
+
+#[test]
 fn a_torn_character_in_a_title_is_none() {
     let mut screen = Screen::new(20, 1);
     screen.feed(b"\x1b]0;a\xe2\x00\x82\xacb\x07");
