@@ -1,5 +1,5 @@
-//! What archiving costs and saves: speed, ratio by level, reading back, and a search of the archive as it lies
-//! beside `zstdcat | rg`.
+//! What archiving costs and saves: speed, ratio by level, reading back, and a search of the archive as it
+//! lies beside `zstdcat | rg`.
 //!
 //! ```sh
 //! cargo bench --bench archive            # 256 MiB of transcripts
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The transcripts are made of hopty's own source text: prompts, tool results, and each message once more in
-//! the blob of a request, as Claude writes them from 2.1.300 on. Nothing is asserted but that everything comes
-//! back.
+//! the blob of a request, as Claude writes them from 2.1.300 on. Nothing is asserted but that everything
+//! comes back.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 

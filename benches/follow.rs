@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The follower is a process of its own (this program again): what the host uses (`Tail`, `LineSplitter`,
-//! `TranscriptFacts`), without a host. So its peak of memory (`VmHWM`) is its own. Nothing is asserted: times are of a
-//! machine that others use too.
+//! `TranscriptFacts`), without a host. So its peak of memory (`VmHWM`) is its own. Nothing is asserted: times
+//! are of a machine that others use too.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 

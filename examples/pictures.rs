@@ -4,8 +4,9 @@
 //! just pictures      # writes docs/pictures/demo.svg and docs/pictures/dash.svg
 //! ```
 //!
-//! The demo is recorded as it plays. The dashboard shows three sessions of the stand-in for Claude, of which one
-//! waits for permission. Nothing of the person's own is read: both have a home and a runtime directory of their own.
+//! The demo is recorded as it plays. The dashboard shows three sessions of the stand-in for Claude, of which
+//! one waits for permission. Nothing of the person's own is read: both have a home and a runtime directory of
+//! their own.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
 //! The archive and backups, as a person uses them: conversations that the real Claude made are put away,
-//! brought back and gone on with, on the newest version and on the oldest that must work in full; a full disk,
-//! conversations that are open, and what Claude is about to delete.
+//! brought back and gone on with, on the newest version and on the oldest that must work in full; a full
+//! disk, conversations that are open, and what Claude is about to delete.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! What hopty says at a start is seen: it waits where it must be read, and is kept where Claude draws over it.
+//! What hopty says at a start is seen: it waits where it must be read, and is kept where Claude draws over
+//! it.
 
 #![allow(clippy::unwrap_used)]
 

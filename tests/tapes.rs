@@ -1,5 +1,5 @@
-//! The tapes of `tests/tapes`, played by `hopty test` as a person plays them, at rest and under stress. What is
-//! not installed here is skipped by name.
+//! The tapes of `tests/tapes`, played by `hopty test` as a person plays them, at rest and under stress. What
+//! is not installed here is skipped by name.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 

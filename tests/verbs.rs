@@ -1,5 +1,5 @@
-//! No verb ever reaches Claude as a prompt, nor does a word that was meant as one; README says which verbs are
-//! reserved and not there yet.
+//! No verb ever reaches Claude as a prompt, nor does a word that was meant as one; README says which verbs
+//! are reserved and not there yet.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 

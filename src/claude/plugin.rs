@@ -1,6 +1,6 @@
-//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks and commands. From 2.1.197 on an event
-//! that this Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all hooks of
-//! the plugin (measured).
+//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks and commands. From 2.1.197 on
+//! an event that this Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all
+//! hooks of the plugin (measured).
 
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};

@@ -250,8 +250,8 @@ pub(super) enum Verb {
     /// Type into a session: a text, named keys, or standard input
     ///
     /// Key names: enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end,
-    /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, any single character, and any of
-    /// them with ctrl-, alt- or shift- before it, such as alt-enter and ctrl-left.
+    /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, any single character, and any
+    /// of them with ctrl-, alt- or shift- before it, such as alt-enter and ctrl-left.
     #[command(
         override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       hopty send [NAME] --stdin [--submit]"
     )]
@@ -481,10 +481,10 @@ pub(super) enum Verb {
     },
     /// Play a recording, show one screen of it, or convert it
     ///
-    /// Keys: space plays and pauses, . and , step by frames, the arrows go 5 s (30 s with Shift), ] and [ go to
-    /// the next and previous marker, 0 to 9 go to tenths, / and ? search, n and N search again, < and > change
-    /// the speed, i cuts pauses, r writes the output straight to the terminal, s saves the screen as .svg and
-    /// .txt, h lists the keys, q quits.
+    /// Keys: space plays and pauses, . and , step by frames, the arrows go 5 s (30 s with Shift), ] and [ go
+    /// to the next and previous marker, 0 to 9 go to tenths, / and ? search, n and N search again, < and >
+    /// change the speed, i cuts pauses, r writes the output straight to the terminal, s saves the screen as
+    /// .svg and .txt, h lists the keys, q quits.
     Play(PlayOptions),
     /// Show the configuration in force here and the source of each value
     #[command(

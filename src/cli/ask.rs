@@ -81,7 +81,8 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     Ok(u8::from(answer.error.is_some() || answer.interrupted))
 }
 
-/// Waits for the end of the turn that began after line `seq` of the journal, and tells once what it waits for.
+/// Waits for the end of the turn that began after line `seq` of the journal, and tells once what it waits
+/// for.
 fn until_idle(
     control: &mut HostControl,
     name: &SessionName,

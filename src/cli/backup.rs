@@ -41,8 +41,8 @@ pub(super) enum BackupVerb {
     /// Write a backup
     ///
     /// It has Claude's conversations, tasks, settings, commands, agents and CLAUDE.md, hopty's handoffs,
-    /// sessions, configuration and archive, and never credentials or keys. It is read back and compared before
-    /// it gets its name, and only you can read it.
+    /// sessions, configuration and archive, and never credentials or keys. It is read back and compared
+    /// before it gets its name, and only you can read it.
     Create {
         /// The file; by default one with the time in its name in ~/.local/share/hopty/backups
         file: Option<PathBuf>,
@@ -84,7 +84,8 @@ pub(super) enum BackupVerb {
         /// Replace files that differ; each old one stays beside the new one
         #[arg(long)]
         overwrite: bool,
-        /// Restore Claude's settings, commands, agents, skills, hooks and CLAUDE.md, and hopty's config.toml, too
+        /// Restore Claude's settings, commands, agents, skills, hooks and CLAUDE.md, and hopty's config.toml,
+        /// too
         #[arg(long)]
         with_settings: bool,
         /// Keep the times of transcripts even if Claude would delete them soon because of their age

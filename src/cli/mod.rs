@@ -1,7 +1,7 @@
 //! The command line: who is meant, hopty or Claude, and one file for each verb.
 //!
-//! A first word that is one of hopty's verbs is hopty's; a word that is nearly one, or that other tools use as
-//! a verb, is refused, so that it does not become a prompt that costs money. Everything else is Claude's.
+//! A first word that is one of hopty's verbs is hopty's; a word that is nearly one, or that other tools use
+//! as a verb, is refused, so that it does not become a prompt that costs money. Everything else is Claude's.
 //!
 //! | file | what |
 //! |---|---|

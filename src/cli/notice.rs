@@ -100,8 +100,8 @@ fn of_elsewhere(entry: &IndexEntry, dir: &Path) -> String {
     if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
 }
 
-/// A session of Claude in this directory that no terminal shows: who closed a window and starts again may mean
-/// it.
+/// A session of Claude in this directory that no terminal shows: who closed a window and starts again may
+/// mean it.
 pub(super) fn without_terminal(paths: &Paths) -> Option<SessionName> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let alone = |name: &SessionName| {

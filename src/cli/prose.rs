@@ -19,8 +19,8 @@ pub(super) fn fit(line: &str, indent: usize) -> String {
     if cols == 0 { line.to_owned() } else { broken(line, indent, cols) }
 }
 
-/// The line broken between words into lines of at most `cols` columns; all but the first begin `indent` columns
-/// from the left.
+/// The line broken between words into lines of at most `cols` columns; all but the first begin `indent`
+/// columns from the left.
 pub(super) fn broken(line: &str, indent: usize, cols: usize) -> String {
     let indent = if indent + LEAST > cols { SMALL } else { indent };
     let mut out = String::new();

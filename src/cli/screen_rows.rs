@@ -66,8 +66,8 @@ impl ScreenRows {
         Ok(Some(screen))
     }
 
-    /// Whether a pattern is found: anywhere, or, with a mark, in something new. `^` and `$` are the edges of a
-    /// row.
+    /// Whether a pattern is found: anywhere, or, with a mark, in something new. `^` and `$` are the edges of
+    /// a row.
     pub fn has(&self, pattern: &Regex) -> bool {
         match &self.new {
             None => self.has_anywhere(pattern),

@@ -134,7 +134,8 @@ fn mark_in(answer: &Value, name: &SessionName) -> Result<ScreenMark, Failed> {
     mark.ok_or_else(|| keeps_no_marks(name))
 }
 
-/// Waits until a line that was typed stands at the cursor. A program that does not show it has settled without.
+/// Waits until a line that was typed stands at the cursor. A program that does not show it has settled
+/// without.
 fn wait_for_echo(
     control: &mut HostControl,
     name: &SessionName,

@@ -95,7 +95,8 @@ impl Fill {
         u8::try_from(doubled.div_ceil(2).min(100)).unwrap_or(100)
     }
 
-    /// Whether it reaches `threshold` by percent, tokens or kilobytes. Compares exact values, not rounded ones.
+    /// Whether it reaches `threshold` by percent, tokens or kilobytes. Compares exact values, not rounded
+    /// ones.
     #[must_use]
     pub fn reaches(&self, threshold: &Threshold) -> bool {
         let percent = threshold

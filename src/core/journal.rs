@@ -442,7 +442,8 @@ pub fn session_begins(text: &str) -> bool {
     text.split_inclusive('\n').any(opens)
 }
 
-/// Whether a line is the first of a session. In a file that continues a session, the first line has its state.
+/// Whether a line is the first of a session. In a file that continues a session, the first line has its
+/// state.
 fn opens(line: &str) -> bool {
     line.contains("\"open\"")
         && serde_json::from_str::<JournalLine>(line).is_ok_and(|l| {

@@ -174,8 +174,8 @@ fn time_of(ms: u64) -> String {
 }
 
 impl QuietHours {
-    /// How many milliseconds of quiet hours are left at `ms` milliseconds after local midnight; `None` outside
-    /// of them.
+    /// How many milliseconds of quiet hours are left at `ms` milliseconds after local midnight; `None`
+    /// outside of them.
     #[must_use]
     pub fn left(self, ms: u64) -> Option<u64> {
         const DAY: u64 = 24 * 60 * 60 * 1000;

@@ -1,5 +1,5 @@
-//! hopty's segment in Claude's own status line: that it is there, how full the context is by its own count, what
-//! comes next, and what a person has not read yet.
+//! hopty's segment in Claude's own status line: that it is there, how full the context is by its own count,
+//! what comes next, and what a person has not read yet.
 
 use crate::core::supervisor::next_handover::{HandoverWhen, NextHandover};
 

@@ -189,8 +189,8 @@ fn settle_copy(project: &Path) -> Result<(), FsError> {
     }
 }
 
-/// The copy of this name was reviewed, or is gone: the marker names the newest other copy that waits, if there
-/// is one, which is returned.
+/// The copy of this name was reviewed, or is gone: the marker names the newest other copy that waits, if
+/// there is one, which is returned.
 ///
 /// # Errors
 /// When the marker or the list cannot be written.

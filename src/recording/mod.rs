@@ -1,7 +1,7 @@
 //! Recordings of terminals as people see them: any time of one at once, a player, pictures, a page.
 //!
-//! A recording is an asciicast ([`crate::core::cast`]). A [`timeline::Timeline`] has all of it in memory, with
-//! copies of the screen on the way; a [`moment::Moment`] is the screen at one time of it.
+//! A recording is an asciicast ([`crate::core::cast`]). A [`timeline::Timeline`] has all of it in memory,
+//! with copies of the screen on the way; a [`moment::Moment`] is the screen at one time of it.
 //!
 //! | file | what |
 //! |---|---|

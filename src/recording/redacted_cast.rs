@@ -1,5 +1,5 @@
-//! A recording without the secrets that can be seen in it, for other people: each screen is drawn anew from the
-//! model, with dots in place of a secret. So it does not matter in which pieces, in which order or across
+//! A recording without the secrets that can be seen in it, for other people: each screen is drawn anew from
+//! the model, with dots in place of a secret. So it does not matter in which pieces, in which order or across
 //! which line a secret was written. What is not on the screen goes: titles, working directories, links,
 //! clipboards, typed keys and the environment.
 

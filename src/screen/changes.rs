@@ -1,8 +1,9 @@
 //! Which cells of the screen have changed since a mark.
 //!
 //! A wait for a text must not match one that was there before. So [`FrameChanges`] compares the screen with
-//! the last frame and keeps, for each cell, the frame in which it last changed. Cells move with their rows when
-//! these scroll. A program that clears its screen and draws the same again within one frame has changed nothing.
+//! the last frame and keeps, for each cell, the frame in which it last changed. Cells move with their rows
+//! when these scroll. A program that clears its screen and draws the same again within one frame has changed
+//! nothing.
 //!
 //! The screen itself only moves row numbers when it scrolls, and only while it is followed.
 
@@ -55,7 +56,8 @@ impl FrameChanges {
         changes
     }
 
-    /// The number of the last frame, which is the mark for [`FrameChanges::is_new`]: what changes later is new.
+    /// The number of the last frame, which is the mark for [`FrameChanges::is_new`]: what changes later is
+    /// new.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.frame

@@ -1,4 +1,5 @@
-//! A scripted [`ScriptedReply`] as bytes of the Messages API: server-sent events, one JSON object, or an error.
+//! A scripted [`ScriptedReply`] as bytes of the Messages API: server-sent events, one JSON object, or an
+//! error.
 //!
 //! Pure: it makes the events and says how long to wait before each; the server sends them.
 

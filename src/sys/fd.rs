@@ -49,8 +49,8 @@ pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Writes to a non-blocking socket without a SIGPIPE where its peer is gone: how many bytes it took, 0 where it
-/// takes none now.
+/// Writes to a non-blocking socket without a SIGPIPE where its peer is gone: how many bytes it took, 0 where
+/// it takes none now.
 ///
 /// # Errors
 /// When the connection is broken.

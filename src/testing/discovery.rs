@@ -22,7 +22,8 @@ pub struct TapeFile {
 }
 
 /// Finds the tapes that `paths` mean: files as they are, directories searched for `*.tape`. Without paths the
-/// directories `tests` and `tapes` of the working directory. In the order of the paths, each directory sorted.
+/// directories `tests` and `tapes` of the working directory. In the order of the paths, each directory
+/// sorted.
 ///
 /// # Errors
 /// The path that does not exist or cannot be read, with the reason.

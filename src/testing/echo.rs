@@ -1,5 +1,5 @@
-//! The terminal's own echo of what was typed. It says nothing about the program, which may be busy or dead, so
-//! it is no news.
+//! The terminal's own echo of what was typed. It says nothing about the program, which may be busy or dead,
+//! so it is no news.
 
 use memchr::memmem;
 use nix::libc;
@@ -8,8 +8,8 @@ use crate::core::terminal::Modes;
 
 /// Bytes of output among which an echo is looked for.
 const SEARCHED_MAX: usize = 4096;
-/// The shortest echo that is looked for further on than where it is expected: the program may write just then,
-/// and a shorter one may be in its own output.
+/// The shortest echo that is looked for further on than where it is expected: the program may write just
+/// then, and a shorter one may be in its own output.
 const SEARCHED_MIN: usize = 4;
 
 /// The echo of what was typed that has not come yet.

@@ -1,5 +1,5 @@
-//! What a terminal sends for keys, the mouse, a paste and the focus, by the modes that the program has set. What
-//! the program has not asked for is refused: a real terminal would send nothing.
+//! What a terminal sends for keys, the mouse, a paste and the focus, by the modes that the program has set.
+//! What the program has not asked for is refused: a real terminal would send nothing.
 
 use thiserror::Error;
 
@@ -97,8 +97,8 @@ pub fn key_press(screen: &Screen, chord: KeyChord) -> Result<Vec<u8>, InputRefus
     Ok([key(screen, chord, KeyEvent::Press)?, key(screen, chord, KeyEvent::Release)?].concat())
 }
 
-/// The bytes of a text that is pasted: between marks where the program asked for them, with carriage returns for
-/// line feeds as terminals do it. Nothing in the text can end the paste early.
+/// The bytes of a text that is pasted: between marks where the program asked for them, with carriage returns
+/// for line feeds as terminals do it. Nothing in the text can end the paste early.
 #[must_use]
 pub fn paste(screen: &Screen, text: &str) -> Vec<u8> {
     let text = text.replace("\r\n", "\r").replace('\n', "\r");

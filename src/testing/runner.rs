@@ -69,7 +69,8 @@ pub struct LoadedTape {
     pub tape: Result<Tape, String>,
 }
 
-/// The files that tapes name with `Source`: relative to the working directory, as VHS has it, else to the tape.
+/// The files that tapes name with `Source`: relative to the working directory, as VHS has it, else to the
+/// tape.
 struct SourcedFiles<'a> {
     tape: &'a Path,
 }

@@ -44,10 +44,11 @@ const HOLD_MAX: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 /// How often it is looked at meanwhile.
 const PAUSE_LOOK: Duration = Duration::from_micros(100);
-/// Bytes of a burst from which on all processes are looked at, and not only the one in the foreground: less is
-/// written by one call.
+/// Bytes of a burst from which on all processes are looked at, and not only the one in the foreground: less
+/// is written by one call.
 const LARGE: usize = 1024;
-/// Bytes for the program that wait because it does not read, above which answers to its questions are dropped.
+/// Bytes for the program that wait because it does not read, above which answers to its questions are
+/// dropped.
 const INPUT_MAX: usize = 1 << 20;
 /// How long processes may take to end after SIGHUP and SIGTERM, before they are killed.
 const GRACE: Duration = Duration::from_millis(500);
@@ -394,15 +395,15 @@ impl TestTerminal {
         self.watch.take_mark(line)
     }
 
-    /// A mark for an input of the tape's line `line`: what changes from here on is new. Take it before the first
-    /// byte of the input. Reads what the program has written, up to the end of a frame.
+    /// A mark for an input of the tape's line `line`: what changes from here on is new. Take it before the
+    /// first byte of the input. Reads what the program has written, up to the end of a frame.
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.pump_now();
         self.watch.take_mark(line)
     }
 
-    /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's own echo
-    /// of them is no news.
+    /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's own
+    /// echo of them is no news.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -434,7 +435,8 @@ impl TestTerminal {
         self.pty.resize(Size::cells(cols, rows))
     }
 
-    /// Sends a signal to the process group in the foreground, which is the program's own where it is no shell.
+    /// Sends a signal to the process group in the foreground, which is the program's own where it is no
+    /// shell.
     ///
     /// # Errors
     /// When there is none.
@@ -596,8 +598,8 @@ impl TestTerminal {
         }
     }
 
-    /// Whether the program runs, so that it may be in the middle of a picture: the process in the foreground, or
-    /// any of them after a `burst` that needs more than one call to write.
+    /// Whether the program runs, so that it may be in the middle of a picture: the process in the foreground,
+    /// or any of them after a `burst` that needs more than one call to write.
     fn may_be_writing(&mut self, burst: usize) -> bool {
         let group = self.foreground_group().unwrap_or(self.pid);
         if self.foreground.as_ref().is_none_or(|(known, _)| *known != group) {

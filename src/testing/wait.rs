@@ -137,8 +137,8 @@ impl std::error::Error for WaitFailure {}
 pub struct WaitFound {
     /// Where: what is new of it, or all of it where age does not matter.
     pub places: Vec<FoundPlace>,
-    /// It stood there at the first look, and all of it was there before the mark: since before the mark of this
-    /// line. Only a wait that takes what is there reports it.
+    /// It stood there at the first look, and all of it was there before the mark: since before the mark of
+    /// this line. Only a wait that takes what is there reports it.
     pub stale: Option<u32>,
 }
 
@@ -264,8 +264,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until `what` is there, whenever it came. At once when it is there already: then what is stale of it
-    /// is told.
+    /// Waits until `what` is there, whenever it came. At once when it is there already: then what is stale of
+    /// it is told.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].
@@ -332,8 +332,8 @@ impl TestTerminal {
         Err(Box::new(waiting.failure(self, WaitEnd::Present, "it to be nowhere", state)))
     }
 
-    /// Waits until nothing visible has changed for a while, no process of the program works, and nothing is left
-    /// to read. The blinking of text and cursor is no change.
+    /// Waits until nothing visible has changed for a while, no process of the program works, and nothing is
+    /// left to read. The blinking of text and cursor is no change.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`]; the message names the rows that kept changing.
@@ -406,8 +406,8 @@ impl TestTerminal {
     }
 
     /// Waits until a shell waits for its next command: its process group is in the foreground again, nothing
-    /// that was typed is unread, and it sleeps. Where it announces its prompts (OSC 133), the prompt is there as
-    /// well.
+    /// that was typed is unread, and it sleeps. Where it announces its prompts (OSC 133), the prompt is there
+    /// as well.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].
@@ -464,8 +464,8 @@ impl TestTerminal {
             return Err("the shell is working".to_owned());
         }
         for process in look.all.iter().filter(|process| process.stat.pid != shell) {
-            // A child in the shell's own group is what a shell without job control waits for. A new one leaves
-            // the group in its first moments.
+            // A child in the shell's own group is what a shell without job control waits for. A new one
+            // leaves the group in its first moments.
             let is_starting = process.is_working && process.ran < JUST_STARTED;
             if process.stat.group == group || is_starting {
                 return Err(format!("{} runs", named(process.stat.pid)));
@@ -502,8 +502,8 @@ impl TestTerminal {
     }
 
     /// Waits until `text`, which was just sent after the mark, was taken: it stands before the cursor, the
-    /// terminal has echoed it, or the program shows nothing for 50 ms. At once where a line is typed that is not
-    /// shown. Afterwards the next mark makes it old. Returns false when the limit was over first.
+    /// terminal has echoed it, or the program shows nothing for 50 ms. At once where a line is typed that is
+    /// not shown. Afterwards the next mark makes it old. Returns false when the limit was over first.
     ///
     /// # Errors
     /// When the program has ended, or the test is stopped.
@@ -539,8 +539,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names it,
-    /// `state` says what there is instead.
+    /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names
+    /// it, `state` says what there is instead.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].

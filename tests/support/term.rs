@@ -157,8 +157,8 @@ impl Term {
     }
 
     /// Answers Claude's trust question with yes, as a person does who looks before each key: Claude draws the
-    /// question anew in its first second, takes no Enter then, and forgets what was chosen. Nor is the question
-    /// at its end when it is gone from one picture, before an Enter.
+    /// question anew in its first second, takes no Enter then, and forgets what was chosen. Nor is the
+    /// question at its end when it is gone from one picture, before an Enter.
     pub fn accept_trust(&self) {
         const QUESTION: &str = "Yes, I trust this folder";
         self.wait_text(QUESTION);

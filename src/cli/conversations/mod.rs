@@ -1,4 +1,5 @@
-//! `hopty conversations`: the conversations that Claude keeps, for people and scripts. One file for each verb.
+//! `hopty conversations`: the conversations that Claude keeps, for people and scripts. One file for each
+//! verb.
 //!
 //! It works on files alone, Claude's and hopty's; no session is asked.
 

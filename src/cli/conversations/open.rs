@@ -39,8 +39,8 @@ impl OpenBy {
 pub(in crate::cli) struct OpenConversations(HashMap<ConversationId, OpenBy>);
 
 impl OpenConversations {
-    /// Looks at Claude's files of running sessions (from 2.1.197 on) and at the files of hopty's live sessions
-    /// (any version).
+    /// Looks at Claude's files of running sessions (from 2.1.197 on) and at the files of hopty's live
+    /// sessions (any version).
     pub fn look(paths: &Paths) -> Self {
         let mut open: HashMap<ConversationId, OpenBy> = HashMap::new();
         for living in sessions_file::living(&paths.claude.join("sessions")) {

@@ -72,8 +72,8 @@ pub(super) fn summary_of(entry: &ArchiveEntry) -> ConversationSummary {
     serde_json::from_value(entry.summary.clone()).unwrap_or_default()
 }
 
-/// The archived conversation that a person names: by its id, the begin of its id, its title, or its file below
-/// the archive.
+/// The archived conversation that a person names: by its id, the begin of its id, its title, or its file
+/// below the archive.
 pub(super) fn named(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, Failed> {
     let (entries, _) = store.entries();
     let word = word.trim_end_matches(".jsonl.zst");

@@ -1,9 +1,9 @@
 //! The archive: conversations that were put away, each in one compressed file. Pure.
 //!
-//! An archived conversation is a plain zstd file: `zstdcat` prints the transcript, followed by what lay beside
-//! it. Each of its files is a zstd frame of its own. The manifest follows in a skippable frame, which zstd
-//! passes over, and ends with a [`Seal`]: a file that was cut off has none, and is never taken for a whole
-//! one. `fs::archive` reads and writes them.
+//! An archived conversation is a plain zstd file: `zstdcat` prints the transcript, followed by what lay
+//! beside it. Each of its files is a zstd frame of its own. The manifest follows in a skippable frame, which
+//! zstd passes over, and ends with a [`Seal`]: a file that was cut off has none, and is never taken for a
+//! whole one. `fs::archive` reads and writes them.
 
 mod cleanup;
 mod limit;

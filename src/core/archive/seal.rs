@@ -1,4 +1,5 @@
-//! The end of an archived conversation: it says where its manifest begins, and proves that nothing is missing.
+//! The end of an archived conversation: it says where its manifest begins, and proves that nothing is
+//! missing.
 
 use sha2::{Digest, Sha256};
 

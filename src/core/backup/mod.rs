@@ -84,8 +84,8 @@ impl BackupRoot {
     }
 }
 
-/// Where the file of this name belongs: the directory, the path below it, and what it is. `None` if hopty puts
-/// no such file into a backup.
+/// Where the file of this name belongs: the directory, the path below it, and what it is. `None` if hopty
+/// puts no such file into a backup.
 #[must_use]
 pub fn place_of(name: &str) -> Option<(BackupRoot, &str, BackupContent)> {
     let (word, below) = name.split_once('/')?;

@@ -1,8 +1,8 @@
 //! Terminal recordings in the asciicast format: one header and one line of JSON for each event. Versions 1, 2
 //! and 3 are read, version 3 is written.
 //!
-//! JSON cannot hold bytes that are not UTF-8. Such bytes are U+FFFD in the event, as every player expects, and
-//! exact in a comment on the next line (`#hopty {"raw":"<base64>"}`), which other readers skip.
+//! JSON cannot hold bytes that are not UTF-8. Such bytes are U+FFFD in the event, as every player expects,
+//! and exact in a comment on the next line (`#hopty {"raw":"<base64>"}`), which other readers skip.
 
 pub mod event;
 mod event_line;

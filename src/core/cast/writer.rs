@@ -33,8 +33,8 @@ impl Utf8Tail {
 }
 
 impl CastWriter {
-    /// A writer behind the header, or behind the whole lines of a recording that is continued: its first event
-    /// is `at_us` after the last one there.
+    /// A writer behind the header, or behind the whole lines of a recording that is continued: its first
+    /// event is `at_us` after the last one there.
     #[must_use]
     pub fn new() -> Self {
         CastWriter::default()

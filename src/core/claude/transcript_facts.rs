@@ -1,9 +1,9 @@
 //! What a transcript adds up to: the fill of the window, and everything that a handoff says without asking a
 //! model.
 //!
-//! [`TranscriptFacts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds, and a line
-//! costs no more than reading it (`reduce` says how a line changes it). It decides nothing: levels, safe
-//! points and texts are made elsewhere from what is said here.
+//! [`TranscriptFacts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds,
+//! and a line costs no more than reading it (`reduce` says how a line changes it). It decides nothing:
+//! levels, safe points and texts are made elsewhere from what is said here.
 
 use super::decision_sentences::StatedDecisions;
 use super::files_read::FilesRead;

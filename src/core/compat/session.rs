@@ -50,7 +50,8 @@ pub struct SessionCompat {
     profile: Profile,
     signal_files: bool,
     session_log: bool,
-    /// The copies that are about to be made: their paths, unless another process takes one in the same second.
+    /// The copies that are about to be made: their paths, unless another process takes one in the same
+    /// second.
     due_copies: Vec<PathBuf>,
     /// The copy that nobody has reviewed, as of the last scan.
     pending_copy: Option<PathBuf>,
@@ -176,7 +177,8 @@ impl SessionCompat {
         }
     }
 
-    /// The session is over. Claude was killed, or has no hooks, so the end of its conversation was not copied.
+    /// The session is over. Claude was killed, or has no hooks, so the end of its conversation was not
+    /// copied.
     #[must_use]
     pub fn session_ended(&self, conversation: Option<&ConversationId>) -> Option<MemoryReason> {
         (self.copied_end.as_ref() != conversation).then(|| MemoryReason::Ended(String::new()))

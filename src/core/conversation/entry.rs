@@ -1,4 +1,5 @@
-//! A transcript as a person reads it: what was said, what the tools did, and what happened to the conversation.
+//! A transcript as a person reads it: what was said, what the tools did, and what happened to the
+//! conversation.
 
 use std::collections::VecDeque;
 

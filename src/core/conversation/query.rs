@@ -1,9 +1,9 @@
 //! What a person searches conversations for.
 //!
-//! A pattern is matched against the lines of what was said. To parse every line of a transcript for that would
-//! be slow, so a [`Prefilter`] looks at the raw bytes first. It must never lose a match, and JSON can write a
-//! character in several ways: the filter looks for a piece of the pattern that JSON writes in one way only, and
-//! lets every line pass that has an escape by number (`\u0041`) in it.
+//! A pattern is matched against the lines of what was said. To parse every line of a transcript for that
+//! would be slow, so a [`Prefilter`] looks at the raw bytes first. It must never lose a match, and JSON can
+//! write a character in several ways: the filter looks for a piece of the pattern that JSON writes in one way
+//! only, and lets every line pass that has an escape by number (`\u0041`) in it.
 
 use std::ops::Range;
 

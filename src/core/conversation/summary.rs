@@ -60,7 +60,8 @@ pub struct ConversationSummary {
     pub counted: Option<TokenTotals>,
 }
 
-/// Claude's own account (`cost-state`, from 2.1.300 on). It covers the whole conversation, sub-agents included.
+/// Claude's own account (`cost-state`, from 2.1.300 on). It covers the whole conversation, sub-agents
+/// included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostAccount {
     /// US dollars.

@@ -1,5 +1,5 @@
-//! Whether a new line is its old one, moved. Another way than the one by which it was made: both lines are read
-//! as values and compared.
+//! Whether a new line is its old one, moved. Another way than the one by which it was made: both lines are
+//! read as values and compared.
 
 use serde_json::Value;
 

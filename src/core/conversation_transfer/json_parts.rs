@@ -1,5 +1,5 @@
-//! The members of a JSON object and the items of an array as the pieces of text that they are, so that one can
-//! be replaced and every other byte stays.
+//! The members of a JSON object and the items of an array as the pieces of text that they are, so that one
+//! can be replaced and every other byte stays.
 
 use std::borrow::Cow;
 use std::fmt;

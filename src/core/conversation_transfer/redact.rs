@@ -8,8 +8,8 @@ const ENCODED: [&str; 3] = ["signature", "data", "hash"];
 /// The longest text that is looked at together with its name, in bytes: a password is short.
 const VALUE_BYTES: usize = 4096;
 
-/// The line with each secret replaced by a mark. It stays JSON if it was; what is no JSON is redacted as text.
-/// `None` if it stays as it is.
+/// The line with each secret replaced by a mark. It stays JSON if it was; what is no JSON is redacted as
+/// text. `None` if it stays as it is.
 #[must_use]
 pub fn redact_line(line: &[u8]) -> Option<Vec<u8>> {
     let text = match std::str::from_utf8(line) {

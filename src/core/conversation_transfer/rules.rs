@@ -10,8 +10,8 @@ use crate::core::ids::ConversationId;
 pub struct TransferRules {
     /// The directories that get another name: the project's own, and that of the conversation's files.
     pub directories: PathMap,
-    /// The directory of the conversation's own files (`C/projects/PROJECT/ID`), old and new, where Claude Code
-    /// puts tool results that are too long, and says so in the result.
+    /// The directory of the conversation's own files (`C/projects/PROJECT/ID`), old and new, where Claude
+    /// Code puts tool results that are too long, and says so in the result.
     pub sidecar: (String, String),
     /// The id, old and new; they are equal where it stays.
     pub id: (ConversationId, ConversationId),

@@ -1,5 +1,6 @@
-//! The bytes that a terminal sends for a key, by the modes that the program has set: cursor keys (DECCKM), the
-//! backspace key (DECBKM), the newline mode (LNM), xterm's modifyOtherKeys, and the kitty keyboard protocol.
+//! The bytes that a terminal sends for a key, by the modes that the program has set: cursor keys (DECCKM),
+//! the backspace key (DECBKM), the newline mode (LNM), xterm's modifyOtherKeys, and the kitty keyboard
+//! protocol.
 
 use crate::core::tape::{KeyChord, KeyModifiers, KeyName};
 
@@ -76,8 +77,8 @@ fn form(key: KeyName) -> KeyForm {
     }
 }
 
-/// The bytes of a key; `None` where a program in these modes cannot be told of it. Empty for a release of which
-/// the program does not want to know.
+/// The bytes of a key; `None` where a program in these modes cannot be told of it. Empty for a release of
+/// which the program does not want to know.
 #[must_use]
 pub fn key_bytes(chord: KeyChord, event: KeyEvent, modes: &KeyboardModes) -> Option<Vec<u8>> {
     // A capital letter is typed with Shift.

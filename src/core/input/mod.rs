@@ -1,8 +1,8 @@
 //! What the bytes from a person's terminal are: typing, an interrupt, a submit, a paste, or an answer of the
 //! terminal itself.
 //!
-//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`InputPiece`]s that
-//! cover each byte exactly once, in order; the labels do not depend on the cuts.
+//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`InputPiece`]s
+//! that cover each byte exactly once, in order; the labels do not depend on the cuts.
 //!
 //! What it does not do: it forwards, holds back and changes nothing. The caller passes every byte on at once
 //! and may learn a label a little later, when the sequence is complete; [`Classifier::flush`] ends that wait.

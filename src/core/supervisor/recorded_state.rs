@@ -1,5 +1,5 @@
-//! The state in an `open` line of a journal, also of an earlier release: there most parts of the state lay side
-//! by side, and a run left its own behind when it ended.
+//! The state in an `open` line of a journal, also of an earlier release: there most parts of the state lay
+//! side by side, and a run left its own behind when it ended.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

@@ -1,7 +1,8 @@
 //! Tapes: scripts for a terminal in the language of VHS, with commands for tests.
 //!
 //! [`parse`] gives the steps of a tape and everything that is wrong with it. A tape that VHS takes means here
-//! what it means there; hopty's own commands stand where VHS has no valid meaning. `docs/TAPES.md` lists both.
+//! what it means there; hopty's own commands stand where VHS has no valid meaning. `docs/TAPES.md` lists
+//! both.
 
 mod args;
 mod command;

@@ -1,7 +1,7 @@
 //! Regular expressions as VHS understands them: the RE2 syntax of Go, run by `regex-lite`.
 //!
-//! The two read the same text differently in places (`\s`, `[a&&b]`, `\<`, `x{,2}`, `\Q…\E`), so an expression
-//! is read by Go's rules and written anew in what both agree on.
+//! The two read the same text differently in places (`\s`, `[a&&b]`, `\<`, `x{,2}`, `\Q…\E`), so an
+//! expression is read by Go's rules and written anew in what both agree on.
 
 use std::fmt::{self, Write as _};
 
@@ -255,8 +255,8 @@ impl<'a> Translator<'a> {
         self.atom(at, 1)
     }
 
-    /// Writes a character so that it is no sign of anything: letters as they are, since `regex-lite` takes the
-    /// number of a letter for a class where case does not matter, others by their number.
+    /// Writes a character so that it is no sign of anything: letters as they are, since `regex-lite` takes
+    /// the number of a letter for a class where case does not matter, others by their number.
     fn code(&mut self, c: char) {
         if c.is_ascii_alphanumeric() || (!c.is_ascii() && !c.is_control()) {
             self.out.push(c);
@@ -489,7 +489,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `[…]`, with Go's rules: a `]` that comes first, and every `[` and `-` out of place, stand for themselves.
+    /// `[…]`, with Go's rules: a `]` that comes first, and every `[` and `-` out of place, stand for
+    /// themselves.
     fn class(&mut self) -> Translated {
         let start = self.at;
         self.at += 1;

@@ -1,5 +1,5 @@
-//! What a list shows of archived conversations, kept in one file so that a list does not open each of them. It
-//! may be deleted at any time: it is made again from the manifests.
+//! What a list shows of archived conversations, kept in one file so that a list does not open each of them.
+//! It may be deleted at any time: it is made again from the manifests.
 
 use std::collections::HashMap;
 use std::fs;

@@ -3,8 +3,8 @@
 //!
 //! Nothing is removed that was not read back and compared first ([`ArchiveStore::put`],
 //! [`ArchiveStore::remove_source`]). A process that is killed leaves the old state or the new one, because a
-//! conversation is where its transcript is: the transcript is the first file that is removed and the last that
-//! is restored. What else is left is the same on both sides, and the next run takes it up.
+//! conversation is where its transcript is: the transcript is the first file that is removed and the last
+//! that is restored. What else is left is the same on both sides, and the next run takes it up.
 
 mod index;
 mod pack;

@@ -1,8 +1,9 @@
 //! Backups: everything that hopty keeps and what a person needs to go on, in one file (`core::backup`).
 //!
 //! A backup is written to a temporary file, synced, read back and compared before it gets its name. A restore
-//! unpacks and checks all of it before the first file goes to its place. Each file is replaced whole or not at
-//! all, and only when that is asked for; a restore that was killed is run again and takes up what is there.
+//! unpacks and checks all of it before the first file goes to its place. Each file is replaced whole or not
+//! at all, and only when that is asked for; a restore that was killed is run again and takes up what is
+//! there.
 
 mod cipher;
 mod collect;

@@ -35,7 +35,8 @@ pub(super) struct CachedSummary {
 pub(super) struct ResumePoint {
     /// Behind the last whole line that was read, in bytes from the begin.
     pub offset: u64,
-    /// The digest of the bytes before it, so that a file that was written anew is not taken for one that grew.
+    /// The digest of the bytes before it, so that a file that was written anew is not taken for one that
+    /// grew.
     pub digest: String,
     /// What the lines so far add up to.
     pub reader: SummaryReader,
@@ -77,8 +78,8 @@ impl SummaryCache {
         self.is_changed = true;
     }
 
-    /// Writes what has changed, and forgets transcripts that are gone. Without it everything is read again the
-    /// next time, so that a full or read-only disk is no failure.
+    /// Writes what has changed, and forgets transcripts that are gone. Without it everything is read again
+    /// the next time, so that a full or read-only disk is no failure.
     pub(super) fn save(&mut self) {
         if !std::mem::take(&mut self.is_changed) {
             return;

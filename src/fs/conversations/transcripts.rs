@@ -136,8 +136,8 @@ impl Transcripts {
 }
 
 impl TranscriptFile {
-    /// The file at `path`, which need not be below Claude's directory. `None` if its name is no conversation's
-    /// or it is no regular file.
+    /// The file at `path`, which need not be below Claude's directory. `None` if its name is no
+    /// conversation's or it is no regular file.
     #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.parse().ok()?;

@@ -61,8 +61,8 @@ enum LaunchStage {
 /// What a launch needs next.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::host) enum LaunchStep {
-    /// Read where this run starts, and what it starts with; then call [`Launching::site_read`], or for the first
-    /// run [`Launching::written`].
+    /// Read where this run starts, and what it starts with; then call [`Launching::site_read`], or for the
+    /// first run [`Launching::written`].
     Read { number: u32, dir: Option<String> },
     /// Write its launch files; then call [`Launching::written`].
     Write { number: u32 },
@@ -179,7 +179,8 @@ pub(in crate::host) struct Site {
 }
 
 impl Site {
-    /// Reads it. `asked`: the directory that the run was asked to start in, if that is not the session's `dir`.
+    /// Reads it. `asked`: the directory that the run was asked to start in, if that is not the session's
+    /// `dir`.
     pub fn read(
         paths: &Paths,
         own: &OwnArgs,

@@ -1,5 +1,5 @@
-//! The output of a run that is stopped for a restart: muted, with the lines kept that stay on the terminal above
-//! the next run.
+//! The output of a run that is stopped for a restart: muted, with the lines kept that stay on the terminal
+//! above the next run.
 
 use super::{Child, ChildRun};
 use crate::core::claude::screen_reading::ScreenPromptBox;

@@ -58,8 +58,8 @@ impl Child {
         }
     }
 
-    /// Reads the screen if it has changed, or if `unread` has; reports the facts that are new. `unread`: not all
-    /// that was typed has been read.
+    /// Reads the screen if it has changed, or if `unread` has; reports the facts that are new. `unread`: not
+    /// all that was typed has been read.
     pub fn look(&mut self, now: Stamp, typing: &TypingNow<'_>, unread: bool, events: &mut VecDeque<Event>) {
         let Some(paste) = self.run.as_mut().and_then(|run| run.begin_look(now, unread)) else { return };
         // A screen that cannot be read any more proves nothing: a dialog that was there may be gone.

@@ -47,8 +47,8 @@ impl Control {
         self.owed.by_key.take_if(|owed| *owed == number).is_some()
     }
 
-    /// A connection is a client's from now on: frames follow. Gives its process, and when that began, in clock
-    /// ticks since boot.
+    /// A connection is a client's from now on: frames follow. Gives its process, and when that began, in
+    /// clock ticks since boot.
     pub fn becomes_client(&mut self, id: u64) -> Option<(i32, Option<u64>)> {
         let connection = self.connection_mut(id)?;
         connection.framed = true;

@@ -1,9 +1,9 @@
 //! The control socket: who may connect, what arrives, and which answers are still owed.
 //!
-//! [`Control`] owns the listener, the connections and everything that was asked on them. What arrives comes out
-//! as [`ControlEvent`]s, one at a time ([`Control::next_event`]), because what one request does decides how the
-//! next bytes are read. `wiring/requests` answers them. What is due by time is done in [`Control::due`], at
-//! [`Control::deadline`].
+//! [`Control`] owns the listener, the connections and everything that was asked on them. What arrives comes
+//! out as [`ControlEvent`]s, one at a time ([`Control::next_event`]), because what one request does decides
+//! how the next bytes are read. `wiring/requests` answers them. What is due by time is done in
+//! [`Control::due`], at [`Control::deadline`].
 //!
 //! | file | holds |
 //! |---|---|

@@ -2,8 +2,8 @@
 //!
 //! Nothing is polled: a waiting request is checked after each event and each time the screen was fed
 //! (`wiring/waits`). Text is not searched here. The rows of a changed screen go to the client, at most one
-//! answer in [`SCREEN_MS`], and the client searches them: the process that forwards a person's keys never pays
-//! for an expensive pattern.
+//! answer in [`SCREEN_MS`], and the client searches them: the process that forwards a person's keys never
+//! pays for an expensive pattern.
 
 use crate::core::time::Stamp;
 use crate::ipc::message::{Code, Failure, Wait, WaitFor};

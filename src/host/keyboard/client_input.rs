@@ -70,9 +70,9 @@ impl ClientInput {
         Some(pieces)
     }
 
-    /// The rest of a sequence of which a run has the first half, if `first` is that sequence. The same run gets
-    /// it, whatever happens to the keys behind it; if that run is over or ending, the whole sequence goes where
-    /// keys go now. `takes`: the run that takes input; `waits`: keys are held.
+    /// The rest of a sequence of which a run has the first half, if `first` is that sequence. The same run
+    /// gets it, whatever happens to the keys behind it; if that run is over or ending, the whole sequence
+    /// goes where keys go now. `takes`: the run that takes input; `waits`: keys are held.
     pub fn complete_head(
         &mut self,
         takes: Option<u32>,

@@ -227,8 +227,8 @@ pub fn main(socket: UnixStream) -> i32 {
     }
 }
 
-/// Does everything until the session runs; returns the exit code if it fails. Not inlined: its frame would stay
-/// on the stack as long as the session lives.
+/// Does everything until the session runs; returns the exit code if it fails. Not inlined: its frame would
+/// stay on the stack as long as the session lives.
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     #[cfg(debug_assertions)]

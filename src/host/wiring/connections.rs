@@ -1,5 +1,5 @@
-//! The control socket and the terminals: whose connection it is, what its frames mean, and what happens when it
-//! breaks.
+//! The control socket and the terminals: whose connection it is, what its frames mean, and what happens when
+//! it breaks.
 
 use std::os::unix::net::UnixStream;
 
@@ -178,8 +178,8 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.lose(id, "hangup", scene));
     }
 
-    /// Goes on with input that had to wait, closes connections that are due to close, and handles the clients'
-    /// deadlines.
+    /// Goes on with input that had to wait, closes connections that are due to close, and handles the
+    /// clients' deadlines.
     pub(in crate::host) fn expire_connections(&mut self) {
         for id in self.control.ids() {
             let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);

@@ -1,4 +1,5 @@
-//! From the order for a run to its start: the steps of [`Launching`], and what a start means to the other parts.
+//! From the order for a run to its start: the steps of [`Launching`], and what a start means to the other
+//! parts.
 //!
 //! [`Launching`]: crate::host::child
 

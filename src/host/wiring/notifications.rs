@@ -1,4 +1,5 @@
-//! Notifications: what happens in the session comes to the notifier, and what it has for terminals goes there.
+//! Notifications: what happens in the session comes to the notifier, and what it has for terminals goes
+//! there.
 
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::{AttachKind, Event};

@@ -1,5 +1,5 @@
-//! A film as SVG: all frames side by side, of which a window shows one; CSS moves them on. Rows are drawn once,
-//! and so are groups of rows that stand beside each other in several frames.
+//! A film as SVG: all frames side by side, of which a window shows one; CSS moves them on. Rows are drawn
+//! once, and so are groups of rows that stand beside each other in several frames.
 
 use std::collections::HashMap;
 use std::fmt::Write;

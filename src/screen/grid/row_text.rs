@@ -54,7 +54,8 @@ impl RowText {
         usize::from(self.blanks)
     }
 
-    /// The columns of a range of bytes, 0-based: those of all cells that it touches. Empty for an empty range.
+    /// The columns of a range of bytes, 0-based: those of all cells that it touches. Empty for an empty
+    /// range.
     #[must_use]
     pub fn cols(&self, bytes: Range<usize>) -> Range<u16> {
         if bytes.is_empty() {

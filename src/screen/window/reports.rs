@@ -1,5 +1,5 @@
-//! What a program reports to its terminal besides the picture: texts for the clipboard (OSC 52), and where the
-//! prompts and commands of a shell begin and end (OSC 133, and 633 of VS Code). Kept only where somebody
+//! What a program reports to its terminal besides the picture: texts for the clipboard (OSC 52), and where
+//! the prompts and commands of a shell begin and end (OSC 133, and 633 of VS Code). Kept only where somebody
 //! reads them: they may be long and secret.
 
 use base64::Engine;

@@ -1,5 +1,5 @@
-//! Tests of terminal programs in Rust, for `cargo test`: a [`Terminal`] is started, typed into, looked at, and is
-//! gone with all its processes when the test ends.
+//! Tests of terminal programs in Rust, for `cargo test`: a [`Terminal`] is started, typed into, looked at,
+//! and is gone with all its processes when the test ends.
 //!
 //! ```
 //! use hopty::testing::{TestResult, Terminal};
@@ -15,8 +15,8 @@
 //! ```
 //!
 //! [`Terminal::expect`] takes only what has become new since the last input, so that a text of before cannot
-//! pass a test. The program has a directory, a home and an environment of its own, as that of a tape. A failure
-//! prints the screen, and `target/hopty/TEST` keeps screen and recording.
+//! pass a test. The program has a directory, a home and an environment of its own, as that of a tape. A
+//! failure prints the screen, and `target/hopty/TEST` keeps screen and recording.
 
 mod style_check;
 mod tape_suite;
@@ -164,8 +164,8 @@ impl Terminal {
         }
     }
 
-    /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes are those that the program asked
-    /// for.
+    /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes are those that the program
+    /// asked for.
     ///
     /// # Errors
     /// When there is no such key, or the program cannot be told of it.
@@ -231,8 +231,8 @@ impl Terminal {
     }
 
     /// Waits until the screen has settled and compares it with `tests/screens/snapshots/TEST__NAME.snap`.
-    /// `UPDATE_SNAPSHOTS=1` accepts what is there now, as do `INSTA_UPDATE=always` and `INSTA_UPDATE=unseen` for
-    /// what is new; where `CI` is set nothing is written.
+    /// `UPDATE_SNAPSHOTS=1` accepts what is there now, as do `INSTA_UPDATE=always` and `INSTA_UPDATE=unseen`
+    /// for what is new; where `CI` is set nothing is written.
     ///
     /// # Errors
     /// When the screen differs or there is no file yet, and when the file cannot be read or written.

@@ -76,8 +76,8 @@ impl TapeRedactions {
         self.literal(path.trim_end_matches('/'), "[HOME]")
     }
 
-    /// A rule of the tape: `Set Redact /id=\d+/ "id=[ID]"`. Rows of a screen are looked at one by one, so that
-    /// `^` and `$` are their edges.
+    /// A rule of the tape: `Set Redact /id=\d+/ "id=[ID]"`. Rows of a screen are looked at one by one, so
+    /// that `^` and `$` are their edges.
     #[must_use]
     pub fn rule(mut self, pattern: Regex, placeholder: &str) -> TapeRedactions {
         self.rules.push((pattern, placeholder.to_owned()));

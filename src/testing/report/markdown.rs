@@ -1,5 +1,5 @@
-//! A page of Markdown: the counts, a table of the tapes that did not pass, and each failure with its screen in
-//! a fence that the screen cannot close. GitHub shows it as the job's summary.
+//! A page of Markdown: the counts, a table of the tapes that did not pass, and each failure with its screen
+//! in a fence that the screen cannot close. GitHub shows it as the job's summary.
 
 use std::io::{self, Write};
 

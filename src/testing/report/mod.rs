@@ -193,8 +193,8 @@ pub struct ReportOptions {
 }
 
 impl ReportOptions {
-    /// From environment variables: `GITHUB_ACTIONS`, `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE`, and `NO_COLOR`
-    /// and `TERM` where the output is a terminal; `dir` is the working directory.
+    /// From environment variables: `GITHUB_ACTIONS`, `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE`, and
+    /// `NO_COLOR` and `TERM` where the output is a terminal; `dir` is the working directory.
     #[must_use]
     pub fn from_env(
         var: impl Fn(&str) -> Option<String>,

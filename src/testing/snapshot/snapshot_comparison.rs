@@ -207,8 +207,8 @@ fn row_comparison(
     RowComparison { row, expected: text, actual: now.map(str::to_owned), expected_cells, actual_cells }
 }
 
-/// The cells in which two rows differ. Cell by cell where they are of the same width, so that two changes in a
-/// table are two ranges; else everything between the common beginning and the common end.
+/// The cells in which two rows differ. Cell by cell where they are of the same width, so that two changes in
+/// a table are two ranges; else everything between the common beginning and the common end.
 fn cells(expected: &str, actual: &str) -> (Vec<Range<u16>>, Vec<Range<u16>>) {
     let (old, new) = (graphemes(expected), graphemes(actual));
     if width(expected) == width(actual) && old.len() == new.len() {

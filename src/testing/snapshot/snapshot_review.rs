@@ -1,6 +1,7 @@
 //! The review of snapshots, pure: what is on the screen, and what a key does.
 //!
-//! Where there is room, old, new and their difference stand side by side; else one of them, which `v` changes.
+//! Where there is room, old, new and their difference stand side by side; else one of them, which `v`
+//! changes.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -290,8 +291,8 @@ fn new_pane(item: &ReviewItem) -> Vec<PaneRow> {
     colored(plain_rows(&item.new), item, |row| row.actual.is_some(), Ink::Green)
 }
 
-/// The rows that differ in colour. Where the old one has wildcards its rows may stand elsewhere in the file; then
-/// only the difference shows them.
+/// The rows that differ in colour. Where the old one has wildcards its rows may stand elsewhere in the file;
+/// then only the difference shows them.
 fn colored(
     mut rows: Vec<PaneRow>,
     item: &ReviewItem,

@@ -375,8 +375,8 @@ pub struct TakenSnapshots {
     pub names: Option<BTreeSet<String>>,
 }
 
-/// The files in the directories of these tapes that no tape takes: the tape is gone, or it was played to its end
-/// and did not take it.
+/// The files in the directories of these tapes that no tape takes: the tape is gone, or it was played to its
+/// end and did not take it.
 ///
 /// # Errors
 /// When a directory cannot be read.

@@ -347,8 +347,8 @@ impl TapePlayer<'_> {
         })
     }
 
-    /// What Claude is doing by its screen and its sessions file. Both must agree on idle, because a turn begins
-    /// in the one before it does in the other.
+    /// What Claude is doing by its screen and its sessions file. Both must agree on idle, because a turn
+    /// begins in the one before it does in the other.
     fn activity(&mut self, rules: &ScreenRuleSet) -> Option<AgentActivity> {
         let home = self.dirs.home();
         let (_, terminal) = self.session.current()?;

@@ -260,8 +260,8 @@ impl TestSession {
 const STOPS_SHARE: u32 = 10;
 
 /// Stops a process for a moment, as a machine does that has something else to do. A program that catches
-/// SIGCONT is left alone: it would notice, where a busy machine is never noticed (vim and nano draw anew without
-/// their last message).
+/// SIGCONT is left alone: it would notice, where a busy machine is never noticed (vim and nano draw anew
+/// without their last message).
 fn stop_for(pid: i32, time: Duration) {
     if catches(pid, Signal(libc::SIGCONT)) {
         return;
@@ -298,8 +298,8 @@ impl TapePlayer<'_> {
         Ok((named, terminal))
     }
 
-    /// A program that reads a lone Escape waits whether a sequence follows. In fast mode the next key must not
-    /// come while it does.
+    /// A program that reads a lone Escape waits whether a sequence follows. In fast mode the next key must
+    /// not come while it does.
     fn pass_escape(&mut self) -> StepResult {
         /// What most programs wait at most.
         const ESCAPE_PAUSE: Duration = Duration::from_millis(60);

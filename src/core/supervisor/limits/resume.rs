@@ -3,8 +3,8 @@
 //!
 //! Current versions of Claude continue by themselves after a limit; hopty gives them time for that
 //! (`recovery.limit_wait`), and any prompt of Claude's own ends the wait. hopty types only into an empty box
-//! with no dialog. The limit's own dialog is closed by its line "Stop and wait for limit to reset", which costs
-//! nothing, unless a person is present or `delivery.answer_dialogs` does not name it.
+//! with no dialog. The limit's own dialog is closed by its line "Stop and wait for limit to reset", which
+//! costs nothing, unless a person is present or `delivery.answer_dialogs` does not name it.
 
 use super::super::action::{Action, DecisionKind, Typing};
 use super::super::phase::Phase;
