@@ -143,6 +143,23 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         &[("hopty conversations restore 3f2a", "Bring an archived conversation back.")],
     ),
     (
+        "conversations move",
+        &[
+            ("hopty conversations move 3f2a --to ~/work/api", "Move one conversation."),
+            (
+                "hopty conversations move --from ~/work/old-name --to ~/work/new-name",
+                "Take the conversations of a directory along that you renamed.",
+            ),
+        ],
+    ),
+    (
+        "conversations copy",
+        &[(
+            "hopty conversations copy 3f2a --to ~/work/api",
+            "Go on with the same conversation in two places.",
+        )],
+    ),
+    (
         "backup",
         &[
             ("hopty backup create", "Back up conversations, handoffs, settings and the archive."),

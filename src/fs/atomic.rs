@@ -144,6 +144,18 @@ pub fn remove_dir(path: &Path) -> Result<(), FsError> {
     fs::remove_dir_all(path).map_err(FsError::io("delete", path))
 }
 
+/// What is read next of a synced file comes from the disk, not from memory: it is to be proven that it is there.
+#[cfg(target_os = "linux")]
+pub(super) fn forget_cached(file: &File) {
+    use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+    // Without it memory is read, as for every other file.
+    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+}
+
+/// What is read next may come from memory.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn forget_cached(_: &File) {}
+
 fn above(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

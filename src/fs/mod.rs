@@ -5,6 +5,7 @@ pub mod archive;
 pub mod atomic;
 pub mod backup;
 pub mod cast_file;
+pub mod conversation_transfer;
 pub mod conversations;
 pub mod error;
 pub mod file_tail;

@@ -123,6 +123,12 @@ impl Paths {
         self.state.join("cache").join("conversations.json")
     }
 
+    /// Directory of the record of a conversation's move or copy that is under way.
+    #[must_use]
+    pub fn transfers(&self) -> PathBuf {
+        self.state.join("transfers")
+    }
+
     /// The person's configuration file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {

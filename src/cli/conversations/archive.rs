@@ -105,7 +105,7 @@ fn is_due(file: &TranscriptFile, now: WallTime, period: CleanupPeriod, config: &
     period.deletes_within(file.state.modified(), now, u64::from(config.before_days))
 }
 
-fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
+pub(super) fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
     let mut summaries = Summaries::load(paths);
     let read = summaries.read(files, SummaryDepth::Ends);
     summaries.save();
@@ -180,7 +180,7 @@ fn source(
     ArchiveSource::of(&paths.claude, &files)
 }
 
-fn title(summary: &ConversationSummary) -> String {
+pub(super) fn title(summary: &ConversationSummary) -> String {
     let text = summary.title().or(summary.first_prompt.as_deref()).unwrap_or("(no prompt)");
     visible(&text.split_whitespace().take(12).collect::<Vec<_>>().join(" "))
 }

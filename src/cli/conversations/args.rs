@@ -1,6 +1,8 @@
 //! `hopty conversations` and its options, as clap reads them.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
 
 /// Which conversations are listed, and how.
 #[derive(Debug, Args)]
@@ -125,6 +127,43 @@ pub(in crate::cli) struct RestoreOptions {
     pub json: bool,
 }
 
+/// Which conversations move, and where to.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct MoveOptions {
+    /// The conversation, as for `show`
+    #[arg(value_name = "ID", required_unless_present = "from", conflicts_with = "from")]
+    pub which: Option<String>,
+    /// Move all conversations of this directory and of those below it; it need not exist any more
+    #[arg(long, value_name = "OLDDIR", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
+    /// The directory to which they go
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to: PathBuf,
+    /// Only say what would be moved
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which conversation is copied, and where to.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CopyOptions {
+    /// The conversation, as for `show`
+    #[arg(value_name = "ID")]
+    pub which: String,
+    /// The directory of the copy; by default that of the conversation itself
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to: Option<PathBuf>,
+    /// Only say what would be copied
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A number of days: `10d` or `10`.
 fn days(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('d').unwrap_or(text);
@@ -155,6 +194,17 @@ pub(in crate::cli) enum ConversationsVerb {
     Archive(ArchiveOptions),
     /// Bring an archived conversation back to its place, never over an existing one
     Restore(RestoreOptions),
+    /// Move a conversation to another directory, or all conversations of a directory that was renamed
+    ///
+    /// Claude then lists and resumes it in DIR. What its lines say of files in the old directory says the new
+    /// one afterwards; nothing that you or Claude wrote changes. Everything is written anew, read back and
+    /// compared before the old files are removed. An open conversation is left alone, and no file is ever
+    /// replaced. If it was interrupted, the next move, copy or import finishes or undoes it.
+    Move(MoveOptions),
+    /// Copy a conversation under a new id, to the same or another directory
+    ///
+    /// The two go on independently. The copy is made as `move` makes it, and the source is only read.
+    Copy(CopyOptions),
 }
 
 impl ConversationsVerb {
@@ -167,6 +217,8 @@ impl ConversationsVerb {
             ConversationsVerb::Chain(options) => options.json,
             ConversationsVerb::Archive(options) => options.json,
             ConversationsVerb::Restore(options) => options.json,
+            ConversationsVerb::Move(options) => options.json,
+            ConversationsVerb::Copy(options) => options.json,
         }
     }
 }

@@ -11,6 +11,7 @@ pub(super) mod open;
 mod restore;
 mod search;
 mod show;
+mod transfer;
 
 use std::collections::HashSet;
 
@@ -33,6 +34,8 @@ pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
         ConversationsVerb::Chain(options) => chain::chain(options),
         ConversationsVerb::Archive(options) => archive::archive(options),
         ConversationsVerb::Restore(options) => restore::restore(options),
+        ConversationsVerb::Move(options) => transfer::move_conversations(options),
+        ConversationsVerb::Copy(options) => transfer::copy(options),
     }
 }
 

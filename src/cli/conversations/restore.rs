@@ -62,7 +62,7 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
 }
 
 /// A directory as a shell takes it.
-fn quoted(dir: &str) -> String {
+pub(super) fn quoted(dir: &str) -> String {
     let is_plain = dir.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
     if is_plain { dir.to_owned() } else { format!("'{}'", dir.replace('\'', r"'\''")) }
 }

@@ -1,6 +1,6 @@
 //! Putting conversations into the archive, and taking away what was put there.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ impl ArchiveStore {
         store_trace::filled(temp.path());
         temp.as_file().sync_all().map_err(FsError::io("sync", &path))?;
         store_trace::synced(temp.path());
-        forget_cached(temp.as_file());
+        atomic::forget_cached(temp.as_file());
         let written = temp.reopen().map_err(FsError::io("open", &path))?;
         let written = ArchivedConversation::read(&path, written, &self.limits)?;
         if written.manifest.files != packed.manifest.files {
@@ -288,14 +288,3 @@ fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<ReadS
         })
         .collect()
 }
-
-/// What is read next comes from the disk, not from memory: it is to be proven that it is there.
-#[cfg(target_os = "linux")]
-fn forget_cached(file: &File) {
-    use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-    // Without it memory is read, as for every other file.
-    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn forget_cached(_: &File) {}

@@ -212,11 +212,11 @@ fn is_plain(name: &str) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::fs) mod tests {
     use super::*;
 
     /// Paths below one directory: Claude's in `claude`, hopty's state in `state`.
-    pub(in crate::fs::conversations) fn paths(base: &Path) -> Paths {
+    pub(in crate::fs) fn paths(base: &Path) -> Paths {
         Paths {
             state: base.join("state"),
             config: base.join("config"),

@@ -6,7 +6,7 @@
 //! not opened. Whether a conversation is open now is said by the caller, who can ask Claude and hopty.
 
 mod cache;
-mod files;
+pub(super) mod files;
 mod find;
 mod links;
 pub mod search;

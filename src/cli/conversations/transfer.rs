@@ -1,0 +1,376 @@
+//! `hopty conversations move` and `hopty conversations copy`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::archive::{summaries, title};
+use super::args::{CopyOptions, MoveOptions};
+use super::open::{OpenBy, OpenConversations};
+use super::restore::quoted;
+use super::{named, size, tell};
+use crate::cli::control::paths;
+use crate::cli::error::{Failed, note, say, visible};
+use crate::core::conversation::summary::ConversationSummary;
+use crate::core::ids::ConversationId;
+use crate::fs::conversation_transfer::{
+    ProjectMemory, TransferError, TransferKind, TransferPlan, TransferReport, TransferTarget, Transfers,
+    belongs_below, project_folder,
+};
+use crate::fs::conversations::{ConversationFiles, TranscriptFile, Transcripts};
+use crate::fs::error::FsError;
+use crate::fs::paths::Paths;
+use crate::ipc::message::Code;
+
+/// What became of a conversation.
+enum TransferResult {
+    Done(TransferReport),
+    Would { files: usize, bytes: u64 },
+    There,
+    Failed(TransferError),
+}
+
+/// A conversation, and where it goes.
+struct Traveller {
+    file: TranscriptFile,
+    summary: ConversationSummary,
+    target: TransferTarget,
+}
+
+pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let to = existing_directory(&options.to)?;
+    let is_open = |id: &ConversationId| open_by(&paths, id);
+    let transfers = begin(&paths, &is_open, options.dry_run)?;
+    if let Some(from) = &options.from {
+        return move_directory(&paths, transfers.as_ref(), &old_directory(from)?, &to, options.json);
+    }
+    let file = named(&paths, options.which.as_deref().unwrap_or_default())?;
+    let summary = one_summary(&paths, &file);
+    let target = TransferTarget { dir: to, id: file.id.clone() };
+    one(&paths, transfers.as_ref(), TransferKind::Move, Traveller { file, summary, target }, options.json)
+}
+
+pub(super) fn copy(options: &CopyOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let to = options.to.as_deref().map(existing_directory).transpose()?;
+    let is_open = |id: &ConversationId| open_by(&paths, id);
+    let transfers = begin(&paths, &is_open, options.dry_run)?;
+    let file = named(&paths, &options.which)?;
+    let summary = one_summary(&paths, &file);
+    let dir = to.or_else(|| summary.dir.clone()).ok_or_else(|| {
+        Failed::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
+    })?;
+    let target = TransferTarget { dir, id: new_id()? };
+    one(&paths, transfers.as_ref(), TransferKind::Copy, Traveller { file, summary, target }, options.json)
+}
+
+/// The right to transfer, and a word on what was interrupted before; `None` where nothing is to be done.
+pub(super) fn begin<'a>(
+    paths: &Paths,
+    is_open: &'a dyn Fn(&ConversationId) -> Option<String>,
+    is_dry: bool,
+) -> Result<Option<Transfers<'a>>, Failed> {
+    if is_dry {
+        return Ok(None);
+    }
+    let (transfers, recovered) = Transfers::begin(paths, is_open).map_err(failed)?;
+    if let Some(recovered) = recovered {
+        note(format_args!("hopty: {}", visible(&recovered.to_string())));
+    }
+    Ok(Some(transfers))
+}
+
+/// Who has a conversation open, in words.
+pub(super) fn open_by(paths: &Paths, id: &ConversationId) -> Option<String> {
+    OpenConversations::look(paths).get(id).map(OpenBy::words)
+}
+
+/// An id for a conversation that hopty makes.
+pub(super) fn new_id() -> Result<ConversationId, Failed> {
+    let text = uuid::Uuid::new_v4().to_string();
+    text.parse().map_err(|_| Failed::new(125, "cannot make an id"))
+}
+
+/// The directory to which a conversation goes, as Claude names it: links are resolved.
+pub(super) fn existing_directory(dir: &Path) -> Result<String, Failed> {
+    let real = dir.canonicalize().map_err(|error| {
+        let failed = Failed::new(
+            1,
+            match error.kind() {
+                ErrorKind::NotFound => "there is no such directory".to_owned(),
+                _ => error.to_string(),
+            },
+        );
+        failed.called(Code::NotFound).about(dir.display()).hint("check its name; hopty does not make it")
+    })?;
+    if !real.is_dir() {
+        return Err(Failed::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
+    }
+    text(real)
+}
+
+/// A directory that may be gone, as Claude named it: links are resolved as far as it is there.
+fn old_directory(dir: &Path) -> Result<String, Failed> {
+    let dir = std::path::absolute(dir)?;
+    let real = dir.ancestors().find_map(|above| {
+        let rest = dir.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    let real = real.unwrap_or(dir);
+    // A slash at the end is no part of its name.
+    text(real.components().collect())
+}
+
+fn text(dir: PathBuf) -> Result<String, Failed> {
+    dir.into_os_string().into_string().map_err(|dir| {
+        let dir = PathBuf::from(dir);
+        failed(TransferError::NotText(dir))
+    })
+}
+
+fn one_summary(paths: &Paths, file: &TranscriptFile) -> ConversationSummary {
+    summaries(paths, std::slice::from_ref(file)).pop().unwrap_or_default()
+}
+
+pub(super) fn failed(error: TransferError) -> Failed {
+    let code = if matches!(error, TransferError::Open(_)) { 4 } else { 1 };
+    Failed::new(code, error.to_string()).hint(error.hint())
+}
+
+/// Moves or copies one, or plans it only.
+fn transfer(
+    paths: &Paths,
+    transfers: Option<&Transfers<'_>>,
+    kind: TransferKind,
+    traveller: &Traveller,
+    map: &[(String, String)],
+) -> TransferResult {
+    let Traveller { file, summary, target } = traveller;
+    if let Some(who) = open_by(paths, &file.id) {
+        return TransferResult::Failed(TransferError::Open(who));
+    }
+    let plan = ConversationFiles::of(paths, file, summary.plan.as_deref())
+        .map_err(|source| FsError::Io { doing: "read", path: file.path.clone(), source }.into())
+        .and_then(|found| {
+            TransferPlan::new(kind, &paths.claude, &found, summary.dir.as_deref(), target, map.to_vec())
+        });
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(TransferError::SameFolder(_)) => return TransferResult::There,
+        Err(error) => return TransferResult::Failed(error),
+    };
+    for path in &plan.skipped {
+        note(format_args!("hopty: {} stays where it is", visible(&path.to_string_lossy())));
+    }
+    match transfers.map(|transfers| transfers.place(&plan)) {
+        None => TransferResult::Would { files: plan.files(), bytes: plan.bytes() },
+        Some(Ok(report)) => TransferResult::Done(report),
+        Some(Err(error)) => TransferResult::Failed(error),
+    }
+}
+
+/// One conversation that was named.
+fn one(
+    paths: &Paths,
+    transfers: Option<&Transfers<'_>>,
+    kind: TransferKind,
+    traveller: Traveller,
+    as_json: bool,
+) -> Result<u8, Failed> {
+    let target = &traveller.target;
+    let map: Vec<(String, String)> =
+        traveller.summary.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
+    let result = transfer(paths, transfers, kind, &traveller, &map);
+    if let TransferResult::Failed(error) = result {
+        return Err(failed(error).about(&traveller.file.id));
+    }
+    if as_json {
+        say(format_args!("{}", json!(object(kind, &traveller, &result))))?;
+        return Ok(0);
+    }
+    let id = traveller.file.id.short();
+    let dir = visible(&target.dir);
+    match &result {
+        TransferResult::Done(report) => {
+            let done = if kind == TransferKind::Move { "moved" } else { "copied" };
+            say(format_args!(
+                "{done} {id} to {dir}: {} files, {}, {} of {} lines changed",
+                report.files,
+                size(report.bytes),
+                report.lines.changed,
+                report.lines.lines
+            ))?;
+            say(format_args!(
+                "Resume it: cd {} && hopty --resume {}",
+                visible(&quoted(&target.dir)),
+                target.id
+            ))?;
+        }
+        TransferResult::Would { files, bytes } => {
+            say(format_args!("would {kind} {id} to {dir}: {files} files, {}", size(*bytes)))?;
+        }
+        TransferResult::There | TransferResult::Failed(_) => {
+            say(format_args!("{id} stays where it is: Claude finds it in {dir} already"))?;
+        }
+    }
+    Ok(0)
+}
+
+/// All conversations of a directory, and its memory.
+fn move_directory(
+    paths: &Paths,
+    transfers: Option<&Transfers<'_>>,
+    from: &str,
+    to: &str,
+    as_json: bool,
+) -> Result<u8, Failed> {
+    let all = of_directory(paths, from, to);
+    let map = [(from.to_owned(), to.to_owned())];
+    let mut rows = Vec::new();
+    for traveller in all {
+        let result = transfer(paths, transfers, TransferKind::Move, &traveller, &map);
+        if !as_json {
+            tell_row(&traveller, &result)?;
+        }
+        rows.push((traveller, result));
+    }
+    let failures = rows.iter().filter(|(_, result)| matches!(result, TransferResult::Failed(_))).count();
+    let memory = move_memory(paths, transfers, from, to, &rows);
+    let (files, stay) = match &memory {
+        Ok((files, stay)) => (*files, stay.clone()),
+        Err(_) => (0, Vec::new()),
+    };
+    if rows.is_empty() && files == 0 && memory.is_ok() {
+        return Err(Failed::new(1, "Claude has no conversation of this directory")
+            .called(Code::NotFound)
+            .about(from)
+            .hint("`hopty conversations ls --all` shows the directories of all conversations"));
+    }
+    if as_json {
+        let list: Vec<Value> =
+            rows.iter().map(|(traveller, result)| object(TransferKind::Move, traveller, result)).collect();
+        let stay: Vec<_> = stay.iter().map(|path| path.to_string_lossy()).collect();
+        say(format_args!("{}", json!({"conversations": list, "memory_files": files, "stay": stay})))?;
+    } else {
+        let count = rows.len() - failures;
+        let verb = if transfers.is_some() { "moved" } else { "would move" };
+        let noun = if count == 1 { "conversation" } else { "conversations" };
+        let memory =
+            if files > 0 { format!(", and {files} files of the project's memory") } else { String::new() };
+        say(format_args!("{verb} {count} {noun} from {} to {}{memory}", visible(from), visible(to)))?;
+        for path in &stay {
+            note(format_args!("hopty: {} stays: the new place has one", visible(&path.to_string_lossy())));
+        }
+    }
+    memory.map_err(failed)?;
+    Ok(u8::from(failures > 0))
+}
+
+/// The conversations of a directory and of those below it, each with its new directory.
+fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<Traveller> {
+    let all = Transcripts::all(paths);
+    tell(&all.notices);
+    let folder = project_folder(&paths.claude, from);
+    let read = summaries(paths, &all.files);
+    let of = |(file, summary): (TranscriptFile, ConversationSummary)| {
+        // One whose lines name no directory is known by its folder alone.
+        let dir = match &summary.dir {
+            Some(dir) => dir.clone(),
+            None if file.project_dir() == folder => from.to_owned(),
+            None => return None,
+        };
+        let rest = belongs_below(&dir, from)?;
+        // The new directory may be below the old one, and what is there already stays.
+        if belongs_below(to, from).is_some() && belongs_below(&dir, to).is_some() {
+            return None;
+        }
+        let target = TransferTarget { dir: format!("{to}{rest}"), id: file.id.clone() };
+        Some(Traveller { file, summary, target })
+    };
+    all.files.into_iter().zip(read).filter_map(of).collect()
+}
+
+/// Moves the memory of the directory itself and of each below it from which a conversation moved, unless
+/// conversations that stay use it, too. Gives the number of files and those that stay.
+fn move_memory(
+    paths: &Paths,
+    transfers: Option<&Transfers<'_>>,
+    from: &str,
+    to: &str,
+    rows: &[(Traveller, TransferResult)],
+) -> Result<(usize, Vec<PathBuf>), TransferError> {
+    let mut dirs = vec![(from.to_owned(), to.to_owned())];
+    let below = rows.iter().filter_map(|(row, _)| Some((row.summary.dir.clone()?, row.target.dir.clone())));
+    dirs.extend(below);
+    dirs.sort();
+    dirs.dedup();
+    let (mut files, mut stay) = (0, Vec::new());
+    for (old_dir, new_dir) in dirs {
+        let old = project_folder(&paths.claude, &old_dir);
+        let new = project_folder(&paths.claude, &new_dir);
+        let goes = |file: &TranscriptFile| rows.iter().any(|(row, _)| row.file.path == file.path);
+        let is_shared = match transfers {
+            Some(_) => !Transcripts::in_dir(&old).files.is_empty(),
+            None => !Transcripts::in_dir(&old).files.iter().all(goes),
+        };
+        if old == new || is_shared {
+            continue;
+        }
+        let memory = ProjectMemory::of(&old, &new);
+        let plan = TransferPlan::of_memory(&paths.claude, (&old_dir, &new_dir), &memory)?;
+        stay.extend(memory.stay);
+        let Some(plan) = plan else { continue };
+        if let Some(transfers) = transfers {
+            transfers.place(&plan)?;
+        }
+        files += plan.files();
+    }
+    Ok((files, stay))
+}
+
+fn tell_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {
+    let (id, title) = (traveller.file.id.short(), title(&traveller.summary));
+    match result {
+        TransferResult::Done(report) => say(format_args!("moved   {id}  {}  {title}", size(report.bytes))),
+        TransferResult::Would { bytes, .. } => say(format_args!("would   {id}  {}  {title}", size(*bytes))),
+        TransferResult::There => say(format_args!(
+            "there   {id}  Claude finds it in {} already  {title}",
+            visible(&traveller.target.dir)
+        )),
+        TransferResult::Failed(error) => {
+            say(format_args!("FAILED  {id}  {}  {title}", visible(&error.to_string())))?;
+            note(format_args!("hint: {}", visible(&error.hint())));
+            Ok(())
+        }
+    }
+}
+
+fn object(kind: TransferKind, traveller: &Traveller, result: &TransferResult) -> Value {
+    let (state, why) = match result {
+        TransferResult::Done(_) if kind == TransferKind::Move => ("moved", None),
+        TransferResult::Done(_) => ("copied", None),
+        TransferResult::Would { .. } => ("would", None),
+        TransferResult::There => ("there", None),
+        TransferResult::Failed(TransferError::Open(who)) => ("open", Some(who.clone())),
+        TransferResult::Failed(error) => ("failed", Some(error.to_string())),
+    };
+    let report = match result {
+        TransferResult::Done(report) => Some(report),
+        _ => None,
+    };
+    json!({
+        "id": traveller.file.id,
+        "new_id": traveller.target.id,
+        "from": traveller.summary.dir,
+        "to": traveller.target.dir,
+        "state": state,
+        "why": why,
+        "transcript": report.map(|report| report.transcript.to_string_lossy().into_owned()),
+        "files": report.map(|report| report.files),
+        "bytes": report.map(|report| report.bytes),
+        "lines": report.map(|report| report.lines.lines),
+        "lines_changed": report.map(|report| report.lines.changed),
+    })
+}

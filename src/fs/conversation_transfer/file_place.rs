@@ -1,0 +1,104 @@
+//! Where a file of a conversation belongs, whatever the conversation's id and project are.
+
+use std::path::{Path, PathBuf};
+
+use crate::core::ids::ConversationId;
+use crate::fs::conversations::FileRole;
+
+/// A file's role and its name below the place of that role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FilePlace {
+    pub role: FileRole,
+    /// `subagents/agent-1.jsonl` of a sidecar; empty for a transcript. With `{id}` for the conversation's id
+    /// in the names of todos.
+    pub name: PathBuf,
+}
+
+/// What stands for the id in a name.
+const ID: &str = "{id}";
+
+impl FilePlace {
+    /// That of a file at `path`.
+    pub fn of(role: FileRole, path: &Path, id: &ConversationId) -> Option<Self> {
+        let name = match role {
+            FileRole::Transcript => PathBuf::new(),
+            FileRole::OldAgent | FileRole::Plan | FileRole::DebugLog => PathBuf::from(path.file_name()?),
+            FileRole::Todos => PathBuf::from(path.file_name()?.to_str()?.replace(id.as_str(), ID)),
+            _ => {
+                let dir =
+                    path.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == id.as_str()))?;
+                path.strip_prefix(dir).ok()?.to_owned()
+            }
+        };
+        Some(FilePlace { role, name })
+    }
+
+    /// Where it is for a conversation with this id whose transcripts are in `project`.
+    pub fn path(&self, claude: &Path, project: &Path, id: &ConversationId) -> PathBuf {
+        self.root(claude, project, id).map_or_else(
+            || project.join(format!("{id}.jsonl")),
+            |root| if self.name.as_os_str().is_empty() { root } else { root.join(self.file_name(id)) },
+        )
+    }
+
+    fn root(&self, claude: &Path, project: &Path, id: &ConversationId) -> Option<PathBuf> {
+        let below = |dir: &str| Some(claude.join(dir).join(id.as_str()));
+        match self.role {
+            FileRole::Transcript => None,
+            FileRole::Sidecar => Some(project.join(id.as_str())),
+            FileRole::OldAgent => Some(project.to_owned()),
+            FileRole::Tasks => below("tasks"),
+            FileRole::FileHistory => below("file-history"),
+            FileRole::SessionEnv => below("session-env"),
+            FileRole::Images => below("image-cache"),
+            FileRole::Uploads => below("uploads"),
+            FileRole::Todos => Some(claude.join("todos")),
+            FileRole::Plan => Some(claude.join("plans")),
+            FileRole::DebugLog => Some(claude.join("debug")),
+        }
+    }
+
+    fn file_name(&self, id: &ConversationId) -> PathBuf {
+        match (self.role, self.name.to_str()) {
+            (FileRole::Todos, Some(name)) => PathBuf::from(name.replace(ID, id.as_str())),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// Whether its lines are those of a transcript.
+    pub fn has_lines(&self) -> bool {
+        match self.role {
+            FileRole::Transcript | FileRole::OldAgent => true,
+            FileRole::Sidecar => self.name.extension().is_some_and(|extension| extension == "jsonl"),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_its_place_under_another_id_and_project() {
+        let (old, new): (ConversationId, ConversationId) = (
+            "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
+            "00000000-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
+        );
+        let claude = Path::new("/c");
+        for (role, path) in [
+            (FileRole::Transcript, "projects/-a/ID.jsonl"),
+            (FileRole::Sidecar, "projects/-a/ID/subagents/agent-1.jsonl"),
+            (FileRole::OldAgent, "projects/-a/agent-1.jsonl"),
+            (FileRole::Tasks, "tasks/ID/1.json"),
+            (FileRole::Todos, "todos/ID-agent-ID.json"),
+            (FileRole::FileHistory, "file-history/ID/x@v1"),
+            (FileRole::Plan, "plans/blue-fox.md"),
+        ] {
+            let at = claude.join(path.replace("ID", old.as_str()));
+            let place = FilePlace::of(role, &at, &old).unwrap();
+            let to = place.path(claude, Path::new("/c/projects/-b"), &new);
+            assert_eq!(to, claude.join(path.replace("ID", new.as_str()).replace("-a/", "-b/")), "{path}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A transcript, copied line by line, with a bounded amount of memory.
+
+use std::io::{self, BufRead, Read, Write};
+
+use crate::core::conversation_transfer::{LINE_BYTES, LineRewrite, TransferRules};
+
+/// How many lines a copy has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// All lines.
+    pub lines: u64,
+    /// Those that name the new place now.
+    pub changed: u64,
+    /// Those that are no JSON, or longer than is looked into; they are as they were.
+    pub foreign: u64,
+}
+
+impl std::ops::AddAssign for LineCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.lines += more.lines;
+        self.changed += more.changed;
+        self.foreign += more.foreign;
+    }
+}
+
+/// What was read of a line.
+enum LinePiece {
+    /// A line, without its newline; the last one may have none.
+    Line { has_end: bool },
+    /// The begin of a line that is longer than the limit. The rest follows.
+    Begin,
+    /// The end of the file.
+    End,
+}
+
+/// Reads the next line into `line`, at most `most` bytes of it.
+fn next(from: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<LinePiece> {
+    line.clear();
+    loop {
+        let bytes = match from.fill_buf() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if bytes.is_empty() {
+            return Ok(if line.is_empty() { LinePiece::End } else { LinePiece::Line { has_end: false } });
+        }
+        let end = memchr::memchr(b'\n', bytes);
+        let length = end.unwrap_or(bytes.len()).min(most - line.len());
+        line.extend_from_slice(&bytes[..length]);
+        if end == Some(length) {
+            from.consume(length + 1);
+            return Ok(LinePiece::Line { has_end: true });
+        }
+        from.consume(length);
+        if line.len() == most {
+            return Ok(LinePiece::Begin);
+        }
+    }
+}
+
+/// Copies all lines, each as `make` wants it; `None` keeps it as it is. Longer lines than `most` bytes are
+/// copied as they are.
+pub(super) fn copy(
+    from: &mut impl BufRead,
+    to: &mut impl Write,
+    most: usize,
+    mut make: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> io::Result<u64> {
+    let mut line = Vec::new();
+    let mut too_long = 0;
+    loop {
+        match next(from, &mut line, most)? {
+            LinePiece::End => return Ok(too_long),
+            LinePiece::Line { has_end } => {
+                to.write_all(make(&line).as_deref().unwrap_or(&line))?;
+                if has_end {
+                    to.write_all(b"\n")?;
+                }
+            }
+            LinePiece::Begin => {
+                too_long += 1;
+                to.write_all(&line)?;
+                // The rest, up to and with the newline.
+                loop {
+                    let bytes = from.fill_buf()?;
+                    let length = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+                    to.write_all(&bytes[..length])?;
+                    let is_end = length == 0 || bytes[length - 1] == b'\n';
+                    from.consume(length);
+                    if is_end {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies all lines by these rules.
+pub(super) fn move_lines(
+    from: &mut impl BufRead,
+    to: &mut impl Write,
+    rules: &TransferRules,
+) -> io::Result<LineCounts> {
+    let mut counts = LineCounts::default();
+    let too_long = copy(from, to, LINE_BYTES, |line| {
+        counts.lines += 1;
+        match rules.rewrite(line) {
+            LineRewrite::Same => None,
+            LineRewrite::Foreign => {
+                counts.foreign += u64::from(!line.is_empty());
+                None
+            }
+            LineRewrite::Changed(new) => {
+                counts.changed += 1;
+                Some(new.into_bytes())
+            }
+        }
+    })?;
+    counts.lines += too_long;
+    counts.foreign += too_long;
+    Ok(counts)
+}
+
+/// Whether `new` is `old`, moved by these rules, line for line.
+pub(super) fn is_moved(
+    old: &mut impl BufRead,
+    new: &mut impl BufRead,
+    rules: &TransferRules,
+) -> io::Result<bool> {
+    is_moved_within(old, new, rules, LINE_BYTES)
+}
+
+fn is_moved_within(
+    old: &mut impl BufRead,
+    new: &mut impl BufRead,
+    rules: &TransferRules,
+    most: usize,
+) -> io::Result<bool> {
+    let (mut old_line, mut new_line) = (Vec::new(), Vec::new());
+    loop {
+        match next(old, &mut old_line, most)? {
+            LinePiece::End => return Ok(new.fill_buf()?.is_empty()),
+            LinePiece::Line { has_end } => {
+                // The new one may be longer, by as many paths as it has.
+                let same_end = match next(new, &mut new_line, most.saturating_mul(2))? {
+                    LinePiece::Line { has_end: new_end } => has_end == new_end,
+                    LinePiece::End => old_line.is_empty() && !has_end,
+                    LinePiece::Begin => false,
+                };
+                if !same_end || !rules.explains(&old_line, &new_line) {
+                    return Ok(false);
+                }
+            }
+            LinePiece::Begin => {
+                new_line.resize(old_line.len(), 0);
+                if !reads(new, &mut new_line)? || old_line != new_line {
+                    return Ok(false);
+                }
+                loop {
+                    let bytes = old.fill_buf()?;
+                    let length = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+                    new_line.resize(length, 0);
+                    if !reads(new, &mut new_line)? || bytes[..length] != new_line {
+                        return Ok(false);
+                    }
+                    let is_end = length == 0 || bytes[length - 1] == b'\n';
+                    old.consume(length);
+                    if is_end {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Fills the buffer; false if the file ends before.
+fn reads(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match from.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::conversation_transfer::PathMap;
+    use std::io::BufReader;
+
+    fn rules() -> TransferRules {
+        let id: crate::core::ids::ConversationId = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
+        TransferRules {
+            directories: PathMap::new([("/old".to_owned(), "/newer".to_owned())]),
+            sidecar: ("/s".to_owned(), "/s".to_owned()),
+            id: (id.clone(), id),
+        }
+    }
+
+    /// In pieces of `size` bytes.
+    fn pieces(bytes: &[u8], size: usize) -> BufReader<&[u8]> {
+        BufReader::with_capacity(size, bytes)
+    }
+
+    #[test]
+    fn lines_are_moved_and_all_else_is_as_it_was() {
+        let old = b"{\"cwd\":\"/old\"}\ntorn\n\n{\"a\":1.0}\r\n\xff\n{\"cwd\":\"/old/x\"";
+        let new = b"{\"cwd\":\"/newer\"}\ntorn\n\n{\"a\":1.0}\r\n\xff\n{\"cwd\":\"/old/x\"";
+        for size in [1, 3, 1000] {
+            let mut to = Vec::new();
+            let counts = move_lines(&mut pieces(old, size), &mut to, &rules()).unwrap();
+            assert_eq!(to, new);
+            assert_eq!(counts, LineCounts { lines: 6, changed: 1, foreign: 3 });
+            assert!(is_moved(&mut pieces(old, size), &mut pieces(&to, size), &rules()).unwrap());
+        }
+    }
+
+    #[test]
+    fn every_other_difference_is_seen() {
+        let (old, new) =
+            (b"{\"cwd\":\"/old\"}\nlong line\nlast".as_slice(), b"{\"cwd\":\"/newer\"}\nlong line\nlast");
+        // The second line is longer than is looked into.
+        let moved =
+            |new: &[u8]| is_moved_within(&mut pieces(old, 4), &mut pieces(new, 3), &rules(), 14).unwrap();
+        let short =
+            |new: &[u8]| is_moved_within(&mut pieces(old, 4), &mut pieces(new, 3), &rules(), 6).unwrap();
+        assert!(moved(new) && short(old));
+        for at in 0..new.len() {
+            let mut bad = new.to_vec();
+            bad[at] ^= 1;
+            assert!(!moved(&bad), "{at}");
+            assert!(!moved(&new[..at]), "cut at {at}");
+        }
+        for at in 0..old.len() {
+            let mut bad = old.to_vec();
+            bad[at] ^= 1;
+            assert!(!short(&bad) && !short(&old[..at]), "{at}");
+        }
+        for more in [b"\n".as_slice(), b"x", b"\n{}"] {
+            assert!(!moved(&[new.as_slice(), more].concat()));
+        }
+    }
+}

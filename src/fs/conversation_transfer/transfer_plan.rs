@@ -1,0 +1,210 @@
+//! Which file goes where.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::TransferError;
+use super::file_place::FilePlace;
+use super::project_folder::{ProjectMemory, project_folder};
+use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
+use crate::core::conversation_transfer::{PathMap, TransferRules};
+use crate::core::ids::ConversationId;
+use crate::fs::conversations::{ConversationFiles, FileRole, FileState};
+use crate::fs::error::FsError;
+use crate::sys::safe_file::{self, FileRule};
+
+/// Directories in which Claude keeps something for a conversation under its id, and names it by its path.
+const BY_ID: [&str; 5] = ["tasks", "file-history", "session-env", "image-cache", "uploads"];
+
+/// How the names begin under which files are written before they get their own.
+const STAGED_PREFIX: &str = ".hopty-transfer-";
+
+/// Where a conversation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferTarget {
+    /// The directory that it is to belong to: an absolute path.
+    pub dir: String,
+    /// Its id there.
+    pub id: ConversationId,
+}
+
+/// Which file goes where, and how its lines change.
+#[derive(Clone, Debug)]
+pub struct TransferPlan {
+    pub(super) record: TransferRecord,
+    /// `None` where no lines change.
+    pub(super) rules: Option<TransferRules>,
+    /// What is left where it is: no plain file, or one whose name is taken.
+    pub skipped: Vec<PathBuf>,
+}
+
+impl TransferPlan {
+    /// Moves or copies a conversation to `target`. `dir` is the directory that its lines name, and `map` the
+    /// pairs of directories that get another name in its lines.
+    ///
+    /// # Errors
+    /// When something is at one of the new places, or a file of it cannot be used.
+    pub fn new(
+        kind: TransferKind,
+        claude: &Path,
+        found: &ConversationFiles,
+        dir: Option<&str>,
+        target: &TransferTarget,
+        map: Vec<(String, String)>,
+    ) -> Result<Self, TransferError> {
+        let old_folder = found.transcript.project_dir();
+        let new_folder = project_folder(claude, &target.dir);
+        if found.id == target.id && old_folder == new_folder {
+            return Err(TransferError::SameFolder(target.dir.clone()));
+        }
+        let sidecar =
+            (text(&old_folder.join(found.id.as_str()))?, text(&new_folder.join(target.id.as_str()))?);
+        let mut pairs = map;
+        pairs.push(sidecar.clone());
+        if found.id != target.id {
+            for name in BY_ID {
+                let of = |id: &ConversationId| text(&claude.join(name).join(id.as_str()));
+                pairs.push((of(&found.id)?, of(&target.id)?));
+            }
+        }
+        let rules = TransferRules {
+            directories: PathMap::new(pairs),
+            sidecar,
+            id: (found.id.clone(), target.id.clone()),
+        };
+        let mut record = TransferRecord::new(kind, dir.map(str::to_owned), target.dir.clone());
+        record.id = Some(found.id.clone());
+        let mut skipped = found.odd.clone();
+        for file in &found.files {
+            let is_shared = matches!(file.role, FileRole::Plan | FileRole::DebugLog);
+            // With its id a conversation keeps everything that is filed under it alone.
+            let stays = found.id == target.id
+                && !matches!(file.role, FileRole::Transcript | FileRole::Sidecar | FileRole::OldAgent);
+            let place = FilePlace::of(file.role, &file.path, &found.id).filter(|_| !is_shared && !stays);
+            let Some(place) = place else { continue };
+            let to = place.path(claude, &new_folder, &target.id);
+            // An old sub-agent is named by its own id: a copy in the same folder has no name for it.
+            if file.role == FileRole::OldAgent && old_folder == new_folder {
+                skipped.push(file.path.clone());
+                continue;
+            }
+            record.steps.push(TransferStep { has_lines: place.has_lines(), ..step(&file.path, to)? });
+        }
+        // The transcript is the first of the files, and the last that is put in place.
+        if !record.steps.is_empty() {
+            record.steps.rotate_left(1);
+        }
+        record.old_dirs = found.dirs.iter().filter(|dir| dir.starts_with(old_folder)).cloned().collect();
+        record.old_dirs.insert(0, old_folder.to_owned());
+        let mut plan = TransferPlan { record, rules: Some(rules), skipped };
+        plan.check(claude)?;
+        Ok(plan)
+    }
+
+    /// Moves the memory of a project; `None` if it has none that can go.
+    ///
+    /// # Errors
+    /// When one of the files cannot be used.
+    pub fn of_memory(
+        claude: &Path,
+        dirs: (&str, &str),
+        memory: &ProjectMemory,
+    ) -> Result<Option<Self>, TransferError> {
+        let mut record = TransferRecord::new(TransferKind::Move, Some(dirs.0.to_owned()), dirs.1.to_owned());
+        for (from, to) in &memory.files {
+            record.steps.push(step(from, to.clone())?);
+        }
+        if memory.files.is_empty() {
+            return Ok(None);
+        }
+        // The directories of the files, and those above them up to the project's own.
+        let projects = claude.join("projects");
+        let above = memory.files.iter().flat_map(|(from, _)| from.ancestors().skip(1));
+        record.old_dirs =
+            above.filter(|dir| **dir != projects && dir.starts_with(&projects)).map(Path::to_owned).collect();
+        record.old_dirs.sort();
+        record.old_dirs.dedup();
+        let mut plan = TransferPlan { record, rules: None, skipped: memory.stay.clone() };
+        plan.check(claude)?;
+        Ok(Some(plan))
+    }
+
+    /// How many files go.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.record.steps.len()
+    }
+
+    /// Their bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.record.steps.iter().map(|step| step.state.bytes).sum()
+    }
+
+    /// The new place of the last file: a conversation's transcript.
+    #[must_use]
+    pub fn transcript(&self) -> &Path {
+        self.record.steps.last().map_or(Path::new(""), |step| &step.to)
+    }
+
+    /// Checks that nothing is at the new places and that only real directories lead there, and notes which of
+    /// these have to be made.
+    fn check(&mut self, claude: &Path) -> Result<(), TransferError> {
+        for step in &self.record.steps {
+            if step.to.symlink_metadata().is_ok() {
+                return Err(TransferError::Exists(step.to.clone()));
+            }
+            for dir in missing_directories(claude, &step.to)? {
+                if !self.record.new_dirs.contains(&dir) {
+                    self.record.new_dirs.push(dir);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file as it is copied: without a look into its lines.
+fn step(from: &Path, to: PathBuf) -> Result<TransferStep, TransferError> {
+    let meta = fs::symlink_metadata(from).map_err(FsError::io("look at", from))?;
+    safe_file::check(from, &meta, FileRule::own(u64::MAX)).map_err(FsError::from)?;
+    let staged = to.with_file_name(format!("{STAGED_PREFIX}{}", uuid::Uuid::new_v4().simple()));
+    for path in [from, &to] {
+        text(path)?;
+    }
+    Ok(TransferStep {
+        from: from.to_owned(),
+        to,
+        staged,
+        state: FileState::of(&meta),
+        mode: meta.mode() & 0o755 | 0o600,
+        has_lines: false,
+    })
+}
+
+/// The directories that have to be made for a file, those above first. What is there are real directories and
+/// no links, which could lead elsewhere; only the first one may be a link of the person's own.
+fn missing_directories(claude: &Path, file: &Path) -> Result<Vec<PathBuf>, TransferError> {
+    let below = file.parent().and_then(|dir| dir.strip_prefix(claude).ok()).unwrap_or(Path::new(""));
+    let mut missing: Vec<PathBuf> =
+        claude.ancestors().take_while(|dir| dir.symlink_metadata().is_err()).map(Path::to_owned).collect();
+    missing.reverse();
+    let mut dir = claude.to_owned();
+    for (depth, part) in below.components().enumerate() {
+        dir.push(part);
+        match fs::symlink_metadata(&dir) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(meta) if meta.is_symlink() && depth == 0 && dir.is_dir() => {}
+            Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(dir).into()),
+            Ok(_) => return Err(FsError::WrongKind { path: dir, expected: "directory" }.into()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push(dir.clone()),
+            Err(error) => return Err(FsError::io("look at", &dir)(error).into()),
+        }
+    }
+    Ok(missing)
+}
+
+fn text(path: &Path) -> Result<String, TransferError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| TransferError::NotText(path.to_owned()))
+}

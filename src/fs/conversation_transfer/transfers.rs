@@ -1,0 +1,256 @@
+//! Doing what a plan says.
+
+use std::fs::{self, FileTimes, OpenOptions};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::TransferError;
+use super::kill_point::{KillPoints, kill_point};
+use super::recovery::{self, RecoveredTransfer};
+use super::transfer_lines::{self, LineCounts};
+use super::transfer_plan::TransferPlan;
+use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
+use crate::core::conversation_transfer::TransferRules;
+use crate::core::ids::ConversationId;
+use crate::fs::conversations::FileState;
+use crate::fs::error::FsError;
+use crate::fs::lock::FileLock;
+use crate::fs::paths::Paths;
+use crate::fs::{atomic, free_space};
+use crate::sys::safe_file::{self, FileRule};
+
+/// How long to wait for another process that moves or copies.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How much of a file is read at once, in bytes.
+const CHUNK: usize = 1 << 17;
+/// Space that is left on the disk beside the new files, in bytes.
+const RESERVE: u64 = 1 << 20;
+
+/// Who has a conversation open, in words; `None` if nobody has.
+pub type IsOpen<'a> = &'a dyn Fn(&ConversationId) -> Option<String>;
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferReport {
+    /// How many files are in their new place.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The lines of all transcripts among them.
+    pub lines: LineCounts,
+    /// The last file: the transcript of a conversation.
+    pub transcript: PathBuf,
+}
+
+/// The right to transfer conversations, which one process has at a time.
+pub struct Transfers<'a> {
+    dir: PathBuf,
+    is_open: IsOpen<'a>,
+    _lock: FileLock,
+}
+
+impl<'a> Transfers<'a> {
+    /// Waits for other processes that transfer conversations, and finishes or undoes what one of them left when
+    /// it was killed.
+    ///
+    /// # Errors
+    /// [`TransferError::Busy`], and when what was left can be neither finished nor undone.
+    pub fn begin(
+        paths: &Paths,
+        is_open: IsOpen<'a>,
+    ) -> Result<(Self, Option<RecoveredTransfer>), TransferError> {
+        let dir = paths.transfers();
+        atomic::private_dir(&dir)?;
+        let lock = FileLock::take(&dir.join(".lock"), LOCK_WAIT).map_err(|error| match error {
+            FsError::Locked { .. } => TransferError::Busy,
+            other => TransferError::Fs(other),
+        })?;
+        atomic::sweep(&dir);
+        let transfers = Transfers { dir, is_open, _lock: lock };
+        let recovered = recovery::recover(&transfers.dir, is_open)?;
+        Ok((transfers, recovered))
+    }
+
+    /// Carries out a plan.
+    ///
+    /// # Errors
+    /// Nothing has changed then, but for [`TransferError::SourceStays`]: then the conversation is in both
+    /// places.
+    pub fn place(&self, plan: &TransferPlan) -> Result<TransferReport, TransferError> {
+        let record = &plan.record;
+        self.check_closed(record)?;
+        let above = plan.transcript().ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        if let Some(lack) = free_space::lack(above, plan.bytes().saturating_add(RESERVE)) {
+            return Err(TransferError::NoRoom(lack));
+        }
+        record.save(&self.dir)?;
+        let lines = match self.put_in_place(record, plan.rules.as_ref()) {
+            Ok(lines) => lines,
+            Err(error) => {
+                // What cannot be undone now is undone by the next call: the record is still there.
+                recovery::undo(record)?;
+                TransferRecord::remove(&self.dir)?;
+                return Err(error);
+            }
+        };
+        let stays = recovery::finish(record, self.is_open)?;
+        TransferRecord::remove(&self.dir)?;
+        match stays {
+            Some((path, cause)) => Err(TransferError::SourceStays { path, cause }),
+            None => Ok(TransferReport {
+                files: plan.files(),
+                bytes: plan.bytes(),
+                lines,
+                transcript: plan.transcript().to_owned(),
+            }),
+        }
+    }
+
+    fn check_closed(&self, record: &TransferRecord) -> Result<(), TransferError> {
+        match record.id.as_ref().and_then(|id| (self.is_open)(id)) {
+            Some(who) => Err(TransferError::Open(who)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes, compares and links all files, the deciding one last.
+    fn put_in_place(
+        &self,
+        record: &TransferRecord,
+        rules: Option<&TransferRules>,
+    ) -> Result<LineCounts, TransferError> {
+        for dir in &record.new_dirs {
+            kill_point();
+            match atomic::make_dir(dir) {
+                Ok(()) => atomic::sync_dir(dir.parent().unwrap_or(Path::new("/")))?,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
+                Err(error) => return Err(FsError::io("make the directory", dir)(error).into()),
+            }
+        }
+        let mut lines = LineCounts::default();
+        for step in &record.steps {
+            lines += stage(step, rules)?;
+        }
+        let Some((deciding, others)) = record.steps.split_last() else { return Ok(lines) };
+        for step in others {
+            link(step)?;
+        }
+        for dir in directories(others) {
+            atomic::sync_dir(dir)?;
+        }
+        self.check_closed(record)?;
+        if let Some(changed) = record.steps.iter().find(|step| state_at(&step.from) != Some(step.state)) {
+            return Err(TransferError::Changed(changed.from.clone()));
+        }
+        link(deciding)?;
+        // From here on the conversation is in its new place.
+        for dir in directories(std::slice::from_ref(deciding)) {
+            let _ = atomic::sync_dir(dir);
+        }
+        Ok(lines)
+    }
+}
+
+fn directories(steps: &[TransferStep]) -> std::collections::BTreeSet<&Path> {
+    steps.iter().filter_map(|step| step.to.parent()).collect()
+}
+
+/// The state of what is at a path now; `None` if nothing is.
+pub(super) fn state_at(path: &Path) -> Option<FileState> {
+    fs::symlink_metadata(path).ok().map(|meta| FileState::of(&meta))
+}
+
+/// Gives a staged file its name, unless there is something.
+fn link(step: &TransferStep) -> Result<(), TransferError> {
+    kill_point();
+    fs::hard_link(&step.staged, &step.to).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => TransferError::Exists(step.to.clone()),
+        _ => FsError::io("put in place", &step.to)(error).into(),
+    })
+}
+
+/// Writes a file anew beside its place, durably, reads it back and compares it with its source.
+fn stage(step: &TransferStep, rules: Option<&TransferRules>) -> Result<LineCounts, TransferError> {
+    let rules = rules.filter(|_| step.has_lines);
+    let written = |doing| FsError::io(doing, &step.to);
+    let mut from = open(step)?;
+    kill_point();
+    let staged = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&step.staged);
+    let staged = staged.map_err(written("create"))?;
+    let mut to = BufWriter::with_capacity(CHUNK, KillPoints(&staged));
+    let lines = match rules {
+        Some(rules) => transfer_lines::move_lines(&mut from, &mut to, rules),
+        None => io::copy(&mut from, &mut to).map(|_| LineCounts::default()),
+    };
+    let lines = lines.and_then(|lines| to.flush().map(|()| lines)).map_err(written("write"))?;
+    drop(to);
+    let modified =
+        UNIX_EPOCH.checked_add(Duration::from_nanos(step.state.modified_ns.try_into().unwrap_or(0)));
+    let times = modified.map_or_else(FileTimes::new, |at| FileTimes::new().set_modified(at));
+    kill_point();
+    let set = staged.set_permissions(fs::Permissions::from_mode(step.mode));
+    set.and_then(|()| staged.set_times(times)).map_err(written("write"))?;
+    kill_point();
+    staged.sync_all().map_err(written("sync"))?;
+    atomic::forget_cached(&staged);
+    let again = safe_file::open(&step.staged, FileRule::own(u64::MAX)).map_err(FsError::from)?;
+    let again = again.ok_or_else(|| TransferError::Differs(step.to.clone()))?;
+    let mut again = BufReader::with_capacity(CHUNK, again);
+    let mut from = open(step)?;
+    let is_same = match rules {
+        Some(rules) => transfer_lines::is_moved(&mut from, &mut again, rules),
+        None => is_equal(&mut from, &mut again),
+    };
+    match is_same.map_err(FsError::io("read", &step.staged))? {
+        true => Ok(lines),
+        false if state_at(&step.from) != Some(step.state) => Err(TransferError::Changed(step.from.clone())),
+        false => Err(TransferError::Differs(step.to.clone())),
+    }
+}
+
+/// Opens the source of a step, which must be as it was.
+fn open(step: &TransferStep) -> Result<BufReader<fs::File>, TransferError> {
+    let file = safe_file::open(&step.from, FileRule::own(u64::MAX)).map_err(FsError::from)?;
+    let file = file.ok_or_else(|| TransferError::Changed(step.from.clone()))?;
+    let meta = file.metadata().map_err(FsError::io("look at", &step.from))?;
+    match FileState::of(&meta) == step.state {
+        true => Ok(BufReader::with_capacity(CHUNK, file)),
+        false => Err(TransferError::Changed(step.from.clone())),
+    }
+}
+
+fn is_equal(one: &mut impl Read, other: &mut impl Read) -> io::Result<bool> {
+    let (mut left, mut right) = (vec![0; CHUNK], vec![0; CHUNK]);
+    loop {
+        let n = fill(one, &mut left)?;
+        if fill(other, &mut right)? != n || left[..n] != right[..n] {
+            return Ok(false);
+        }
+        if n == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match from.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(n) => length += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+impl TransferKind {
+    /// Whether the source is removed once the new one is in place.
+    pub(super) fn removes_source(self) -> bool {
+        self == TransferKind::Move
+    }
+}
