@@ -132,9 +132,11 @@ fn verbs() -> BTreeSet<String> {
     let of = |path: &str| names.enums[path].iter().map(|name| kebab(name)).collect::<Vec<_>>();
     let mut all: BTreeSet<String> =
         of("cli::args::Verb").into_iter().map(|verb| format!("hopty {verb}")).collect();
-    for (verb, path) in
-        [("handoff", "cli::handoff::args::HandoffVerb"), ("channel", "cli::channel::ChannelVerb")]
-    {
+    for (verb, path) in [
+        ("handoff", "cli::handoff::args::HandoffVerb"),
+        ("channel", "cli::channel::ChannelVerb"),
+        ("conversations", "cli::conversations::args::ConversationsVerb"),
+    ] {
         all.extend(of(path).into_iter().map(|sub| format!("hopty {verb} {sub}")));
     }
     // Read before anything else is, and those of later work.
