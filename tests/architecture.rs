@@ -93,6 +93,7 @@ const HOMES: &[(&str, &[&str])] = &[
 
 /// Who may open files for reading in another way than `safe_file`, and why.
 const OPENERS: &[(&str, &str)] = &[
+    ("src/cli/conversations/import.rs", "a package that a person names may come through a pipe"),
     ("src/cli/handoff/create.rs", "a summary that a person names may come through a pipe"),
     ("src/cli/handoff/load.rs", "/proc"),
     ("src/cli/play.rs", "a recording that a person names may come through a pipe"),

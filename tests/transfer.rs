@@ -210,6 +210,145 @@ fn a_renamed_directory_that_is_killed_at_every_write_is_moved_by_the_next_try() 
 }
 
 #[test]
+fn a_kill_while_an_interrupted_move_is_taken_up_leaves_the_old_state_or_the_new_one() {
+    let files = Files::new();
+    let to = files.to.to_str().unwrap();
+    let args = ["conversations", "move", ID, "--to", to];
+    let old = files.found();
+    files.world.ask(&args);
+    let new = files.found();
+    let mut killed_twice = 0;
+    for at in (0..).step_by(5) {
+        let mut second = 0;
+        loop {
+            files.renew(20);
+            if files.killed_at(at, &args).status.success() {
+                assert!(killed_twice > 30, "{killed_twice}");
+                return;
+            }
+            let again = files.killed_at(second, &["conversations", "copy", NONE]);
+            let said = files.next_says();
+            let found = files.found();
+            assert!(found == old || found == new, "killed at {at} and then at {second}: {said}");
+            assert!(
+                found != old || !said.contains("finished"),
+                "killed at {at} and then at {second}: {said}"
+            );
+            assert!(found != new || !said.contains("undone"), "killed at {at} and then at {second}: {said}");
+            if again.status.signal() != Some(9) {
+                break;
+            }
+            (second, killed_twice) = (second + 1, killed_twice + 1);
+        }
+    }
+}
+
+#[test]
+fn an_import_that_is_killed_at_every_write_leaves_nothing_or_all_of_it() {
+    let files = Files::new();
+    let package = files.world.root.path().join("c.tar.gz");
+    let (to, file) = (files.to.to_str().unwrap(), package.to_str().unwrap());
+    files.world.ask(&["conversations", "export", ID, "-o", file]);
+    let forget = || {
+        files.renew(0);
+        for dir in ["projects", "tasks", "file-history"] {
+            std::fs::remove_dir_all(files.claude().join(dir)).unwrap();
+        }
+    };
+    let args = ["conversations", "import", file, "--to", to];
+    forget();
+    files.world.ask(&args);
+    let whole = files.found();
+    assert!(whole.len() > 4, "{whole:?}");
+    let (mut undone, mut finished, mut at) = (0, 0, 0);
+    loop {
+        forget();
+        let output = files.killed_at(at, &args);
+        if output.status.success() {
+            break;
+        }
+        assert_eq!(output.status.signal(), Some(9), "{}", words(&output));
+        let said = files.next_says();
+        let found = files.found();
+        match () {
+            () if said.contains("undone: nothing of it is there") => {
+                undone += 1;
+                assert_eq!(found.len(), 0, "killed at {at}: {said} {found:?}");
+            }
+            () if said.contains("finished: it is in") => {
+                finished += 1;
+                assert_eq!(found, whole, "killed at {at}: {said}");
+            }
+            () => assert!(found.is_empty() || found == whole, "killed at {at}: {said:?}"),
+        }
+        let left = std::fs::read_dir(files.world.state_dir().join("transfers")).unwrap().count();
+        assert_eq!(left, 1, "only the lock: killed at {at}");
+        at += 1;
+    }
+    assert!(undone > 15 && finished > 2, "{at} kills, {undone} undone, {finished} finished");
+}
+
+#[test]
+fn a_package_goes_through_a_pipe_and_to_a_file_that_only_its_owner_reads() {
+    let files = Files::new();
+    let to = files.to.to_str().unwrap();
+    let file = files.world.root.path().join("c.tar.gz");
+    let path = file.to_str().unwrap();
+    let run = |line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).env_clear().envs(files.world.env.iter().cloned());
+        command.current_dir(&files.world.project).output().unwrap()
+    };
+    let hopty = claude::hopty().display().to_string();
+    let piped = run(&format!(
+        "'{hopty}' conversations export {ID} | '{hopty}' conversations import - --new-id --to '{to}' --json"
+    ));
+    let said: Value = serde_json::from_slice(&piped.stdout).unwrap_or_else(|_| panic!("{}", words(&piped)));
+    assert_eq!((&said["id"], &said["state"], &said["to"]), (&ID.into(), &"imported".into(), &to.into()));
+    assert_ne!(said["new_id"], ID);
+    assert!(Path::new(said["transcript"].as_str().unwrap()).is_file());
+    // A file of its owner alone, whatever the umask, and never over one that is there.
+    let made = run(&format!("umask 0; '{hopty}' conversations export {ID} -o '{path}'"));
+    assert!(words(&made).contains(&format!("exported {ID} to {path}: 5 files")), "{}", words(&made));
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&file).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+    let again = files.world.hopty(&["conversations", "export", ID, "-o", path]);
+    assert!(words(&again).contains("is there already") && words(&again).contains("hint: "));
+    // It is here already, and where it belonged is not here.
+    let same = files.world.hopty(&["conversations", "import", path, "--to", to]);
+    assert!(
+        words(&same).contains("is there already") && words(&same).contains("--new-id"),
+        "{}",
+        words(&same)
+    );
+    let nowhere = files.world.hopty(&["conversations", "import", path, "--new-id"]);
+    assert!(words(&nowhere).contains("which is not here") && words(&nowhere).contains("--to DIR"));
+    let before = files.found();
+    let dry = files.world.ask(&["conversations", "import", path, "--new-id", "--to", to, "--dry-run"]);
+    assert!(dry.contains("would import") && dry.contains("the package is whole"), "{dry}");
+    assert_eq!(files.found(), before);
+    for (args, said) in [
+        (vec!["import", "/no/such"], "No such file"),
+        (vec!["import", "/etc/passwd"], "this is not a package"),
+        (vec!["export", NONE], "no conversation has this id"),
+        (vec!["export", ID, "-o", "/no/such/file"], "No such file"),
+    ] {
+        let output = files.world.hopty(&[&["conversations"], args.as_slice()].concat());
+        let words = words(&output);
+        assert!(!output.status.success() && words.contains(said) && words.contains("hint: "), "{words}");
+    }
+    // A terminal gets no package, and gives none.
+    for (args, said) in [
+        (vec!["conversations", "export", ID], "a package is not for a terminal"),
+        (vec!["conversations", "import", "-"], "a package does not come from a terminal"),
+    ] {
+        let mut term = files.world.terminal(&args);
+        term.wait_text(said);
+        term.wait_exit();
+    }
+}
+
+#[test]
 fn a_dry_run_changes_nothing_and_says_what_would_be_done() {
     let files = Files::new();
     let to = files.to.to_str().unwrap();
@@ -350,26 +489,28 @@ fn told(program: PathBuf) -> (World, String, PathBuf) {
     (world, id, to)
 }
 
-/// Claude's `-p` in a directory.
+/// Claude's `-p` in a directory, which must succeed.
 fn print(world: &World, dir: &Path, args: &[&str]) {
-    let output = Command::new(claude::hopty())
-        .args(&world.args)
-        .arg("-p")
-        .args(args)
-        .env_clear()
-        .envs(world.env.iter().cloned())
-        .current_dir(dir)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", words(&output));
+    let done = output(world, dir, args);
+    assert!(done.status.success(), "{}", words(&done));
+}
+
+fn output(world: &World, dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(claude::hopty());
+    command.args(&world.args).arg("-p").args(args);
+    command.env_clear().envs(world.env.iter().cloned()).current_dir(dir).output().unwrap()
+}
+
+/// The last request that asks.
+fn last_request(world: &World) -> String {
+    let requests = world.api.main_requests();
+    requests.iter().rev().find(|request| request.contains(QUESTION)).unwrap().body.to_string()
 }
 
 /// Asks in a directory with these options: the request has the fact. Gives the transcript of this id there.
 fn remembers(world: &World, dir: &Path, options: &[&str], id: &str) -> String {
     print(world, dir, &[options, &[QUESTION]].concat());
-    let requests = world.api.main_requests();
-    let last = requests.iter().rev().find(|request| request.contains(QUESTION)).unwrap();
-    assert!(last.contains(FACT), "the conversation was lost");
+    assert!(last_request(world).contains(FACT), "the conversation was lost");
     let folder = dir.to_str().unwrap().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let path = world.claude_dir().join("projects").join(folder).join(format!("{id}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -404,8 +545,11 @@ fn is_moved_and_goes_on(program: PathBuf) {
 #[test]
 fn item_076_claude_itself_finds_the_conversations_of_a_renamed_project() {
     let Some(program) = claude::real() else { return };
-    let (world, id, _) = told(program);
+    let (world, id, to) = told(program);
     let renamed = world.project.with_file_name("renamed");
+    // In a directory to which it does not belong, Claude does not find it, and begins anew.
+    print(&world, &to, &["--continue", QUESTION]);
+    assert!(!last_request(&world).contains(FACT), "it was found elsewhere");
     std::fs::rename(&world.project, &renamed).unwrap();
     let (from, to) = (world.project.to_str().unwrap(), renamed.to_str().unwrap());
     let moved = Command::new(claude::hopty())
@@ -442,6 +586,45 @@ fn item_073_a_copy_of_the_conversation_that_an_id_begins_goes_on_beside_it() {
         "the source is as it was"
     );
     remembers(&world, &world.project, &["--resume", &id], &id);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn an_exported_conversation_goes_on_in_another_home_newest() {
+    if let Some(program) = claude::real() {
+        is_exported_and_goes_on(program);
+    }
+}
+
+#[test]
+fn an_exported_conversation_goes_on_in_another_home_oldest() {
+    if let Some(program) = claude::version(claude::OLDEST) {
+        is_exported_and_goes_on(program);
+    }
+}
+
+fn is_exported_and_goes_on(program: PathBuf) {
+    let (mut world, id, to) = told(program);
+    let file = world.root.path().join("c.tar.gz");
+    let path = file.to_str().unwrap();
+    world.ask(&["conversations", "export", &id[..8], "-o", path]);
+    // A home in which Claude was never used, as on another machine.
+    let (old, new) = (world.home.clone(), world.home.with_file_name("other-home"));
+    std::fs::create_dir(&new).unwrap();
+    let key = world.env.iter().find(|(name, _)| name == "ANTHROPIC_API_KEY").unwrap().1.clone();
+    hopty::standin::home::seed(&new, &to, key.to_str().unwrap()).unwrap();
+    for (_, value) in &mut world.env {
+        let text = value.to_str().unwrap().to_owned();
+        if let Some(below) = text.strip_prefix(old.to_str().unwrap()) {
+            *value = format!("{}{below}", new.display()).into();
+        }
+    }
+    world.home = new;
+    let said = world.ask(&["conversations", "import", path, "--to", to.to_str().unwrap()]);
+    assert!(said.starts_with("imported ") && said.contains(&format!("hopty --resume {id}")), "{said}");
+    let text = remembers(&world, &to, &["--resume", &id], &id);
+    let old_dir = format!("\"cwd\":\"{}\"", world.project.display());
+    assert!(!text.contains(&old_dir), "{text}");
     world.assert_nothing_left();
 }
 

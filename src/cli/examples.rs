@@ -160,6 +160,23 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         )],
     ),
     (
+        "conversations export",
+        &[
+            ("hopty conversations export 3f2a -o parser.tar.gz", "Write a conversation to a file."),
+            ("hopty conversations export 3f2a --redact > parser.tar.gz", "Hide secrets in it."),
+        ],
+    ),
+    (
+        "conversations import",
+        &[
+            ("hopty conversations import parser.tar.gz --to ~/work/parser", "Go on with it here."),
+            (
+                "ssh build hopty conversations export 3f2a | hopty conversations import - --to .",
+                "Bring a conversation over from another machine.",
+            ),
+        ],
+    ),
+    (
         "backup",
         &[
             ("hopty backup create", "Back up conversations, handoffs, settings and the archive."),

@@ -164,6 +164,43 @@ pub(in crate::cli) struct CopyOptions {
     pub json: bool,
 }
 
+/// Which conversation is exported, and how.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ExportOptions {
+    /// The conversation, as for `show`
+    #[arg(value_name = "ID")]
+    pub which: String,
+    /// The file, which must not exist; `-` or none for standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Replace what hopty recognizes as a secret by a mark, and leave file history out
+    #[arg(long)]
+    pub redact: bool,
+}
+
+/// Which package is imported, and how.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ImportOptions {
+    /// The package; `-` for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// The directory to which it goes; by default the one to which it belonged, if that is here
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to: Option<PathBuf>,
+    /// Give it a new id, as where a conversation with its id is here already
+    #[arg(long)]
+    pub new_id: bool,
+    /// Keep the times of its files even if Claude would delete them soon because of their age
+    #[arg(long)]
+    pub keep_times: bool,
+    /// Check the whole package and say what would be imported
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A number of days: `10d` or `10`.
 fn days(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('d').unwrap_or(text);
@@ -205,6 +242,17 @@ pub(in crate::cli) enum ConversationsVerb {
     ///
     /// The two go on independently. The copy is made as `move` makes it, and the source is only read.
     Copy(CopyOptions),
+    /// Write a conversation to a package, with everything that Claude needs to go on with it elsewhere
+    ///
+    /// The package (a tar.gz with a hash of each file) has the transcript, sub-agents, tool results, tasks, file
+    /// history, pasted images and the plan; no settings and no credentials. A file is readable only by you, and
+    /// read back before it gets its name. An open conversation is not exported.
+    Export(ExportOptions),
+    /// Bring a conversation in from a package, never over an existing one
+    ///
+    /// All of the package is unpacked and checked before anything goes to its place, in the way of `move`: paths
+    /// in its lines follow. Claude believes what a conversation says: import only what you would let Claude read.
+    Import(ImportOptions),
 }
 
 impl ConversationsVerb {
@@ -219,6 +267,8 @@ impl ConversationsVerb {
             ConversationsVerb::Restore(options) => options.json,
             ConversationsVerb::Move(options) => options.json,
             ConversationsVerb::Copy(options) => options.json,
+            ConversationsVerb::Export(_) => false,
+            ConversationsVerb::Import(options) => options.json,
         }
     }
 }

@@ -6,6 +6,8 @@
 mod archive;
 pub(super) mod args;
 mod chain;
+mod export;
+mod import;
 mod ls;
 pub(super) mod open;
 mod restore;
@@ -36,6 +38,8 @@ pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
         ConversationsVerb::Restore(options) => restore::restore(options),
         ConversationsVerb::Move(options) => transfer::move_conversations(options),
         ConversationsVerb::Copy(options) => transfer::copy(options),
+        ConversationsVerb::Export(options) => export::export(options),
+        ConversationsVerb::Import(options) => import::import(options),
     }
 }
 

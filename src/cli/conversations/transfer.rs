@@ -130,7 +130,7 @@ fn text(dir: PathBuf) -> Result<String, Failed> {
     })
 }
 
-fn one_summary(paths: &Paths, file: &TranscriptFile) -> ConversationSummary {
+pub(super) fn one_summary(paths: &Paths, file: &TranscriptFile) -> ConversationSummary {
     summaries(paths, std::slice::from_ref(file)).pop().unwrap_or_default()
 }
 

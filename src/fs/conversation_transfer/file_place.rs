@@ -73,6 +73,67 @@ impl FilePlace {
             _ => false,
         }
     }
+
+    /// Its name in a package, below the conversation's id; `None` if it is no text.
+    pub fn package_name(&self) -> Option<String> {
+        let name = self.name.to_str()?;
+        Some(match self.role {
+            FileRole::Transcript => "transcript.jsonl".to_owned(),
+            role => format!("{}/{name}", word(role)),
+        })
+    }
+
+    /// The place of a file by its name in a package; `None` if hopty writes no such name.
+    pub fn from_package(name: &str) -> Option<Self> {
+        if name == "transcript.jsonl" {
+            return Some(FilePlace { role: FileRole::Transcript, name: PathBuf::new() });
+        }
+        let (first, rest) = name.split_once('/')?;
+        let role = PACKED.into_iter().find(|role| word(*role) == first)?;
+        let is_flat = matches!(role, FileRole::OldAgent | FileRole::Todos | FileRole::Plan);
+        // The name alone decides what Claude takes it for.
+        let fits = match role {
+            FileRole::OldAgent => rest.starts_with("agent-") && rest.ends_with(".jsonl"),
+            FileRole::Todos => rest.starts_with(ID) && rest.ends_with(".json"),
+            FileRole::Plan => rest.ends_with(".md") && !rest.starts_with('.'),
+            _ => true,
+        };
+        (fits && !(is_flat && rest.contains('/'))).then(|| FilePlace { role, name: PathBuf::from(rest) })
+    }
+}
+
+/// What goes to another machine. `session-env` is what hooks of this machine gave, and its own hooks give
+/// that again.
+const PACKED: [FileRole; 8] = [
+    FileRole::Sidecar,
+    FileRole::OldAgent,
+    FileRole::Tasks,
+    FileRole::Todos,
+    FileRole::FileHistory,
+    FileRole::Images,
+    FileRole::Uploads,
+    FileRole::Plan,
+];
+
+/// Whether files of this role go to another machine.
+pub(super) fn is_packed(role: FileRole) -> bool {
+    role == FileRole::Transcript || PACKED.contains(&role)
+}
+
+fn word(role: FileRole) -> &'static str {
+    match role {
+        FileRole::Transcript => "transcript",
+        FileRole::Sidecar => "sidecar",
+        FileRole::OldAgent => "agents",
+        FileRole::Tasks => "tasks",
+        FileRole::Todos => "todos",
+        FileRole::FileHistory => "file-history",
+        FileRole::SessionEnv => "session-env",
+        FileRole::Images => "images",
+        FileRole::Uploads => "uploads",
+        FileRole::Plan => "plans",
+        FileRole::DebugLog => "debug",
+    }
 }
 
 #[cfg(test)]
@@ -86,19 +147,36 @@ mod tests {
             "00000000-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
         );
         let claude = Path::new("/c");
-        for (role, path) in [
-            (FileRole::Transcript, "projects/-a/ID.jsonl"),
-            (FileRole::Sidecar, "projects/-a/ID/subagents/agent-1.jsonl"),
-            (FileRole::OldAgent, "projects/-a/agent-1.jsonl"),
-            (FileRole::Tasks, "tasks/ID/1.json"),
-            (FileRole::Todos, "todos/ID-agent-ID.json"),
-            (FileRole::FileHistory, "file-history/ID/x@v1"),
-            (FileRole::Plan, "plans/blue-fox.md"),
+        for (role, path, packed) in [
+            (FileRole::Transcript, "projects/-a/ID.jsonl", "transcript.jsonl"),
+            (FileRole::Sidecar, "projects/-a/ID/subagents/agent-1.jsonl", "sidecar/subagents/agent-1.jsonl"),
+            (FileRole::OldAgent, "projects/-a/agent-1.jsonl", "agents/agent-1.jsonl"),
+            (FileRole::Tasks, "tasks/ID/1.json", "tasks/1.json"),
+            (FileRole::Todos, "todos/ID-agent-ID.json", "todos/{id}-agent-{id}.json"),
+            (FileRole::FileHistory, "file-history/ID/x@v1", "file-history/x@v1"),
+            (FileRole::Plan, "plans/blue-fox.md", "plans/blue-fox.md"),
         ] {
             let at = claude.join(path.replace("ID", old.as_str()));
             let place = FilePlace::of(role, &at, &old).unwrap();
             let to = place.path(claude, Path::new("/c/projects/-b"), &new);
             assert_eq!(to, claude.join(path.replace("ID", new.as_str()).replace("-a/", "-b/")), "{path}");
+            assert_eq!(place.package_name().unwrap(), packed);
+            assert_eq!(FilePlace::from_package(packed), Some(place));
+        }
+        for name in [
+            "x",
+            "debug/x",
+            "session-env/hook.sh",
+            "agents/evil.jsonl",
+            "agents/agent-1.jsonl/x",
+            "todos/x.json",
+            "todos/{id}/../x.json",
+            "plans/a/b.md",
+            "plans/.md",
+            "transcript.jsonl/x",
+            "",
+        ] {
+            assert_eq!(FilePlace::from_package(name), None, "{name}");
         }
     }
 }

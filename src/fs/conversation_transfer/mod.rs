@@ -8,9 +8,16 @@
 //! What is under way is written down first (`transfer_record`). After a kill at any point the next call
 //! ([`Transfers::begin`]) undoes what was not finished, or finishes what was. The new lines are made by
 //! `core::conversation_transfer`.
+//!
+//! [`export`] writes a conversation as a package (`core::package`); [`Transfers::unpack`] reads one, and
+//! [`TransferPlan::of_package`] puts it in place in the same way.
 
+mod export;
 mod file_place;
+mod import;
 mod kill_point;
+#[cfg(test)]
+mod package_tests;
 mod project_folder;
 mod recovery;
 mod transfer_lines;
@@ -20,6 +27,8 @@ mod transfer_record;
 mod transfer_tests;
 mod transfers;
 
+pub use export::{ExportOptions, ExportReport, export};
+pub use import::{PackedConversation, UnpackedPackage, conversations_of};
 pub use project_folder::{ProjectMemory, belongs_below, project_folder};
 pub use recovery::{RecoveredTransfer, TransferOutcome};
 pub use transfer_lines::LineCounts;
@@ -32,13 +41,32 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::error::FsError;
+use super::package::PackageFailure;
+use crate::core::ids::ConversationId;
 
-/// Why a conversation was not moved or copied. Unless it says so, nothing has changed.
+/// Why a conversation was not moved, copied, exported or imported. Unless it says so, nothing has changed.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// There is something at the place where it would go.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
+    /// A conversation with this id is there already.
+    #[error("conversation {id} is there already: {}", path.display())]
+    SameId {
+        /// The id.
+        id: ConversationId,
+        /// Its transcript.
+        path: PathBuf,
+    },
+    /// A line, or a file without lines, in which hopty cannot look for secrets.
+    #[error("{} is too long to look for secrets in it", .0.display())]
+    TooLongToRedact(PathBuf),
+    /// The package was refused, or could not be read or written.
+    #[error(transparent)]
+    Package(#[from] PackageFailure),
+    /// The package is whole, but what it says of conversations is not.
+    #[error("the package's list of conversations: {0}")]
+    BadList(String),
     /// The transcript would stay where it is: Claude has one folder for both directories.
     #[error("Claude finds it in {0} already")]
     SameFolder(String),
@@ -79,6 +107,19 @@ impl TransferError {
     pub fn hint(&self) -> String {
         match self {
             TransferError::Exists(path) => format!("move {} out of the way", path.display()),
+            TransferError::SameId { .. } => "give it another id with --new-id".to_owned(),
+            TransferError::TooLongToRedact(_) => "export it without --redact, for yourself alone".to_owned(),
+            TransferError::Package(PackageFailure::Refused(error)) => error.hint().to_owned(),
+            TransferError::Package(PackageFailure::CutShort) => {
+                "it was not copied whole: make or copy it again".to_owned()
+            }
+            TransferError::Package(PackageFailure::Changed(_)) => {
+                "end the session that has it open, and try again".to_owned()
+            }
+            TransferError::Package(_) => {
+                "check the file, its permissions and the space on the disk".to_owned()
+            }
+            TransferError::BadList(_) => "hopty does not write such a package: do not trust it".to_owned(),
             TransferError::SameFolder(_) => "name another directory".to_owned(),
             TransferError::Open(_) => "end that session first (`hopty stop`, or /exit)".to_owned(),
             TransferError::Changed(_) => "end the session that has it open, and try again".to_owned(),

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::TransferError;
+use super::import;
 use super::kill_point::kill_point;
 use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
 use super::transfers::{IsOpen, state_at};
@@ -35,14 +36,30 @@ pub struct RecoveredTransfer {
     pub id: Option<ConversationId>,
     /// The directory that it belonged to.
     pub from_dir: Option<String>,
-    /// The one to which it was to go.
+    /// The one to which it was to go; empty where a package had not been read yet.
     pub to_dir: String,
     /// What became of it.
     pub outcome: TransferOutcome,
 }
 
+impl RecoveredTransfer {
+    /// An import that was killed while it unpacked.
+    pub(super) fn of_unpacking() -> Self {
+        RecoveredTransfer {
+            kind: TransferKind::Import,
+            id: None,
+            from_dir: None,
+            to_dir: String::new(),
+            outcome: TransferOutcome::Undone,
+        }
+    }
+}
+
 impl fmt::Display for RecoveredTransfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.to_dir.is_empty() {
+            return write!(f, "an interrupted {} was undone: nothing of it is there", self.kind);
+        }
         let what = self.id.as_ref().map_or("the project's memory", |id| id.short());
         let from = self.from_dir.as_deref().unwrap_or("its old place");
         let to = &self.to_dir;
@@ -79,6 +96,9 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
         undo(&record)?;
         if is_done { TransferOutcome::Finished } else { TransferOutcome::Undone }
     };
+    if record.kind == TransferKind::Import && outcome != TransferOutcome::Undone {
+        import::note_placed(dir);
+    }
     TransferRecord::remove(dir)?;
     let TransferRecord { kind, id, from_dir, to_dir, .. } = record;
     Ok(Some(RecoveredTransfer { kind, id, from_dir, to_dir, outcome }))

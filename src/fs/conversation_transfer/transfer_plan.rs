@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::TransferError;
 use super::file_place::FilePlace;
+use super::import::PackedConversation;
 use super::project_folder::{ProjectMemory, project_folder};
 use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
 use crate::core::conversation_transfer::{PathMap, TransferRules};
@@ -58,21 +59,12 @@ impl TransferPlan {
         if found.id == target.id && old_folder == new_folder {
             return Err(TransferError::SameFolder(target.dir.clone()));
         }
-        let sidecar =
-            (text(&old_folder.join(found.id.as_str()))?, text(&new_folder.join(target.id.as_str()))?);
-        let mut pairs = map;
-        pairs.push(sidecar.clone());
-        if found.id != target.id {
-            for name in BY_ID {
-                let of = |id: &ConversationId| text(&claude.join(name).join(id.as_str()));
-                pairs.push((of(&found.id)?, of(&target.id)?));
-            }
-        }
-        let rules = TransferRules {
-            directories: PathMap::new(pairs),
-            sidecar,
-            id: (found.id.clone(), target.id.clone()),
+        let old = OldPlaces {
+            id: &found.id,
+            sidecar: text(&old_folder.join(found.id.as_str()))?,
+            claude: text(claude)?,
         };
+        let rules = rules(&old, claude, &new_folder, target, map)?;
         let mut record = TransferRecord::new(kind, dir.map(str::to_owned), target.dir.clone());
         record.id = Some(found.id.clone());
         let mut skipped = found.odd.clone();
@@ -97,6 +89,40 @@ impl TransferPlan {
         }
         record.old_dirs = found.dirs.iter().filter(|dir| dir.starts_with(old_folder)).cloned().collect();
         record.old_dirs.insert(0, old_folder.to_owned());
+        let mut plan = TransferPlan { record, rules: Some(rules), skipped };
+        plan.check(claude)?;
+        Ok(plan)
+    }
+
+    /// Puts a conversation of a package in place.
+    ///
+    /// # Errors
+    /// When something is at one of the new places.
+    pub fn of_package(
+        claude: &Path,
+        packed: &PackedConversation,
+        target: &TransferTarget,
+    ) -> Result<Self, TransferError> {
+        let folder = project_folder(claude, &target.dir);
+        let old =
+            OldPlaces { id: &packed.id, sidecar: packed.sidecar.clone(), claude: packed.claude.clone() };
+        let map = packed.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
+        let rules = rules(&old, claude, &folder, target, map)?;
+        let mut record = TransferRecord::new(TransferKind::Import, packed.dir.clone(), target.dir.clone());
+        record.id = Some(target.id.clone());
+        let mut skipped = Vec::new();
+        for (place, from) in &packed.files {
+            let to = place.path(claude, &folder, &target.id);
+            // Plans and old sub-agents have names of their own, which another conversation may have taken.
+            let has_own_name = matches!(place.role, FileRole::Plan | FileRole::OldAgent);
+            if has_own_name && to.symlink_metadata().is_ok() {
+                skipped.push(to);
+                continue;
+            }
+            record.steps.push(TransferStep { has_lines: place.has_lines(), mode: 0o600, ..step(from, to)? });
+        }
+        // The transcript is the one that decides.
+        record.steps.sort_by_key(|step| step.to == folder.join(format!("{}.jsonl", target.id)));
         let mut plan = TransferPlan { record, rules: Some(rules), skipped };
         plan.check(claude)?;
         Ok(plan)
@@ -163,6 +189,34 @@ impl TransferPlan {
         }
         Ok(())
     }
+}
+
+/// Where a conversation was, for its lines.
+struct OldPlaces<'a> {
+    id: &'a ConversationId,
+    /// The directory of its own files.
+    sidecar: String,
+    /// Claude's directory.
+    claude: String,
+}
+
+fn rules(
+    old: &OldPlaces<'_>,
+    claude: &Path,
+    folder: &Path,
+    target: &TransferTarget,
+    map: Vec<(String, String)>,
+) -> Result<TransferRules, TransferError> {
+    let sidecar = (old.sidecar.clone(), text(&folder.join(target.id.as_str()))?);
+    let mut pairs = map;
+    pairs.push(sidecar.clone());
+    // What Claude keeps stays there, also where the directory that moves is the home in which it is.
+    pairs.push((old.claude.clone(), text(claude)?));
+    for name in BY_ID {
+        let new = text(&claude.join(name).join(target.id.as_str()))?;
+        pairs.push((format!("{}/{name}/{}", old.claude, old.id), new));
+    }
+    Ok(TransferRules { directories: PathMap::new(pairs), sidecar, id: (old.id.clone(), target.id.clone()) })
 }
 
 /// A file as it is copied: without a look into its lines.

@@ -26,6 +26,8 @@ pub enum TransferKind {
     Move,
     /// It is in both afterwards, under two ids.
     Copy,
+    /// It comes out of a package.
+    Import,
 }
 
 impl fmt::Display for TransferKind {
@@ -33,6 +35,7 @@ impl fmt::Display for TransferKind {
         f.write_str(match self {
             TransferKind::Move => "move",
             TransferKind::Copy => "copy",
+            TransferKind::Import => "import",
         })
     }
 }

@@ -14,17 +14,17 @@ use crate::fs::conversations::files::tests::paths;
 use crate::fs::conversations::{ConversationFiles, TranscriptFile};
 use crate::fs::paths::Paths;
 
-const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
-const NEW_ID: &str = "00000000-94b9-4841-b82f-a62cfb8efdc0";
+pub(super) const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+pub(super) const NEW_ID: &str = "00000000-94b9-4841-b82f-a62cfb8efdc0";
 
 /// A home with one conversation of `/old/web`.
-struct Home {
+pub(super) struct Home {
     _root: tempfile::TempDir,
-    paths: Paths,
+    pub paths: Paths,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let home = Home { paths: paths(root.path()), _root: root };
         let folder = home.paths.claude.join("projects/-old-web");
@@ -44,7 +44,7 @@ impl Home {
         home
     }
 
-    fn file(&self, name: &str, text: &str) {
+    pub fn file(&self, name: &str, text: &str) {
         let path = self.paths.claude.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -54,7 +54,7 @@ impl Home {
     }
 
     /// Every file below Claude's directory, with its content.
-    fn files(&self) -> BTreeMap<String, String> {
+    pub fn files(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         let mut dirs = vec![self.paths.claude.clone()];
         while let Some(dir) = dirs.pop() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::TransferError;
+use super::import;
 use super::kill_point::{KillPoints, kill_point};
 use super::recovery::{self, RecoveredTransfer};
 use super::transfer_lines::{self, LineCounts};
@@ -26,7 +27,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How much of a file is read at once, in bytes.
 const CHUNK: usize = 1 << 17;
 /// Space that is left on the disk beside the new files, in bytes.
-const RESERVE: u64 = 1 << 20;
+pub(super) const RESERVE: u64 = 1 << 20;
 
 /// Who has a conversation open, in words; `None` if nobody has.
 pub type IsOpen<'a> = &'a dyn Fn(&ConversationId) -> Option<String>;
@@ -46,7 +47,7 @@ pub struct TransferReport {
 
 /// The right to transfer conversations, which one process has at a time.
 pub struct Transfers<'a> {
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     is_open: IsOpen<'a>,
     _lock: FileLock,
 }
@@ -70,6 +71,8 @@ impl<'a> Transfers<'a> {
         atomic::sweep(&dir);
         let transfers = Transfers { dir, is_open, _lock: lock };
         let recovered = recovery::recover(&transfers.dir, is_open)?;
+        let was_unpacking = import::remove_unpacked(&transfers.dir)?;
+        let recovered = recovered.or_else(|| was_unpacking.then(RecoveredTransfer::of_unpacking));
         Ok((transfers, recovered))
     }
 
@@ -96,6 +99,9 @@ impl<'a> Transfers<'a> {
             }
         };
         let stays = recovery::finish(record, self.is_open)?;
+        if record.kind == TransferKind::Import {
+            import::note_placed(&self.dir);
+        }
         TransferRecord::remove(&self.dir)?;
         match stays {
             Some((path, cause)) => Err(TransferError::SourceStays { path, cause }),

@@ -1,0 +1,167 @@
+//! `hopty conversations import`: a conversation out of a package.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::ImportOptions;
+use super::restore::quoted;
+use super::size;
+use super::transfer::{begin, existing_directory, failed, new_id, open_by};
+use crate::cli::control::paths;
+use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::settings;
+use crate::core::ids::ConversationId;
+use crate::core::package::PackageLimits;
+use crate::core::time::WallTime;
+use crate::fs::archive::cleanup_period;
+use crate::fs::conversation_transfer::{
+    PackedConversation, TransferError, TransferPlan, TransferReport, TransferTarget, conversations_of,
+};
+use crate::fs::conversations::Transcripts;
+use crate::fs::package::PackageReader;
+use crate::fs::paths::Paths;
+use crate::ipc::message::Code;
+use crate::sys::clock::Clock;
+
+pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let to = options.to.as_deref().map(existing_directory).transpose()?;
+    let limits = PackageLimits::default();
+    let about = |error: TransferError| failed(error).about(options.file.display());
+    let input = input(&options.file)?;
+    let is_open = |id: &ConversationId| open_by(&paths, id);
+    let Some(transfers) = begin(&paths, &is_open, options.dry_run)? else {
+        let reader = PackageReader::open(input, &limits).map_err(|error| about(error.into()))?;
+        let packed = conversations_of(reader.manifest(), Path::new("")).map_err(about)?;
+        reader.verify().map_err(|error| about(error.into()))?;
+        for one in &packed {
+            let target = target(&paths, one, to.as_deref(), options)?;
+            tell(one, &target, None, options)?;
+        }
+        return Ok(0);
+    };
+    let package = transfers.unpack(input, &limits).map_err(about)?;
+    for one in &package.conversations {
+        let target = target(&paths, one, to.as_deref(), options)?;
+        let is_due = is_due(&paths, one, options)?;
+        if is_due {
+            one.date_now().map_err(about)?;
+        }
+        let plan = TransferPlan::of_package(&paths.claude, one, &target).map_err(about)?;
+        for path in &plan.skipped {
+            note(format_args!("hopty: {} is there already and stays", visible(&path.to_string_lossy())));
+        }
+        let report = transfers.place(&plan).map_err(about)?;
+        tell(one, &target, Some((&report, is_due)), options)?;
+    }
+    Ok(0)
+}
+
+/// The package, which may come through a pipe.
+fn input(file: &Path) -> Result<Box<dyn Read>, Failed> {
+    if file == Path::new("-") {
+        if io::stdin().is_terminal() {
+            return Err(Failed::new(2, "a package does not come from a terminal")
+                .hint("name a file, or pipe it in: ssh HOST hopty conversations export ID | hopty conversations import -"));
+        }
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let opened = File::open(file).map_err(|error| {
+        let code = if error.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::Refused };
+        Failed::new(1, error.to_string()).called(code).about(file.display()).hint("check its name")
+    })?;
+    Ok(Box::new(opened))
+}
+
+/// Where it goes, and under which id.
+fn target(
+    paths: &Paths,
+    packed: &PackedConversation,
+    to: Option<&str>,
+    options: &ImportOptions,
+) -> Result<TransferTarget, Failed> {
+    let dir = match (to, &packed.dir) {
+        (Some(to), _) => to.to_owned(),
+        (None, Some(dir)) if Path::new(dir).is_dir() => existing_directory(Path::new(dir))?,
+        (None, dir) => {
+            let why = match dir {
+                Some(dir) => format!("it belonged to {dir}, which is not here"),
+                None => "its lines name no directory".to_owned(),
+            };
+            return Err(Failed::new(1, why).about(&packed.id).hint("say where it is to belong: --to DIR"));
+        }
+    };
+    if options.new_id {
+        return Ok(TransferTarget { dir, id: new_id()? });
+    }
+    let there = Transcripts::all(paths).files.into_iter().find(|file| file.id == packed.id);
+    match there {
+        Some(file) => Err(failed(TransferError::SameId { id: file.id, path: file.path })),
+        None => Ok(TransferTarget { dir, id: packed.id.clone() }),
+    }
+}
+
+/// Whether Claude would delete it soon because of its age.
+fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -> Result<bool, Failed> {
+    let config = settings::valid(paths, &[])?.archive;
+    let used = WallTime(i64::try_from(packed.modified_ms).unwrap_or(i64::MAX));
+    let is_due =
+        cleanup_period(&paths.claude).deletes_within(used, Clock::wall(), u64::from(config.before_days));
+    Ok(is_due && !options.keep_times)
+}
+
+/// `done` is absent where nothing was done.
+fn tell(
+    packed: &PackedConversation,
+    target: &TransferTarget,
+    done: Option<(&TransferReport, bool)>,
+    options: &ImportOptions,
+) -> Result<(), Failed> {
+    if options.json {
+        let report = done.map(|(report, _)| report);
+        say(format_args!(
+            "{}",
+            json!({
+                "id": packed.id, "new_id": target.id, "from": packed.dir, "to": target.dir,
+                "state": if done.is_some() { "imported" } else { "would" },
+                "files": report.map_or(packed.files(), |report| report.files),
+                "bytes": report.map_or(packed.bytes, |report| report.bytes),
+                "transcript": report.map(|report| report.transcript.to_string_lossy().into_owned()),
+                "lines": report.map(|report| report.lines.lines),
+                "lines_changed": report.map(|report| report.lines.changed),
+                "redacted": packed.is_redacted,
+                "times": if done.is_some_and(|(_, is_due)| is_due) { "now" } else { "original" },
+            })
+        ))?;
+        return Ok(());
+    }
+    let (id, dir) = (packed.id.short(), visible(&target.dir));
+    let Some((report, is_due)) = done else {
+        say(format_args!(
+            "would import {id} to {dir}: {} files, {}; the package is whole",
+            packed.files(),
+            size(packed.bytes)
+        ))?;
+        return Ok(());
+    };
+    say(format_args!(
+        "imported {id} to {dir}: {} files, {}, {} of {} lines changed",
+        report.files,
+        size(report.bytes),
+        report.lines.changed,
+        report.lines.lines
+    ))?;
+    if packed.is_redacted {
+        say(format_args!("Secrets in it were hidden when it was exported."))?;
+    }
+    if is_due {
+        say(format_args!(
+            "Its files are dated now, because Claude deletes old conversations; --keep-times keeps their times."
+        ))?;
+    }
+    say(format_args!("Resume it: cd {} && hopty --resume {}", visible(&quoted(&target.dir)), target.id))?;
+    Ok(())
+}
