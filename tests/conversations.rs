@@ -87,6 +87,7 @@ fn is_listed_shown_and_found(program: PathBuf) {
     }
     let id = listed["id"].as_str().unwrap();
     assert!(!world.transcript(id).is_empty());
+    usage_is_what_claude_says(&world, &listed);
     // The list for people, in a narrow terminal.
     let mut narrow =
         Term::start(&claude::hopty(), &["conversations", "ls"], &world.env, &world.project, (40, 20));
@@ -121,6 +122,33 @@ fn is_listed_shown_and_found(program: PathBuf) {
     assert!(world.ask(&["conversations", "show", &id[..8]]).contains("what is the planted answer?"));
     assert!(world.ask(&["conversations", "search", "planted answer"]).contains("(archived)"));
     world.assert_nothing_left();
+}
+
+/// `hopty usage` has the tokens and the cost that Claude's own account has, by every grouping.
+fn usage_is_what_claude_says(world: &World, listed: &Value) {
+    for by in ["day", "week", "month", "project", "model", "conversation"] {
+        let usage: Value = serde_json::from_str(&world.ask(&["usage", "--by", by, "--json"])).unwrap();
+        let (total, rows) = (&usage["total"], usage["rows"].as_array().unwrap());
+        for kind in ["input", "output", "cache_read", "cache_creation", "all"] {
+            assert_eq!(total["tokens"][kind], listed["tokens"][kind], "{by} {kind}: {usage}");
+            let sum: u64 = rows.iter().map(|row| row["tokens"][kind].as_u64().unwrap()).sum();
+            assert_eq!(total["tokens"][kind], sum, "{by}: {usage}");
+        }
+        match listed["cost_usd"].as_f64() {
+            Some(usd) => {
+                assert!((total["cost_usd"].as_f64().unwrap() - usd).abs() < 1e-6, "{usage}");
+                assert_eq!(total["tokens_without_cost"], 0, "{usage}");
+            }
+            // The oldest version reports none.
+            None => assert_eq!(total["tokens_without_cost"], total["tokens"]["all"], "{usage}"),
+        }
+        assert_eq!((&total["conversations"], &total["handovers"]), (&1.into(), &0.into()), "{usage}");
+        assert!(total["work_ms"].as_u64().unwrap() > 0, "{usage}");
+    }
+    let text = world.ask(&["usage", "--project", world.project.to_str().unwrap()]);
+    assert!(text.lines().last().unwrap().starts_with("total"), "{text}");
+    let none = world.hopty(&["usage", "--project", "/", "--all"]);
+    assert!(String::from_utf8_lossy(&none.stderr).contains("no conversation used anything"), "{none:?}");
 }
 
 #[test]
@@ -163,6 +191,8 @@ fn a_chain_of_hand_overs_is_shown_from_each_of_its_conversations() {
     assert_eq!(of(&old)["handed_over_to"][0], new.as_str());
     assert_eq!(of(&new)["handed_over_from"], old.as_str());
     assert_eq!(of(&new)["first_prompt"], Value::Null, "hopty typed it");
+    let usage: Value = serde_json::from_str(&world.ask(&["usage", "--json"])).unwrap();
+    assert_eq!((&usage["total"]["handovers"], &usage["total"]["conversations"]), (&1.into(), &2.into()));
     // Without the manifests, then without the journal, then without any file of the handoff.
     let store = world.claude_dir().join("handoff");
     for file in std::fs::read_dir(&store).unwrap().flatten() {

@@ -366,7 +366,6 @@ fn a_word_that_was_meant_as_a_verb_never_reaches_claude() {
             ("kill", "hopty stop"),
             ("history", "hopty conversations ls"),
             ("archive", "hopty conversations archive"),
-            ("usage", "hopty context"),
         ] {
             let done = home.hopty(&[word, "--json"]);
             let said = String::from_utf8(done.stderr).unwrap();

@@ -12,6 +12,7 @@ use super::config::ConfigVerb;
 use super::conversations::args::ConversationsVerb;
 use super::handoff::args::HandoffVerb;
 use super::play::PlayOptions;
+use super::token_usage::UsageOptions;
 use super::wait::WaitSince;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
@@ -436,6 +437,8 @@ pub(super) enum Verb {
         #[command(subcommand)]
         verb: ConversationsVerb,
     },
+    /// Show what Claude used: tokens, cost, time and hand-overs
+    Usage(UsageOptions),
     /// Back up everything that hopty keeps and what you need to go on, and restore it
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Backup {
@@ -602,6 +605,7 @@ impl Verb {
             | Verb::Answer { json, .. }
             | Verb::Record(RecordOptions { json, .. })
             | Verb::Mark { json, .. }
+            | Verb::Usage(UsageOptions { json, .. })
             | Verb::Status { json, .. }
             | Verb::Events { json, .. }
             | Verb::Log { json, .. }

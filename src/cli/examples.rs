@@ -128,6 +128,14 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         ],
     ),
     (
+        "usage",
+        &[
+            ("hopty usage", "Show the last 30 days, with a chart."),
+            ("hopty usage --by project --since 7d", "Show which projects used most in the last week."),
+            ("hopty usage --by model --all --json", "Show what each model used, as JSON."),
+        ],
+    ),
+    (
         "conversations archive",
         &[
             (

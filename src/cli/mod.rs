@@ -61,6 +61,7 @@ mod statusline;
 mod systemd_unit;
 mod table;
 mod test;
+mod token_usage;
 mod unknown_verb;
 mod usage;
 mod version;
@@ -98,6 +99,7 @@ const NOW: &[&str] = &[
     "play",
     "context",
     "conversations",
+    "usage",
     "handoff",
     "channel",
     "help",
@@ -238,6 +240,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Log { name, follow, json: false } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
+        Verb::Usage(options) => token_usage::usage(&options),
         Verb::Backup { verb } => backup::backup(verb),
         Verb::Conversations { verb } => conversations::conversations(&verb),
         Verb::Context { which, json, explain, status } => {

@@ -31,4 +31,5 @@ pub mod supervisor;
 pub mod tape;
 pub mod terminal;
 pub mod time;
+pub mod token_usage;
 pub mod visible;

@@ -129,6 +129,12 @@ impl Paths {
         self.state.join("transfers")
     }
 
+    /// What was read of the use of tokens, for the next report. It may be deleted at any time.
+    #[must_use]
+    pub fn usage_cache(&self) -> PathBuf {
+        self.state.join("cache").join("usage.json")
+    }
+
     /// The person's configuration file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {

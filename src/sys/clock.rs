@@ -78,6 +78,12 @@ pub fn local(at: WallTime) -> String {
     zoned(at).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// The day of a moment in this process's time zone.
+#[must_use]
+pub fn local_date(at: WallTime) -> chrono::NaiveDate {
+    zoned(at).date_naive()
+}
+
 /// A moment ahead in this process's time zone, as short as it can be: `15:30` within a day, else `Nov 22`.
 #[must_use]
 pub fn ahead(at: WallTime) -> String {

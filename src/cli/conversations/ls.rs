@@ -318,7 +318,7 @@ pub(in crate::cli) fn size(bytes: u64) -> String {
 }
 
 /// A number of tokens: `812`, `4.2k`, `120k`, `1.2M`.
-fn short(count: u64) -> String {
+pub(in crate::cli) fn short(count: u64) -> String {
     scaled(count, 1000, &["", "k", "M", "G", "T"])
 }
 

@@ -26,7 +26,7 @@ use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 pub(super) use archive::before_cleanup;
 use args::ConversationsVerb;
-pub(super) use ls::size;
+pub(super) use ls::{short, size};
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
     match verb {
@@ -56,7 +56,10 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
 
 /// The transcripts of conversations that are not among Claude's own any more (`known`): those of the archive,
 /// and of others the copies that handoffs kept.
-fn kept_sources(paths: &Paths, mut known: HashSet<ConversationId>) -> Vec<Box<dyn TranscriptSource>> {
+pub(super) fn kept_sources(
+    paths: &Paths,
+    mut known: HashSet<ConversationId>,
+) -> Vec<Box<dyn TranscriptSource>> {
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let mut archived = store.entries().0;
     archived.retain(|entry| entry.number == 0 && !known.contains(&entry.conversation));
@@ -67,7 +70,7 @@ fn kept_sources(paths: &Paths, mut known: HashSet<ConversationId>) -> Vec<Box<dy
 }
 
 /// Text of a summary, which has no secrets, on one line with nothing that a terminal acts on.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     crate::core::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

@@ -95,14 +95,16 @@ impl TokenTotals {
             .saturating_add(self.cache_creation)
     }
 
-    fn add(&mut self, more: TokenTotals) {
+    /// Adds others.
+    pub fn add(&mut self, more: TokenTotals) {
         self.input = self.input.saturating_add(more.input);
         self.output = self.output.saturating_add(more.output);
         self.cache_read = self.cache_read.saturating_add(more.cache_read);
         self.cache_creation = self.cache_creation.saturating_add(more.cache_creation);
     }
 
-    fn take_away(&mut self, less: TokenTotals) {
+    /// Takes others away, never below none.
+    pub fn take_away(&mut self, less: TokenTotals) {
         self.input = self.input.saturating_sub(less.input);
         self.output = self.output.saturating_sub(less.output);
         self.cache_read = self.cache_read.saturating_sub(less.cache_read);

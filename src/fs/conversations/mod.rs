@@ -8,11 +8,13 @@
 mod cache;
 pub(super) mod files;
 mod find;
+mod line_reading;
 mod links;
 pub mod search;
 mod sources;
 mod summaries;
 mod transcripts;
+mod usage_files;
 
 pub use files::{ConversationFile, ConversationFiles, FileRole};
 pub use find::{FindError, find};
@@ -20,3 +22,4 @@ pub use links::handover_links;
 pub use sources::{handoff_sources, live_sources};
 pub use summaries::{Summaries, SummaryDepth};
 pub use transcripts::{FileState, TranscriptFile, Transcripts};
+pub use usage_files::{UsageFiles, UsageOf};

@@ -1,15 +1,11 @@
 //! What a list shows of many transcripts: both ends of each are read, or all of it where that is asked for.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
-
-use sha2::{Digest, Sha256};
 
 use super::cache::{CachedSummary, ResumePoint, SummaryCache};
+use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
 use super::sources::RULE;
 use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::line_splitter::LineSplitter;
@@ -24,14 +20,6 @@ const HEAD_STEP: usize = 16 << 10;
 const HEAD: u64 = 256 << 10;
 /// How much of the end is read, in bytes: as far back as Claude itself looks for titles.
 const TAIL: u64 = 64 << 10;
-/// How much is read at a time where all is read, in bytes.
-const PIECE: usize = 256 << 10;
-/// The longest line that is looked at, in bytes: a longer one holds no figure of a list.
-const LINE_CAP: usize = 16 << 20;
-/// How many bytes before the point where reading goes on tell whether the file is the same.
-const MARK: u64 = 256;
-/// How many threads read at most.
-const THREADS: usize = 8;
 
 /// How much of a transcript is read for a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,25 +51,12 @@ impl Summaries {
         let before = |at: &usize| self.cache.get(&files[*at].path);
         let jobs: Vec<(usize, Option<ResumePoint>)> =
             missing.iter().map(|at| (*at, before(at).and_then(|known| known.resume.clone()))).collect();
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS).min(jobs.len());
-        let next = AtomicUsize::new(0);
-        let (send, receive) = mpsc::channel();
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                let (send, next, jobs) = (send.clone(), &next, &jobs);
-                scope.spawn(move || {
-                    while let Some((at, resume)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let _ = send.send((*at, read_one(&files[*at], resume.as_ref(), depth)));
-                    }
-                });
-            }
-            drop(send);
-            for (at, read) in receive {
-                let Ok(Some(read)) = read else { continue };
-                found[at] = Some(read.summary.clone());
-                self.cache.put(&files[at].path, read);
-            }
-        });
+        let read = in_threads(&jobs, |(at, resume)| read_one(&files[*at], resume.as_ref(), depth));
+        for ((at, _), read) in jobs.into_iter().zip(read) {
+            let Ok(Some(read)) = read else { continue };
+            found[at] = Some(read.summary.clone());
+            self.cache.put(&files[at].path, read);
+        }
         found.into_iter().map(Option::unwrap_or_default).collect()
     }
 
@@ -130,36 +105,12 @@ fn on_from(
     offset: u64,
     mut reader: SummaryReader,
 ) -> io::Result<CachedSummary> {
-    file.seek(SeekFrom::Start(offset))?;
-    let mut lines = LineSplitter::with_cap(LINE_CAP);
-    let mut rest = Read::take(file.try_clone()?, state.bytes.saturating_sub(offset));
-    let mut piece = vec![0; PIECE];
-    let (mut at, mut last_end) = (offset, offset);
-    loop {
-        let n = rest.read(&mut piece)?;
-        if n == 0 {
-            break;
-        }
-        if let Some(end) = memchr::memrchr(b'\n', &piece[..n]) {
-            last_end = at + end as u64 + 1;
-        }
-        at += n as u64;
-        lines.feed(&piece[..n], |line| reader.line(line));
-    }
-    let resume =
-        ResumePoint { offset: last_end, digest: digest_before(file, last_end)?, reader: reader.clone() };
+    let end = read_lines(file, state.bytes, offset, |line| reader.line(line))?;
+    let resume = ResumePoint { offset: end.offset, digest: end.digest, reader: reader.clone() };
     // A last line without its newline counts now, and is read again once it is whole.
     let mut all = reader;
-    all.line(lines.tail());
+    all.line(&end.tail);
     Ok(CachedSummary { state, summary: all.summary(), resume: Some(resume) })
-}
-
-/// The digest of up to [`MARK`] bytes before `offset`.
-fn digest_before(file: &File, offset: u64) -> io::Result<String> {
-    let from = offset.saturating_sub(MARK);
-    let mut bytes = vec![0; usize::try_from(offset - from).unwrap_or(0)];
-    file.read_exact_at(&mut bytes, from)?;
-    Ok(Sha256::digest(&bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Reads the begin, until it says what only the begin can say, and the end.
@@ -201,7 +152,7 @@ mod tests {
     use super::*;
     use crate::fs::conversations::Transcripts;
     use crate::fs::conversations::files::tests::paths;
-    use std::io::Write;
+    use std::io::{Seek, SeekFrom, Write};
 
     const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 

@@ -1,0 +1,366 @@
+//! One transcript, line by line: its answers and Claude's accounts.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::core::claude::lenient_json::{Flag, Number, Object, Text};
+use crate::core::claude::transcript::{TranscriptLine, UserKind};
+use crate::core::conversation::summary::TokenTotals;
+use crate::core::handoff::continuation::handoff_of;
+use crate::core::time::WallTime;
+
+/// The longest pause between two lines in which Claude is taken to work, in ms: longer ones are a machine
+/// that slept, or a tool that waited for a person.
+const WORK_GAP_MS: i64 = 30 * 60_000;
+/// How many of the last answers are looked through for the message that a line repeats.
+const REPEATED: usize = 64;
+/// The most models that are told apart in one transcript; further ones count as the last.
+const MODELS: usize = 200;
+
+/// One answer of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsageAnswer {
+    /// The beginning of a hash of the message's and the request's ids; 0 where the line has none. The same
+    /// answer has the same key in every transcript that repeats it.
+    pub key: u64,
+    /// When it was written.
+    pub at: WallTime,
+    /// Its model, an index into [`UsageRecords::models`].
+    pub model: usize,
+    /// Its tokens.
+    pub tokens: TokenTotals,
+    /// Its cost in US dollars, where the line itself says so (Claude before 1.0.70).
+    pub usd: Option<f64>,
+    /// How long Claude worked for it, in ms: the answer itself, and the tools that ran before it.
+    pub work_ms: u64,
+}
+
+/// What one of Claude's accounts says of one model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelAccount {
+    /// The model, an index into [`UsageRecords::models`].
+    pub model: usize,
+    /// Its tokens so far.
+    pub tokens: TokenTotals,
+    /// Its cost so far, in US dollars.
+    pub usd: f64,
+}
+
+/// Claude's own account of a conversation up to a moment, sub-agents included (`cost-state`, from 2.1.300 on).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsageAccount {
+    /// The time of the last line before it: the account itself has none.
+    pub at: WallTime,
+    /// By model.
+    pub models: Vec<ModelAccount>,
+    /// A model was used whose price Claude does not know.
+    pub has_unknown_cost: bool,
+}
+
+/// What counts in one transcript.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UsageRecords {
+    /// The directory of the conversation, absolute.
+    pub dir: Option<String>,
+    /// When it began from a handoff, if it did.
+    pub handed_over_at: Option<WallTime>,
+    /// The models, as Claude names them, without the date of a release.
+    pub models: Vec<String>,
+    /// The answers, in the order of their lines.
+    pub answers: Vec<UsageAnswer>,
+    /// Claude's accounts, in the order of their lines.
+    pub accounts: Vec<UsageAccount>,
+}
+
+/// Reads lines in their order. It can be kept, and go on with the lines that come later.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UsageReader {
+    records: UsageRecords,
+    /// The time of the last line that has one.
+    last_at: Option<WallTime>,
+    /// How long tools ran since the last answer, in ms.
+    tools_ms: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawUsageLine {
+    r#type: Text<64>,
+    cwd: Text<4096>,
+    relocated_cwd: Text<4096>,
+    timestamp: Text<64>,
+    request_id: Text<200>,
+    message: Object<RawAnswer>,
+    #[serde(rename = "costUSD")]
+    cost_usd: UsDollars,
+    tool_use_result: Present,
+    has_unknown_model_cost: Flag,
+    model_usage: serde_json::Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawAnswer {
+    id: Text<200>,
+    model: Text<200>,
+    usage: Object<RawAnswerUsage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawAnswerUsage {
+    input_tokens: Number,
+    cache_read_input_tokens: Number,
+    cache_creation_input_tokens: Number,
+    output_tokens: Number,
+}
+
+/// A number of dollars; anything else is nothing.
+#[derive(Default, Deserialize)]
+#[serde(from = "serde_json::Value")]
+struct UsDollars(Option<f64>);
+
+impl From<serde_json::Value> for UsDollars {
+    fn from(value: serde_json::Value) -> Self {
+        UsDollars(value.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0))
+    }
+}
+
+/// Whether a field is there, whatever it holds.
+#[derive(Default, Deserialize)]
+#[serde(from = "serde::de::IgnoredAny")]
+struct Present(bool);
+
+impl From<serde::de::IgnoredAny> for Present {
+    fn from(_: serde::de::IgnoredAny) -> Self {
+        Present(true)
+    }
+}
+
+impl UsageReader {
+    /// What the lines so far hold.
+    #[must_use]
+    pub fn records(&self) -> &UsageRecords {
+        &self.records
+    }
+
+    /// Takes the next line, without its newline. One that cannot be read says nothing.
+    pub fn line(&mut self, line: &[u8]) {
+        if !says_something(line) {
+            return;
+        }
+        let Ok(raw) = serde_json::from_slice::<RawUsageLine>(line) else { return };
+        if self.records.dir.is_none() {
+            self.records.dir = raw.cwd.0.clone().filter(|dir| dir.starts_with('/'));
+        }
+        let at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
+        match raw.r#type.0.as_deref() {
+            Some("assistant") => self.answer(&raw, at),
+            Some("user") => self.user(line, &raw, at),
+            Some("cost-state") => self.account(&raw),
+            Some("relocated") => {
+                if let Some(dir) = raw.relocated_cwd.0.filter(|dir| dir.starts_with('/')) {
+                    self.records.dir = Some(dir);
+                }
+            }
+            _ => {}
+        }
+        self.last_at = at.max(self.last_at);
+    }
+
+    /// The pause since the last line, where Claude worked in it.
+    fn pause_ms(&self, at: Option<WallTime>) -> u64 {
+        let pause = self.last_at.zip(at).map_or(0, |(last, at)| at.0.saturating_sub(last.0));
+        if pause > WORK_GAP_MS { 0 } else { u64::try_from(pause).unwrap_or(0) }
+    }
+
+    fn user(&mut self, line: &[u8], raw: &RawUsageLine, at: Option<WallTime>) {
+        if raw.tool_use_result.0 {
+            self.tools_ms += self.pause_ms(at);
+            return;
+        }
+        // What a tool took before an interrupted turn is nobody's.
+        self.tools_ms = 0;
+        if self.records.handed_over_at.is_some() || memchr::memmem::find(line, b"HO-").is_none() {
+            return;
+        }
+        let Some(TranscriptLine::User(user)) = TranscriptLine::parse(line) else { return };
+        if matches!(&user.kind, UserKind::Prompt(text) if handoff_of(text).is_some()) {
+            self.records.handed_over_at = at.or(self.last_at);
+        }
+    }
+
+    fn answer(&mut self, raw: &RawUsageLine, at: Option<WallTime>) {
+        let Some(message) = &raw.message.0 else { return };
+        let name = message.model.0.as_deref().filter(|model| *model != "<synthetic>");
+        let (Some(name), Some(usage)) = (name, &message.usage.0) else { return };
+        let Some(at) = at.or(self.last_at) else { return };
+        let tokens = TokenTotals {
+            input: usage.input_tokens.0.unwrap_or(0),
+            output: usage.output_tokens.0.unwrap_or(0),
+            cache_read: usage.cache_read_input_tokens.0.unwrap_or(0),
+            cache_creation: usage.cache_creation_input_tokens.0.unwrap_or(0),
+        };
+        let work_ms = self.pause_ms(Some(at)) + std::mem::take(&mut self.tools_ms);
+        let key = key_of(message.id.0.as_deref(), raw.request_id.0.as_deref());
+        let from = self.records.answers.len().saturating_sub(REPEATED);
+        // One line for each block, all with the same id; the last one has the whole figures.
+        if let Some(known) =
+            self.records.answers[from..].iter_mut().find(|known| key != 0 && known.key == key)
+        {
+            known.tokens = tokens;
+            known.work_ms += work_ms;
+            return;
+        }
+        let model = self.model(name);
+        self.records.answers.push(UsageAnswer { key, at, model, tokens, usd: raw.cost_usd.0, work_ms });
+    }
+
+    fn account(&mut self, raw: &RawUsageLine) {
+        let Some(by_model) = raw.model_usage.as_object() else { return };
+        let mut models = Vec::new();
+        for (name, usage) in by_model.iter().take(MODELS) {
+            let number = |key: &str| usage[key].as_u64().unwrap_or(0);
+            let tokens = TokenTotals {
+                input: number("inputTokens"),
+                output: number("outputTokens"),
+                cache_read: number("cacheReadInputTokens"),
+                cache_creation: number("cacheCreationInputTokens"),
+            };
+            let usd = usage["costUSD"].as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0).unwrap_or(0.0);
+            models.push(ModelAccount { model: self.model(name), tokens, usd });
+        }
+        let at = self.last_at.unwrap_or_default();
+        let has_unknown_cost = raw.has_unknown_model_cost.0;
+        self.records.accounts.push(UsageAccount { at, models, has_unknown_cost });
+    }
+
+    fn model(&mut self, name: &str) -> usize {
+        let name = plain_model(name);
+        let models = &mut self.records.models;
+        if let Some(at) = models.iter().position(|model| model == name) {
+            return at;
+        }
+        if models.len() < MODELS {
+            models.push(name.to_owned());
+        }
+        models.len() - 1
+    }
+}
+
+/// A model's name without the date of its release and without what Claude adds in brackets: an answer names
+/// `claude-sonnet-4-5-20250929`, where the account has `claude-sonnet-4-5` or `claude-sonnet-4-5[1m]`.
+fn plain_model(name: &str) -> &str {
+    let name = name.split_once('[').map_or(name, |(name, _)| name);
+    match name.rsplit_once('-') {
+        Some((plain, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
+fn key_of(message: Option<&str>, request: Option<&str>) -> u64 {
+    let Some(message) = message.filter(|id| !id.is_empty()) else { return 0 };
+    let hash = Sha256::new().chain_update(message).chain_update([0]).chain_update(request.unwrap_or(""));
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.finalize()[..8]);
+    u64::from_le_bytes(first).max(1)
+}
+
+/// Whether a line may be of a type that counts. The long ones are of others.
+fn says_something(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { return true };
+    let words: [&[u8]; 4] = [b"assistant\"", b"user\"", b"cost-state\"", b"relocated\""];
+    words.iter().any(|word| rest.starts_with(word)) || line.len() < 4096
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::handoff::continuation::Continuation;
+
+    fn answer(id: &str, at: &str, output: u64) -> String {
+        format!(
+            r#"{{"type":"assistant","cwd":"/p","timestamp":"2026-11-20T10:{at}Z","requestId":"r{id}","message":{{"id":"m{id}","model":"claude-opus-4-1-20250805","usage":{{"input_tokens":3,"output_tokens":{output},"cache_read_input_tokens":20,"cache_creation_input_tokens":5}}}}}}"#
+        )
+    }
+
+    fn user(at: &str, rest: &str) -> String {
+        format!(r#"{{"type":"user","timestamp":"2026-11-20T10:{at}Z",{rest}}}"#)
+    }
+
+    fn read(lines: &[String]) -> UsageRecords {
+        let mut reader = UsageReader::default();
+        lines.iter().for_each(|line| reader.line(line.as_bytes()));
+        reader.records
+    }
+
+    #[test]
+    fn an_answer_in_several_lines_counts_once_with_its_last_figures() {
+        let records = read(&[answer("1", "00:00", 1), answer("1", "00:02", 7), answer("2", "00:05", 4)]);
+        assert_eq!(records.models, ["claude-opus-4-1"]);
+        assert_eq!(records.dir.as_deref(), Some("/p"));
+        let tokens: Vec<u64> = records.answers.iter().map(|answer| answer.tokens.output).collect();
+        assert_eq!(tokens, [7, 4]);
+        assert_eq!(records.answers[0].tokens.all(), 3 + 7 + 20 + 5);
+        assert_ne!(records.answers[0].key, records.answers[1].key);
+    }
+
+    #[test]
+    fn time_is_that_of_answers_and_tools_and_not_of_the_person() {
+        let prompt = r#""message":{"content":"go on"}"#;
+        let tool = r#""message":{"content":[]},"toolUseResult":{"stdout":""}"#;
+        let records = read(&[
+            user("00:00", prompt),
+            answer("1", "00:04", 1),
+            user("00:14", tool),
+            answer("2", "00:15", 1),
+            // A person thinks for five minutes.
+            user("05:15", prompt),
+            answer("3", "05:16", 1),
+            // A machine sleeps.
+            user("05:20", prompt),
+            answer("4", "59:00", 1),
+        ]);
+        let work: Vec<u64> = records.answers.iter().map(|answer| answer.work_ms).collect();
+        assert_eq!(work, [4000, 11_000, 1000, 0]);
+    }
+
+    #[test]
+    fn accounts_are_read_by_model() {
+        let account = r#"{"type":"cost-state","sessionId":"x","totalCostUSD":1.5,"modelUsage":{"claude-opus-4-1[1m]":{"inputTokens":9,"outputTokens":8,"cacheReadInputTokens":7,"cacheCreationInputTokens":6,"costUSD":1.25},"claude-haiku-4-5-20251001":{"inputTokens":1,"costUSD":"odd"}},"hasUnknownModelCost":true}"#;
+        let records = read(&[answer("1", "00:00", 1), account.to_owned()]);
+        assert_eq!(records.models, ["claude-opus-4-1", "claude-haiku-4-5"]);
+        let account = &records.accounts[0];
+        assert_eq!(account.at, records.answers[0].at);
+        assert!(account.has_unknown_cost);
+        let figures: Vec<_> = account.models.iter().map(|m| (m.model, m.tokens.all(), m.usd)).collect();
+        assert_eq!(figures.len(), 2);
+        assert!(figures.contains(&(0, 30, 1.25)) && figures.contains(&(1, 1, 0.0)), "{figures:?}");
+    }
+
+    #[test]
+    fn odd_lines_say_nothing() {
+        let records = read(&[
+            "{\"type\":\"assistant\"".to_owned(),
+            "\u{0}".to_owned(),
+            r#"{"type":"assistant","timestamp":"2026-11-20T10:00:00Z","message":{"model":"<synthetic>","usage":{}}}"#
+                .to_owned(),
+            r#"{"type":"assistant","message":{"model":"m","usage":{"input_tokens":1}}}"#.to_owned(),
+            r#"{"type":"cost-state","modelUsage":[1]}"#.to_owned(),
+            r#"{"type":"assistant","timestamp":"2026-11-20T10:00:00Z","message":{"model":["x"],"usage":7}}"#.to_owned(),
+        ]);
+        // The time of the line before stands for one that is missing.
+        assert_eq!((records.answers.len(), records.accounts.len(), records.dir), (1, 0, None));
+    }
+
+    #[test]
+    fn a_conversation_that_began_from_a_handoff_is_counted_as_a_hand_over() {
+        let id = "HO-20261120-100000-abcd1234".parse().unwrap();
+        let text = Continuation::with_frame(&id).text().to_owned();
+        let prompt = format!("\"message\":{}", serde_json::json!({"content": text}));
+        let records = read(&[user("00:00", &prompt), user("01:00", &prompt)]);
+        assert_eq!(records.handed_over_at, WallTime::parse("2026-11-20T10:00:00Z"));
+    }
+}

@@ -1,0 +1,283 @@
+//! What transcripts say of the use of tokens, read as far as it is new.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{agents_of_project, sidecar_transcripts};
+use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
+use super::search::TranscriptSource;
+use super::sources::RULE;
+use super::transcripts::{FileState, TranscriptFile};
+use crate::core::claude::line_splitter::LineSplitter;
+use crate::core::ids::ConversationId;
+use crate::core::token_usage::{UsageReader, UsageRecords};
+use crate::fs::atomic;
+use crate::fs::paths::Paths;
+use crate::sys::safe_file::{self, FileRule};
+
+/// The version of the cache: any change of what is read, or of how, is another one.
+const VERSION: u32 = 1;
+/// The longest cache that is read, in bytes.
+const CAP: u64 = 1 << 30;
+/// How much of an unpacked transcript is read at a time, in bytes.
+const PIECE: usize = 256 << 10;
+
+/// The records of one conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageOf {
+    /// The conversation.
+    pub id: ConversationId,
+    /// Its own transcript.
+    pub own: UsageRecords,
+    /// Those of its sub-agents.
+    pub agents: Vec<UsageRecords>,
+}
+
+/// What is known of one file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct CachedUsage {
+    state: FileState,
+    /// Behind the last whole line that was read, in bytes.
+    offset: u64,
+    /// The digest of the bytes before it.
+    digest: String,
+    /// What the whole lines say.
+    reader: UsageReader,
+    /// What the last line says with them, where it has no newline yet.
+    with_tail: Option<UsageRecords>,
+}
+
+impl CachedUsage {
+    fn records(&self) -> &UsageRecords {
+        self.with_tail.as_ref().unwrap_or_else(|| self.reader.records())
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct UsageCacheFile {
+    version: u32,
+    entries: Vec<(PathBuf, CachedUsage)>,
+}
+
+/// Reads usage, and knows what was read before. The cache may be deleted at any time; a damaged one counts as
+/// none.
+#[derive(Debug)]
+pub struct UsageFiles {
+    file: PathBuf,
+    known: HashMap<PathBuf, CachedUsage>,
+    is_changed: bool,
+    /// Files that could not be read, with the reason.
+    failures: Vec<(PathBuf, io::Error)>,
+}
+
+impl UsageFiles {
+    /// With what is known from before.
+    #[must_use]
+    pub fn load(paths: &Paths) -> Self {
+        let file = paths.usage_cache();
+        let bytes = safe_file::read(&file, FileRule::own(CAP)).ok().flatten().unwrap_or_default();
+        let read: UsageCacheFile = serde_json::from_slice(&bytes).unwrap_or_default();
+        let known = if read.version == VERSION { read.entries.into_iter().collect() } else { HashMap::new() };
+        UsageFiles { file, known, is_changed: false, failures: Vec::new() }
+    }
+
+    /// What `transcripts` and their sub-agents say, and transcripts that lie elsewhere (`kept`): in the
+    /// archive or in a handoff.
+    pub fn read(
+        &mut self,
+        transcripts: &[TranscriptFile],
+        kept: &[Box<dyn TranscriptSource>],
+    ) -> Vec<UsageOf> {
+        let mut agents: HashMap<&ConversationId, Vec<PathBuf>> = HashMap::new();
+        let mut old_agents: HashMap<PathBuf, HashMap<ConversationId, Vec<PathBuf>>> = HashMap::new();
+        for transcript in transcripts {
+            let dir = transcript.project_dir();
+            let old = old_agents.entry(dir.to_owned()).or_insert_with(|| agents_of_project(dir));
+            let mut own = sidecar_transcripts(transcript);
+            own.extend(old.remove(&transcript.id).unwrap_or_default());
+            agents.entry(&transcript.id).or_default().extend(own);
+        }
+        let files: Vec<PathBuf> = transcripts
+            .iter()
+            .map(|transcript| transcript.path.clone())
+            .chain(agents.values().flatten().cloned())
+            .collect();
+        let packed: HashMap<&Path, &dyn TranscriptSource> =
+            kept.iter().map(|source| (source.path(), source.as_ref())).collect();
+        let read = in_threads(&files, |path| read_one(path, self.known.get(path)));
+        self.keep(files, read);
+        let kept_files: Vec<PathBuf> = packed.keys().map(|path| (*path).to_owned()).collect();
+        let read = in_threads(&kept_files, |path| match packed.get(path.as_path()) {
+            Some(source) => read_packed(*source, self.known.get(path)),
+            None => Ok(None),
+        });
+        self.keep(kept_files, read);
+        let records =
+            |path: &Path| self.known.get(path).map(|known| known.records().clone()).unwrap_or_default();
+        let mut seen = HashSet::new();
+        let live = transcripts.iter().map(|transcript| {
+            let own = records(&transcript.path);
+            // Where several files have one id, its sub-agents count with the first.
+            let agents = match seen.insert(&transcript.id) {
+                true => agents.get(&transcript.id).into_iter().flatten().map(|path| records(path)).collect(),
+                false => Vec::new(),
+            };
+            UsageOf { id: transcript.id.clone(), own, agents }
+        });
+        let live: Vec<UsageOf> = live.collect();
+        let kept = kept.iter().map(|source| UsageOf {
+            id: source.id().clone(),
+            own: records(source.path()),
+            agents: Vec::new(),
+        });
+        live.into_iter().chain(kept).collect()
+    }
+
+    /// Files that could not be read, with the reason.
+    #[must_use]
+    pub fn failures(&self) -> &[(PathBuf, io::Error)] {
+        &self.failures
+    }
+
+    fn keep(&mut self, files: Vec<PathBuf>, read: Vec<io::Result<Option<CachedUsage>>>) {
+        for (path, read) in files.into_iter().zip(read) {
+            match read {
+                Ok(Some(read)) => {
+                    self.known.insert(path, read);
+                    self.is_changed = true;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    // What was known is of a file that cannot be read any more.
+                    self.known.remove(&path);
+                    self.failures.push((path, error));
+                }
+            }
+        }
+    }
+
+    /// Writes what has changed, and forgets files that are gone. It may fail without harm: all is read again
+    /// the next time.
+    pub fn save(&mut self) {
+        if !std::mem::take(&mut self.is_changed) {
+            return;
+        }
+        let mut entries: Vec<(PathBuf, CachedUsage)> =
+            self.known.iter().map(|(path, known)| (path.clone(), known.clone())).collect();
+        entries.retain(|(path, _)| path.symlink_metadata().is_ok());
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        let Some(dir) = self.file.parent() else { return };
+        if let Ok(text) = serde_json::to_vec(&UsageCacheFile { version: VERSION, entries })
+            && atomic::private_dir(dir).is_ok()
+        {
+            let _ = atomic::swap(&self.file, &text);
+        }
+    }
+}
+
+/// Reads what is new of a file; `None` where nothing is, or the file is gone.
+fn read_one(path: &Path, known: Option<&CachedUsage>) -> io::Result<Option<CachedUsage>> {
+    let Some(mut file) = safe_file::open(path, RULE).map_err(io::Error::other)? else { return Ok(None) };
+    let state = FileState::of(&file.metadata()?);
+    if known.is_some_and(|known| known.state == state) {
+        return Ok(None);
+    }
+    let (offset, mut reader) = match known.filter(|known| known.offset <= state.bytes) {
+        Some(known) if digest_before(&file, known.offset)? == known.digest => {
+            (known.offset, known.reader.clone())
+        }
+        _ => (0, UsageReader::default()),
+    };
+    let end = read_lines(&mut file, state.bytes, offset, |line| reader.line(line))?;
+    let with_tail = (!end.tail.is_empty()).then(|| {
+        let mut all = reader.clone();
+        all.line(&end.tail);
+        all.records().clone()
+    });
+    Ok(Some(CachedUsage { state, offset: end.offset, digest: end.digest, reader, with_tail }))
+}
+
+/// The same of a transcript that is packed; it is read anew when its file has changed.
+fn read_packed(
+    source: &dyn TranscriptSource,
+    known: Option<&CachedUsage>,
+) -> io::Result<Option<CachedUsage>> {
+    let state = FileState::of(&source.path().symlink_metadata()?);
+    if known.is_some_and(|known| known.state == state) {
+        return Ok(None);
+    }
+    let mut reader = UsageReader::default();
+    let mut lines = LineSplitter::with_cap(LINE_CAP);
+    let mut input = source.open()?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match input.read(&mut piece)? {
+            0 => break,
+            n => lines.feed(&piece[..n], |line| reader.line(line)),
+        }
+    }
+    reader.line(lines.tail());
+    Ok(Some(CachedUsage { state, offset: 0, digest: String::new(), reader, with_tail: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::fs::conversations::Transcripts;
+    use crate::fs::conversations::files::tests::paths;
+
+    const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+
+    fn answer(n: u32, output: u32) -> String {
+        format!(
+            "{{\"type\":\"assistant\",\"sessionId\":\"{ID}\",\"timestamp\":\"2026-11-20T10:00:00Z\",\"message\":{{\"id\":\"m{n}\",\"model\":\"m\",\"usage\":{{\"output_tokens\":{output}}}}}}}\n"
+        )
+    }
+
+    fn all(paths: &Paths) -> (u64, usize) {
+        let mut files = UsageFiles::load(paths);
+        let read = files.read(&Transcripts::all(paths).files, &[]);
+        assert!(files.failures().is_empty(), "{:?}", files.failures());
+        files.save();
+        let records = read.iter().flat_map(|usage| std::iter::once(&usage.own).chain(&usage.agents));
+        let answers: Vec<_> = records.flat_map(|records| &records.answers).collect();
+        (answers.iter().map(|answer| answer.tokens.output).sum(), answers.len())
+    }
+
+    #[test]
+    fn only_what_is_new_is_read_and_sub_agents_count() {
+        let root = tempfile::tempdir().unwrap();
+        let paths = paths(root.path());
+        let dir = paths.claude.join("projects/-p");
+        let agents = dir.join(ID).join("subagents");
+        std::fs::create_dir_all(&agents).unwrap();
+        let path = dir.join(format!("{ID}.jsonl"));
+        std::fs::write(&path, answer(1, 1) + &answer(2, 2)).unwrap();
+        assert_eq!(all(&paths), (3, 2));
+        std::fs::write(agents.join("agent-a1.jsonl"), answer(3, 4)).unwrap();
+        std::fs::write(dir.join("agent-b2.jsonl"), answer(4, 8)).unwrap();
+        std::fs::write(dir.join("agent-c3.jsonl"), answer(5, 16).replace("c74cc080", "d74cc080")).unwrap();
+        assert_eq!(all(&paths), (15, 4), "one that is of no conversation here does not count");
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        let line = answer(6, 32);
+        write!(file, "{}", &line[..line.len() - 1]).unwrap();
+        assert_eq!(all(&paths), (47, 5), "the last line has no newline yet");
+        writeln!(file).unwrap();
+        write!(file, "{}", answer(6, 33)).unwrap();
+        assert_eq!(all(&paths), (48, 5));
+        // A file that was written anew, and caches that are none.
+        std::fs::write(&path, answer(9, 64).repeat(9)).unwrap();
+        assert_eq!(all(&paths), (76, 3));
+        for cache in ["", "{", "[]", "{\"version\":1,\"entries\":[[\"/x\",{}]]}"] {
+            std::fs::write(paths.usage_cache(), cache).unwrap();
+            assert_eq!(all(&paths), (76, 3), "{cache}");
+        }
+        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(paths.usage_cache()).unwrap());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
