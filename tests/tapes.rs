@@ -5,9 +5,11 @@
 
 mod support;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use support::term::Term;
 use support::{claude, skip};
 
 /// The tapes that need the real Claude Code.
@@ -151,4 +153,40 @@ fn an_interrupt_ends_all_tests_and_tells_the_results_so_far() {
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
     assert!(hopty::sys::process::descendants(pid).is_empty());
+}
+
+#[test]
+fn a_paused_test_is_attached_to_typed_into_and_goes_on() {
+    let dir = with_tape("Start cat\nType \"one\"\nEnter\nExpect \"one\"\nPause\nExpect \"two\"\n");
+    let home = tempfile::tempdir().unwrap();
+    let of = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let env: Vec<(OsString, OsString)> = [
+        ("PATH", of("PATH")),
+        ("HOME", home.path().into()),
+        ("XDG_RUNTIME_DIR", home.path().into()),
+        ("TERM", "xterm-256color".into()),
+    ]
+    .map(|(name, value)| (name.into(), value))
+    .into();
+    let start = |args: &[&str]| Term::start(&claude::hopty(), args, &env, dir.path(), (100, 30));
+    let mut test = start(&["test", "--pause", "--keep"]);
+    test.wait_text("hopty attach test-one");
+    let mut window = start(&["attach", "test-one"]);
+    window.wait_text("one");
+    window.wait_text("ctrl-] goes on");
+    window.send("two\r");
+    window.wait_for("what was typed, and the answer to it", |screen| {
+        screen.lines().iter().filter(|line| line.as_str() == "two").count() == 2
+    });
+    window.send("\x1d");
+    test.wait_text("1 passed");
+    assert!(test.lines().iter().any(|line| line.contains("typed in the pause: Type \"two\" Enter")));
+    let kept = test.lines().iter().find_map(|line| Some(PathBuf::from(line.split_once(": kept ")?.1.trim())));
+    assert!(kept.as_ref().is_some_and(|dir| dir.is_dir()), "{:?}", test.lines());
+    std::fs::remove_dir_all(kept.unwrap()).unwrap();
+    assert_eq!(test.wait_exit(), 0);
+    window.wait_exit();
+    let mut list = start(&["ls", "--all", "--json"]);
+    list.wait_exit();
+    assert_eq!(list.lines()[0], "[]", "nothing is left of the session");
 }

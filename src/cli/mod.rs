@@ -73,6 +73,8 @@ use std::io::{IsTerminal, Write};
 
 use crate::client::start::Forked;
 use crate::testing::hook_probe::{self, HOOK_ARG};
+use crate::testing::pause_window;
+use crate::testing::test_pause::WINDOW_ARG;
 use args::{Cli, Verb};
 use config::ConfigVerb;
 use error::Failed;
@@ -156,6 +158,11 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some("slash") => {
             let words: Vec<&str> = args.iter().skip(1).filter_map(|word| word.to_str()).collect();
             return slash::main(&words);
+        }
+        Some(WINDOW_ARG) => {
+            let socket = args.get(1).map(std::path::PathBuf::from).unwrap_or_default();
+            let shown = pause_window::run(&socket);
+            return shown.map_or_else(|error| Failed::from(error).print("test", false), |()| 0);
         }
         Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
         Some("hook") => {

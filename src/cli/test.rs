@@ -20,6 +20,7 @@ use crate::testing::snapshot::{
 };
 use crate::testing::stress::SeededChoices;
 use crate::testing::tape_player::{PlayOptions, SnapshotUse};
+use crate::testing::test_pause::PauseRule;
 use crate::tty::raw;
 
 /// Options of `test`.
@@ -88,6 +89,12 @@ pub(super) struct TestArgs {
     /// Delete the snapshots that no tape takes
     #[arg(long)]
     pub prune: bool,
+    /// Keep the directory of every test, and print where it is
+    #[arg(long)]
+    pub keep: bool,
+    /// Stop at `Pause` and where a test fails, so that you can attach to the program and type
+    #[arg(long, conflicts_with_all = ["check", "review", "accept", "update"])]
+    pub pause: bool,
     /// Pass this variable to the tests; repeatable
     #[arg(long = "env", value_name = "NAME")]
     pub env: Vec<String>,
@@ -233,12 +240,19 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
     };
     let jobs = args
         .jobs
+        .or(args.pause.then_some(1))
         .unwrap_or_else(|| 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
     let play = PlayOptions {
         speed: if is_fast { TapeSpeed::Fast } else { TapeSpeed::Real },
         strict: args.strict,
         require_all: args.require_all,
         render: args.render,
+        keep: args.keep,
+        pause: match args.pause {
+            true => PauseRule::AtFailure,
+            false if std::io::stdin().is_terminal() && !is_ci && !args.update => PauseRule::AtCommand,
+            false => PauseRule::Never,
+        },
         env: args.env.clone(),
         evidence,
         hopty: std::env::current_exe()?,

@@ -10,6 +10,7 @@
 //! | [`discovery`] | which tapes are meant, and under which names |
 //! | [`isolation`] | a test's own directories and environment |
 //! | [`shells`] | the shells that a tape may type into |
+//! | [`test_pause`], [`pause_window`] | a test that stops for a person, and what shows it |
 //! | [`watch`] | which tapes a change concerns |
 //! | [`stress`] | what a loaded machine does, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
@@ -33,6 +34,7 @@ mod laws;
 pub mod library;
 pub mod look;
 pub mod outcome;
+pub mod pause_window;
 pub mod processes;
 pub mod redaction;
 pub mod report;
@@ -43,6 +45,7 @@ pub mod snapshot;
 pub mod stress;
 pub mod tape_player;
 pub mod terminal;
+pub mod test_pause;
 pub mod wait;
 pub mod watch;
 

@@ -11,6 +11,7 @@ use crate::testing::report::{ConsoleReport, ReportOptions, TestReport};
 use crate::testing::runner::{self, LoadedTape, RunPlanOptions};
 use crate::testing::snapshot::SnapshotMode;
 use crate::testing::tape_player::{PlayOptions, SnapshotUse};
+use crate::testing::test_pause::PauseRule;
 
 /// Tapes that did not all pass: the report of `hopty test`.
 pub struct TapesFailed(String);
@@ -67,6 +68,8 @@ pub fn play_tapes_with(
             strict: false,
             require_all: false,
             render: false,
+            keep: false,
+            pause: PauseRule::Never,
             env: variables.iter().map(|name| (*name).to_owned()).collect(),
             evidence: env::var_os("CARGO_TARGET_DIR")
                 .map_or_else(|| root.join("target"), PathBuf::from)

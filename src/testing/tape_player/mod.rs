@@ -8,6 +8,7 @@
 //! | `inspection` | what is checked on a screen: style, cursor, title, modes, regions |
 //! | `test_files` | files of the test, commands on the side, and what a tape writes |
 //! | `tape_snapshots` | `Snapshot` |
+//! | `pausing` | `Pause`, and the pause at a failure |
 //! | `claude_test` | Claude Code with a scripted model, and what its hooks did |
 //! | `step_failure` | why a command failed |
 //! | `evidence` | the files that tell why a tape failed |
@@ -15,6 +16,7 @@
 mod claude_test;
 mod evidence;
 mod inspection;
+mod pausing;
 mod session;
 mod step_failure;
 mod tape_snapshots;
@@ -26,6 +28,7 @@ pub use tape_snapshots::{SnapshotUse, redactions_of};
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +42,7 @@ use super::isolation::{EnvironmentRules, TestDirs, TestHome};
 use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
 use super::snapshot::{ScreenSnapshot, SnapshotStore};
 use super::stress::SeededChoices;
+use super::test_pause::PauseRule;
 use crate::core::tape::{
     RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
     TapeSpeed, TapeStep, TapeText, TapeTime,
@@ -55,6 +59,10 @@ pub struct PlayOptions {
     pub require_all: bool,
     /// Pictures and text outputs are written where the tape says; else text goes to the evidence.
     pub render: bool,
+    /// Test directories stay.
+    pub keep: bool,
+    /// When a test stops for a person.
+    pub pause: PauseRule,
     /// Variables of this process that the tests get.
     pub env: Vec<String>,
     /// The directory of all evidence: `target/hopty`.
@@ -133,8 +141,9 @@ pub fn play(
         }
     };
     let end = player.play_all();
+    let (dir, home) = (player.dirs.dir().display().to_string(), player.dirs.home().display().to_string());
     let times = TestTimes { took: began.elapsed(), ..player.session.times() };
-    PlayedTape {
+    let played = PlayedTape {
         end,
         started_ms,
         times,
@@ -142,8 +151,18 @@ pub fn play(
         snapshots: std::mem::take(&mut player.snapshots),
         collected: std::mem::take(&mut player.collected),
         last_screen: player.last_screen.take(),
-        dirs: Some((player.dirs.dir().display().to_string(), player.dirs.home().display().to_string())),
+        dirs: Some((dir, home)),
+    };
+    if options.keep {
+        let base = player.dirs.keep();
+        tell(format_args!("hopty: {}: kept {}", file.path.display(), base.display()));
     }
+    played
+}
+
+/// A line for the person at the terminal, at once. Where nobody reads it nothing fails.
+fn tell(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// A tape while it is played.
@@ -255,7 +274,12 @@ impl<'a> TapePlayer<'a> {
         }
         let mut end = match failure {
             Some((_, error)) if error.is_stop => PlayEnd::Stopped,
-            Some((step, error)) => self.failed(step, *error),
+            Some((step, error)) => {
+                let message = error.message.clone();
+                let end = self.failed(step, *error);
+                self.pause_at_failure(&message);
+                end
+            }
             None => {
                 self.last_screen = self.session.screen().map(ScreenCopy::of);
                 PlayEnd::Passed
@@ -425,11 +449,7 @@ impl<'a> TapePlayer<'a> {
                 Ok(())
             }
             C::State(path) => self.write_state(path),
-            // Nobody can take over a test yet.
-            C::Pause => {
-                self.warn("`Pause` does nothing in this version".to_owned());
-                Ok(())
-            }
+            C::Pause => self.pause_here(),
         }
     }
 

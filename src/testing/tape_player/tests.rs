@@ -7,6 +7,8 @@ fn options(evidence: &Path) -> PlayOptions {
         strict: false,
         require_all: false,
         render: false,
+        keep: false,
+        pause: PauseRule::Never,
         env: Vec::new(),
         evidence: evidence.to_owned(),
         hopty: "/bin/true".into(),

@@ -1,0 +1,259 @@
+//! What a person sees of a paused test: `hopty __pause-window SOCKET`, the program of the session to attach to.
+//!
+//! It draws the screen of the test at the top left of its terminal, whatever size that has, sets the modes that
+//! change what keys send, and passes the keys on. Ctrl+] ends it, and with it the pause.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use nix::libc;
+use serde_json::Value;
+
+use crate::core::visible::visible;
+use crate::screen::{Screen, StyledRun, TerminalMode};
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
+use crate::tty::raw::{self, RawMode};
+
+/// Ctrl+], as a terminal sends it, and as one does with the kitty keyboard protocol.
+const END_KEYS: [&[u8]; 2] = [b"\x1d", b"\x1b[93;5u"];
+/// Modes of the program that its keys depend on.
+const KEY_MODES: [TerminalMode; 4] = [
+    TerminalMode::CursorKeys,
+    TerminalMode::Keypad,
+    TerminalMode::BracketedPaste,
+    TerminalMode::BackspaceSendsBs,
+];
+/// Modes with which the terminal reports the mouse and the focus.
+const MOUSE_MODES: [TerminalMode; 5] = [
+    TerminalMode::MouseButtons,
+    TerminalMode::MouseDrag,
+    TerminalMode::MouseMotion,
+    TerminalMode::MouseSgr,
+    TerminalMode::Focus,
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Ready {
+    Test,
+    Keys,
+    Signal,
+}
+
+/// Runs the window until the person or the test ends it.
+///
+/// # Errors
+/// When there is no terminal, or no test at the socket.
+pub fn run(socket: &Path) -> io::Result<()> {
+    let mut test = UnixStream::connect(socket)?;
+    let mut lines = BufReader::new(test.try_clone()?);
+    let mut signals = Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP])?;
+    let raw = RawMode::enter()?;
+    let mut painter = WindowPainter::new(raw::size().drawn());
+    let mut picture = None;
+    let result = loop {
+        let mut set = PollSet::default();
+        let (input, keyboard) = (io::stdin(), test.try_clone()?);
+        set.add(Ready::Test, keyboard.as_fd(), Interest::Read);
+        set.add(Ready::Keys, input.as_fd(), Interest::Read);
+        set.add(Ready::Signal, signals.as_fd(), Interest::Read);
+        let ready = set.wait(None).unwrap_or_default();
+        let is = |wanted| ready.iter().any(|(ready, _)| *ready == wanted);
+        if is(Ready::Test) {
+            match read_latest(&mut lines) {
+                Ok(Some(latest)) => picture = Some(latest),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        }
+        if is(Ready::Signal) {
+            let came = signals.take();
+            if came.iter().any(|signal| *signal != libc::SIGWINCH) {
+                break Ok(());
+            }
+            painter = WindowPainter::new(raw::size().drawn());
+        }
+        if is(Ready::Keys) {
+            let mut typed = [0; 4096];
+            let length = read_some(&io::stdin(), &mut typed)?.unwrap_or(0);
+            let typed = &typed[..length];
+            let end = END_KEYS.iter().find_map(|key| memchr::memmem::find(typed, key));
+            test.write_all(&typed[..end.unwrap_or(length)])?;
+            if length == 0 || end.is_some() {
+                break Ok(());
+            }
+        }
+        if let Some(picture) = &picture {
+            write(&painter.draw(picture))?;
+        }
+    };
+    write(&painter.end())?;
+    drop(raw);
+    result
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// The screen of the test, and what stands below it.
+struct TestPicture {
+    screen: Screen,
+    note: String,
+}
+
+/// Reads the last of the screens that have come.
+fn read_latest(lines: &mut BufReader<UnixStream>) -> io::Result<Option<TestPicture>> {
+    loop {
+        let picture = read_picture(lines)?;
+        if picture.is_none() || lines.buffer().is_empty() {
+            return Ok(picture);
+        }
+    }
+}
+
+/// Reads the next screen; `None` at the end of the test.
+fn read_picture(lines: &mut impl BufRead) -> io::Result<Option<TestPicture>> {
+    let mut line = String::new();
+    if lines.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let told: Value = serde_json::from_str(&line)?;
+    let side = |name: &str| told[name].as_u64().and_then(|side| u16::try_from(side).ok()).unwrap_or(1);
+    let mut screen = Screen::new(side("cols"), side("rows"));
+    screen.feed(told["dump"].as_str().unwrap_or_default().as_bytes());
+    let note = visible(told["note"].as_str().unwrap_or_default());
+    Ok(Some(TestPicture { screen, note }))
+}
+
+/// Sends the terminal only the rows that differ from what it shows.
+struct WindowPainter {
+    /// What the terminal shows.
+    shadow: Screen,
+    rows: Vec<Vec<StyledRun>>,
+    is_started: bool,
+}
+
+impl WindowPainter {
+    fn new((cols, rows): (u16, u16)) -> Self {
+        WindowPainter { shadow: Screen::new(cols, rows), rows: Vec::new(), is_started: false }
+    }
+
+    /// The bytes that show a picture.
+    fn draw(&mut self, picture: &TestPicture) -> Vec<u8> {
+        let TestPicture { screen, note } = picture;
+        let (cols, rows) = self.shadow.size();
+        let cursor = screen.cursor();
+        // The rows around the cursor, where not all of them fit.
+        let top = (cursor.row + 1).saturating_sub(rows);
+        let left = (cursor.col + 1).saturating_sub(cols);
+        let mut out = String::new();
+        if !std::mem::replace(&mut self.is_started, true) {
+            out.push_str("\x1b[?1049h\x1b[m\x1b[2J");
+        }
+        let mut shown = Vec::new();
+        for row in 0..rows.min(screen.size().1) {
+            let runs = screen.row_part(top + row, left..left.saturating_add(cols));
+            if self.rows.get(usize::from(row)) != Some(&runs) {
+                out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
+                for run in &runs {
+                    out.push_str(&run.style.sgr());
+                    out.push_str(&run.linked_text());
+                }
+            }
+            shown.push(runs);
+        }
+        self.rows = shown;
+        if rows > screen.size().1 {
+            let note: String = note.chars().take(usize::from(cols)).collect();
+            out.push_str(&format!("\x1b[{rows};1H\x1b[m\x1b[2K\x1b[7m{note}\x1b[m"));
+        }
+        self.set_modes(screen, (top, left) == (0, 0), &mut out);
+        out.push_str(&format!("\x1b[m\x1b[{};{}H", cursor.row - top + 1, cursor.col - left + 1));
+        out.push_str(if cursor.visible { "\x1b[?25h" } else { "\x1b[?25l" });
+        let bytes = format!("\x1b[?2026h{out}\x1b[?2026l").into_bytes();
+        self.shadow.feed(&bytes);
+        bytes
+    }
+
+    /// The mouse is reported only where its cells are those of the program.
+    fn set_modes(&self, screen: &Screen, is_at_origin: bool, out: &mut String) {
+        let mouse = MOUSE_MODES.map(|mode| (mode, screen.is_on(mode) && is_at_origin));
+        let keys = KEY_MODES.map(|mode| (mode, screen.is_on(mode)));
+        for (mode, wanted) in keys.into_iter().chain(mouse) {
+            if wanted != self.shadow.is_on(mode) {
+                out.push_str(&format!("\x1b[?{}{}", mode.number().1, if wanted { 'h' } else { 'l' }));
+            }
+        }
+        if screen.keyboard_flags() != self.shadow.keyboard_flags() {
+            out.push_str(&format!("\x1b[={};1u", screen.keyboard_flags()));
+        }
+    }
+
+    /// The bytes that put the terminal back.
+    fn end(&self) -> Vec<u8> {
+        self.shadow.undo()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(bytes: &str) -> TestPicture {
+        let mut screen = Screen::new(10, 3);
+        screen.feed(bytes.as_bytes());
+        TestPicture { screen, note: "paused".to_owned() }
+    }
+
+    #[test]
+    fn the_window_shows_the_screen_whatever_its_own_size() {
+        for (size, wanted) in [
+            ((20, 5), &["one", "two", "three", "", "paused"][..]),
+            ((10, 3), &["one", "two", "three"]),
+            ((4, 2), &["", "ee"]),
+        ] {
+            let mut painter = WindowPainter::new(size);
+            painter.draw(&picture("one\r\ntwo\r\nthree"));
+            assert_eq!(painter.shadow.lines(), wanted, "{size:?}");
+        }
+    }
+
+    #[test]
+    fn modes_follow_the_program_and_are_undone() {
+        let mut painter = WindowPainter::new((20, 5));
+        painter.draw(&picture("\x1b[?1h\x1b[?1000;1006;2004h"));
+        assert!(
+            painter.shadow.is_on(TerminalMode::CursorKeys) && painter.shadow.is_on(TerminalMode::MouseSgr)
+        );
+        painter.draw(&picture("\x1b[?1000h"));
+        assert!(!painter.shadow.is_on(TerminalMode::CursorKeys));
+        let end = String::from_utf8(painter.end()).unwrap();
+        assert!(end.contains("\x1b[?1000l") && end.contains("\x1b[?1049l"), "{end:?}");
+    }
+
+    #[test]
+    fn only_rows_that_changed_are_drawn_again() {
+        let mut painter = WindowPainter::new((20, 5));
+        painter.draw(&picture("one\r\ntwo"));
+        let again = String::from_utf8(painter.draw(&picture("one\r\nTWO"))).unwrap();
+        assert!(again.contains("TWO") && !again.contains("one"), "{again:?}");
+    }
+
+    #[test]
+    fn a_screen_is_read_as_it_was_sent() {
+        let line = "{\"cols\":10,\"rows\":2,\"dump\":\"hi\\u001b[2;1H\",\"note\":\"a\\u001bb\"}\n";
+        let told = read_picture(&mut line.as_bytes()).unwrap().unwrap();
+        assert_eq!(
+            (told.screen.lines(), told.screen.size()),
+            (vec!["hi".to_owned(), String::new()], (10, 2))
+        );
+        assert!(!told.note.contains('\x1b'));
+        assert!(read_picture(&mut &b""[..]).unwrap().is_none());
+    }
+}
