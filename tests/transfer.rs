@@ -177,7 +177,7 @@ fn a_renamed_directory_that_is_killed_at_every_write_is_moved_by_the_next_try() 
     let args = ["conversations", "move", "--from", OLD, "--to", to];
     let old = files.found();
     let said = files.world.ask(&args);
-    assert!(said.contains(&format!("moved 2 conversations from {OLD} to {to}, and 1 files")), "{said}");
+    assert!(said.contains(&format!("moved 2 conversations from {OLD} to {to}, and 1 file of")), "{said}");
     let new = files.found();
     let folder = to.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     for name in [format!("{ID}.jsonl"), "memory/MEMORY.md".to_owned()] {
@@ -566,6 +566,44 @@ fn item_076_claude_itself_finds_the_conversations_of_a_renamed_project() {
     );
     // `--continue` takes the last conversation of the directory, without an index that hopty would have to write.
     remembers(&world, &renamed, &["--continue"], &id);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_moved_conversation_is_in_the_list_from_which_a_person_chooses() {
+    let Some(program) = claude::real() else { return };
+    let script = Script::each(|_, _| ScriptedReply::text("Noted.").filling(1000));
+    let mut world = World::with(Kind::Real, Some(program), script);
+    // What `-p` made is in no such list.
+    let term = world.start(&[FACT]);
+    term.wait_text("Noted.");
+    world.wait_state("idle");
+    // While it is open it is left alone.
+    let listed: Vec<Value> = serde_json::from_str(&world.ask(&["conversations", "ls", "--json"])).unwrap();
+    let id = listed[0]["id"].as_str().unwrap();
+    let other = world.home.to_str().unwrap();
+    for args in
+        [vec!["move", id, "--to", other], vec!["copy", id, "--to", other], vec!["export", id, "-o", "x"]]
+    {
+        let output = world.hopty(&[&["conversations"], args.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(4), "{}", words(&output));
+        assert!(words(&output).contains("it is open in session proj"), "{}", words(&output));
+    }
+    world.leave(term);
+    let renamed = world.project.with_file_name("renamed");
+    std::fs::create_dir(&renamed).unwrap();
+    let (from, to) = (world.project.to_str().unwrap().to_owned(), renamed.to_str().unwrap().to_owned());
+    let key = world.env.iter().find(|(name, _)| name == "ANTHROPIC_API_KEY").unwrap().1.clone();
+    hopty::standin::home::seed(&world.home, &renamed, key.to_str().unwrap()).unwrap();
+    let moved = world.ask(&["conversations", "move", "--from", &from, "--to", &to]);
+    assert!(moved.contains("moved 1 conversation from"), "{moved}");
+    world.project = renamed;
+    let mut term = world.start(&["--resume"]);
+    term.wait_text("Zwischenwasser");
+    term.send("\r");
+    term.wait_text("Noted.");
+    world.ask(&["stop", "renamed"]);
+    term.wait_exit();
     world.assert_nothing_left();
 }
 

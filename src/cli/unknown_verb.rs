@@ -44,8 +44,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ("stats", "usage"),
     ("history", "conversations ls"),
     ("archive", "conversations archive"),
-    ("export", "handoff show"),
-    ("import", "handoff load"),
+    ("export", "conversations export"),
+    ("import", "conversations import"),
 ];
 /// The same where a person wants to begin or to go on with a conversation.
 const STARTS: &[(&str, &str)] = &[
@@ -118,6 +118,7 @@ mod tests {
             ("new", "hopty"),
             ("resume", "hopty --resume"),
             ("archive", "hopty conversations archive"),
+            ("export", "hopty conversations export"),
         ] {
             assert_eq!(meant(word).as_deref(), Some(instead), "{word}");
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::ExportOptions;
 use super::transfer::{failed, one_summary, open_by};
-use super::{named, size};
+use super::{count, named, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, stdout, visible};
 use crate::core::package::PackageLimits;
@@ -71,13 +71,14 @@ fn tell(
         None => size(report.bytes),
     };
     let to = packed.map(|(to, _)| format!(" to {}", visible(&to.to_string_lossy()))).unwrap_or_default();
-    note(format_args!("exported {}{to}: {} files, {bytes}", found.id, report.files));
+    note(format_args!("exported {}{to}: {}, {bytes}", found.id, count(report.files, "file")));
     if options.redact {
         let history = found.files.iter().filter(|file| file.role == FileRole::FileHistory).count();
         note(format_args!(
-            "secrets hidden in {} lines; {history} files of its file history left out; look before you share: a secret \
-             of no known shape stays, and so does what an image shows",
-            report.redacted
+            "secrets hidden in {}; {} of its file history left out; look before you share: a secret of no known shape \
+             stays, and so does what an image shows",
+            count(usize::try_from(report.redacted).unwrap_or(usize::MAX), "line"),
+            count(history, "file")
         ));
     }
     let is_history = |path: &PathBuf| {

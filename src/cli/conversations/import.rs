@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::args::ImportOptions;
 use super::restore::quoted;
-use super::size;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by};
+use super::{count, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::settings;
@@ -141,15 +141,15 @@ fn tell(
     let (id, dir) = (packed.id.short(), visible(&target.dir));
     let Some((report, is_due)) = done else {
         say(format_args!(
-            "would import {id} to {dir}: {} files, {}; the package is whole",
-            packed.files(),
+            "would import {id} to {dir}: {}, {}; the package is whole",
+            count(packed.files(), "file"),
             size(packed.bytes)
         ))?;
         return Ok(());
     };
     say(format_args!(
-        "imported {id} to {dir}: {} files, {}, {} of {} lines changed",
-        report.files,
+        "imported {id} to {dir}: {}, {}, {} of {} lines changed",
+        count(report.files, "file"),
         size(report.bytes),
         report.lines.changed,
         report.lines.lines

@@ -50,7 +50,15 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
             FindError::None | FindError::NoTranscript(_) => (1, Code::NotFound),
             FindError::Several(_) => (2, Code::BadRequest),
         };
-        Failed::new(code, error.to_string()).called(kind).about(word).hint(error.hint())
+        let is_archived = || {
+            error == FindError::None
+                && restore::named(&ArchiveStore::new(&paths.archive(), &paths.claude), word).is_ok()
+        };
+        let hint = match is_archived() {
+            true => format!("it is in the archive; `hopty conversations restore {word}` brings it back"),
+            false => error.hint(),
+        };
+        Failed::new(code, error.to_string()).called(kind).about(word).hint(hint)
     })
 }
 
@@ -67,6 +75,11 @@ pub(super) fn kept_sources(
     let mut sources = archive_sources(store.dir(), archived);
     sources.extend(handoff_sources(&paths.claude, &known));
     sources
+}
+
+/// A number of things: `1 file`, `2 files`.
+fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Text of a summary, which has no secrets, on one line with nothing that a terminal acts on.

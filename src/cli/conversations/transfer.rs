@@ -9,7 +9,7 @@ use super::archive::{summaries, title};
 use super::args::{CopyOptions, MoveOptions};
 use super::open::{OpenBy, OpenConversations};
 use super::restore::quoted;
-use super::{named, size, tell};
+use super::{count, named, size, tell};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::conversation::summary::ConversationSummary;
@@ -36,6 +36,15 @@ struct Traveller {
     file: TranscriptFile,
     summary: ConversationSummary,
     target: TransferTarget,
+}
+
+/// What became of the memory of a project.
+#[derive(Default)]
+struct MovedMemory {
+    /// How many files are in the new place.
+    files: usize,
+    /// What stays, and why.
+    stay: Vec<(PathBuf, &'static str)>,
 }
 
 pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, Failed> {
@@ -196,8 +205,8 @@ fn one(
         TransferResult::Done(report) => {
             let done = if kind == TransferKind::Move { "moved" } else { "copied" };
             say(format_args!(
-                "{done} {id} to {dir}: {} files, {}, {} of {} lines changed",
-                report.files,
+                "{done} {id} to {dir}: {}, {}, {} of {} lines changed",
+                count(report.files, "file"),
                 size(report.bytes),
                 report.lines.changed,
                 report.lines.lines
@@ -209,7 +218,7 @@ fn one(
             ))?;
         }
         TransferResult::Would { files, bytes } => {
-            say(format_args!("would {kind} {id} to {dir}: {files} files, {}", size(*bytes)))?;
+            say(format_args!("would {kind} {id} to {dir}: {}, {}", count(*files, "file"), size(*bytes)))?;
         }
         TransferResult::There | TransferResult::Failed(_) => {
             say(format_args!("{id} stays where it is: Claude finds it in {dir} already"))?;
@@ -237,12 +246,15 @@ fn move_directory(
         rows.push((traveller, result));
     }
     let failures = rows.iter().filter(|(_, result)| matches!(result, TransferResult::Failed(_))).count();
+    let is_moved =
+        |result: &TransferResult| matches!(result, TransferResult::Done(_) | TransferResult::Would { .. });
     let memory = move_memory(paths, transfers, from, to, &rows);
-    let (files, stay) = match &memory {
-        Ok((files, stay)) => (*files, stay.clone()),
-        Err(_) => (0, Vec::new()),
+    let (memory, failure) = match memory {
+        Ok(memory) => (memory, None),
+        Err(error) => (MovedMemory::default(), Some(error)),
     };
-    if rows.is_empty() && files == 0 && memory.is_ok() {
+    let MovedMemory { files, stay } = memory;
+    if rows.is_empty() && files == 0 && failure.is_none() {
         return Err(Failed::new(1, "Claude has no conversation of this directory")
             .called(Code::NotFound)
             .about(from)
@@ -251,21 +263,25 @@ fn move_directory(
     if as_json {
         let list: Vec<Value> =
             rows.iter().map(|(traveller, result)| object(TransferKind::Move, traveller, result)).collect();
-        let stay: Vec<_> = stay.iter().map(|path| path.to_string_lossy()).collect();
+        let stay: Vec<_> = stay.iter().map(|(path, _)| path.to_string_lossy()).collect();
         say(format_args!("{}", json!({"conversations": list, "memory_files": files, "stay": stay})))?;
     } else {
-        let count = rows.len() - failures;
+        let moved = count(rows.iter().filter(|(_, result)| is_moved(result)).count(), "conversation");
         let verb = if transfers.is_some() { "moved" } else { "would move" };
-        let noun = if count == 1 { "conversation" } else { "conversations" };
-        let memory =
-            if files > 0 { format!(", and {files} files of the project's memory") } else { String::new() };
-        say(format_args!("{verb} {count} {noun} from {} to {}{memory}", visible(from), visible(to)))?;
-        for path in &stay {
-            note(format_args!("hopty: {} stays: the new place has one", visible(&path.to_string_lossy())));
+        let memory = if files > 0 {
+            format!(", and {} of the project's memory", count(files, "file"))
+        } else {
+            String::new()
+        };
+        say(format_args!("{verb} {moved} from {} to {}{memory}", visible(from), visible(to)))?;
+        for (path, why) in &stay {
+            note(format_args!("hopty: {} stays: {why}", visible(&path.to_string_lossy())));
         }
     }
-    memory.map_err(failed)?;
-    Ok(u8::from(failures > 0))
+    match failure {
+        Some(error) => Err(failed(error)),
+        None => Ok(u8::from(failures > 0)),
+    }
 }
 
 /// The conversations of a directory and of those below it, each with its new directory.
@@ -293,20 +309,20 @@ fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<Traveller> {
 }
 
 /// Moves the memory of the directory itself and of each below it from which a conversation moved, unless
-/// conversations that stay use it, too. Gives the number of files and those that stay.
+/// conversations that stay use it, too.
 fn move_memory(
     paths: &Paths,
     transfers: Option<&Transfers<'_>>,
     from: &str,
     to: &str,
     rows: &[(Traveller, TransferResult)],
-) -> Result<(usize, Vec<PathBuf>), TransferError> {
+) -> Result<MovedMemory, TransferError> {
     let mut dirs = vec![(from.to_owned(), to.to_owned())];
     let below = rows.iter().filter_map(|(row, _)| Some((row.summary.dir.clone()?, row.target.dir.clone())));
     dirs.extend(below);
     dirs.sort();
     dirs.dedup();
-    let (mut files, mut stay) = (0, Vec::new());
+    let mut moved = MovedMemory::default();
     for (old_dir, new_dir) in dirs {
         let old = project_folder(&paths.claude, &old_dir);
         let new = project_folder(&paths.claude, &new_dir);
@@ -315,19 +331,26 @@ fn move_memory(
             Some(_) => !Transcripts::in_dir(&old).files.is_empty(),
             None => !Transcripts::in_dir(&old).files.iter().all(goes),
         };
-        if old == new || is_shared {
+        if old == new {
+            continue;
+        }
+        if is_shared {
+            let memory = old.join("memory");
+            if memory.is_dir() {
+                moved.stay.push((memory, "conversations that stay use it"));
+            }
             continue;
         }
         let memory = ProjectMemory::of(&old, &new);
         let plan = TransferPlan::of_memory(&paths.claude, (&old_dir, &new_dir), &memory)?;
-        stay.extend(memory.stay);
+        moved.stay.extend(memory.stay.into_iter().map(|path| (path, "the new place has one")));
         let Some(plan) = plan else { continue };
         if let Some(transfers) = transfers {
             transfers.place(&plan)?;
         }
-        files += plan.files();
+        moved.files += plan.files();
     }
-    Ok((files, stay))
+    Ok(moved)
 }
 
 fn tell_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {

@@ -51,7 +51,8 @@ fn everything_that_claude_needs_comes_out_of_a_package_elsewhere() {
     let (package, report) = exported(&from, false);
     assert_eq!((report.files, report.redacted, report.skipped.len()), (8, 0, 0));
     assert_eq!(exported(&from, false).0, package, "the same conversation gives the same package");
-    import(&to, &package, "/new/web", ID).unwrap();
+    let report = import(&to, &package, "/new/web", ID).unwrap();
+    assert!(report.transcript.ends_with(format!("{ID}.jsonl")), "the transcript is the one that decides");
     let wanted = from.files().into_iter().filter_map(|(name, text)| {
         // What belongs to this machine alone stays.
         let goes = !name.starts_with("debug/") && !name.starts_with("session-env/");

@@ -103,6 +103,7 @@ fn item_075_everything_of_a_conversation_follows_and_only_paths_change() {
     let before = home.files();
     let report = home.place(&home.plan(TransferKind::Move, "/new place").unwrap()).unwrap();
     assert_eq!((report.files, report.lines.changed, report.lines.foreign), (4, 3, 1));
+    assert!(report.transcript.ends_with(format!("{ID}.jsonl")), "the transcript is the one that decides");
     let moved: BTreeMap<String, String> = before
         .iter()
         .map(|(name, text)| {
@@ -127,7 +128,8 @@ fn item_075_a_copy_has_its_own_id_everywhere_and_its_source_stays() {
     for to in ["/new", "/old/web"] {
         let home = Home::new();
         let before = home.files();
-        home.place(&home.plan(TransferKind::Copy, to).unwrap()).unwrap();
+        let report = home.place(&home.plan(TransferKind::Copy, to).unwrap()).unwrap();
+        assert!(report.transcript.ends_with(format!("{NEW_ID}.jsonl")));
         let mut after = home.files();
         for (name, text) in &before {
             assert_eq!(after.remove(name).as_ref(), Some(text), "{name}");
