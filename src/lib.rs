@@ -24,10 +24,10 @@
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, dashboard, standin, demo,     the shell: owns descriptors and loops,
-//! performs
-//!                  testing, recording }                       actions; client uses host, demo uses standin,
-//!                      |                                       testing uses standin and recording
+//! main -> cli -> { host, client, dashboard, standin, demo,     the shell: owns descriptors and loops, performs
+//!                  testing, tape_recorder, recording }        actions; client uses host, demo uses standin,
+//!                      |                                       testing uses standin and recording,
+//!                      |                                       tape_recorder uses testing
 //!                      |
 //!                      v
 //!           { pty tty ipc fs git claude }            edges: one outside thing each, no decisions
@@ -54,6 +54,7 @@
 //! | [`dashboard`] | all sessions on one screen |
 //! | [`standin`] | a stand-in for Claude and for its API, for tests and for people without an account |
 //! | [`recording`] | recordings at any time of theirs: player, pictures, page |
+//! | [`tape_recorder`] | what a person does in a program, written as a tape |
 //! | [`testing`] | tapes played against programs, and reports of what came of it |
 //! | [`demo`] | the whole loop on the stand-ins, for people to look at |
 
@@ -72,5 +73,6 @@ pub mod recording;
 pub mod screen;
 pub mod standin;
 pub mod sys;
+pub mod tape_recorder;
 pub mod testing;
 pub mod tty;

@@ -25,7 +25,8 @@ const SHELL: &[(&str, &[&str])] = &[
     ("demo", &["standin"]),
     ("recording", &[]),
     ("testing", &["recording", "standin"]),
-    ("cli", &["host", "client", "dashboard", "standin", "demo", "testing", "recording"]),
+    ("tape_recorder", &["testing"]),
+    ("cli", &["host", "client", "dashboard", "standin", "demo", "testing", "tape_recorder", "recording"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];

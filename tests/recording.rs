@@ -19,8 +19,9 @@ use hopty::standin::script::Script;
 use nix::libc::SIGKILL;
 use serde_json::Value;
 use support::cells::Cells;
-use support::claude::Kind;
+use support::claude::{Kind, hopty};
 use support::skip::skip;
+use support::term::Term;
 use support::wait::{ends_within, wait_for};
 use support::world::World;
 use support::{is_host, kill};
@@ -240,4 +241,82 @@ fn a_full_disk_ends_the_recording_and_not_the_session() {
     assert!(world.ask(&["screen", "r"]).contains("all"));
     world.ask(&["stop", "r", "--kill"]);
     world.assert_nothing_left();
+}
+
+/// A person records a tape; afterwards it has been played once, and passes again.
+fn record_tape(world: &World, tape: &str, program: &[&str], use_it: impl FnOnce(&mut Term)) -> String {
+    let args = [&["record", "--tape", tape, "--"], program].concat();
+    let mut term = Term::start(&hopty(), &args, &world.env, &world.project, (80, 25));
+    use_it(&mut term);
+    let code = term.wait_exit();
+    let text = std::fs::read_to_string(world.project.join(tape)).unwrap();
+    assert_eq!(code, 0, "{text}\n{}", String::from_utf8_lossy(&term.bytes()));
+    term.assert_whole();
+    term.wait_text("1 passed");
+    let again = world.hopty(&["test", "--fast", "--repeat", "3", tape]);
+    assert!(again.status.success(), "{text}\n{}", String::from_utf8_lossy(&again.stdout));
+    text
+}
+
+#[test]
+fn what_a_person_does_in_vim_becomes_a_tape_that_passes() {
+    let world = world();
+    let vim = ["vim", "-Nu", "NONE", "-i", "NONE", "notes.txt"];
+    if !["/usr/bin/vim", "/usr/local/bin/vim", "/bin/vim"].iter().any(|path| Path::new(path).exists()) {
+        return skip("there is no vim here");
+    }
+    let text = record_tape(&world, "vim.tape", &vim, |term| {
+        term.wait_text("[New");
+        term.send("i");
+        term.wait_text("-- INSERT --");
+        for key in ["o", "n", "e", "\r", "t", "w", "o"] {
+            term.send(key);
+        }
+        term.wait_for("the second line", |screen| screen.lines()[1] == "two");
+        term.send("\x1b");
+        term.wait_for("the end of the insertion", |screen| {
+            !screen.lines().iter().any(|line| line.contains("INSERT"))
+        });
+        term.send(":wq");
+        term.wait_text(":wq");
+        term.send("\r");
+    });
+    assert!(text.starts_with("Set Rows 24\nSet Columns 80\nStart "), "{text}");
+    for line in ["Type \"ione\"", "Enter", "Type \"two\"", "Escape", "Type \":wq\"", "Exit 0"] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(text.contains("Expect \"INSERT\"") && !text.contains("Sleep"), "{text}");
+}
+
+#[test]
+fn what_a_person_does_in_bash_becomes_a_tape_that_passes() {
+    let world = world();
+    let text = record_tape(&world, "bash.tape", &["bash"], |term| {
+        term.wait_for("the prompt", |screen| screen.lines()[0] == ">");
+        term.send("printf 'hello %s\\n' people; false");
+        term.wait_text("people; false");
+        term.send("\r");
+        term.wait_text("hello people");
+        term.wait_for("the prompt", |screen| screen.lines()[2] == ">");
+        term.send("read word");
+        term.wait_text("read word");
+        term.send("\x1b[D\x7f");
+        term.wait_text("read wod");
+        term.send("\x05\r");
+        term.wait_for("an empty line", |screen| screen.cursor().row == 3);
+        term.resize(60, 20);
+        term.wait_for("the new size", |screen| screen.lines()[19].contains("ends"));
+        term.send("given\r");
+        term.wait_for("the prompt", |screen| screen.lines()[4] == ">");
+        term.send("\x1c");
+    });
+    for line in
+        ["Set Shell bash", "Ready", "Status 1", "Expect \"hello people\"", "Resize 60x19", "Key Ctrl+e"]
+    {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(!text.contains("Exit"), "{text}");
+    let again = world.hopty(&["record", "--tape", "bash.tape", "--", "bash"]);
+    assert_eq!(again.status.code(), Some(2), "without a terminal nothing is recorded");
+    assert_eq!(std::fs::read_to_string(world.project.join("bash.tape")).unwrap(), text);
 }

@@ -121,6 +121,15 @@ pub(super) struct RecordOptions {
         conflicts_with_all = ["name", "output", "stop", "input", "append", "max_size", "program"]
     )]
     pub redact: Vec<PathBuf>,
+    /// Write what you do in PROGRAM as a tape that `hopty test` plays; Ctrl+\ ends it
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        requires = "program",
+        conflicts_with_all = ["name", "output", "stop", "input", "append", "redact", "max_size", "detached"]
+    )]
+    pub tape: Option<PathBuf>,
     /// End the recording before the file is larger, such as 500K, 20M or 2G; 1G by default
     #[arg(long, value_name = "SIZE", value_parser = super::record::size)]
     pub max_size: Option<u64>,
@@ -354,7 +363,7 @@ pub(super) enum Verb {
     /// until the session ends or you stop it. Only the output is recorded, unless you say --input. Secrets on
     /// the screen are in the file, which only you can read.
     #[command(
-        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop\n       hopty record --redact OUT IN [--overwrite]"
+        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record --tape FILE -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop\n       hopty record --redact OUT IN [--overwrite]"
     )]
     Record(RecordOptions),
     /// Put a marker into a session's recording

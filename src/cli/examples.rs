@@ -57,6 +57,10 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ("hopty record rocket -o demo.cast", "Record a session from what is on its screen now."),
             ("hopty record rocket --stop", "End the recording."),
             ("hopty record -o make.cast -- make", "Record a program from its start."),
+            (
+                "hopty record --tape vim.tape -- vim notes.txt",
+                "Write what you do as a test for `hopty test`.",
+            ),
         ],
     ),
     ("answer", &[("hopty answer rocket > answer.md", "Save the last answer, whole.")]),

@@ -46,6 +46,7 @@ mod pager;
 mod play;
 mod prose;
 mod record;
+mod record_tape;
 mod remove;
 mod replay;
 mod restore;
@@ -183,7 +184,11 @@ pub fn main(args: Vec<OsString>) -> u8 {
     let json = asks_json(&args);
     let starts = match first {
         Some("run") => true,
-        Some("record") => args.iter().any(|arg| arg == "--"),
+        Some("record") => {
+            let own: Vec<_> = args.iter().take_while(|arg| *arg != "--").collect();
+            let is_tape = |arg: &&OsString| *arg == "--tape" || arg.to_string_lossy().starts_with("--tape=");
+            own.len() < args.len() && !own.iter().any(is_tape)
+        }
         _ => false,
     };
     let host = if starts {

@@ -28,6 +28,9 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     if let [out, from] = options.redact.as_slice() {
         return redact(out, from, options.overwrite, options.json);
     }
+    if let Some(tape) = &options.tape {
+        return super::record_tape::record_tape(tape, &options.program, options.overwrite);
+    }
     let order = Record {
         file: options.output.as_deref().map(absolute).transpose()?,
         input: options.input,

@@ -73,8 +73,15 @@ impl TapeText {
         Ok(resolved)
     }
 
+    /// The value of an environment variable: `$"${NAME}"`.
+    #[must_use]
+    pub fn of_variable(name: &str) -> TapeText {
+        let text = format!("${{{name}}}");
+        TapeText { variables: vec![(0, text.len())], text }
+    }
+
     /// This text and `other` behind it.
-    pub(super) fn append(&mut self, other: &TapeText) {
+    pub fn append(&mut self, other: &TapeText) {
         let shift = self.text.len();
         self.text.push_str(&other.text);
         self.variables.extend(other.variables.iter().map(|(begin, end)| (begin + shift, end + shift)));

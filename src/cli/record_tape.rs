@@ -1,0 +1,64 @@
+//! `hopty record --tape FILE -- PROGRAM`: a tape from what a person does, which is played once at the end.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+
+use super::error::{Failed, note, say, visible};
+use super::run::in_terminal;
+use crate::tape_recorder::{TapeRecorderError, record_tape as record};
+
+pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) -> Result<u8, Failed> {
+    let name = visible(&path.to_string_lossy());
+    let about = |error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AlreadyExists => "use --overwrite to replace it, or another file",
+            _ => "check the path and its permissions",
+        };
+        Failed::new(1, error.to_string()).about(&name).hint(hint)
+    };
+    let words: Option<Vec<String>> = program.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    let words = words.ok_or_else(|| {
+        Failed::new(2, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
+    })?;
+    if !in_terminal() {
+        return Err(Failed::new(2, "standard input and output must be a terminal")
+            .hint("a tape is recorded from what a person types"));
+    }
+    // Before anybody works for it.
+    let mut options = OpenOptions::new();
+    options.write(true);
+    let mut file = if overwrite { options.create(true).truncate(false) } else { options.create_new(true) }
+        .open(path)
+        .map_err(about)?;
+    let recorded = match record(&words, &name) {
+        Ok(recorded) => recorded,
+        Err(error) => {
+            if !overwrite {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(match error {
+                TapeRecorderError::Start(error) => {
+                    Failed::new(127, error.to_string()).hint("check the name and PATH")
+                }
+                TapeRecorderError::Io(error) => Failed::new(125, error.to_string()),
+            });
+        }
+    };
+    file.set_len(0).and_then(|()| file.write_all(recorded.text.as_bytes())).map_err(about)?;
+    drop(file);
+    say(format_args!("recorded {} commands to {name}", recorded.commands))?;
+    if recorded.has_secrets {
+        note(format_args!(
+            "hopty: what you typed unseen is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"
+        ));
+        return Ok(0);
+    }
+    let status = Command::new(std::env::current_exe()?).args(["test", "--fast", "--"]).arg(path).status()?;
+    if !status.success() {
+        note(format_args!("hopty: the tape does not pass yet: edit the line that failed"));
+    }
+    Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+}

@@ -1,0 +1,356 @@
+//! `hopty record --tape`: a person uses a program, and what they do becomes a tape that `hopty test` plays.
+//!
+//! The program runs as it does in a test, in an empty directory with a home of its own, and every key is sent to
+//! it as a tape would send it. The person sees it drawn by hopty's screen model, so that their terminal and the
+//! program never talk to each other: its questions are answered once, as in a test.
+
+mod new_text;
+mod person_terminal;
+mod tape_draft;
+
+use std::fmt::Write;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use thiserror::Error;
+
+use crate::core::process::ProcessEnd;
+use crate::core::tape::{TapeCommand, TapeText, TypedKeys};
+use crate::screen::ShellMark;
+use crate::sys::fd::read_some;
+use crate::sys::signals::Signals;
+use crate::testing::input;
+use crate::testing::isolation::{EnvironmentRules, TestDirs};
+use crate::testing::screen_watch::TestMark;
+use crate::testing::shells;
+use crate::testing::terminal::{ProgramUnderTest, PumpEnd, TestStartError, TestTerminal};
+use crate::testing::wait::SettleRules;
+use person_terminal::PersonTerminal;
+use tape_draft::{ShellAnswer, TapeDraft};
+
+/// Ends the recording: Ctrl+\.
+const END_KEY: u8 = 0x1c;
+/// How long after an escape the rest of a sequence may come.
+const ESCAPE: Duration = Duration::from_millis(50);
+/// How long nothing may have come before a next input is taken for an answer to the last one's picture.
+const QUIET: Duration = Duration::from_millis(50);
+/// How long the next input waits for that, and for a text to be shown: what comes late would count for it.
+const ANSWER_MAX: Duration = Duration::from_millis(500);
+const PASTE_START: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// Why nothing was recorded.
+#[derive(Debug, Error)]
+pub enum TapeRecorderError {
+    /// The program did not start.
+    #[error(transparent)]
+    Start(#[from] TestStartError),
+    /// The terminal or the disk refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What a recording came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedTape {
+    /// The tape.
+    pub text: String,
+    /// How many commands it has.
+    pub commands: usize,
+    /// Variables stand for what was typed and not shown, so that it cannot be played without them.
+    pub has_secrets: bool,
+    /// How the program ended; `None` where the person ended the recording.
+    pub end: Option<ProcessEnd>,
+}
+
+/// Has a person use the program `argv` on standard input and output, which are a terminal. `title` is shown
+/// below it. Ends with Ctrl+\ or with the program.
+///
+/// # Errors
+/// When the program does not start, or there is no terminal.
+pub fn record_tape(argv: &[String], title: &str) -> Result<RecordedTape, TapeRecorderError> {
+    let dirs = TestDirs::create()?;
+    let person = PersonTerminal::open(title)?;
+    let (cols, rows) = person.program_size();
+    let shell = match argv {
+        [name] => shells::shell(name),
+        _ => None,
+    };
+    let mut env = dirs.environment(&EnvironmentRules::default(), &|name| std::env::var_os(name));
+    let (words, first) = match &shell {
+        Some(shell) => {
+            env.extend(shell.env.iter().map(|(name, value)| (name.into(), value.into())));
+            (shell.argv.clone(), format!("Set Shell {}", argv.concat()))
+        }
+        None => {
+            let start = TapeCommand::Start(argv.iter().map(TapeText::plain).collect());
+            (argv.iter().map(Into::into).collect(), start.to_string())
+        }
+    };
+    let program = ProgramUnderTest {
+        env,
+        cwd: dirs.dir().to_owned(),
+        cols,
+        rows,
+        own_variable: Some("TMPDIR".into()),
+        ..ProgramUnderTest::new(words)
+    };
+    let mut terminal = TestTerminal::start(&program)?;
+    let mark = terminal.start_mark(1);
+    let mut header = String::new();
+    let _ = write!(header, "Set Rows {rows}\nSet Columns {cols}\n{first}\n\n");
+    // Last, because of these only one is given back to the terminal on every way out.
+    let signals =
+        Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
+    let wake = Arc::new(keys_or_signals(&signals)?);
+    terminal.stop_on(Arc::clone(&wake));
+    let (silent, _kept_open) = UnixStream::pair()?;
+    let mut recorder = TapeRecorder {
+        terminal,
+        person,
+        signals,
+        wake,
+        silent: Arc::new(silent.into()),
+        mark,
+        is_shell: shell.is_some_and(|shell| shell.reports_commands),
+        draft: TapeDraft::new(unlasting_words(&dirs)),
+        keys: TypedKeys::new(),
+        pending: Vec::new(),
+        began: Instant::now(),
+    };
+    let end = recorder.run()?;
+    let TapeRecorder { draft, terminal, person, .. } = recorder;
+    drop(person);
+    terminal.finish();
+    Ok(RecordedTape {
+        text: draft.text(&header),
+        commands: draft.commands().len(),
+        has_secrets: draft.has_secrets(),
+        end,
+    })
+}
+
+/// A descriptor that is readable when there are keys or signals.
+fn keys_or_signals(signals: &Signals) -> io::Result<OwnedFd> {
+    let both = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    both.add(io::stdin(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+    both.add(signals, EpollEvent::new(EpollFlags::EPOLLIN, 1))?;
+    Ok(both.0)
+}
+
+/// Words that are others in every run or on another machine.
+fn unlasting_words(dirs: &TestDirs) -> Vec<String> {
+    let base = dirs.base().file_name().map(|name| name.to_string_lossy().into_owned());
+    let host = nix::sys::utsname::uname().ok().map(|name| name.nodename().to_string_lossy().into_owned());
+    base.into_iter().chain(host).filter(|word| !word.is_empty()).collect()
+}
+
+struct TapeRecorder {
+    terminal: TestTerminal,
+    person: PersonTerminal,
+    signals: Signals,
+    /// Readable when there are keys or signals.
+    wake: Arc<OwnedFd>,
+    /// Never readable.
+    silent: Arc<OwnedFd>,
+    /// That of the last input.
+    mark: TestMark,
+    /// The program is a shell that tells of its commands.
+    is_shell: bool,
+    draft: TapeDraft,
+    keys: TypedKeys,
+    /// Bytes of a key of which more must come.
+    pending: Vec<u8>,
+    began: Instant,
+}
+
+impl TapeRecorder {
+    /// Until the program has ended; `None` when the person has had enough.
+    fn run(&mut self) -> io::Result<Option<ProcessEnd>> {
+        loop {
+            self.draw()?;
+            let until = (!self.pending.is_empty()).then(|| Instant::now() + ESCAPE);
+            match self.terminal.pump(until) {
+                PumpEnd::Frame(_) => {}
+                PumpEnd::Ended(end) => {
+                    self.check(true);
+                    self.draft.end(end);
+                    return Ok(Some(end));
+                }
+                PumpEnd::Deadline => {
+                    // A paste may take its time; any other key comes in one piece.
+                    if !self.pending.starts_with(PASTE_START) {
+                        let bytes = std::mem::take(&mut self.pending);
+                        self.typed(&bytes)?;
+                    }
+                }
+                PumpEnd::Stopped => {
+                    if self.take_signals()? || self.read_keys()? {
+                        self.check(false);
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let commands = self.draft.commands();
+        let last = commands.last().map(ToString::to_string).unwrap_or_default();
+        self.person.draw(self.terminal.screen(), commands.len(), &last)
+    }
+
+    /// True when one of them ends the recording.
+    fn take_signals(&mut self) -> io::Result<bool> {
+        let signals = self.signals.take();
+        if signals.contains(&libc::SIGWINCH) {
+            self.person.forget();
+            let (cols, rows) = self.person.program_size();
+            if self.terminal.screen().size() != (cols, rows) {
+                let resize = TapeCommand::Resize { cols, rows };
+                self.begin_input(&resize, false);
+                self.terminal.resize(cols, rows)?;
+                self.draft.input(resize, false, self.began.elapsed());
+            }
+        }
+        Ok(signals.iter().any(|signal| *signal != libc::SIGWINCH))
+    }
+
+    /// True when the recording ends.
+    fn read_keys(&mut self) -> io::Result<bool> {
+        let stdin = io::stdin();
+        if !crate::sys::poll::is_readable(stdin.as_fd()) {
+            return Ok(false);
+        }
+        let mut buffer = [0; 4096];
+        let length = match read_some(&stdin, &mut buffer)? {
+            Some(0) => return Ok(true),
+            Some(length) => length,
+            None => return Ok(false),
+        };
+        self.pending.extend_from_slice(&buffer[..length]);
+        let mut whole = whole_keys(&self.pending);
+        let end = self.pending[..whole].iter().position(|byte| *byte == END_KEY);
+        whole = end.unwrap_or(whole);
+        let bytes: Vec<u8> = self.pending.drain(..whole).collect();
+        self.typed(&bytes)?;
+        Ok(end.is_some())
+    }
+
+    fn typed(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for command in self.keys.commands(bytes) {
+            self.terminal.pump_now();
+            let is_secret = self.terminal.is_hiding_input();
+            self.begin_input(&command, is_secret);
+            // By the modes that the program has now.
+            let Some(bytes) = self.bytes_of(&command) else { continue };
+            self.terminal.send(&bytes)?;
+            self.draft.input(command, is_secret, self.began.elapsed());
+        }
+        Ok(())
+    }
+
+    /// The bytes that a tape sends for a command; `None` for a key that the program cannot be told of.
+    fn bytes_of(&self, command: &TapeCommand) -> Option<Vec<u8>> {
+        let screen = self.terminal.screen();
+        Some(match command {
+            TapeCommand::Type { text, .. } | TapeCommand::Raw(text) => text.as_str().as_bytes().to_vec(),
+            TapeCommand::Paste(text) => input::paste(screen, text.as_str()),
+            TapeCommand::Key(press) => {
+                let mut bytes = Vec::new();
+                for chord in &press.chords {
+                    bytes.extend(input::key_press(screen, *chord).ok()?);
+                }
+                bytes.repeat(usize::try_from(press.count).unwrap_or(1))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Waits for the answer to the last input, as a tape does: a person may type ahead of the program.
+    fn wait_for_answer(&mut self) {
+        let Some(age) = self.draft.last_input().map(|last| self.began.elapsed().saturating_sub(last)) else {
+            return;
+        };
+        self.terminal.stop_on(Arc::clone(&self.silent));
+        // What does not come in time is no failure here.
+        if let Some(text) = self.draft.typed_text() {
+            let _ = self.terminal.typed(text, &self.mark, ANSWER_MAX);
+        } else if age < QUIET || self.terminal.quiet_for() < QUIET {
+            let rules = SettleRules { quiet: QUIET, except: Vec::new() };
+            let _ = self.terminal.settle(&rules, ANSWER_MAX);
+        }
+        self.terminal.stop_on(Arc::clone(&self.wake));
+    }
+
+    /// Checks what the last input did, unless the next belongs to it.
+    fn begin_input(&mut self, input: &TapeCommand, is_secret: bool) {
+        if !self.draft.joins(input, is_secret, self.began.elapsed()) {
+            self.wait_for_answer();
+            self.check(false);
+            self.mark = self.terminal.take_mark(1);
+        }
+    }
+
+    fn check(&mut self, is_over: bool) {
+        self.terminal.pump_now();
+        let watch = self.terminal.watch();
+        let is_waiting = !matches!(watch.shell_mark(), Some(ShellMark::Output | ShellMark::Done(_)) | None);
+        let is_ready =
+            self.is_shell && is_waiting && self.terminal.foreground_group() == Some(self.terminal.pid());
+        let status = watch.status_since(&self.mark).filter(|_| !self.draft.commands().is_empty());
+        let shell = ShellAnswer { is_ready: is_ready && status.is_some(), status };
+        self.draft.check(watch, &self.mark, shell, is_over);
+    }
+}
+
+/// How many of these bytes are whole keys: a paste, a sequence or a character may have been cut.
+fn whole_keys(bytes: &[u8]) -> usize {
+    if let Some(at) = memchr::memmem::rfind(bytes, PASTE_START)
+        && memchr::memmem::find(&bytes[at..], PASTE_END).is_none()
+    {
+        return at;
+    }
+    if let Some(at) = memchr::memrchr(0x1b, bytes) {
+        let is_cut = match &bytes[at..] {
+            [_] | [_, b'[' | b'O'] => true,
+            [_, b'[', rest @ ..] => !rest.iter().any(|byte| (b'@'..=b'~').contains(byte)),
+            _ => false,
+        };
+        if is_cut {
+            return at;
+        }
+    }
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_were_cut_are_waited_for() {
+        for (bytes, whole) in [
+            (&b"ab"[..], 2),
+            (b"a\x1b", 1),
+            (b"a\x1b[", 1),
+            (b"a\x1b[1;5", 1),
+            (b"a\x1b[1;5D", 7),
+            (b"a\x1bx", 3),
+            (b"a\xe6\xbc", 1),
+            ("a漢".as_bytes(), 4),
+            (b"a\x1b[200~text\x1b[20", 1),
+            (b"\x1b[200~text\x1b[201~", 16),
+        ] {
+            assert_eq!(whole_keys(bytes), whole, "{bytes:?}");
+        }
+    }
+}

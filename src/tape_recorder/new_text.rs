@@ -1,0 +1,164 @@
+//! Which of the text that has come onto a screen a tape should wait for: words that come again in the next run.
+
+use crate::testing::look::{Look, TextPattern};
+use crate::testing::screen_watch::{ScreenWatch, TestMark};
+
+use crate::screen::ScreenPlace;
+
+/// The longest text that is waited for, in characters.
+const TEXT_MAX: usize = 40;
+/// Words of dates, which are others tomorrow.
+const DATE_WORDS: [&str; 19] = [
+    "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug",
+    "Sep", "Oct", "Nov", "Dec",
+];
+
+/// A text that came after the mark, in one of these places. Preferred: words that stand there once, without digits,
+/// and the longest of them. `avoid`: what is different in every run.
+pub(super) fn lasting_text(
+    watch: &ScreenWatch,
+    mark: &TestMark,
+    places: &[ScreenPlace],
+    avoid: &[String],
+) -> Option<String> {
+    let mut found: Vec<(Worth, String)> = Vec::new();
+    for place in &joined(places) {
+        let row = watch.screen().row_text(place.row);
+        let bytes = row.bytes(place.cols.clone());
+        // A word of which one character is new is all new: `1/3` after `3/3`.
+        let text = row.text();
+        let start = text[..bytes.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let start = if bytes.is_empty() { bytes.start } else { start };
+        let end = text[bytes.end..].find(char::is_whitespace).map_or(text.len(), |at| bytes.end + at);
+        for part in stable_parts(&text[start..end], avoid) {
+            let places = watch.find(&Look::on_screen(TextPattern::Text(part.clone())), mark);
+            if !places.new.is_empty() {
+                found.push((Worth::of(&part, places.all.len() == 1), part));
+            }
+        }
+    }
+    // Of equals the first, which stands highest.
+    let best = found.iter().map(|(worth, _)| *worth).max()?;
+    found.into_iter().find(|(worth, _)| *worth == best).map(|(_, text)| text)
+}
+
+/// The places with those in one that only a blank parts: a blank is no news where nothing stood.
+fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
+    let mut joined: Vec<ScreenPlace> = Vec::new();
+    for place in places {
+        match joined.last_mut() {
+            Some(last) if last.row == place.row && last.cols.end + 1 == place.cols.start => {
+                last.cols.end = place.cols.end;
+            }
+            _ => joined.push(place.clone()),
+        }
+    }
+    joined
+}
+
+/// How much a text is worth, the most important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Worth {
+    has_word: bool,
+    has_no_digit: bool,
+    is_single: bool,
+    letters: usize,
+}
+
+impl Worth {
+    fn of(text: &str, is_single: bool) -> Worth {
+        let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+        Worth {
+            has_word: letters > 1,
+            has_no_digit: !text.contains(|c: char| c.is_ascii_digit()),
+            is_single,
+            letters,
+        }
+    }
+}
+
+/// The parts of a text that may be the same in the next run: runs of words without digits, and single words with
+/// few of them.
+fn stable_parts(text: &str, avoid: &[String]) -> Vec<String> {
+    let mut parts = Vec::new();
+    // Where the run of words began, and where it ends so far.
+    let mut run: Option<(usize, usize)> = None;
+    let mut finish = |run: &mut Option<(usize, usize)>| {
+        if let Some((from, to)) = run.take() {
+            parts.push(text[from..to].to_owned());
+        }
+    };
+    let mut numbered = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        let (from, to) = (at, at + word.len());
+        at = to + 1;
+        let is_drawn = !word.contains(char::is_alphanumeric);
+        let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_avoided =
+            avoid.iter().any(|avoid| word.contains(avoid.as_str())) || DATE_WORDS.contains(&plain);
+        let has_digit = word.contains(|c: char| c.is_ascii_digit());
+        // Blanks in a row, and lines that are drawn, part what belongs together.
+        if is_drawn || is_avoided || has_digit {
+            finish(&mut run);
+            if has_digit && !is_avoided && !is_moment(word) {
+                numbered.push(word.to_owned());
+            }
+            continue;
+        }
+        match &mut run {
+            Some((begin, end)) if text[*begin..to].chars().count() <= TEXT_MAX => *end = to,
+            _ => {
+                finish(&mut run);
+                run = (word.chars().count() <= TEXT_MAX).then_some((from, to));
+            }
+        }
+    }
+    finish(&mut run);
+    parts.extend(numbered);
+    parts
+}
+
+/// Whether a word looks like a time, a date or the number of something: other ones come next time.
+fn is_moment(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    digits > 3 || word.contains(':') || word.chars().count() > TEXT_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &str, avoid: &[&str]) -> Option<String> {
+        let mut watch = ScreenWatch::new((60, 6), 10);
+        watch.feed(b"apple  3/3  done");
+        let mark = watch.take_mark(1);
+        watch.feed(bytes.as_bytes());
+        watch.end_frame();
+        let avoid: Vec<String> = avoid.iter().map(|word| (*word).to_owned()).collect();
+        lasting_text(&watch, &mark, &watch.new_places(&mark), &avoid)
+    }
+
+    #[test]
+    fn words_that_come_again_are_chosen() {
+        for (bytes, want) in [
+            ("\r\n12:40:01 saved all of it in 35 ms", Some("saved all of it in")),
+            ("\r\n│ Log │ two files │", Some("two files")),
+            ("\x1b[1;8H1", Some("1/3")),
+            ("\r\nWed Nov 25 16:40:12 UTC 2026", Some("UTC")),
+            ("\r\n/tmp/hopty-x1y2z3/dir", None),
+            ("\r\n----", None),
+            ("\x1b[2J", None),
+            ("\x1b[1;13HDone", Some("Done")),
+            ("\r\ndone\r\nwell", Some("well")),
+        ] {
+            assert_eq!(text(bytes, &["hopty-x1y2z3"]).as_deref(), want, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_words() {
+        let found = text("\r\nthis line has more words than a check on a tape should have", &[]).unwrap();
+        assert_eq!(found, "this line has more words than a check on");
+    }
+}

@@ -1,0 +1,113 @@
+//! The terminal of the person who records: the program's screen, and below it a line about the recording.
+
+use std::io::{self, Write};
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::core::visible::visible;
+use crate::screen::{PictureLines, Screen};
+use crate::sys::signals;
+use crate::tty::raw::{self, RawMode};
+
+/// Alternate screen, and pastes in brackets, so that they are recorded as pastes.
+const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[0m\x1b[2J";
+/// The reverse.
+const UNDO: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+
+#[derive(Debug)]
+pub(super) struct PersonTerminal {
+    _mode: RawMode,
+    title: String,
+    /// The rows that it shows.
+    drawn: Vec<String>,
+}
+
+impl PersonTerminal {
+    pub fn open(title: &str) -> io::Result<Self> {
+        signals::unblock_all();
+        raw::restore_on_panic();
+        let mode = RawMode::enter()?;
+        raw::set_rescue(UNDO);
+        let person = PersonTerminal { _mode: mode, title: visible(title), drawn: Vec::new() };
+        write(BEGIN)?;
+        Ok(person)
+    }
+
+    /// Columns and rows for the program: one row is the person's.
+    pub fn program_size(&self) -> (u16, u16) {
+        let (cols, rows) = size();
+        (cols, rows.saturating_sub(1).max(1))
+    }
+
+    /// It may show anything.
+    pub fn forget(&mut self) {
+        self.drawn.clear();
+    }
+
+    /// Draws what differs.
+    pub fn draw(&mut self, screen: &Screen, commands: usize, last: &str) -> io::Result<()> {
+        let (cols, rows) = size();
+        let mut wanted: Vec<String> = screen
+            .ansi(PictureLines::Screen)
+            .lines()
+            .take(usize::from(rows) - 1)
+            .map(str::to_owned)
+            .collect();
+        wanted.resize(usize::from(rows) - 1, String::new());
+        wanted.push(self.bar(usize::from(cols), commands, last));
+        let mut bytes = b"\x1b[?2026h\x1b[?25l".to_vec();
+        if self.drawn.is_empty() {
+            bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
+        }
+        for (at, row) in wanted.iter().enumerate() {
+            if self.drawn.get(at) != Some(row) {
+                bytes.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[2K{row}", at + 1).as_bytes());
+            }
+        }
+        let cursor = screen.cursor();
+        bytes.extend_from_slice(format!("\x1b[{};{}H", cursor.row + 1, cursor.col + 1).as_bytes());
+        bytes.extend_from_slice(if cursor.visible { b"\x1b[?25h\x1b[?2026l" } else { b"\x1b[?2026l" });
+        self.drawn = wanted;
+        write(&bytes)
+    }
+
+    fn bar(&self, cols: usize, commands: usize, last: &str) -> String {
+        let left = format!(" \u{25cf} {}  {commands}", self.title);
+        let right = " Ctrl+\\ ends ";
+        let last = if last.is_empty() { String::new() } else { format!(": {}", visible(last)) };
+        let room = cols.saturating_sub(right.width());
+        let line = fit(&format!("{left}{last}"), room);
+        let gap = " ".repeat(room - line.width());
+        format!("\x1b[0;7m{line}{gap}{}\x1b[m", fit(right, cols))
+    }
+}
+
+impl Drop for PersonTerminal {
+    fn drop(&mut self) {
+        // A panic has put everything back before it came here.
+        if !std::thread::panicking() {
+            raw::set_rescue(b"");
+            let _ = write(UNDO);
+        }
+    }
+}
+
+fn size() -> (u16, u16) {
+    let size = raw::size();
+    (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows.max(2) })
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    io::stdout().write_all(bytes)?;
+    io::stdout().flush()
+}
+
+/// The start of a text, as much as fits.
+fn fit(text: &str, cols: usize) -> String {
+    let mut width = 0;
+    let fits = |c: &char| {
+        width += c.width().unwrap_or(0);
+        width <= cols
+    };
+    text.chars().take_while(fits).collect()
+}

@@ -1,0 +1,274 @@
+//! A tape while it is being recorded: inputs, and between them what the program showed in answer. Pure.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::new_text::lasting_text;
+use crate::core::process::ProcessEnd;
+use crate::core::tape::{
+    ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeText,
+};
+use crate::screen::ScreenPlace;
+use crate::testing::screen_watch::{ScreenWatch, TestMark};
+
+/// Inputs with a longer pause between them are two, so that a check can stand between them.
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// Commands so far.
+#[derive(Debug)]
+pub(super) struct TapeDraft {
+    commands: Vec<TapeCommand>,
+    /// The last command is an input, which a further one may join.
+    is_open: bool,
+    /// The time of the last input.
+    last_input: Duration,
+    /// Variables for what was typed and not shown.
+    secrets: u32,
+    is_secret: bool,
+    /// What is different in every run.
+    avoid: Vec<String>,
+}
+
+/// What a program did with an input, as far as the screen does not say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ShellAnswer {
+    /// A shell waits for the next command.
+    pub is_ready: bool,
+    /// The status of the last one.
+    pub status: Option<i32>,
+}
+
+impl TapeDraft {
+    pub fn new(avoid: Vec<String>) -> Self {
+        TapeDraft {
+            commands: Vec::new(),
+            is_open: false,
+            last_input: Duration::ZERO,
+            secrets: 0,
+            is_secret: false,
+            avoid,
+        }
+    }
+
+    pub fn commands(&self) -> &[TapeCommand] {
+        &self.commands
+    }
+
+    /// When the last input came; `None` where none is open.
+    pub fn last_input(&self) -> Option<Duration> {
+        self.is_open.then_some(self.last_input)
+    }
+
+    /// The text that was typed last, while nothing is checked behind it.
+    pub fn typed_text(&self) -> Option<&str> {
+        match self.commands.last() {
+            Some(TapeCommand::Type { text, .. }) if self.is_open && !self.is_secret => Some(text.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Whether an input belongs to the last one: nothing is checked between the two, and both have one mark.
+    pub fn joins(&self, input: &TapeCommand, is_secret: bool, at: Duration) -> bool {
+        if !self.is_open || at.saturating_sub(self.last_input) > PAUSE {
+            return false;
+        }
+        match (self.commands.last(), input) {
+            (Some(TapeCommand::Type { .. }), TapeCommand::Type { .. }) => self.is_secret == is_secret,
+            (Some(TapeCommand::Key(last)), TapeCommand::Key(next)) => last.chords == next.chords,
+            (Some(TapeCommand::Resize { .. }), TapeCommand::Resize { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// An input. `is_secret`: the program does not show it, as at the prompt for a password; then a variable
+    /// stands for it.
+    pub fn input(&mut self, mut input: TapeCommand, is_secret: bool, at: Duration) {
+        let joins = self.joins(&input, is_secret, at);
+        self.last_input = at;
+        if is_secret && let TapeCommand::Type { text, .. } = &mut input {
+            if joins {
+                return;
+            }
+            self.secrets += 1;
+            *text = TapeText::of_variable(&format!("SECRET_{}", self.secrets));
+        }
+        self.is_secret = is_secret;
+        self.is_open = true;
+        match (self.commands.last_mut(), &input) {
+            (Some(TapeCommand::Type { text, .. }), TapeCommand::Type { text: more, .. }) if joins => {
+                text.append(more);
+            }
+            (Some(TapeCommand::Key(last)), TapeCommand::Key(next)) if joins => {
+                debug_assert_eq!(last.action, KeyAction::Press);
+                last.count += next.count;
+            }
+            (Some(last @ TapeCommand::Resize { .. }), TapeCommand::Resize { .. }) if joins => *last = input,
+            _ => self.commands.push(input),
+        }
+    }
+
+    /// Checks for what came since the mark of the last input.
+    pub fn check(&mut self, watch: &ScreenWatch, mark: &TestMark, shell: ShellAnswer, is_over: bool) {
+        let last = if self.is_open { self.commands.last() } else { None };
+        let is_typed = matches!(last, Some(TapeCommand::Type { .. }));
+        let echo = match last {
+            Some(TapeCommand::Type { text, .. }) if !self.is_secret => text.as_str(),
+            _ => "",
+        };
+        let places = without_echo(watch, mark, echo);
+        let mut checks = Vec::new();
+        if shell.is_ready && !is_typed && !is_over {
+            checks.push(TapeCommand::Ready { limit: None });
+            checks.extend(shell.status.map(TapeCommand::Status));
+        }
+        match lasting_text(watch, mark, &places, &self.avoid) {
+            Some(text) => checks.push(TapeCommand::Expect(ExpectCommand {
+                area: ExpectArea::Screen,
+                limit: None,
+                times: None,
+                pattern: TapePattern::Text(TapeText::plain(text)),
+            })),
+            None if checks.is_empty() && !places.is_empty() && !is_over => {
+                checks.push(TapeCommand::Settle { limit: None, quiet: None, except: Vec::new() });
+            }
+            None => {}
+        }
+        if !checks.is_empty() {
+            self.commands.extend(checks);
+            self.is_open = false;
+        }
+    }
+
+    /// The program has ended.
+    pub fn end(&mut self, end: ProcessEnd) {
+        if let ProcessEnd::Exited(code) = end {
+            let end = ProgramEnd::Code(i32::from(code));
+            self.commands.push(TapeCommand::Exit { limit: None, end });
+        }
+    }
+
+    /// The tape, behind its first lines.
+    pub fn text(&self, header: &str) -> String {
+        let mut tape = header.to_owned();
+        if self.secrets > 0 {
+            let names: Vec<String> =
+                (1..=self.secrets).map(|number| format!("--env SECRET_{number}")).collect();
+            let _ = writeln!(
+                tape,
+                "# What was typed and not shown is a variable: hopty test {}",
+                names.join(" ")
+            );
+        }
+        for command in &self.commands {
+            let _ = writeln!(tape, "{command}");
+        }
+        tape
+    }
+
+    /// Whether variables stand for what was typed.
+    pub fn has_secrets(&self) -> bool {
+        self.secrets > 0
+    }
+}
+
+/// What came since the mark, without a text that was typed and stands before the cursor.
+fn without_echo(watch: &ScreenWatch, mark: &TestMark, echo: &str) -> Vec<ScreenPlace> {
+    let mut places = watch.new_places(mark);
+    if echo.is_empty() {
+        return places;
+    }
+    let (cursor, cols) = (watch.screen().cursor(), watch.screen().size().0);
+    // Where the cursor is, an editor may have opened more than was typed.
+    let width: usize = echo.chars().map(|c| unicode_width::UnicodeWidthChar::width(c).unwrap_or(0)).sum();
+    let end = usize::from(cursor.row) * usize::from(cols) + usize::from(cursor.col);
+    let start = end.saturating_sub(width);
+    if watch.stands_at_cursor(echo, mark) {
+        places.retain_mut(|place| {
+            let row = usize::from(place.row) * usize::from(cols);
+            let from = row + usize::from(place.cols.start);
+            let to = row + usize::from(place.cols.end);
+            if from >= start && from < end {
+                place.cols.start = (end.min(to) - row) as u16;
+            }
+            place.cols.start < place.cols.end
+        });
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::tape::TypedKeys;
+
+    /// A tape of inputs, each with what the program writes in answer.
+    fn tape(steps: &[(u64, &str, &str)]) -> String {
+        let mut watch = ScreenWatch::new((40, 6), 10);
+        let mut draft = TapeDraft::new(Vec::new());
+        let mut mark = watch.take_mark(1);
+        let keys = TypedKeys::new();
+        for (ms, typed, answer) in steps {
+            let at = Duration::from_millis(*ms);
+            for command in keys.commands(typed.as_bytes()) {
+                if !draft.joins(&command, false, at) {
+                    draft.check(&watch, &mark, ShellAnswer::default(), false);
+                    mark = watch.take_mark(2);
+                }
+                draft.input(command, false, at);
+            }
+            watch.feed(answer.as_bytes());
+            watch.end_frame();
+        }
+        draft.check(&watch, &mark, ShellAnswer::default(), true);
+        draft.end(ProcessEnd::Exited(3));
+        draft.text("")
+    }
+
+    #[test]
+    fn what_was_typed_is_one_text_and_what_came_is_expected() {
+        let steps = [
+            (0, "", "name? "),
+            (10, "A", "A"),
+            (20, "d", "d"),
+            (30, "e", "e"),
+            (40, "\x7f", "\x08 \x08"),
+            (45, "a", "a"),
+            (50, "\r", "\r\nhello Ada\r\n"),
+        ];
+        assert_eq!(
+            tape(&steps),
+            "Expect \"name?\"\nType \"Ade\"\nBackspace\nSettle\nType \"a\"\nEnter\nExpect \"hello Ada\"\nExit 3\n"
+        );
+    }
+
+    #[test]
+    fn an_answer_to_typing_is_expected_too() {
+        // A list that is filtered as one types, and a cursor that only moves.
+        let steps = [
+            (0, "", "> \x1b[2Hthree found\x1b[1;3H"),
+            (10, "b", "b\x1b[2Hone   left\x1b[K\x1b[1;4H"),
+            (20, "\x1b[D", "\x08"),
+        ];
+        assert_eq!(tape(&steps), "Expect \"three found\"\nType \"b\"\nExpect \"left\"\nLeft\nExit 3\n");
+    }
+
+    #[test]
+    fn a_pause_parts_keys_and_repeats_are_counted() {
+        let steps =
+            [(0, "\x1b[B", "\x1b[2Htwo"), (100, "\x1b[B", "\x1b[3Hmore"), (2000, "\x1b[B", "\x1b[4Hlast")];
+        assert_eq!(tape(&steps), "Down 2\nExpect \"more\"\nDown\nExpect \"last\"\nExit 3\n");
+    }
+
+    #[test]
+    fn a_password_is_a_variable() {
+        let mut draft = TapeDraft::new(Vec::new());
+        let keys = TypedKeys::new();
+        for (ms, typed) in [(0, "ge"), (10, "heim")] {
+            for command in keys.commands(typed.as_bytes()) {
+                draft.input(command, true, Duration::from_millis(ms));
+            }
+        }
+        let text = draft.text("");
+        assert!(text.ends_with("Type $\"${SECRET_1}\"\n") && draft.has_secrets(), "{text}");
+    }
+}
