@@ -608,6 +608,27 @@ fn a_moved_conversation_is_in_the_list_from_which_a_person_chooses() {
 }
 
 #[test]
+fn two_directories_with_one_folder_share_their_conversations_for_claude_too() {
+    let Some(program) = claude::real() else { return };
+    let script = Script::each(|request, _| match request.contains(QUESTION) {
+        true => ScriptedReply::text("I know it."),
+        false => ScriptedReply::text("Noted."),
+    });
+    let mut world = World::with(Kind::Real, Some(program), script);
+    let (old, new) = (world.project.with_file_name("my_app"), world.project.with_file_name("my-app"));
+    std::fs::create_dir(&old).unwrap();
+    print(&world, &old, &[FACT]);
+    std::fs::rename(&old, &new).unwrap();
+    world.project = new.clone();
+    let (from, to) = (old.to_str().unwrap(), new.to_str().unwrap());
+    let said = world.ask(&["conversations", "move", "--from", from, "--to", to]);
+    assert!(said.starts_with("there ") && said.contains("Claude finds it in"), "{said}");
+    print(&world, &new, &["--continue", QUESTION]);
+    assert!(last_request(&world).contains(FACT), "it was not found");
+    world.assert_nothing_left();
+}
+
+#[test]
 fn item_073_a_copy_of_the_conversation_that_an_id_begins_goes_on_beside_it() {
     let Some(program) = claude::real() else { return };
     let (world, id, to) = told(program);

@@ -75,11 +75,12 @@ fn tell(
     if options.redact {
         let history = found.files.iter().filter(|file| file.role == FileRole::FileHistory).count();
         note(format_args!(
-            "secrets hidden in {}; {} of its file history left out; look before you share: a secret of no known shape \
-             stays, and so does what an image shows",
+            "secrets hidden in {}; look before you share: one of no known shape stays, and so does what an image shows",
             count(usize::try_from(report.redacted).unwrap_or(usize::MAX), "line"),
-            count(history, "file")
         ));
+        if history > 0 {
+            note(format_args!("left out: {} of its file history", count(history, "file")));
+        }
     }
     let is_history = |path: &PathBuf| {
         found.files.iter().any(|file| file.role == FileRole::FileHistory && file.path == *path)

@@ -87,8 +87,11 @@ impl TransferPlan {
         if !record.steps.is_empty() {
             record.steps.rotate_left(1);
         }
+        // A transcript elsewhere, which was named by its path, is in a directory of the person's own.
+        let projects = claude.join("projects");
+        let is_claudes = |dir: &Path| dir.starts_with(&projects) && dir != projects;
         record.old_dirs = found.dirs.iter().filter(|dir| dir.starts_with(old_folder)).cloned().collect();
-        record.old_dirs.insert(0, old_folder.to_owned());
+        record.old_dirs.extend(is_claudes(old_folder).then(|| old_folder.to_owned()));
         let mut plan = TransferPlan { record, rules: Some(rules), skipped };
         plan.check(claude)?;
         Ok(plan)

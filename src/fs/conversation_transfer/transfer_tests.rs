@@ -292,3 +292,27 @@ fn the_memory_of_a_project_moves_without_replacing_any() {
     let none = ProjectMemory::of(&folder("-none"), &folder("-new"));
     assert!(TransferPlan::of_memory(&home.paths.claude, ("/x", "/new"), &none).unwrap().is_none());
 }
+
+#[test]
+fn what_comes_back_changed_from_the_disk_is_noticed() {
+    let home = Home::new();
+    let plan = home.plan(TransferKind::Move, "/new").unwrap();
+    plan.record.new_dirs.iter().for_each(|dir| fs::create_dir_all(dir).unwrap());
+    for step in &plan.record.steps {
+        let rules = plan.rules.as_ref().filter(|_| step.has_lines);
+        let old = fs::read_to_string(&step.from).unwrap();
+        let new = match step.has_lines {
+            true => old.replace("\"/old/web/src\"", "\"/new/src\"").replace("/-old-web/", "/-new/"),
+            false => old,
+        };
+        fs::write(&step.staged, &new).unwrap();
+        transfers::check_staged(step, rules).unwrap();
+        for at in 0..new.len() {
+            let mut bad = new.clone().into_bytes();
+            bad[at] ^= 1;
+            fs::write(&step.staged, &bad).unwrap();
+            let error = transfers::check_staged(step, rules).unwrap_err();
+            assert!(matches!(error, TransferError::Differs(_)), "{error} at {at}");
+        }
+    }
+}

@@ -150,10 +150,10 @@ impl<'a> Transfers<'a> {
         if let Some(changed) = record.steps.iter().find(|step| state_at(&step.from) != Some(step.state)) {
             return Err(TransferError::Changed(changed.from.clone()));
         }
-        link(deciding)?;
         // From here on the conversation is in its new place.
+        link(deciding)?;
         for dir in directories(std::slice::from_ref(deciding)) {
-            let _ = atomic::sync_dir(dir);
+            atomic::sync_dir(dir)?;
         }
         Ok(lines)
     }
@@ -201,6 +201,11 @@ fn stage(step: &TransferStep, rules: Option<&TransferRules>) -> Result<LineCount
     kill_point();
     staged.sync_all().map_err(written("sync"))?;
     atomic::forget_cached(&staged);
+    check_staged(step, rules).map(|()| lines)
+}
+
+/// Reads a staged file back and compares it with its source, in another way than it was made.
+pub(super) fn check_staged(step: &TransferStep, rules: Option<&TransferRules>) -> Result<(), TransferError> {
     let again = safe_file::open(&step.staged, FileRule::own(u64::MAX)).map_err(FsError::from)?;
     let again = again.ok_or_else(|| TransferError::Differs(step.to.clone()))?;
     let mut again = BufReader::with_capacity(CHUNK, again);
@@ -210,7 +215,7 @@ fn stage(step: &TransferStep, rules: Option<&TransferRules>) -> Result<LineCount
         None => is_equal(&mut from, &mut again),
     };
     match is_same.map_err(FsError::io("read", &step.staged))? {
-        true => Ok(lines),
+        true => Ok(()),
         false if state_at(&step.from) != Some(step.state) => Err(TransferError::Changed(step.from.clone())),
         false => Err(TransferError::Differs(step.to.clone())),
     }
