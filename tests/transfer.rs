@@ -440,6 +440,43 @@ fn a_disk_that_fills_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn a_disk_that_fills_leaves_no_package_and_no_half_of_an_import() {
+    let files = Files::new();
+    files.renew(6000);
+    let (root, to) = (files.world.root.path(), files.to.to_str().unwrap());
+    let whole = root.join("whole.tar.gz");
+    files.world.ask(&["conversations", "export", ID, "-o", whole.to_str().unwrap()]);
+    let small_dir = root.join("small");
+    let Some(small) = Small::mount(&small_dir, "16k") else { return };
+    let package = small_dir.join("c.tar.gz");
+    let output = files.world.hopty(&["conversations", "export", ID, "-o", package.to_str().unwrap()]);
+    assert!(words(&output).contains("No space left on device"), "{}", words(&output));
+    assert_eq!(std::fs::read_dir(&small_dir).unwrap().count(), 0);
+    drop(small);
+    let before = files.found();
+    let args = ["conversations", "import", whole.to_str().unwrap(), "--new-id", "--to", to];
+    // First where it is unpacked, then where it goes.
+    for dir in [files.world.state_dir().join("transfers"), files.claude().join("tasks")] {
+        let _ = std::fs::remove_dir_all(&dir);
+        let Some(_small) = Small::mount(&dir, "4k") else { return };
+        std::fs::write(dir.join("fill"), [b'x'; 4096]).unwrap();
+        let output = files.world.hopty(&args);
+        let words = words(&output);
+        let is_told = words.contains("is full: ") || words.contains("No space left on device");
+        assert!(!output.status.success() && is_told && words.contains("hint: "), "{words}");
+        let others = |found: BTreeMap<String, String>| -> Vec<(String, String)> {
+            found.into_iter().filter(|(name, _)| !name.starts_with("tasks/")).collect()
+        };
+        assert_eq!(others(files.found()), others(before.clone()));
+        assert!(
+            !dir.ends_with("tasks") || std::fs::read_dir(&dir).unwrap().count() == 1,
+            "only what filled it"
+        );
+    }
+    assert_eq!(files.next_says(), "");
+}
+
+#[test]
 fn what_belongs_to_another_user_is_not_touched() {
     let files = Files::new();
     let to = files.to.to_str().unwrap();
