@@ -270,6 +270,60 @@ fn a_recording_becomes_pictures_pages_and_parts() {
     assert_eq!(said(&play(&world, &["page.html"]).stdout), "first green\nsecond\nthird\nlast\n");
     let gif = play(&world, &["usual.cast", "-o", "x y.gif"]);
     assert_eq!(gif.status.code(), Some(1));
-    assert!(said(&gif.stderr).contains("\nhint: agg ") && said(&gif.stderr).contains("'x y.cast' 'x y.gif'"));
+    assert!(
+        said(&gif.stderr).contains(" agg ")
+            && said(&gif.stderr).contains("hint: install agg")
+            && said(&gif.stderr).contains("'x y.cast' 'x y.gif'")
+    );
     assert_eq!(said(&play(&world, &["x y.cast"]).stdout), "first green\nsecond\nthird\nlast\n");
+}
+
+#[test]
+fn a_gif_is_drawn_by_agg_where_that_is_installed() {
+    let mut world = world();
+    usual(&world);
+    let bin = world.home.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("agg"), "#!/bin/sh\necho \"$1 $2\"; cat \"$3\" > \"$4\"\n").unwrap();
+    std::fs::set_permissions(bin.join("agg"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.set("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
+    let done = play(&world, &["usual.cast", "--to", "1", "--idle-limit", "3s", "-o", "x.gif"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done.stderr));
+    assert_eq!(said(&done.stdout), "--idle-time-limit 3\n");
+    assert!(std::fs::read_to_string(world.project.join("x.gif")).unwrap().contains("second"));
+    assert!(!world.project.join("x.cast").exists());
+}
+
+#[test]
+fn the_newest_recording_is_found_and_its_markers_are_listed() {
+    let world = world();
+    let none = play(&world, &["--last"]);
+    assert_eq!(none.status.code(), Some(3));
+    assert!(said(&none.stderr).contains("hint: `hopty record` makes one"), "{}", said(&none.stderr));
+    recording(&world, "old.cast", &[(0, output("old"))]);
+    usual(&world);
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options()
+        .write(true)
+        .open(world.project.join("old.cast"))
+        .unwrap()
+        .set_modified(past)
+        .unwrap();
+    assert!(said(&play(&world, &["--last"]).stdout).ends_with("last\n"));
+    let mut term = terminal(&world, &["--last", "--step"], (40, 10));
+    term.wait_text("0:00 / 1:00:00");
+    term.send("m");
+    term.wait_text("0:02  half way");
+    term.send("\r");
+    term.wait_text("0:02 / 1:00:00");
+    // A regular expression, in the case of its letters where one is large.
+    term.send("/^l.st$\r");
+    term.wait_text("1:00:00 / 1:00:00");
+    term.send("?[Gg]re+n\r");
+    term.wait_text("0:00 / 1:00:00");
+    term.send("/Last\r");
+    term.wait_text("not found: Last");
+    term.send("q");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
 }

@@ -15,7 +15,7 @@ use alacritty_terminal::term::Config;
 use alacritty_terminal::vte::ansi::Processor;
 use hopty::core::cast::{CastEventKind, CastReader};
 use hopty::screen::{PictureLines, Screen};
-use hopty::standin::script::Script;
+use hopty::standin::script::{Script, ScriptedReply};
 use nix::libc::SIGKILL;
 use serde_json::Value;
 use support::cells::Cells;
@@ -319,4 +319,98 @@ fn what_a_person_does_in_bash_becomes_a_tape_that_passes() {
     let again = world.hopty(&["record", "--tape", "bash.tape", "--", "bash"]);
     assert_eq!(again.status.code(), Some(2), "without a terminal nothing is recorded");
     assert_eq!(std::fs::read_to_string(world.project.join("bash.tape")).unwrap(), text);
+}
+
+/// The files of `record.auto`, the oldest first.
+fn own_files(world: &World) -> Vec<PathBuf> {
+    let dir = world.state_dir().join("sessions/r/recordings");
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_session_is_recorded_within_bounds_where_that_is_configured() {
+    let mut world = world();
+    world.set("HOPTY_RECORD_AUTO", "true");
+    world.set("HOPTY_RECORD_MAX_BYTES", "131072");
+    shell(&world, "echo begin; read a; seq -f 'line %g' 1 60000; echo all; read b; echo over; read c");
+    wait_text(&world, "begin");
+    let first = own_files(&world);
+    assert_eq!(first.len(), 1, "{first:?}");
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "all");
+    world.ask(&["send", "r", "--keys", "enter"]);
+    wait_text(&world, "over");
+    let files = wait_for("the next file", || {
+        let files = own_files(&world);
+        let is_whole =
+            files.last().is_some_and(|last| std::fs::read_to_string(last).is_ok_and(|t| t.contains("over")));
+        (is_whole && files != first).then_some(files)
+    });
+    assert!(files.len() <= 2, "{files:?}");
+    for file in &files {
+        assert!(std::fs::metadata(file).unwrap().len() <= 65_536);
+    }
+    // The last one begins with the whole picture.
+    assert!(replay(&files[files.len() - 1]).lines().iter().any(|line| line.starts_with("line ")));
+    let played = world.hopty(&["play", "--last"]);
+    assert!(String::from_utf8_lossy(&played.stdout).ends_with("over\n"), "{played:?}");
+    world.ask(&["record", "r", "--last", "1h", "-o", "part.cast"]);
+    assert!(replay(&world.project.join("part.cast")).lines().contains(&"over".to_owned()));
+    // One that is old goes when the next session starts; what a person recorded stays.
+    world.ask(&["stop", "r", "--kill"]);
+    let dir = world.state_dir().join("sessions/r/recordings");
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(8 * 86_400);
+    for name in ["auto-2020.cast", "2020.cast"] {
+        let file = std::fs::File::create(dir.join(name)).unwrap();
+        file.set_modified(past).unwrap();
+    }
+    world.ask(&["run", "--name", "s", "--detached", "--", "sh", "-c", "read a"]);
+    wait_for("the old one to go", || (!dir.join("auto-2020.cast").exists()).then_some(()));
+    assert!(dir.join("2020.cast").exists());
+    world.ask(&["stop", "s", "--kill"]);
+    world.assert_nothing_left();
+}
+
+/// Claude, real or not, is recorded through a hand-over into one file.
+fn hand_over_is_marked(kind: Kind) {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => ScriptedReply::text("Hello.").filling(2000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    term.wait_box();
+    world.ask(&["record", "proj", "-o", "a.cast"]);
+    let cast = world.project.join("a.cast");
+    term.send("Say hello.");
+    term.wait_text("Say hello.");
+    term.send("\r");
+    term.wait_text("Hello.");
+    let old = world.status()["conversation"].as_str().unwrap_or_default().to_owned();
+    world.wait_state("idle");
+    world.ask(&["restart", "proj", "--wait"]);
+    world.wait_decision("handoff.consumed", 1);
+    let new = world.status()["conversation"].as_str().unwrap_or_default().to_owned();
+    world.ask(&["record", "proj", "--stop"]);
+    let markers: Vec<String> = events(&cast)
+        .into_iter()
+        .filter_map(|kind| if let CastEventKind::Marker(label) = kind { Some(label) } else { None })
+        .collect();
+    let wanted = format!("hand-over 1: {old} -> {new}");
+    assert!(old != new && !old.is_empty() && markers.contains(&wanted), "{wanted}: {markers:?}");
+    assert!(replay(&cast).lines().iter().any(|line| line.contains("Continuing from")));
+    world.leave(term);
+}
+
+#[test]
+fn a_hand_over_of_the_stand_in_is_one_recording_with_a_marker() {
+    hand_over_is_marked(Kind::StandIn);
+}
+
+#[test]
+fn a_hand_over_of_the_real_claude_is_one_recording_with_a_marker() {
+    hand_over_is_marked(Kind::Real);
 }

@@ -121,6 +121,15 @@ pub(super) struct RecordOptions {
         conflicts_with_all = ["name", "output", "stop", "input", "append", "max_size", "program"]
     )]
     pub redact: Vec<PathBuf>,
+    /// Write the last part of the session's recording to FILE, such as 10m (`-o FILE --last 10m`)
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = super::record::last_part,
+        requires = "output",
+        conflicts_with_all = ["stop", "input", "append", "redact", "max_size", "program"]
+    )]
+    pub last: Option<u64>,
     /// Write what you do in PROGRAM as a tape that `hopty test` plays; Ctrl+\ ends it
     #[arg(
         long,
@@ -363,7 +372,7 @@ pub(super) enum Verb {
     /// until the session ends or you stop it. Only the output is recorded, unless you say --input. Secrets on
     /// the screen are in the file, which only you can read.
     #[command(
-        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record --tape FILE -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop\n       hopty record --redact OUT IN [--overwrite]"
+        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record --tape FILE -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop\n       hopty record [NAME] --last TIME -o FILE\n       hopty record --redact OUT IN [--overwrite]"
     )]
     Record(RecordOptions),
     /// Put a marker into a session's recording
@@ -494,7 +503,7 @@ pub(super) enum Verb {
     /// Play a recording, show one screen of it, or convert it
     ///
     /// Keys: space plays and pauses, . and , step by frames, the arrows go 5 s (30 s with Shift), ] and [ go
-    /// to the next and previous marker, 0 to 9 go to tenths, / and ? search, n and N search again, < and >
+    /// to the next and previous marker, m lists them, 0 to 9 go to tenths, / and ? search, n and N search again, < and >
     /// change the speed, i cuts pauses, r writes the output straight to the terminal, s saves the screen as
     /// .svg and .txt, h lists the keys, q quits.
     Play(PlayOptions),

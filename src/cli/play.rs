@@ -5,10 +5,13 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use clap::Args;
 
+use super::control::paths;
 use super::error::{Failed, note, say, stdout, visible};
+use crate::fs::session;
 use crate::recording::cut::cut_cast;
 use crate::recording::html::{TracePage, cast_of_page, page};
 use crate::recording::moment::Moment;
@@ -26,18 +29,25 @@ const PAGE_MAX: u64 = 2 << 30;
 /// The idle limit of pictures where nobody named one, in µs.
 const PICTURE_IDLE_US: u64 = 2_000_000;
 /// The forms that `-o` writes.
-const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi or .cast";
+const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi, .cast or .gif";
 
 /// Options of `play`.
 #[derive(Debug, Args)]
 pub(super) struct PlayOptions {
     /// The recording: an asciicast, or a page that hopty made of one; `-` reads standard input
-    pub file: PathBuf,
+    #[arg(required_unless_present = "last", conflicts_with = "last", value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// The newest recording of this directory: of its sessions, or a .cast file in it
+    #[arg(long)]
+    pub last: bool,
+    /// With --last: the newest of all sessions
+    #[arg(long, requires = "last")]
+    pub all: bool,
     /// How fast to play, such as 0.5 or 4
     #[arg(long, default_value_t = 1.0, value_parser = speed, value_name = "N")]
     pub speed: f64,
     /// Cut pauses to this, such as 2s; `off` keeps them. By default as the recording says
-    #[arg(long, value_parser = idle, value_name = "TIME")]
+    #[arg(long, visible_alias = "idle-limit", value_parser = idle, value_name = "TIME")]
     pub idle: Option<IdleLimit>,
     /// Begin here: a time (80, 1:20), a share (50%), marker:LABEL or /TEXT/
     #[arg(long, value_name = "WHERE")]
@@ -60,7 +70,7 @@ pub(super) struct PlayOptions {
     /// The screen to print, or to write as .svg, .txt or .ansi
     #[arg(long, value_name = "WHERE")]
     pub at: Option<PlayPosition>,
-    /// Convert to this file: .svg, .html, .txt, .ansi or .cast
+    /// Convert to this file: .svg, .html, .txt, .ansi, .cast, or .gif where agg is installed
     #[arg(long, short, value_name = "FILE", conflicts_with = "raw")]
     pub output: Option<PathBuf>,
 }
@@ -96,30 +106,37 @@ struct PlayRange {
 }
 
 pub(super) fn play(options: &PlayOptions) -> Result<u8, Failed> {
-    let name = visible(&options.file.to_string_lossy());
-    let timeline = load(&options.file).map_err(|failed| failed.about(&name))?;
-    let done = show(options, &timeline).map_err(|failed| failed.about(&name))?;
+    let file = match &options.file {
+        Some(file) => file.clone(),
+        None => last_recording(options.all)?,
+    };
+    let name = visible(&file.to_string_lossy());
+    if options.last {
+        note(format_args!("hopty: play: {name}"));
+    }
+    let timeline = load(&file).map_err(|failed| failed.about(&name))?;
+    let done = show(options, &file, &timeline).map_err(|failed| failed.about(&name))?;
     let Some(damage) = timeline.damage() else { return Ok(done) };
     note(format_args!("hopty: play: {name}: damaged, played up to {damage}", damage = visible(damage)));
     Ok(done.max(1))
 }
 
-fn show(options: &PlayOptions, timeline: &Timeline) -> Result<u8, Failed> {
+fn show(options: &PlayOptions, file: &Path, timeline: &Timeline) -> Result<u8, Failed> {
     let range = range(options, timeline)?;
     let at = match &options.at {
         Some(at) => Some(find(at, timeline, &range.time)?),
         None => None,
     };
     if let Some(output) = &options.output {
-        return convert(options, timeline, &range, at, output);
+        return convert(file, timeline, &range, at, output);
     }
     let dumb = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
-    if options.text || at.is_some() || dumb || !io::stdout().is_terminal() || !take_keys(&options.file) {
+    if options.text || at.is_some() || dumb || !io::stdout().is_terminal() || !take_keys(file) {
         let text = screen_at(timeline, at.unwrap_or(range.to_us)).screen().text(PictureLines::Screen);
         stdout()?.write_all(text.as_bytes())?;
         return Ok(0);
     }
-    let stem = options.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stem = stem.filter(|stem| stem != "-").unwrap_or_else(|| "recording".to_owned());
     let how = PlayerOptions {
         speed: options.speed,
@@ -144,7 +161,7 @@ fn because(cause: &str) -> Failed {
     Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn load(path: &Path) -> Result<Timeline, Failed> {
+pub(super) fn load(path: &Path) -> Result<Timeline, Failed> {
     let unreadable = |error: io::Error| {
         Failed::new(2, format!("it cannot be read: {error}"))
             .hint("give the path of an asciicast, or - for standard input")
@@ -174,6 +191,39 @@ fn load(path: &Path) -> Result<Timeline, Failed> {
     loader.finish().map_err(|error| {
         Failed::new(2, error.to_string())
             .hint("`hopty play` reads asciicast 1, 2 and 3, and pages that it made")
+    })
+}
+
+/// The recording in these directories that was written last.
+pub(super) fn newest_recording(dirs: &[PathBuf]) -> Option<PathBuf> {
+    let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
+    files
+        .filter(|entry| extension(&entry.path()) == "cast")
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .max()
+        .map(|(_, path)| path)
+}
+
+/// The newest recording of this directory's sessions or in this directory, or of all sessions.
+fn last_recording(all: bool) -> Result<PathBuf, Failed> {
+    let paths = paths()?;
+    let here = std::env::current_dir()?;
+    let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
+    let mut dirs: Vec<PathBuf> = session::list(&paths)
+        .into_iter()
+        .map(|(name, _)| paths.session(&name))
+        .filter(|dir| all || is_here(dir))
+        .map(|dir| dir.join("recordings"))
+        .collect();
+    dirs.push(here.clone());
+    let newest = newest_recording(&dirs)
+        .map(|path| path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned));
+    newest.ok_or_else(|| {
+        let which = if all { "there is no recording" } else { "there is no recording of this directory" };
+        let all = if all { "" } else { "; `hopty play --last --all` plays the newest of all" };
+        Failed::new(3, which)
+            .hint(format!("`hopty record` makes one, and `record.auto` records every session{all}"))
     })
 }
 
@@ -230,13 +280,13 @@ fn extension(path: &Path) -> String {
 }
 
 fn convert(
-    options: &PlayOptions,
+    file: &Path,
     timeline: &Timeline,
     range: &PlayRange,
     at: Option<u64>,
     output: &Path,
 ) -> Result<u8, Failed> {
-    let PlayRange { time, from_us, to_us, .. } = range;
+    let PlayRange { from_us, to_us, .. } = range;
     let still = || screen_at(timeline, at.unwrap_or(*to_us));
     let part = || cut_cast(timeline, *from_us, *to_us);
     let bytes = match extension(output).as_str() {
@@ -248,24 +298,37 @@ fn convert(
         "html" | "htm" => {
             let header = timeline.header();
             let title = header.title.clone().or_else(|| header.command.clone());
-            let title = title.unwrap_or_else(|| {
-                options.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
-            });
+            let title =
+                title.unwrap_or_else(|| file.file_name().unwrap_or_default().to_string_lossy().into_owned());
             page(&TracePage { title, cast: part(), ..TracePage::default() })
                 .map_err(|error| Failed::new(125, error.to_string()))?
                 .into_bytes()
         }
         "gif" => {
             let cast = output.with_extension("cast");
-            write(options, &cast, &part())?;
+            write(file, &cast, &part())?;
             let (from, to) = (quoted(&cast), quoted(output));
-            let idle =
-                if time.duration_us() < timeline.duration_us() { "" } else { "--idle-time-limit 1e9 " };
-            return Err(Failed::new(
-                1,
-                format!("hopty draws no GIF; {} is for a program that does", cast.display()),
-            )
-            .hint(format!("agg {idle}{from} {to}")));
+            // What agg does without a word cuts pauses to 5 s.
+            let limit = range.idle_us.map_or(1e9, |limit| limit as f64 / 1e6);
+            let idle = format!("--idle-time-limit {limit} ");
+            let mut agg = Command::new("agg");
+            agg.args(idle.split_whitespace()).arg(&cast).arg(output).stdin(Stdio::null());
+            return match agg.status() {
+                Ok(status) if status.success() => {
+                    let _ = std::fs::remove_file(&cast);
+                    Ok(0)
+                }
+                Ok(status) => Err(Failed::new(1, format!("agg failed: {status}"))
+                    .hint(format!("{} is the recording for it", cast.display()))),
+                Err(_) => Err(Failed::new(
+                    1,
+                    format!(
+                        "hopty has agg draw a GIF, and there is no agg in PATH; {} is for it",
+                        cast.display()
+                    ),
+                )
+                .hint(format!("install agg (https://github.com/asciinema/agg), or: agg {idle}{from} {to}"))),
+            };
         }
         other => {
             let what =
@@ -273,7 +336,7 @@ fn convert(
             return Err(Failed::new(2, format!("{} cannot be written", visible(&what))).hint(FORMS));
         }
     };
-    write(options, output, &bytes)?;
+    write(file, output, &bytes)?;
     Ok(0)
 }
 
@@ -293,9 +356,9 @@ fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
     Ok(film.svg.into_bytes())
 }
 
-fn write(options: &PlayOptions, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+fn write(file: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let id = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
-    if id(path).is_some_and(|file| id(&options.file) == Some(file)) {
+    if id(path).is_some_and(|of_path| id(file) == Some(of_path)) {
         let hint = "give another name; the recording would be lost";
         return Err(Failed::new(2, format!("{} is the recording itself", path.display())).hint(hint));
     }

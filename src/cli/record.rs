@@ -14,6 +14,8 @@ use crate::client::start::Forked;
 use crate::core::cast::CastReader;
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
 use crate::ipc::message::Record;
+use crate::recording::cut::cut_cast;
+use crate::recording::play_position::micros;
 use crate::recording::redacted_cast::redacted_cast;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -30,6 +32,9 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     }
     if let Some(tape) = &options.tape {
         return super::record_tape::record_tape(tape, &options.program, options.overwrite);
+    }
+    if let (Some(last_us), Some(output)) = (options.last, &options.output) {
+        return last(options.name.as_deref(), last_us, output, &options);
     }
     let order = Record {
         file: options.output.as_deref().map(absolute).transpose()?,
@@ -69,6 +74,45 @@ fn session(given: Option<&str>, order: &Record, as_json: bool) -> Result<u8, Fai
         say(format_args!("recording {name} to {file}; `hopty record {name} --stop` ends it"))?;
     }
     Ok(0)
+}
+
+/// The last part of a session's recording, which is going on or has ended, as a recording of its own.
+fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = match given {
+        Some(given) => super::control::named(given)?,
+        None => live(&paths, None, Rule::Any)?,
+    };
+    let refused = |what: String, hint: String| Failed::new(4, what).about(&name).hint(hint);
+    let running = crate::fs::session::status(&paths.session(&name)).ok().flatten();
+    let running = running.and_then(|status| status.recording).map(|recording| PathBuf::from(recording.file));
+    let from = running
+        .filter(|file| file.exists())
+        .or_else(|| super::play::newest_recording(&[paths.session(&name).join("recordings")]));
+    let Some(from) = from else {
+        let hint =
+            format!("`hopty record {name}` starts a recording, and `record.auto` records every session");
+        return Err(refused("there is no recording of it".to_owned(), hint));
+    };
+    let timeline = super::play::load(&from).map_err(|failed| failed.about(from.display()))?;
+    let end = timeline.duration_us();
+    let part = cut_cast(&timeline, end.saturating_sub(last_us), end);
+    let opening = if options.overwrite { CastOpening::Overwrite } else { CastOpening::New };
+    let mut file = CastFile::open(output, opening, u64::MAX)
+        .map_err(|error| refused(error.to_string(), error.hint()))?;
+    file.write(&part).map_err(|error| refused(error.to_string(), "check the disk".to_owned()))?;
+    let bytes = file.bytes();
+    if options.json {
+        say(format_args!("{}", json!({"file": output.to_string_lossy(), "bytes": bytes})))?;
+    } else {
+        say(format_args!("wrote {} ({bytes} bytes)", visible(&output.to_string_lossy())))?;
+    }
+    Ok(0)
+}
+
+/// How much of a recording, in µs.
+pub(super) fn last_part(text: &str) -> Result<u64, String> {
+    micros(text).filter(|time| *time > 0).ok_or_else(|| "write a time such as 30s, 10m or 1:20".to_owned())
 }
 
 fn number(value: &Value) -> u64 {

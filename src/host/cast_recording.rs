@@ -11,8 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
+use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
-use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
+use crate::fs::cast_file::{CastFile, CastFileError, CastOpening, CastWriteError};
 use crate::sys::clock::Clock;
 
 /// How long output is collected before it is written: what a host that is killed loses.
@@ -29,6 +30,8 @@ pub(super) struct CastEnd {
     pub bytes: u64,
     /// Why it ended before it was stopped.
     pub failure: Option<String>,
+    /// The file has reached its limit.
+    pub is_full: bool,
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +85,7 @@ impl CastShared {
     fn write(&self, mut file: CastFile) {
         let mut writer = CastWriter::new();
         let mut lines = Vec::new();
-        let mut failure = None;
+        let (mut failure, mut is_full) = (None, false);
         while failure.is_none() {
             lines.clear();
             let batch = self.next_batch();
@@ -95,7 +98,9 @@ impl CastShared {
             if last {
                 writer.finish(&mut lines);
             }
-            failure = file.write(&lines).err().map(|error| error.to_string());
+            let written = file.write(&lines);
+            is_full = matches!(written, Err(CastWriteError::Full(_)));
+            failure = written.err().map(|error| error.to_string());
             lines.shrink_to(4 * BATCH_BYTES);
             let mut queue = self.lock();
             queue.waiting -= bytes;
@@ -106,7 +111,7 @@ impl CastShared {
         }
         let mut queue = self.lock();
         (queue.events, queue.waiting) = (Vec::new(), 0);
-        queue.end.get_or_insert(CastEnd { bytes: file.bytes(), failure });
+        queue.end.get_or_insert(CastEnd { bytes: file.bytes(), failure, is_full });
         // The file is closed and unlocked before anybody learns of the end.
         drop(file);
         self.changed.notify_all();
@@ -162,6 +167,14 @@ pub(super) struct SessionCast {
     pub opening: bool,
     /// Numbers of the requests that wait for its end.
     pub stops: Vec<u64>,
+    /// The session is recorded because `record.auto` says so: files, of which the last is being written.
+    pub own_files: Vec<PathBuf>,
+    /// The conversation that is followed.
+    pub conversation: Option<ConversationId>,
+    /// A handoff was saved for the next conversation.
+    pub is_handing_over: bool,
+    /// How many hand-overs there have been.
+    pub handovers: u32,
 }
 
 /// Typed bytes as they may be recorded while the terminal does not echo a line: one dot for each character,
@@ -211,7 +224,8 @@ impl CastRecording {
             match file.write(first.as_bytes()) {
                 Ok(()) => of_thread.write(file),
                 Err(error) => {
-                    let end = CastEnd { bytes: file.bytes(), failure: Some(error.to_string()) };
+                    let end =
+                        CastEnd { bytes: file.bytes(), failure: Some(error.to_string()), is_full: false };
                     of_thread.lock().end.get_or_insert(end);
                     of_thread.changed.notify_all();
                 }
@@ -300,7 +314,7 @@ impl CastRecording {
             // The thread may hang for ever; its end is not waited for.
             queue.events = Vec::new();
             let failure = Some("its disk is too slow".to_owned());
-            queue.end = Some(CastEnd { bytes: queue.written, failure });
+            queue.end = Some(CastEnd { bytes: queue.written, failure, is_full: false });
             // Readable from now on.
             let _ = self.wake.shutdown(Shutdown::Both);
         }
@@ -376,7 +390,10 @@ mod tests {
         recording.close();
         recording.output(b"late", &clock);
         let end = recording.wait(LONG).unwrap();
-        assert_eq!(end, CastEnd { bytes: std::fs::metadata(&path).unwrap().len(), failure: None });
+        assert_eq!(
+            end,
+            CastEnd { bytes: std::fs::metadata(&path).unwrap().len(), failure: None, is_full: false }
+        );
         let all = events(&path);
         let output: Vec<u8> = all
             .iter()

@@ -230,6 +230,7 @@ impl Host {
                 }
             }
         }
+        notices.extend(host.record_by_itself());
         // Not earlier: a failure before this point keeps the journal of the ended session of that name in
         // place.
         let unwritten = match &host.private {

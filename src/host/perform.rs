@@ -43,6 +43,7 @@ impl Host {
             Action::Follow { conversation, transcript, anew } => {
                 self.follow(&conversation, transcript.as_deref(), anew);
                 self.recall_ask(&conversation);
+                self.record_conversation(conversation);
             }
             Action::ConsumeSignal { file } => self.observer.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),

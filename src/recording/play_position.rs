@@ -17,7 +17,7 @@ pub enum PlayPosition {
     Percent(f64),
     /// A marker with this label, or the one with this number from 1, or with this in its label.
     Marker(String),
-    /// Where this text first comes onto the screen.
+    /// Where a match of this regular expression first comes onto the screen.
     Text(String),
 }
 
@@ -56,13 +56,14 @@ impl FromStr for PlayPosition {
     }
 }
 
-/// A length of time in µs: `80`, `80.5`, `80s`, `500ms`, `2m`, `1:20`, `1:00:20.5`.
+/// A length of time in µs: `80`, `80.5`, `80s`, `500ms`, `2m`, `1h`, `1:20`, `1:00:20.5`.
 #[must_use]
 pub fn micros(text: &str) -> Option<u64> {
     let (number, unit) = match text {
         text if text.ends_with("ms") => (&text[..text.len() - 2], 0.001),
         text if text.ends_with('s') => (&text[..text.len() - 1], 1.0),
         text if text.ends_with('m') => (&text[..text.len() - 1], 60.0),
+        text if text.ends_with('h') => (&text[..text.len() - 1], 3600.0),
         text => (text, 1.0),
     };
     let mut seconds = 0.0;

@@ -1,6 +1,7 @@
 //! Search for text in the screens of a recording: where it comes onto the screen, not where it merely still
 //! stands.
 
+use regex::{Regex, RegexBuilder};
 use unicode_width::UnicodeWidthChar;
 
 use super::moment::Moment;
@@ -9,6 +10,9 @@ use crate::screen::Screen;
 
 /// Events that are looked at in one turn.
 const TURN_EVENTS: usize = 512;
+
+/// The largest compiled expression, in bytes.
+const PATTERN_MAX: usize = 1 << 20;
 
 /// Where to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,38 +59,26 @@ pub struct SearchHit {
     pub cols: u16,
 }
 
-/// Text to be found. Without a capital letter in it, capitals count like small letters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct SearchText {
-    text: String,
-    exact: bool,
-}
+/// A regular expression to be found in rows. Without a capital letter in it, capitals count like small letters.
+#[derive(Clone, Debug)]
+struct SearchText(Option<Regex>);
 
 impl SearchText {
+    /// A text that is no regular expression is looked for as it stands.
     fn new(text: &str) -> Self {
         let exact = text.chars().any(char::is_uppercase);
-        Self { text: text.to_owned(), exact }
+        let of = |pattern: &str| {
+            RegexBuilder::new(pattern).case_insensitive(!exact).size_limit(PATTERN_MAX).build().ok()
+        };
+        let regex = if text.is_empty() { None } else { of(text).or_else(|| of(&regex::escape(text))) };
+        Self(regex)
     }
 
     /// The columns of each occurrence in a row.
     fn find(&self, row: &str) -> Vec<(u16, u16)> {
-        if self.text.is_empty() {
-            return Vec::new();
-        }
-        if self.exact {
-            let found = row.match_indices(&self.text);
-            return found.map(|(at, text)| (width(&row[..at]), width(text))).collect();
-        }
-        // One character may become several: each keeps its column.
-        let (mut small, mut cols, mut col) = (String::new(), Vec::new(), 0);
-        for ch in row.chars() {
-            small.extend(ch.to_lowercase());
-            cols.resize(small.len(), col);
-            col += ch.width().unwrap_or(0) as u16;
-        }
-        cols.push(col);
-        let found = small.match_indices(&self.text);
-        found.map(|(at, text)| (cols[at], cols[at + text.len()].saturating_sub(cols[at]))).collect()
+        let Some(regex) = &self.0 else { return Vec::new() };
+        let found = regex.find_iter(row).filter(|found| !found.is_empty());
+        found.map(|found| (width(&row[..found.start()]), width(found.as_str()))).collect()
     }
 }
 

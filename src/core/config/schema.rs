@@ -389,6 +389,17 @@ section! {
         keep_ended_days: u32 = 14,
     }
 }
+section! {
+    /// `[record]`: recordings of every session.
+    Recording {
+        /// Whether every session is recorded from its start.
+        auto: bool = false,
+        /// The most bytes of a session's own recordings; the oldest part goes first.
+        max_bytes: u64 = 268_435_456,
+        /// Days after which they are removed.
+        keep_days: u32 = 7,
+    }
+}
 
 section! {
     /// `[notify]`: who is told of what, while nobody is at the keyboard.
@@ -464,6 +475,8 @@ pub struct Config {
     pub compat: Compat,
     /// `[journal]`
     pub journal: Journal,
+    /// `[record]`
+    pub record: Recording,
     /// `[archive]`
     pub archive: Archive,
     /// `[control]`

@@ -1,6 +1,7 @@
 //! The session's recording: begun and ended on request, and told what happens.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use nix::libc;
 use serde_json::json;
@@ -8,11 +9,14 @@ use serde_json::json;
 use crate::core::cast::{CastEventKind, CastHeader};
 use crate::core::handoff::redact::redact_words;
 use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::ids::ConversationId;
 use crate::core::status::{RecordingStatus, Rfc3339};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::Size;
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
+use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::host::Host;
 use crate::host::cast_recording::{CastOrder, CastRecording, masked};
 use crate::host::jobs::JobEvent;
@@ -24,6 +28,8 @@ use crate::tty::modes;
 
 /// The longest file of a recording by default, in bytes.
 const FILE_MAX: u64 = 1 << 30;
+/// What the names of recordings begin with that `record.auto` makes.
+const AUTO_PREFIX: &str = "auto-";
 /// The longest label of a marker, in characters.
 const LABEL_MAX: usize = 200;
 /// Players shorten longer pauses to this many seconds.
@@ -31,6 +37,30 @@ const IDLE_LIMIT_S: f64 = 2.0;
 /// Puts a terminal that shows the end of another recording into the state of a fresh one: ends an unfinished
 /// sequence, resets it, and empties its history.
 const FRESH: &[u8] = b"\x18\x1b\\\x1bc\x1b[3J";
+
+/// The number of a recording that nobody has asked for.
+const UNASKED: u64 = u64::MAX;
+
+/// The time as part of a file's name. A colon in a name looks like a host to rsync and scp.
+fn file_time() -> String {
+    Clock::wall().rfc3339_ms().replace(':', "-")
+}
+
+/// Removes the recordings of `record.auto` that are older than so many days.
+fn remove_old(paths: &Paths, days: u32) {
+    let limit = Duration::from_secs(u64::from(days) * 86_400);
+    for (name, _) in session::list(paths) {
+        let dir = paths.session(&name).join("recordings");
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+            if entry.file_name().to_string_lossy().starts_with(AUTO_PREFIX)
+                && age.is_some_and(|age| age > limit)
+            {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
 
 impl CastFileError {
     fn failure(&self) -> Failure {
@@ -89,11 +119,7 @@ impl Host {
                 let what = "the session has no directory that outlives it";
                 return Err(Failure::new(Code::Refused, what, "name a file: -o FILE"));
             }
-            // A colon in a file's name looks like a host to rsync and scp.
-            None => {
-                let now = Clock::wall().rfc3339_ms().replace(':', "-");
-                self.own_recordings().join(format!("{now}.cast"))
-            }
+            None => self.own_recordings().join(format!("{}.cast", file_time())),
         };
         if !path.is_absolute() {
             return Err(Failure::new(Code::BadRequest, "the path is not absolute", "see docs/PROTOCOL.md"));
@@ -115,6 +141,14 @@ impl Host {
             Ok(file) => self.begin_cast(file, &order),
             Err(error) => Err(error.failure()),
         };
+        if number == UNASKED
+            && self.exit.is_none()
+            && let Err(failure) = &begun
+        {
+            let what = format!("The session is not recorded: {}", failure.message);
+            self.notice(DecisionKind::Degraded, &format!("{what}. The session continues."));
+            self.events.push_back(Event::Limited { what });
+        }
         let Some((id, request)) = self.control.settle(number) else { return };
         let line = match begun {
             Ok(()) => ok_line(request, &json!({"file": order.path.to_string_lossy()})),
@@ -168,6 +202,43 @@ impl Host {
         Ok(format!("recording to {}", order.path.display()))
     }
 
+    /// Begins the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from its
+    /// start.
+    pub(in crate::host) fn record_by_itself(&mut self) -> Option<String> {
+        if !self.launch.config.record.auto || self.private.is_some() || self.cast.current.is_some() {
+            return None;
+        }
+        let order = self.own_order();
+        let opened = order.open(&self.own_recordings()).map_err(|error| error.failure());
+        let begun = opened.and_then(|file| self.begin_cast(file, &order));
+        let (paths, days) = (self.paths.clone(), self.launch.config.record.keep_days);
+        self.jobs.work(move || {
+            remove_old(&paths, days);
+            JobEvent::Limited(Vec::new())
+        });
+        begun.err().map(|failure| format!("the session is not recorded: {}", failure.message))
+    }
+
+    /// The next file of `record.auto`.
+    fn own_order(&mut self) -> CastOrder {
+        let path = self.own_recordings().join(format!("{AUTO_PREFIX}{}.cast", file_time()));
+        self.cast.own_files.push(path.clone());
+        let max_bytes = self.launch.config.record.max_bytes / 2;
+        CastOrder { path, opening: CastOpening::New, with_input: false, max_bytes }
+    }
+
+    /// Goes on in the next file of `record.auto`, which begins with the whole picture. Two files are kept.
+    fn record_on(&mut self) {
+        let order = self.own_order();
+        let gone = (self.cast.own_files.len() > 2).then(|| self.cast.own_files.remove(0));
+        self.cast.opening = true;
+        let own = self.own_recordings();
+        self.jobs.work(move || {
+            gone.iter().for_each(|gone| drop(std::fs::remove_file(gone)));
+            JobEvent::CastOpened(UNASKED, order.open(&own), Box::new(order))
+        });
+    }
+
     /// `hopty record --stop`.
     pub(super) fn stop_recording(&mut self, id: u64, request: u64) {
         match &self.cast.current {
@@ -207,7 +278,10 @@ impl Host {
             };
             self.send(id, &line);
         }
-        if let Some(why) = end.failure {
+        let is_own = self.cast.own_files.last().is_some_and(|own| *own == recording.path());
+        if end.is_full && is_own && self.exit.is_none() {
+            self.record_on();
+        } else if let Some(why) = end.failure {
             let what = format!("The recording to {file} has stopped: {why}");
             self.notice(DecisionKind::Degraded, &format!("{what}. The session continues."));
             self.events.push_back(Event::Limited { what });
@@ -228,6 +302,11 @@ impl Host {
 
     /// Marks what hopty itself does.
     pub(in crate::host) fn record_decision(&mut self, decision: &Decision) {
+        match decision.kind {
+            DecisionKind::HandoffSaved => self.cast.is_handing_over = true,
+            DecisionKind::RestartCancelled => self.cast.is_handing_over = false,
+            _ => {}
+        }
         let Some(recording) = &self.cast.current else { return };
         let label = match decision.kind {
             DecisionKind::RunSpawned if decision.run > 1 => format!("run {}", decision.run),
@@ -244,6 +323,22 @@ impl Host {
             _ => return,
         };
         recording.put(CastEventKind::Marker(label), &self.clock);
+    }
+
+    /// Marks where another conversation begins.
+    pub(in crate::host) fn record_conversation(&mut self, next: ConversationId) {
+        let Some(last) = self.cast.conversation.replace(next.clone()).filter(|last| *last != next) else {
+            return;
+        };
+        let label = if std::mem::take(&mut self.cast.is_handing_over) {
+            self.cast.handovers += 1;
+            format!("hand-over {}: {last} -> {next}", self.cast.handovers)
+        } else {
+            format!("conversation {last} -> {next}")
+        };
+        if let Some(recording) = &self.cast.current {
+            recording.put(CastEventKind::Marker(label), &self.clock);
+        }
     }
 
     pub(super) fn record_size(&mut self, size: Size) {

@@ -8,6 +8,10 @@ const SEQUENCE_MAX: usize = 64;
 pub enum PlayerKey {
     /// A character.
     Char(char),
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
     /// Arrow left.
     Left,
     /// Arrow right.
@@ -117,6 +121,8 @@ fn escape(bytes: &[u8]) -> Option<(Option<PlayerKey>, usize)> {
 fn named(last: u8, params: &[u8]) -> Option<PlayerKey> {
     let modified = params.contains(&b';');
     Some(match last {
+        b'A' => PlayerKey::Up,
+        b'B' => PlayerKey::Down,
         b'C' if modified => PlayerKey::FarRight,
         b'D' if modified => PlayerKey::FarLeft,
         b'C' => PlayerKey::Right,

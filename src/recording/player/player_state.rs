@@ -67,6 +67,8 @@ pub struct PlayerState<'a> {
     hit: Option<SearchHit>,
     words: Option<(String, u64)>,
     help: bool,
+    /// The marker that is chosen in their list, while it is shown.
+    chosen: Option<usize>,
     bar_until: u64,
     /// What the terminal has had of the output, as a count of events.
     written: Option<usize>,
@@ -110,6 +112,7 @@ impl<'a> PlayerState<'a> {
             hit: None,
             words: None,
             help: false,
+            chosen: None,
             bar_until: now_us + BAR_US,
             written: None,
         }
@@ -143,6 +146,12 @@ impl<'a> PlayerState<'a> {
     #[must_use]
     pub fn shows_help(&self) -> bool {
         self.help
+    }
+
+    /// The marker that is chosen in their list, from 0; `None` while the list is not shown.
+    #[must_use]
+    pub fn chosen_marker(&self) -> Option<usize> {
+        self.chosen
     }
 
     /// Whether it plays.
@@ -200,6 +209,10 @@ impl<'a> PlayerState<'a> {
             self.prompt_key(key);
             return None;
         }
+        if let Some(chosen) = self.chosen.take() {
+            self.marker_key(key, chosen, now_us);
+            return None;
+        }
         if std::mem::take(&mut self.help) || self.search.take().is_some() {
             // Any key closes the list of keys and ends a search; that is all that Escape does.
             if matches!(key, PlayerKey::Escape | PlayerKey::Char('h')) {
@@ -227,6 +240,7 @@ impl<'a> PlayerState<'a> {
             PlayerKey::Char('<') => self.set_speed(self.options.speed / 2.0, now_us),
             PlayerKey::Char('i') => self.toggle_idle(now_us),
             PlayerKey::Char('h') => self.help = true,
+            PlayerKey::Char('m') if !self.options.raw => self.list_markers(now_us),
             PlayerKey::Char('s') => return Some(PlayerAction::Save),
             PlayerKey::Char('r') => {
                 self.options.raw = !self.options.raw;
@@ -386,6 +400,32 @@ impl<'a> PlayerState<'a> {
             }
             None if forward => self.say("no marker after this", now_us),
             None => self.say("no marker before this", now_us),
+        }
+    }
+
+    fn list_markers(&mut self, now_us: u64) {
+        let here = self.moment.at_us();
+        let timeline = self.moment.timeline();
+        if timeline.markers().next().is_none() {
+            return self.say("the recording has no markers", now_us);
+        }
+        self.chosen = Some(timeline.markers().take_while(|(at, _)| *at <= here).count().saturating_sub(1));
+        self.pause();
+    }
+
+    /// A key in the list of markers; every other key closes it.
+    fn marker_key(&mut self, key: PlayerKey, chosen: usize, now_us: u64) {
+        let last = self.moment.timeline().markers().count().saturating_sub(1);
+        match key {
+            PlayerKey::Up | PlayerKey::Char('k') => self.chosen = Some(chosen.saturating_sub(1)),
+            PlayerKey::Down | PlayerKey::Char('j') => self.chosen = Some((chosen + 1).min(last)),
+            PlayerKey::Home => self.chosen = Some(0),
+            PlayerKey::End => self.chosen = Some(last),
+            PlayerKey::Enter => {
+                let at = self.moment.timeline().markers().nth(chosen).map(|(at, _)| at);
+                at.into_iter().for_each(|at| self.go_to(at, now_us));
+            }
+            _ => {}
         }
     }
 

@@ -11,12 +11,13 @@ use crate::screen::{Attr, Screen, Style};
 const TRACK_MIN: usize = 6;
 
 /// The keys, each with what it does.
-const KEYS: [(&str, &str); 15] = [
+const KEYS: [(&str, &str); 16] = [
     ("space", "play or pause"),
     (". ,", "one frame forward or back"),
     ("\u{2192} \u{2190}", "5 s forward or back"),
     ("shift \u{2192} \u{2190}", "30 s forward or back"),
     ("] [", "next or previous marker"),
+    ("m", "list the markers"),
     ("0 \u{2026} 9", "to 0 % \u{2026} 90 %"),
     ("home end", "to the start or the end"),
     ("/ ?", "search forward or backward"),
@@ -66,6 +67,9 @@ impl PlayerViewport {
         }
         if state.shows_help() {
             cover_with_keys(&mut picture, cols, height);
+        }
+        if let Some(chosen) = state.chosen_marker() {
+            cover_with_markers(&mut picture, state, chosen, (cols, height));
         }
         if has_bar {
             let (bar, cursor) = bar(state, usize::from(cols));
@@ -187,16 +191,41 @@ fn track(state: &PlayerState<'_>, cols: usize) -> String {
 }
 
 fn cover_with_keys(picture: &mut PlayerPicture, cols: u16, height: u16) {
-    let width = 2 + 14 + KEYS.iter().map(|(_, what)| what.width()).max().unwrap_or(0) + 2;
-    let width = width.min(usize::from(cols));
-    let top = usize::from(height).saturating_sub(KEYS.len()) / 2;
+    let lines: Vec<String> = KEYS
+        .iter()
+        .map(|(key, what)| format!("  {key}{}{what}  ", " ".repeat(14_usize.saturating_sub(key.width()))))
+        .collect();
+    cover(picture, &lines, None, (cols, height));
+}
+
+/// The markers, with the chosen one in view.
+fn cover_with_markers(
+    picture: &mut PlayerPicture,
+    state: &PlayerState<'_>,
+    chosen: usize,
+    (cols, height): (u16, u16),
+) {
+    let first = (chosen + 1).saturating_sub(usize::from(height));
+    let markers = state.moment().timeline().markers().skip(first).take(usize::from(height));
+    let lines: Vec<String> = markers
+        .map(|(at, label)| {
+            format!(" {:>8}  {} ", ClockTime(at).to_string(), crate::core::visible::visible(label))
+        })
+        .collect();
+    cover(picture, &lines, Some(chosen - first), (cols, height));
+}
+
+/// Puts lines over the middle of the picture, in reverse but for a chosen one.
+fn cover(picture: &mut PlayerPicture, lines: &[String], chosen: Option<usize>, (cols, height): (u16, u16)) {
+    let width = lines.iter().map(|line| line.width()).max().unwrap_or(0).min(usize::from(cols));
+    let top = usize::from(height).saturating_sub(lines.len()) / 2;
     let left = (usize::from(cols) - width) / 2;
-    for (at, (key, what)) in KEYS.iter().enumerate() {
+    for (at, line) in lines.iter().enumerate() {
         let Some(row) = picture.rows.get_mut(top + at) else { break };
-        let gap = " ".repeat(14_usize.saturating_sub(key.width()));
-        let line = fit_start(&format!("  {key}{gap}{what}"), width);
+        let line = fit_start(line, width);
         let fill = " ".repeat(width - line.width());
-        row.push_str(&format!("\x1b[m\x1b[{}G\x1b[7m{line}{fill}\x1b[m", left + 1));
+        let look = if chosen == Some(at) { "\x1b[1m" } else { "\x1b[7m" };
+        row.push_str(&format!("\x1b[m\x1b[{}G{look}{line}{fill}\x1b[m", left + 1));
     }
     picture.cursor = None;
 }
