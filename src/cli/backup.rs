@@ -11,7 +11,6 @@ use serde_json::json;
 use super::control::paths;
 use super::conversations::size;
 use super::error::{Failed, note, say, visible};
-use crate::fs::archive::cleanup_period;
 use crate::fs::atomic;
 use crate::fs::backup::{
     BackupCipher, BackupFailure, BackupKey, Put, RestorePlan, RestoreReport, create, is_encrypted, plan,
@@ -154,7 +153,8 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
             };
             let key = key_of(&file, &phrase, identity.as_deref())?;
             let config = super::settings::valid(&paths()?, &[])?.archive;
-            let cleanup = (!keep_times).then(|| (cleanup_period(&to.claude), u64::from(config.before_days)));
+            let cleanup = (!keep_times)
+                .then(|| (super::settings::cleanup_period_here(&to), u64::from(config.before_days)));
             let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
             let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
             tell(&done.map_err(|failure| failed(&file, failure))?, dry_run, json)
@@ -229,13 +229,25 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         Put::LeftOut => "left_out",
     };
     let count = |put: Put| report.files.iter().filter(|(_, what)| *what == put).count();
+    if report.was_interrupted && !as_json {
+        note(format_args!(
+            "an earlier restore was interrupted: {} files are in place already, {} are restored now",
+            count(Put::Same),
+            count(Put::New) + count(Put::Replaced)
+        ));
+    }
     if as_json {
         let files: Vec<_> = report
             .files
             .iter()
             .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
             .collect();
-        say(format_args!("{}", json!({"dry_run": dry_run, "dated_now": report.dated_now, "files": files})))?;
+        say(format_args!(
+            "{}",
+            json!({
+                "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted, "files": files,
+            })
+        ))?;
         return Ok(u8::from(count(Put::Differs) > 0));
     }
     for (path, put) in &report.files {

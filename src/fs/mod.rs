@@ -18,6 +18,7 @@ pub mod package;
 pub mod paths;
 pub mod project;
 pub mod registry;
+mod restore_target;
 pub mod servers;
 pub mod session;
 pub mod session_documents;

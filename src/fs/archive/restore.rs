@@ -12,6 +12,7 @@ use super::unpack::ArchivedConversation;
 use crate::core::archive::ArchivedFile;
 use crate::fs::atomic;
 use crate::fs::error::FsError;
+use crate::fs::restore_target::restore_target;
 use crate::fs::{free_space, store_trace};
 
 /// Room that is left on the disk beside what is restored, in bytes.
@@ -88,23 +89,9 @@ impl ArchiveStore {
         Ok(RestoredConversation { transcript: target, written, there })
     }
 
-    /// Where a file belongs. Its directories are real ones, no links that lead elsewhere; the first one may
-    /// be a link of the person's own.
+    /// Where a file belongs.
     fn place(&self, file: &ArchivedFile) -> Result<PathBuf, ArchiveFailure> {
-        let at = self.claude.join(&file.name);
-        let mut dir = self.claude.clone();
-        let parents = Path::new(&file.name).parent().into_iter().flat_map(Path::components);
-        for (depth, part) in parents.enumerate() {
-            dir.push(part);
-            match fs::symlink_metadata(&dir) {
-                Ok(meta) if meta.is_dir() => {}
-                Ok(meta) if meta.is_symlink() && depth == 0 && dir.is_dir() => {}
-                Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(dir).into()),
-                Ok(_) => return Err(FsError::WrongKind { path: dir, expected: "directory" }.into()),
-                Err(_) => break,
-            }
-        }
-        Ok(at)
+        Ok(restore_target(&self.claude, Path::new(&file.name))?)
     }
 
     /// Whether a file with the archived content is there.

@@ -15,8 +15,10 @@ use crate::core::backup::{BackupContent, is_transcript, place_of};
 use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
 use crate::core::time::WallTime;
 use crate::fs::error::FsError;
+use crate::fs::lock::FileLock;
 use crate::fs::package::{PackageFailure, PackageReader};
 use crate::fs::paths::Paths;
+use crate::fs::restore_target::restore_target;
 use crate::fs::{atomic, free_space, store_trace};
 use crate::sys::safe_file::{self, FileRule};
 
@@ -59,6 +61,8 @@ pub struct RestoreReport {
     pub files: Vec<(PathBuf, Put)>,
     /// How many transcripts are dated now, so that Claude does not delete them.
     pub dated_now: usize,
+    /// Whether a restore before this one was interrupted. Each file is then the old one or the new one, whole.
+    pub was_interrupted: bool,
 }
 
 /// Reads a backup to its end and compares all of it.
@@ -142,7 +146,7 @@ pub fn restore(
     plan: &RestorePlan,
 ) -> Result<RestoreReport, BackupFailure> {
     atomic::private_dir(&paths.data)?;
-    sweep(&paths.data);
+    let was_interrupted = sweep(&paths.data);
     let reader = opened(open(path)?, key)?;
     places(reader.manifest())?;
     // Unpacked once, then once more in place.
@@ -155,8 +159,10 @@ pub fn restore(
         .permissions(fs::Permissions::from_mode(0o700))
         .tempdir_in(&paths.data)
         .map_err(FsError::io("make a temporary directory in", &paths.data))?;
+    // Tells the next restore that this one is at work.
+    let _lock = FileLock::try_take(&staged.path().join(LOCK))?;
     let manifest = reader.unpack(staged.path())?;
-    let mut report = RestoreReport::default();
+    let mut report = RestoreReport { was_interrupted, ..RestoreReport::default() };
     let mut files: Vec<&PackageFile> = manifest.files.iter().collect();
     files.sort_by_key(|file| is_transcript(file.name.as_str()));
     for file in files {
@@ -174,18 +180,26 @@ pub fn restore(
 /// The begin of the names of directories in which backups are unpacked.
 const STAGED: &str = ".hopty-tmp-restore-";
 
-/// Deletes what a restore that was killed has unpacked.
-fn sweep(data: &Path) {
+/// When a temporary file is one that a killed restore has left.
+const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+/// The lock in such a directory. It ends with the process that restores.
+const LOCK: &str = ".lock";
+
+/// Deletes what restores that were killed have unpacked; whether there was something.
+fn sweep(data: &Path) -> bool {
+    let mut found = false;
     for entry in fs::read_dir(data).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(STAGED);
-        let is_old = |meta: fs::Metadata| {
-            meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > Duration::from_secs(3600)))
-        };
-        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.metadata().is_ok_and(is_old)
+        if is_ours
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && let Ok(Some(_lock)) = FileLock::try_take(&entry.path().join(LOCK))
         {
             let _ = fs::remove_dir_all(entry.path());
+            found = true;
         }
     }
+    found
 }
 
 fn is_dated_now(file: &PackageFile, plan: &RestorePlan) -> bool {
@@ -199,23 +213,10 @@ fn decide(paths: &Paths, file: &PackageFile, plan: &RestorePlan) -> Result<(Path
     let name = file.name.as_str();
     let (part, below, content) = place_of(name).ok_or_else(|| BackupFailure::Foreign(name.to_owned()))?;
     let top = root(paths, part);
-    let target = top.join(below);
     if content == BackupContent::Settings && !plan.with_settings {
-        return Ok((target, Put::LeftOut));
+        return Ok((top.join(below), Put::LeftOut));
     }
-    // No directory below the top may lead elsewhere, except for the first one, which may be the person's own
-    // link.
-    let mut dir = top;
-    for (depth, part) in Path::new(below).parent().into_iter().flat_map(Path::components).enumerate() {
-        dir.push(part);
-        match fs::symlink_metadata(&dir) {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(meta) if meta.is_symlink() && depth == 0 && dir.is_dir() => {}
-            Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(dir).into()),
-            Ok(_) => return Err(FsError::WrongKind { path: dir, expected: "directory" }.into()),
-            Err(_) => break,
-        }
-    }
+    let target = restore_target(&top, Path::new(below))?;
     let put = match fs::symlink_metadata(&target) {
         Err(_) => Put::New,
         Ok(meta) if meta.is_file() && meta.len() == file.bytes && hash(&target)? == file.sha256 => Put::Same,
@@ -252,6 +253,7 @@ fn place(
     if !dir.is_dir() {
         atomic::private_dir(dir)?;
     }
+    atomic::sweep_older(dir, LEFT_OVER);
     let mut temp = tempfile::Builder::new()
         .prefix(atomic::TEMP_PREFIX)
         .permissions(fs::Permissions::from_mode(0o600))

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use super::*;
 use crate::core::archive::CleanupPeriod;
 use crate::core::package::{PackageFile, PackageKind, PackageManifest, PackageName};
 use crate::core::time::WallTime;
-use crate::fs::package;
+use crate::fs::{package, store_trace};
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 const NOW: WallTime = WallTime(1_795_000_000_000);
@@ -154,7 +155,7 @@ fn old_transcripts_are_dated_now_so_that_claude_keeps_them() {
     fs::File::options().write(true).open(&transcript).unwrap().set_modified(old).unwrap();
     let report = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap();
     for (name, cleanup, is_old) in
-        [("a", None, true), ("b", Some((CleanupPeriod::of_settings("{}"), 10)), false)]
+        [("a", None, true), ("b", Some((CleanupPeriod::of_settings([]), 10)), false)]
     {
         let to = paths(&dir.path().join(name));
         fs::create_dir(&to.home).unwrap();
@@ -257,4 +258,98 @@ fn a_hostile_backup_plants_nothing() {
         Err(BackupFailure::Fs(FsError::Symlink(_)))
     ));
     assert!(!dir.path().join("x.jsonl").exists());
+}
+
+/// What a process of its own does: the home, the backup, and at which step it ends.
+const PART: &str = "HOPTY_TEST_BACKUP_PART";
+
+fn over() -> RestorePlan {
+    RestorePlan { overwrite: true, ..PLAN }
+}
+
+#[test]
+#[ignore = "a_kill_at_any_step_of_a_restore_leaves_each_file_old_or_new runs it in a process of its own"]
+fn part() {
+    let Ok(part) = std::env::var(PART) else { return };
+    let words: Vec<&str> = part.split('\n').collect();
+    store_trace::end_after(words[2].parse().unwrap());
+    restore(&paths(Path::new(words[0])), Path::new(words[1]), &BackupKey::None, &over()).unwrap();
+}
+
+/// Restores until a step; whether it was ended there.
+fn ended_at(home: &Path, backup: &Path, step: usize) -> bool {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["fs::backup::tests::part", "--exact", "--ignored", "--test-threads=1"])
+        .env(PART, format!("{}\n{}\n{step}", home.display(), backup.display()))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    match child.wait().unwrap().code() {
+        Some(store_trace::ENDED) => true,
+        Some(0) => false,
+        other => panic!("step {step}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_kill_at_any_step_of_a_restore_leaves_each_file_old_or_new() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) = made(dir.path(), &BackupCipher::None);
+    // What is in no backup stays out of it.
+    let of_backup = |home: &Path| -> Vec<(String, Vec<u8>)> {
+        let mut files = files(home);
+        files.retain(|(name, _)| !name.contains(".hopty-tmp-") && !name.contains(".before-restore-"));
+        files
+    };
+    let target = |name: String| {
+        let to = home(&dir.path().join(name));
+        // One differs, one is gone.
+        put(to.claude.join("CLAUDE.md"), "mine");
+        fs::remove_file(to.claude.join("handoff/records/HO/handoff.md")).unwrap();
+        fs::remove_file(to.claude.join(format!("projects/-p/{ID}.jsonl"))).unwrap();
+        to
+    };
+    let old = of_backup(&target("old".to_owned()).home);
+    let whole = target("whole".to_owned());
+    assert!(!restore(&whole, &report.path, &BackupKey::None, &over()).unwrap().was_interrupted);
+    let new = of_backup(&whole.home);
+    assert!(old.len() + 2 == new.len() && old != new);
+    let mut ends = 0;
+    for step in 1.. {
+        let to = target(format!("to-{step}"));
+        let was_ended = ended_at(&to.home, &report.path, step);
+        let now = of_backup(&to.home);
+        for file in &now {
+            assert!(old.contains(file) || new.contains(file), "step {step}: {} is neither", file.0);
+        }
+        for (name, _) in &old {
+            assert!(now.iter().any(|(there, _)| there == name), "step {step}: {name} is gone");
+        }
+        // A transcript is the last to come: what is in the list of conversations is whole.
+        let transcript = format!(".claude/projects/-p/{ID}.jsonl");
+        if now.iter().any(|(name, _)| *name == transcript) {
+            assert_eq!(now, new, "step {step}");
+        }
+        if !was_ended {
+            break;
+        }
+        ends += 1;
+        // A person runs it again, later.
+        let later = RestorePlan { now: NOW.after(60_000), ..over() };
+        let again = restore(&to, &report.path, &BackupKey::None, &later).unwrap();
+        assert!(again.was_interrupted, "step {step}: it is told");
+        assert_eq!(of_backup(&to.home), new, "step {step}");
+        let kept = files(&to.home)
+            .into_iter()
+            .any(|(name, content)| name.contains("CLAUDE.md.before-restore-") && content == b"mine");
+        assert!(kept, "step {step}: what was replaced is kept");
+        assert!(
+            !files(&to.home).iter().any(|(name, _)| name.contains("tmp-restore-")),
+            "step {step}: left over"
+        );
+        let third = restore(&to, &report.path, &BackupKey::None, &later).unwrap();
+        assert!(!third.was_interrupted && of(&third, Put::Same) == 9);
+    }
+    assert!(ends >= 9, "only {ends} steps");
 }
