@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::core::claude::settings::{self, SettingsArgument, given, hooks_disabled};
+use crate::core::archive::{CleanupPeriod, SettingsScope};
+use crate::core::claude::settings::{SettingsArgument, given, hooks_disabled};
 use crate::sys::safe_file::{self, FileRule};
 
 /// Where an administrator's settings lie; they outrank all others.
@@ -24,11 +25,20 @@ fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str
     hooks_disabled(texts.iter().map(String::as_str))
 }
 
-/// After how many days Claude deletes transcripts (`cleanupPeriodDays`), where a file says so.
+/// How long Claude keeps conversations (`cleanupPeriodDays`), by all settings that a start with these `files`
+/// reads.
 #[must_use]
-pub fn cleanup_days(files: &[PathBuf; 3]) -> Option<u64> {
-    let texts = texts(files, None, None, Path::new(MANAGED));
-    settings::cleanup_days(texts.iter().map(String::as_str))
+pub fn cleanup_period(files: &[PathBuf; 3]) -> CleanupPeriod {
+    cleanup_period_with(files, Path::new(MANAGED))
+}
+
+fn cleanup_period_with(files: &[PathBuf; 3], managed: &Path) -> CleanupPeriod {
+    let scopes =
+        [SettingsScope::User, SettingsScope::Project, SettingsScope::Project, SettingsScope::Managed];
+    let paths = files.iter().map(PathBuf::as_path).chain([managed]);
+    let texts: Vec<_> =
+        scopes.into_iter().zip(paths).filter_map(|(scope, path)| Some((scope, read(path)?))).collect();
+    CleanupPeriod::of_settings(texts.iter().map(|(scope, text)| (*scope, text.as_str())))
 }
 
 /// The settings in force, from the weakest to the strongest.
@@ -51,6 +61,7 @@ fn read(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::archive::PeriodOrigin;
 
     #[test]
     fn the_strongest_that_says_anything_counts() {
@@ -80,12 +91,22 @@ mod tests {
     fn the_strongest_says_how_long_transcripts_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let files = ["user", "project", "local"].map(|name| dir.path().join(name));
-        assert_eq!(cleanup_days(&files), None);
-        std::fs::write(&files[0], r#"{"cleanupPeriodDays": 3650}"#).unwrap();
-        std::fs::write(&files[1], r#"{"cleanupPeriodDays": "7"}"#).unwrap();
-        assert_eq!(cleanup_days(&files), Some(3650));
-        std::fs::write(&files[2], r#"{"cleanupPeriodDays": 7}"#).unwrap();
-        assert_eq!(cleanup_days(&files), Some(7));
+        let managed = dir.path().join("managed");
+        let says = || {
+            let period = cleanup_period_with(&files, &managed);
+            (period.days, period.origin)
+        };
+        assert_eq!(says(), (30, PeriodOrigin::Default));
+        for (file, days, want) in [
+            (&files[0], "3650", (3650, PeriodOrigin::Settings)),
+            (&files[1], "\"7\"", (3650, PeriodOrigin::Settings)),
+            (&files[1], "9", (9, PeriodOrigin::Project)),
+            (&files[2], "7", (7, PeriodOrigin::Project)),
+            (&managed, "60", (60, PeriodOrigin::Managed)),
+        ] {
+            std::fs::write(file, format!("{{\"cleanupPeriodDays\": {days}}}")).unwrap();
+            assert_eq!(says(), want, "{days}");
+        }
     }
 
     #[test]

@@ -12,17 +12,18 @@ use serde_json::{Value, json};
 
 use super::config::how_many_set;
 use super::control::HostControl;
+use super::conversations::size;
 use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
 use super::prose::fit;
 use super::table::TableStyle;
 use super::{notice, run, settings};
 use crate::claude::find;
-use crate::claude::settings::cleanup_days;
 use crate::core::claude::environment::REMOVED;
 use crate::core::claude::version_features::offers;
 use crate::core::config::Config;
 use crate::core::ids::Channel;
+use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
 use crate::tty::raw;
@@ -31,8 +32,6 @@ use crate::tty::raw;
 const VERSION: Duration = Duration::from_secs(5);
 /// Columns and rows below which Claude's own dialogs are cut.
 const SMALL: (u16, u16) = (40, 10);
-/// After how many days Claude deletes a transcript where no setting says so (its documentation).
-const CLEANUP_DAYS: u64 = 30;
 /// What is deleted within this many days is told.
 const SOON_DAYS: u64 = 7;
 /// Where what was found begins.
@@ -104,7 +103,8 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     if resolved.problems.is_empty() {
         found.push(good("configuration", how_many_set(&resolved)));
     }
-    found.extend([place(&paths), handoffs(&paths), transcripts(&paths), hosts(&paths)]);
+    found.extend([place(&paths), handoffs(&paths), transcripts(&paths)]);
+    found.extend([archive(&paths, &resolved.config), hosts(&paths)]);
     found.extend(terminal());
     found.extend(tmux());
     found.extend([git(), environment()]);
@@ -210,16 +210,18 @@ fn handoffs(paths: &Paths) -> Finding {
 /// How long Claude keeps transcripts, and how many it is about to delete: it looks at each start, and a
 /// conversation without its transcript cannot be resumed.
 fn transcripts(paths: &Paths) -> Finding {
-    let here = std::env::current_dir().unwrap_or_default();
-    let days = cleanup_days(&paths.claude_settings(&here)).unwrap_or(CLEANUP_DAYS);
-    let (all, going) = ages(&paths.claude.join("projects"))
-        .fold((0, 0), |(all, going), age| (all + 1, going + u64::from(age + SOON_DAYS >= days)));
+    let period = settings::cleanup_period_here(paths);
+    let days = period.days;
+    let (all, going) = ages(&paths.claude.join("projects")).fold((0, 0), |(all, going), age| {
+        (all + 1, going + u64::from(age.saturating_add(SOON_DAYS) >= days))
+    });
     let kept = match all {
         0 => "no transcript yet".to_owned(),
         1 => "1 transcript".to_owned(),
         all => format!("{all} transcripts"),
     };
-    let found = format!("{kept}; Claude deletes one after {days} days without use (`cleanupPeriodDays`)");
+    let who = period.origin_words();
+    let found = format!("{kept}; Claude deletes one after {days} days without use ({who})");
     if going == 0 {
         return good("transcripts", found);
     }
@@ -228,6 +230,33 @@ fn transcripts(paths: &Paths) -> Finding {
         format!("{found}, {going} of them within the next {SOON_DAYS} days"),
         "to keep them: hopty conversations archive, or a larger `cleanupPeriodDays` in Claude's settings.json",
     )
+}
+
+/// How much the archive holds, and how much it may.
+fn archive(paths: &Paths, config: &Config) -> Finding {
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    let (entries, damaged) = store.entries();
+    let held: u64 = entries.iter().map(|entry| entry.packed_bytes).sum();
+    let limit = config.archive.max_mb.saturating_mul(1 << 20);
+    let count = match entries.iter().filter(|entry| entry.number == 0).count() {
+        1 => "1 conversation".to_owned(),
+        count => format!("{count} conversations"),
+    };
+    let found = format!("{count}, {} of {} (`archive.max_mb`)", size(held), size(limit));
+    if let Some(first) = damaged.first() {
+        let more =
+            if damaged.len() > 1 { format!(", and {} more", damaged.len() - 1) } else { String::new() };
+        return note("archive", format!("{found}; {first}{more}"), first.hint());
+    }
+    if held >= limit {
+        let fix = "raise archive.max_mb, or delete the oldest: hopty conversations archive --prune";
+        return note("archive", format!("{found}: nothing more is archived"), fix);
+    }
+    if held >= limit / 10 * 9 {
+        let fix = "raise archive.max_mb before it is full: then nothing more is archived";
+        return note("archive", found, fix);
+    }
+    good("archive", found)
 }
 
 /// For each transcript the days since it was last written.

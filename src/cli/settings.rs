@@ -5,6 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use super::error::{Failed, visible};
+use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
     Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
 };
@@ -145,4 +146,14 @@ fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
             bytes.map(text).transpose()
         },
     )
+}
+
+/// How long Claude keeps conversations, as a Claude that is started in `dir` reads its settings.
+pub(super) fn cleanup_period(paths: &Paths, dir: &Path) -> CleanupPeriod {
+    crate::claude::settings::cleanup_period(&paths.claude_settings(dir))
+}
+
+/// The same in this directory.
+pub(super) fn cleanup_period_here(paths: &Paths) -> CleanupPeriod {
+    cleanup_period(paths, &std::env::current_dir().unwrap_or_default())
 }

@@ -18,9 +18,7 @@ use crate::core::archive::{CleanupPeriod, over_limit};
 use crate::core::config::{Archive, AutoArchive};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::time::WallTime;
-use crate::fs::archive::{
-    ArchiveEntry, ArchiveFailure, ArchiveSource, ArchiveStore, Replaced, cleanup_period,
-};
+use crate::fs::archive::{ArchiveEntry, ArchiveFailure, ArchiveSource, ArchiveStore, Replaced};
 use crate::fs::conversations::{ConversationFiles, Summaries, SummaryDepth, TranscriptFile, Transcripts};
 use crate::fs::lock::FileLock;
 use crate::fs::paths::Paths;
@@ -51,10 +49,10 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     if options.prune {
         return prune(&store, &config, options);
     }
-    let period = cleanup_period(&paths.claude);
-    if options.auto {
-        return auto(&paths, &config, &store, period);
+    if let Some(dir) = &options.auto {
+        return auto(&paths, &config, &store, settings::cleanup_period(&paths, dir));
     }
+    let period = settings::cleanup_period_here(&paths);
     let now = Clock::wall();
     let files = if options.conversations.is_empty() {
         let oldest = options.older_than.unwrap_or(u64::from(config.older_than_days));
@@ -230,11 +228,11 @@ fn conclude(outcomes: &[&Outcome], period: CleanupPeriod, options: &ArchiveOptio
         ))?;
     }
     if options.dry_run {
-        let who = match period.origin {
-            crate::core::archive::PeriodOrigin::Default => "its default",
-            crate::core::archive::PeriodOrigin::Settings => "cleanupPeriodDays in your settings",
-        };
-        say(format_args!("Claude deletes conversations after {} days without use ({who}).", period.days))?;
+        say(format_args!(
+            "Claude deletes conversations after {} days without use ({}).",
+            period.days,
+            period.origin_words()
+        ))?;
     }
     Ok(())
 }
@@ -274,7 +272,8 @@ fn is_wanted(config: &Archive, period: CleanupPeriod) -> bool {
 
 /// Starts a process that archives what Claude would delete soon, where there is something.
 pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<Child> {
-    let period = cleanup_period(&paths.claude);
+    let here = std::env::current_dir().unwrap_or_default();
+    let period = settings::cleanup_period(paths, &here);
     let now = Clock::wall();
     let is_due = |file: &TranscriptFile| is_due(file, now, period, config);
     if !is_wanted(config, period) || !Transcripts::all(paths).files.iter().any(is_due) {
@@ -283,7 +282,7 @@ pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<
     let mut command = Command::new(std::env::current_exe().ok()?);
     inherited::pass_on(&mut command, None);
     let null = Stdio::null;
-    command.args(["conversations", "archive", "--auto"]).current_dir("/").process_group(0);
+    command.args(["conversations", "archive", "--auto"]).arg(here).current_dir("/").process_group(0);
     command.stdin(null()).stdout(null()).stderr(null()).spawn().ok()
 }
 

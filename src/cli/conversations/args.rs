@@ -105,9 +105,9 @@ pub(in crate::cli) struct ArchiveOptions {
     /// With --prune: delete, do not only list
     #[arg(long, requires = "prune")]
     pub yes: bool,
-    /// Archive what Claude would delete soon, as a session's start does in the background
-    #[arg(long, hide = true)]
-    pub auto: bool,
+    /// Archive what a Claude in DIR would delete soon, as a session's start there does in the background
+    #[arg(long, hide = true, value_name = "DIR", num_args = 0..=1, default_missing_value = "/")]
+    pub auto: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -16,7 +16,6 @@ use crate::cli::settings;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
 use crate::core::time::WallTime;
-use crate::fs::archive::cleanup_period;
 use crate::fs::conversation_transfer::{
     PackedConversation, TransferError, TransferPlan, TransferReport, TransferTarget, conversations_of,
 };
@@ -108,8 +107,11 @@ fn target(
 fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -> Result<bool, Failed> {
     let config = settings::valid(paths, &[])?.archive;
     let used = WallTime(i64::try_from(packed.modified_ms).unwrap_or(i64::MAX));
-    let is_due =
-        cleanup_period(&paths.claude).deletes_within(used, Clock::wall(), u64::from(config.before_days));
+    let is_due = crate::cli::settings::cleanup_period_here(paths).deletes_within(
+        used,
+        Clock::wall(),
+        u64::from(config.before_days),
+    );
     Ok(is_due && !options.keep_times)
 }
 

@@ -9,7 +9,7 @@ use crate::cli::error::{Failed, say, visible};
 use crate::cli::settings;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
-use crate::fs::archive::{ArchiveEntry, ArchiveStore, RestoreTimes, cleanup_period};
+use crate::fs::archive::{ArchiveEntry, ArchiveStore, RestoreTimes};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 
@@ -18,7 +18,7 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
     let config = settings::valid(&paths, &[])?.archive;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let entry = named(&store, &options.conversation)?;
-    let period = cleanup_period(&paths.claude);
+    let period = settings::cleanup_period_here(&paths);
     let is_due = period.deletes_within(entry.written_at, Clock::wall(), u64::from(config.before_days));
     let times = if is_due && !options.keep_times { RestoreTimes::Now } else { RestoreTimes::Original };
     let failed = |failure: crate::fs::archive::ArchiveFailure| {

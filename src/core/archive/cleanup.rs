@@ -3,8 +3,7 @@
 //! At a start Claude deletes what was not written for `cleanupPeriodDays`, a key of its settings, 30 by
 //! default.
 
-use serde_json::Value;
-
+use crate::core::claude::settings_code::parse;
 use crate::core::time::WallTime;
 
 /// The days that Claude keeps a conversation if its settings do not say.
@@ -19,6 +18,21 @@ pub enum PeriodOrigin {
     Default,
     /// The person's settings.
     Settings,
+    /// The settings in a project's directory.
+    Project,
+    /// An administrator's settings.
+    Managed,
+}
+
+/// Whose a settings file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsScope {
+    /// The person's.
+    User,
+    /// A project's, or this machine's for it.
+    Project,
+    /// An administrator's.
+    Managed,
 }
 
 /// How long Claude keeps conversations.
@@ -31,22 +45,41 @@ pub struct CleanupPeriod {
 }
 
 impl CleanupPeriod {
-    /// From the text of Claude's user settings. What cannot be read there Claude does not obey, either.
+    /// From the texts of Claude's settings, from the weakest to the strongest: the last one with a valid number
+    /// counts. What cannot be read there Claude does not obey, either.
     #[must_use]
-    pub fn of_settings(text: &str) -> Self {
-        let settings: Option<Value> = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
-        let days = settings.and_then(|settings| settings.get("cleanupPeriodDays")?.as_f64());
-        match days.filter(|days| *days >= 0.0) {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
-            Some(days) => CleanupPeriod { days: days as u64, origin: PeriodOrigin::Settings },
-            None => CleanupPeriod { days: CLEANUP_DAYS, origin: PeriodOrigin::Default },
+    pub fn of_settings<'a>(texts: impl IntoIterator<Item = (SettingsScope, &'a str)>) -> Self {
+        let days = |text: &str| parse(text)?.get("cleanupPeriodDays")?.as_f64().filter(|days| *days >= 0.0);
+        let strongest = texts.into_iter().filter_map(|(scope, text)| Some((scope, days(text)?))).last();
+        let Some((scope, days)) = strongest else {
+            return CleanupPeriod { days: CLEANUP_DAYS, origin: PeriodOrigin::Default };
+        };
+        let origin = match scope {
+            SettingsScope::User => PeriodOrigin::Settings,
+            SettingsScope::Project => PeriodOrigin::Project,
+            SettingsScope::Managed => PeriodOrigin::Managed,
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+        let days = days as u64;
+        CleanupPeriod { days, origin }
+    }
+
+    /// Who says so, in words.
+    #[must_use]
+    pub fn origin_words(self) -> &'static str {
+        match self.origin {
+            PeriodOrigin::Default => "its default",
+            PeriodOrigin::Settings => "cleanupPeriodDays in your settings",
+            PeriodOrigin::Project => "cleanupPeriodDays in the settings of this project",
+            PeriodOrigin::Managed => "cleanupPeriodDays in managed settings",
         }
     }
 
-    /// Whether the person has chosen that conversations go sooner than by default.
+    /// Whether the person has chosen that conversations go sooner than by default. A project's settings are
+    /// nobody's choice: they came with a clone.
     #[must_use]
     pub fn is_shortened(self) -> bool {
-        self.origin == PeriodOrigin::Settings && self.days < CLEANUP_DAYS
+        matches!(self.origin, PeriodOrigin::Settings | PeriodOrigin::Managed) && self.days < CLEANUP_DAYS
     }
 
     /// When Claude may delete what was last written at `modified`.
@@ -68,6 +101,10 @@ impl CleanupPeriod {
 mod tests {
     use super::*;
 
+    fn of(texts: &[(SettingsScope, &str)]) -> CleanupPeriod {
+        CleanupPeriod::of_settings(texts.iter().copied())
+    }
+
     #[test]
     fn the_period_is_claudes_default_unless_the_settings_say() {
         let default = CleanupPeriod { days: 30, origin: PeriodOrigin::Default };
@@ -84,15 +121,21 @@ mod tests {
             (r#"{"cleanupPeriodDays": 1e300}"#, set(u64::MAX)),
             (r#"{"cleanupPeriodDays": 7"#, default),
         ] {
-            assert_eq!(CleanupPeriod::of_settings(text), period, "{text}");
+            assert_eq!(of(&[(SettingsScope::User, text)]), period, "{text}");
         }
+        let (user, week) =
+            ((SettingsScope::User, r#"{"cleanupPeriodDays": 90}"#), r#"{"cleanupPeriodDays": 7}"#);
+        let project = of(&[user, (SettingsScope::Project, week), (SettingsScope::Project, "{}")]);
+        assert_eq!(project, CleanupPeriod { days: 7, origin: PeriodOrigin::Project });
+        assert!(!project.is_shortened(), "a clone says so, not the person");
+        assert!(of(&[user, (SettingsScope::Managed, week)]).is_shortened());
         assert!(set(29).is_shortened() && !set(30).is_shortened() && !default.is_shortened());
     }
 
     #[test]
     fn what_is_near_its_end_is_known() {
         let day = |n: i64| WallTime(n * DAY_MS);
-        let period = CleanupPeriod::of_settings("{}");
+        let period = of(&[]);
         assert_eq!(period.deletes_at(day(1)), day(31));
         assert!(!period.deletes_within(day(1), day(25), 5));
         assert!(period.deletes_within(day(1), day(26), 5));

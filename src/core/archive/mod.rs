@@ -10,7 +10,7 @@ mod limit;
 mod manifest;
 mod seal;
 
-pub use cleanup::{CLEANUP_DAYS, CleanupPeriod, PeriodOrigin};
+pub use cleanup::{CLEANUP_DAYS, CleanupPeriod, PeriodOrigin, SettingsScope};
 pub use limit::{ArchiveLimits, over_limit};
 pub use manifest::{ArchiveManifest, ArchivedFile, FORMAT, VERSION};
 pub use seal::{SEAL_BYTES, Seal};

@@ -86,12 +86,6 @@ pub fn hooks_disabled<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     said.last().unwrap_or(false)
 }
 
-/// After how many days Claude deletes transcripts, where a text says so; the last one that does counts.
-#[must_use]
-pub fn cleanup_days<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<u64> {
-    texts.into_iter().filter_map(|text| parse(text)?.get("cleanupPeriodDays")?.as_u64()).last()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -222,7 +222,7 @@ fn empty(value: &Value) -> bool {
     }
 }
 
-pub(super) fn parse(text: &str) -> Option<Value> {
+pub(in crate::core) fn parse(text: &str) -> Option<Value> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.len() > MAX_TEXT { None } else { serde_json::from_str(text).ok() }
 }

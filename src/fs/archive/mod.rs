@@ -24,24 +24,12 @@ pub use source::{ArchiveSource, SourceFile};
 pub use store::{ArchiveStore, Archived, Replaced};
 pub use unpack::{ArchivedConversation, ArchivedReader};
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::error::FsError;
-use crate::core::archive::{ArchiveError, CleanupPeriod};
-use crate::sys::safe_file::{self, FileRule};
-
-/// The longest settings file that is read, in bytes.
-const SETTINGS_CAP: u64 = 4 << 20;
-
-/// How long Claude keeps conversations, by the user settings in its directory.
-#[must_use]
-pub fn cleanup_period(claude: &Path) -> CleanupPeriod {
-    let rule = FileRule::of_claude(SETTINGS_CAP);
-    let text = safe_file::read_text(&claude.join("settings.json"), rule).ok().flatten();
-    CleanupPeriod::of_settings(&text.unwrap_or_default())
-}
+use crate::core::archive::ArchiveError;
 
 /// Why a conversation was not archived or restored.
 #[derive(Debug, Error)]
