@@ -265,6 +265,63 @@ fn what_is_no_transcript_is_left_alone_and_two_of_one_id_are_told() {
 }
 
 #[test]
+fn what_sub_agents_said_is_found_and_counted_also_in_the_archive() {
+    let (world, dir) = files();
+    let cwd = world.project.to_str().unwrap();
+    let line = |id: &str, is_agent: bool, text: &str| {
+        serde_json::json!({"type": "assistant", "isSidechain": is_agent, "cwd": cwd, "sessionId": ID,
+            "timestamp": "2026-11-20T10:00:00.000Z", "requestId": id, "message": {"id": id, "model": "m",
+            "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 10, "output_tokens": 1}}})
+        .to_string()
+    };
+    std::fs::create_dir_all(dir.join(ID).join("subagents")).unwrap();
+    std::fs::write(dir.join(format!("{ID}.jsonl")), prompt(cwd, "go") + &line("m1", false, "in short"))
+        .unwrap();
+    std::fs::write(dir.join(ID).join("subagents/agent-1.jsonl"), line("a1", true, "found a needle")).unwrap();
+    std::fs::write(dir.join("agent-2.jsonl"), line("a2", true, "an old needle") + "\n").unwrap();
+    let check = |place: &str, with_ls: bool| {
+        let found = world.ask(&["conversations", "search", "needle", "--json"]);
+        let hits: Vec<Value> = found.lines().map(|hit| serde_json::from_str(hit).unwrap()).collect();
+        assert_eq!(hits.len(), 2, "{place}: {found}");
+        for hit in &hits {
+            assert_eq!(
+                (&hit["conversation"], &hit["place"]),
+                (&Value::from(ID), &Value::from(place)),
+                "{hit}"
+            );
+            assert_eq!((&hit["sub_agent"], &hit["title"]), (&true.into(), &Value::Null), "{hit}");
+            assert_eq!(hit["project"], cwd, "{hit}");
+        }
+        let text = world.ask(&["conversations", "search", "needle", "--here"]);
+        assert!(text.contains("sub-agent: ") && text.contains("go\n") | text.contains("go  "), "{text}");
+        let short = world.ask(&["conversations", "search", "in short", "--json"]);
+        assert!(short.contains("\"sub_agent\":false"), "{short}");
+        let used: Value = serde_json::from_str(&world.ask(&["usage", "--all", "--json"])).unwrap();
+        assert_eq!(
+            (&used["total"]["tokens"]["all"], &used["total"]["answers"]),
+            (&33.into(), &3.into()),
+            "{used}"
+        );
+        let shown = world.ask(&["conversations", "show", ID]);
+        assert!(shown.contains("sub-agents: 2") && !shown.contains("needle"), "{shown}");
+        if with_ls {
+            let listed = list(&world, &["--full"]).remove(0);
+            assert_eq!(
+                (&listed["sub_agents"], &listed["tokens"]["all"]),
+                (&2.into(), &33.into()),
+                "{listed}"
+            );
+            assert!(world.ask(&["conversations", "ls"]).contains("2 sub-agents"));
+        }
+    };
+    check("live", true);
+    check("live", true);
+    world.ask(&["conversations", "archive", ID, "--remove"]);
+    assert!(!dir.join("agent-2.jsonl").exists());
+    check("archived", false);
+}
+
+#[test]
 fn a_hostile_transcript_reaches_neither_terminal_nor_browser() {
     let (world, dir) = files();
     let project = world.project.to_str().unwrap().to_owned();

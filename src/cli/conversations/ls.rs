@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
+use super::agent_count::AgentCount;
 use super::args::LsOptions;
 use super::one_line;
 use super::open::{OpenBy, OpenConversations};
@@ -16,7 +17,7 @@ use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, stdout, visible};
 use crate::cli::handoff::age;
 use crate::cli::table::{TableStyle, begin_of};
-use crate::core::conversation::summary::ConversationSummary;
+use crate::core::conversation::summary::{ConversationSummary, TokenTotals, TokensOrigin};
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::archive::ArchiveStore;
@@ -54,6 +55,7 @@ struct Row<'a> {
     to: Vec<&'a ConversationId>,
     /// How many files have this id.
     copies: usize,
+    agents: AgentCount,
 }
 
 /// Which conversation handed over to which, by the store of handoffs.
@@ -108,6 +110,13 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     rows.sort_by_key(|row| std::cmp::Reverse(used_at(row.file, &row.summary)));
     rows.truncate(options.number.unwrap_or(usize::MAX));
     let uncounted = count_all(&mut summaries, &mut rows, options.full);
+    let live = rows.iter().filter(|row| !row.is_archived);
+    // Claude's own account has those of sub-agents.
+    let is_counted = |row: &&ListedFile<'_>| {
+        row.summary.tokens().is_some_and(|(_, origin)| origin == TokensOrigin::Transcript)
+    };
+    let counted = live.clone().filter(is_counted).map(|row| row.file.id.clone()).collect();
+    let agents = AgentCount::of(&mut summaries, live.map(|row| row.file), &counted);
     summaries.save();
     let (open, links, copies) =
         (OpenConversations::look(&paths), ListLinks::read(&paths), found.duplicates());
@@ -119,6 +128,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
             from: links.from.get(&file.id),
             to: links.to.get(&file.id).into_iter().flatten().collect(),
             copies: copies.get(&file.id).copied().unwrap_or(1),
+            agents: agents.get(&file.id).copied().unwrap_or_default(),
             file,
             summary,
         })
@@ -243,12 +253,21 @@ impl Row<'_> {
             age(now.0.saturating_sub(used_at(self.file, &self.summary).0)),
             size(self.file.state.bytes),
         ];
-        parts.extend(self.summary.tokens().map(|(tokens, _)| format!("{} tokens", short(tokens.all()))));
+        parts.extend(self.tokens().map(|(tokens, _)| format!("{} tokens", short(tokens.all()))));
         if let Some(account) = &self.summary.account {
             let more = if self.summary.account_is_behind || account.has_unknown_cost { "+" } else { "" };
             parts.push(format!("${:.2}{more}", account.usd));
         }
         parts.join("  ")
+    }
+
+    /// The tokens and who says so: those that were counted have those of its sub-agents.
+    fn tokens(&self) -> Option<(TokenTotals, TokensOrigin)> {
+        let (mut tokens, origin) = self.summary.tokens()?;
+        if origin == TokensOrigin::Transcript {
+            tokens.add(self.agents.tokens);
+        }
+        Some((tokens, origin))
     }
 
     fn state(&self) -> String {
@@ -265,6 +284,11 @@ impl Row<'_> {
         if !self.to.is_empty() {
             let ids: Vec<&str> = self.to.iter().map(|id| id.short()).collect();
             parts.push(format!("handed over to {}", ids.join(", ")));
+        }
+        match self.agents.files {
+            0 => {}
+            1 => parts.push("1 sub-agent".to_owned()),
+            files => parts.push(format!("{files} sub-agents")),
         }
         if self.copies > 1 {
             parts.push(format!("{} files have this id", self.copies));
@@ -297,7 +321,8 @@ impl Row<'_> {
             "version": summary.version,
             "model": summary.model,
             "branch": summary.branch,
-            "tokens": summary.tokens().map(|(tokens, from)| json!({
+            "sub_agents": self.agents.files,
+            "tokens": self.tokens().map(|(tokens, from)| json!({
                 "input": tokens.input, "output": tokens.output, "cache_read": tokens.cache_read,
                 "cache_creation": tokens.cache_creation, "all": tokens.all(), "from": from,
             })),

@@ -3,6 +3,7 @@
 //!
 //! It works on files alone, Claude's and hopty's; no session is asked.
 
+mod agent_count;
 mod archive;
 pub(super) mod args;
 mod chain;

@@ -14,11 +14,12 @@ use crate::core::conversation::pages::PageOptions;
 use crate::core::conversation::query::{SearchHit, SearchQuery};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::handoff::redact::redact;
+use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::archive::{ArchiveEntry, ArchiveStore, archive_sources};
 use crate::fs::conversations::search::{LINE_CAP, TranscriptSource, search as search_all};
 use crate::fs::conversations::{
-    Summaries, SummaryDepth, TranscriptFile, Transcripts, handoff_sources, live_sources,
+    AgentTranscript, Summaries, SummaryDepth, TranscriptFile, Transcripts, handoff_sources, live_sources,
 };
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
@@ -50,11 +51,13 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     }
     let known: HashMap<PathBuf, ConversationSummary> =
         archived.iter().map(|entry| (entry.path(store.dir()), summary_of(entry))).collect();
+    let live: HashMap<ConversationId, TranscriptFile> =
+        found.files.iter().map(|file| (file.id.clone(), file.clone())).collect();
     let mut sources = sources(&paths, found.files, &archived, &mut summaries, here.as_deref());
     sources.extend(archive_sources(store.dir(), archived));
     sources.sort_by_key(|source| std::cmp::Reverse(source.modified()));
     let style = TableStyle::of_output();
-    let mut printer = Printer { options, query: &query, summaries, archived: known, style, hits: 0 };
+    let mut printer = Printer { options, query: &query, summaries, live, archived: known, style, hits: 0 };
     let (mut skipped, mut failure) = (0, None);
     search_all(&sources, &query, |source, found| {
         skipped += found.skipped;
@@ -94,6 +97,12 @@ fn sources(
             .map(|summary| summary.dir.as_ref().is_some_and(|dir| project_of(Path::new(dir)) == here));
         files.retain(|_| is_here.next().unwrap_or(false));
     }
+    // Those of its sub-agents, and where everything is searched those whose conversation is gone, too.
+    let wanted: HashSet<&ConversationId> = files.iter().map(|file| &file.id).collect();
+    let agents = AgentTranscript::all(paths).into_iter().filter_map(AgentTranscript::into_file);
+    let agents: Vec<TranscriptFile> =
+        agents.filter(|agent| here.is_none() || wanted.contains(&agent.id)).collect();
+    files.extend(agents);
     let mut sources = live_sources(files);
     // Of a kept copy the directory is not known before it is read.
     sources.extend(kept.into_iter().filter(|_| here.is_none()));
@@ -104,6 +113,8 @@ struct Printer<'a> {
     options: &'a SearchOptions,
     query: &'a SearchQuery,
     summaries: Summaries,
+    /// Claude's own transcripts.
+    live: HashMap<ConversationId, TranscriptFile>,
     /// What is known of archived conversations, by their file.
     archived: HashMap<PathBuf, ConversationSummary>,
     style: TableStyle,
@@ -115,7 +126,10 @@ impl Printer<'_> {
         if hits.is_empty() {
             return Ok(());
         }
-        let summary = TranscriptFile::at(source.path())
+        // A sub-agent's transcript belongs to its conversation.
+        let own = TranscriptFile::at(source.path());
+        let summary = own
+            .or_else(|| self.live.get(source.id()).cloned())
             .map(|file| self.summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0))
             .or_else(|| self.archived.get(source.path()).cloned())
             .unwrap_or_default();
@@ -147,7 +161,8 @@ impl Printer<'_> {
                     let matches = hit.lines.binary_search(&number).is_ok();
                     let sign = if matches { ':' } else { '-' };
                     let line = if matches { self.marked(lines[number]) } else { shown(lines[number]) };
-                    let who = self.paint(2, &format!("{at} {}", hit.found_in.name()));
+                    let name = if hit.is_of_agent { "sub-agent" } else { hit.found_in.name() };
+                    let who = self.paint(2, &format!("{at} {name}"));
                     say(format_args!("{who}{sign} {line}"))?;
                 }
             }
@@ -205,6 +220,7 @@ impl Printer<'_> {
             "file": source.path().to_string_lossy(),
             "at": hit.at.map(WallTime::rfc3339_ms),
             "from": hit.found_in.word(),
+            "sub_agent": hit.is_of_agent,
             "lines": found,
         });
         say(format_args!("{object}"))

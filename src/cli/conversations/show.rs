@@ -10,6 +10,7 @@ use crate::cli::control::paths;
 use crate::cli::error::{Failed, note};
 use crate::cli::pager::Pager;
 use crate::cli::table::wants_colors;
+use crate::core::archive::ArchiveLimits;
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker, ToolCall};
 use crate::core::conversation::name::ConversationName;
@@ -19,8 +20,11 @@ use crate::core::conversation::pages::{
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
-use crate::fs::conversations::search::TranscriptSource;
-use crate::fs::conversations::{Summaries, SummaryDepth, Transcripts, live_sources};
+use crate::fs::archive::ArchivedConversation;
+use crate::fs::conversations::search::{TranscriptPlace, TranscriptSource};
+use crate::fs::conversations::{
+    AgentTranscript, Summaries, SummaryDepth, TranscriptFile, Transcripts, live_sources,
+};
 use crate::fs::paths::Paths;
 use crate::sys::clock::local;
 
@@ -128,6 +132,22 @@ fn universal(at: WallTime) -> String {
     at.plain() + " UTC"
 }
 
+/// How many sub-agents the conversation had; nothing is said where it had none.
+fn sub_agents(file: &dyn TranscriptSource) -> Option<String> {
+    let count = match file.place() {
+        TranscriptPlace::Live => {
+            let own = TranscriptFile::at(file.path())?;
+            AgentTranscript::of([&own]).iter().filter(|agent| agent.owner().as_ref() == Some(&own.id)).count()
+        }
+        TranscriptPlace::Archived => {
+            let archived = ArchivedConversation::open(file.path(), &ArchiveLimits::default()).ok()?;
+            archived.manifest.agents().count()
+        }
+        TranscriptPlace::HandedOver => 0,
+    };
+    (count > 0).then(|| count.to_string())
+}
+
 /// Title and facts that stand above the conversation.
 fn head(
     file: &dyn TranscriptSource,
@@ -147,6 +167,7 @@ fn head(
         ("last used", summary.last_at.map(time)),
         ("model", summary.model.clone()),
         ("cost", cost),
+        ("sub-agents", sub_agents(file)),
     ];
     PageHead { title, facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect() }
 }

@@ -90,6 +90,15 @@ impl ArchiveManifest {
         self.files.first()
     }
 
+    /// The transcripts of its sub-agents.
+    pub fn agents(&self) -> impl Iterator<Item = &ArchivedFile> {
+        let below = format!("projects/{}/{}/subagents/", self.project, self.conversation);
+        let beside = format!("projects/{}/agent-", self.project);
+        self.files.iter().skip(1).filter(move |file| {
+            file.name.ends_with(".jsonl") && (file.name.starts_with(&below) || file.name.starts_with(&beside))
+        })
+    }
+
     /// The bytes of all files together, before they were compressed.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {

@@ -18,6 +18,7 @@ pub mod line_context;
 pub mod line_splitter;
 pub mod mcp_servers;
 mod memory;
+pub(crate) mod message_usage;
 pub mod model;
 pub mod pasted_prompt;
 pub mod permission;

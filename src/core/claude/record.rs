@@ -6,10 +6,11 @@
 use serde::Deserialize;
 
 use super::lenient_json::{Flag, List, LooseContent, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
 use super::transcript::{
     ApiFailure, Assistant, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow,
-    TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
+    ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
 };
 use crate::core::handoff::text::cut_words;
 
@@ -156,17 +157,6 @@ impl RawRecord {
     }
 }
 
-impl RawUsage {
-    fn into_usage(self) -> TokenUsage {
-        TokenUsage {
-            input: self.input_tokens.0.unwrap_or(0),
-            cache_read: self.cache_read_input_tokens.0.unwrap_or(0),
-            cache_creation: self.cache_creation_input_tokens.0.unwrap_or(0),
-            output: self.output_tokens.0.unwrap_or(0),
-        }
-    }
-}
-
 impl RawBlock {
     fn into_tool_use(self) -> ToolUse {
         let input = self.input.0.unwrap_or_default();
@@ -291,15 +281,6 @@ struct RawMessage {
     content: LooseContent<RawBlock, TEXT_CAP>,
     stop_reason: Text<64>,
     usage: Object<RawUsage>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawUsage {
-    input_tokens: Number,
-    cache_read_input_tokens: Number,
-    cache_creation_input_tokens: Number,
-    output_tokens: Number,
 }
 
 #[derive(Default, Deserialize)]

@@ -86,6 +86,8 @@ pub struct SearchHit {
     pub text: String,
     /// The numbers of its lines that match, from 0, in order.
     pub lines: Vec<usize>,
+    /// Whether a sub-agent said it, or was told it.
+    pub is_of_agent: bool,
 }
 
 impl SearchQuery {
@@ -120,9 +122,12 @@ impl SearchQuery {
         self.pattern.find_iter(line).map(|found| found.range()).filter(|range| !range.is_empty())
     }
 
-    /// What matches in one line of a transcript.
+    /// What matches in one line of a transcript, of a conversation or of a sub-agent.
     pub fn search_line(&self, line: &[u8], mut each: impl FnMut(SearchHit)) {
-        let mut reader = EntryReader::new();
+        // In text, the quotes of JSON are escaped.
+        let is_of_agent = memchr::memmem::find(line, b"\"isSidechain\":true").is_some();
+        let mut each = |hit: SearchHit| each(SearchHit { is_of_agent, ..hit });
+        let mut reader = EntryReader::of_agent();
         let mut take = |entry: Entry| match entry {
             Entry::Said { speaker, at, text, .. } => {
                 if speaker != Speaker::Thinking || self.with_tools {
@@ -157,7 +162,7 @@ impl SearchQuery {
         let matching = |(_, line): &(usize, &str)| self.pattern.is_match(line);
         let lines: Vec<usize> = text.lines().enumerate().filter(matching).map(|(number, _)| number).collect();
         if !lines.is_empty() {
-            each(SearchHit { at, found_in, text, lines });
+            each(SearchHit { at, found_in, text, lines, is_of_agent: false });
         }
     }
 }

@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::claude::lenient_json::{Flag, Number, Object, Text};
-use crate::core::claude::transcript::{TranscriptLine, UserKind};
+use crate::core::claude::lenient_json::{Flag, Object, Text};
+use crate::core::claude::message_usage::{Dollars, RawUsage};
+use crate::core::claude::transcript::{TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, cut_words};
@@ -86,6 +87,24 @@ pub struct TokenTotals {
 }
 
 impl TokenTotals {
+    /// Those of one model in Claude's own account (`modelUsage`).
+    #[must_use]
+    pub fn of_account(model: &serde_json::Value) -> Self {
+        let number = |key: &str| model[key].as_u64().unwrap_or(0);
+        TokenTotals {
+            input: number("inputTokens"),
+            output: number("outputTokens"),
+            cache_read: number("cacheReadInputTokens"),
+            cache_creation: number("cacheCreationInputTokens"),
+        }
+    }
+
+    /// Of two counts of one message the one that has more of it: they grow while the answer comes in.
+    #[must_use]
+    pub fn larger(self, other: TokenTotals) -> Self {
+        if (other.output, other.all()) > (self.output, self.all()) { other } else { self }
+    }
+
     /// All of them together.
     #[must_use]
     pub fn all(self) -> u64 {
@@ -112,13 +131,24 @@ impl TokenTotals {
     }
 }
 
+impl From<TokenUsage> for TokenTotals {
+    fn from(usage: TokenUsage) -> Self {
+        TokenTotals {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_creation: usage.cache_creation,
+        }
+    }
+}
+
 /// Where the tokens of a list come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokensOrigin {
     /// Claude's own account.
     Claude,
-    /// Counted from the answers in the transcript, sub-agents not included.
+    /// Counted from the answers in the transcript; those of sub-agents stand in others.
     Transcript,
 }
 
@@ -202,26 +232,6 @@ struct RawMessage {
     id: Text<200>,
     model: Text<200>,
     usage: Object<RawUsage>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawUsage {
-    input_tokens: Number,
-    cache_read_input_tokens: Number,
-    cache_creation_input_tokens: Number,
-    output_tokens: Number,
-}
-
-/// A number of dollars; anything else is nothing.
-#[derive(Default, Deserialize)]
-#[serde(from = "serde_json::Value")]
-struct Dollars(Option<f64>);
-
-impl From<serde_json::Value> for Dollars {
-    fn from(value: serde_json::Value) -> Self {
-        Dollars(value.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0))
-    }
 }
 
 /// The types of lines that say something here; the others are only looked at for their type.
@@ -350,13 +360,8 @@ impl SummaryReader {
         if !raw.is_sidechain.0 {
             self.summary.model = Some(model);
         }
-        let Some(usage) = &message.usage.0 else { return };
-        let tokens = TokenTotals {
-            input: usage.input_tokens.0.unwrap_or(0),
-            output: usage.output_tokens.0.unwrap_or(0),
-            cache_read: usage.cache_read_input_tokens.0.unwrap_or(0),
-            cache_creation: usage.cache_creation_input_tokens.0.unwrap_or(0),
-        };
+        let Some(usage) = message.usage.0 else { return };
+        let tokens = TokenTotals::from(usage.into_usage());
         self.summary.account_is_behind = self.summary.account.is_some();
         let id = message.id.0.clone().unwrap_or_default();
         // One line for each block, all with the same id; the last one counts.
@@ -376,13 +381,7 @@ impl SummaryReader {
         let Some(usd) = raw.total_cost_usd.0 else { return };
         let mut tokens = TokenTotals::default();
         for model in raw.model_usage.as_object().into_iter().flat_map(serde_json::Map::values) {
-            let number = |key: &str| model[key].as_u64().unwrap_or(0);
-            tokens.add(TokenTotals {
-                input: number("inputTokens"),
-                output: number("outputTokens"),
-                cache_read: number("cacheReadInputTokens"),
-                cache_creation: number("cacheCreationInputTokens"),
-            });
+            tokens.add(TokenTotals::of_account(model));
         }
         self.summary.account =
             Some(CostAccount { usd, has_unknown_cost: raw.has_unknown_model_cost.0, tokens });

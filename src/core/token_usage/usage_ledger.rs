@@ -41,23 +41,15 @@ pub struct UsageEntry<'a> {
     pub handovers: u64,
 }
 
-/// An answer whose cost is not known yet.
-struct Pending<'a> {
-    answer: &'a UsageAnswer,
-    model: &'a str,
-    is_repeated: bool,
-    is_own: bool,
-}
-
-/// What an account said of a model so far.
+/// Tokens and dollars of one model.
 #[derive(Clone, Copy, Default)]
-struct Charged {
+struct ModelSum {
     tokens: TokenTotals,
     usd: f64,
 }
 
 /// The entries of all `conversations`. An answer that several of them repeat (one that was resumed under
-/// another id, or copied) counts in the one that began first.
+/// another id, forked or copied) counts in the one that ended first.
 ///
 /// Tokens are those of the answers; what Claude's account has beyond them (titles, summaries: requests that
 /// no transcript shows) counts too. Cost is the account's alone. It is written at the end of a run, so what
@@ -65,106 +57,206 @@ struct Charged {
 /// (`docs/USAGE.md`): days differ by a little, the sum is Claude's.
 #[must_use]
 pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>> {
-    let mut order: Vec<&ConversationUsage<'a>> = conversations.iter().collect();
-    order.sort_by_key(|usage| (usage.own.answers.first().map(|answer| answer.at), usage.id));
-    let mut seen = HashSet::new();
-    let mut entries = Vec::new();
-    for usage in order {
-        one(usage, &mut seen, &mut entries);
+    let mut order: Vec<ConversationUsage<'a>> = conversations.to_vec();
+    order.sort_by_key(|usage| (usage.own.answers.last().map(|answer| answer.at), usage.id));
+    let mut making = LedgerMaker { members: vec![Vec::new(); order.len()], ..LedgerMaker::default() };
+    for (at, usage) in order.iter().enumerate() {
+        if let Some(begun) = usage.own.handed_over_at {
+            making.entries.push(UsageEntry { handovers: 1, ..blank(usage, begun, "") });
+        }
+        for answer in usage.own.answers.iter().filter(|answer| !answer.is_sidechain) {
+            making.messages.insert(answer.message_key);
+            making.add(at, usage, usage.own, answer);
+        }
     }
-    entries
+    for (at, usage) in order.iter().enumerate() {
+        for records in [usage.own].into_iter().chain(usage.agents) {
+            let is_agents = !std::ptr::eq(records, usage.own);
+            for answer in records.answers.iter().filter(|answer| is_agents || answer.is_sidechain) {
+                // A side question repeats the answers before it, under requests of its own.
+                if answer.key == 0 || !making.messages.contains(&answer.message_key) {
+                    making.add(at, usage, records, &UsageAnswer { work_ms: 0, ..*answer });
+                }
+            }
+        }
+    }
+    making.spread(&order);
+    making.entries
 }
 
-fn one<'a>(usage: &ConversationUsage<'a>, seen: &mut HashSet<u64>, entries: &mut Vec<UsageEntry<'a>>) {
-    let dir = usage.own.dir.as_deref().unwrap_or_default();
-    let blank = |at: WallTime, model: &'a str| UsageEntry {
+fn blank<'a>(usage: &ConversationUsage<'a>, at: WallTime, model: &'a str) -> UsageEntry<'a> {
+    UsageEntry {
         at,
         conversation: usage.id,
-        dir,
+        dir: usage.own.dir.as_deref().unwrap_or_default(),
         model,
         tokens: TokenTotals::default(),
         usd: None,
         work_ms: 0,
         answers: 0,
         handovers: 0,
-    };
-    if let Some(at) = usage.own.handed_over_at {
-        entries.push(UsageEntry { handovers: 1, ..blank(at, "") });
     }
-    let mut answers: Vec<Pending<'a>> = Vec::new();
-    for (records, is_own) in [(usage.own, true)].into_iter().chain(usage.agents.iter().map(|a| (a, false))) {
-        for answer in &records.answers {
-            let model = records.models.get(answer.model).map_or("", String::as_str);
-            let is_repeated = answer.key != 0 && !seen.insert(answer.key);
-            answers.push(Pending { answer, model, is_repeated, is_own });
-        }
-    }
-    answers.sort_by_key(|pending| pending.answer.at);
-    let entry = |pending: &Pending<'a>, usd: Option<f64>| UsageEntry {
-        tokens: pending.answer.tokens,
-        usd,
-        work_ms: if pending.is_own { pending.answer.work_ms } else { 0 },
-        answers: 1,
-        ..blank(pending.answer.at, pending.model)
-    };
-    let mut rest = answers.as_slice();
-    let mut charged: HashMap<&str, Charged> = HashMap::new();
-    for account in &usage.own.accounts {
-        let (since, later) = rest.split_at(rest.partition_point(|pending| pending.answer.at <= account.at));
-        rest = later;
-        let added = added_by(account, usage.own, &mut charged);
-        let is_repeated = !since.is_empty() && since.iter().all(|pending| pending.is_repeated);
-        for (model, added) in &added {
-            let own: Vec<&Pending<'a>> = since.iter().filter(|pending| pending.model == *model).collect();
-            let weights: f64 = own.iter().map(|pending| weight(pending.answer.tokens)).sum();
-            let mut extra = added.tokens;
-            for pending in &own {
-                extra.take_away(pending.answer.tokens);
-                let part = weight(pending.answer.tokens) / weights;
-                let usd = added.usd * if part.is_finite() { part } else { 1.0 / own.len() as f64 };
-                if !pending.is_repeated {
-                    entries.push(entry(pending, Some(usd)));
-                }
-            }
-            let usd = if own.is_empty() { added.usd } else { 0.0 };
-            if !is_repeated && (extra.all() > 0 || usd > 0.0) {
-                entries.push(UsageEntry { tokens: extra, usd: Some(usd), ..blank(account.at, model) });
-            }
-        }
-        // Answers of a model that the account does not know.
-        let others = since.iter().filter(|pending| !added.iter().any(|(model, _)| *model == pending.model));
-        entries.extend(others.filter(|p| !p.is_repeated).map(|pending| entry(pending, pending.answer.usd)));
-    }
-    entries.extend(rest.iter().filter(|p| !p.is_repeated).map(|pending| entry(pending, pending.answer.usd)));
 }
 
-/// What an account says beyond the ones before it, by model. One that says less begins anew.
-fn added_by<'a>(
-    account: &UsageAccount,
-    records: &'a UsageRecords,
-    charged: &mut HashMap<&'a str, Charged>,
-) -> Vec<(&'a str, Charged)> {
-    // Two entries of Claude's can be one model: with and without the large window.
-    let mut now: Vec<(&'a str, Charged)> = Vec::new();
-    for line in &account.models {
-        let name = records.models.get(line.model).map_or("", String::as_str);
-        match now.iter_mut().find(|(model, _)| *model == name) {
-            Some((_, sum)) => {
-                sum.tokens.add(line.tokens);
-                sum.usd += line.usd;
+#[derive(Default)]
+struct LedgerMaker<'a> {
+    entries: Vec<UsageEntry<'a>>,
+    /// The entry of each answer that has a key.
+    known: HashMap<u64, usize>,
+    /// The messages of the conversations themselves.
+    messages: HashSet<u64>,
+    /// For each conversation the entries of its answers, also of those that count in another one.
+    members: Vec<Vec<usize>>,
+}
+
+impl<'a> LedgerMaker<'a> {
+    fn add(
+        &mut self,
+        conversation: usize,
+        usage: &ConversationUsage<'a>,
+        records: &'a UsageRecords,
+        answer: &UsageAnswer,
+    ) {
+        if answer.key != 0
+            && let Some(at) = self.known.get(&answer.key)
+        {
+            let known = &mut self.entries[*at];
+            known.tokens = known.tokens.larger(answer.tokens);
+            self.members[conversation].push(*at);
+            return;
+        }
+        if answer.key != 0 {
+            self.known.insert(answer.key, self.entries.len());
+        }
+        self.members[conversation].push(self.entries.len());
+        let model = records.models.get(answer.model).map_or("", String::as_str);
+        self.entries.push(UsageEntry {
+            tokens: answer.tokens,
+            usd: answer.usd,
+            work_ms: answer.work_ms,
+            answers: 1,
+            ..blank(usage, answer.at, model)
+        });
+    }
+
+    /// Spreads what each account adds to the one before it.
+    fn spread(&mut self, order: &[ConversationUsage<'a>]) {
+        let mut sums: HashMap<i64, Vec<AccountOf<'a>>> = HashMap::new();
+        for usage in order {
+            for account in usage.own.accounts.iter().filter(|account| account.started != 0) {
+                sums.entry(account.started).or_default().push(AccountOf { account, records: usage.own });
             }
-            None => now.push((name, Charged { tokens: line.tokens, usd: line.usd })),
+        }
+        let mut done = HashSet::new();
+        for (conversation, usage) in order.iter().enumerate() {
+            let keys: HashSet<u64> = usage.own.answers.iter().map(|answer| answer.key).collect();
+            for (at, account) in usage.own.accounts.iter().enumerate() {
+                let of = AccountOf { account, records: usage.own };
+                // A copy of a conversation has the accounts of its source.
+                if account.last != 0 && !done.insert(of.identity()) {
+                    continue;
+                }
+                let own =
+                    usage.own.accounts[..at].iter().map(|account| AccountOf { account, records: usage.own });
+                let others = sums.get(&account.started).into_iter().flatten().copied();
+                let others = others.filter(|other| {
+                    !std::ptr::eq(other.records, usage.own)
+                        && other.account.last != 0
+                        && keys.contains(&other.account.last)
+                });
+                let before = own
+                    .chain(others)
+                    .filter(|other| {
+                        other.usd() <= of.usd()
+                            && (other.account.last == 0 || other.identity() != of.identity())
+                    })
+                    .max_by(|a, b| a.usd().total_cmp(&b.usd()).then(a.account.at.cmp(&b.account.at)));
+                self.charge(conversation, usage, of, before);
+            }
         }
     }
-    for (model, sum) in &mut now {
-        let whole = *sum;
-        let before = charged.insert(model, whole).unwrap_or_default();
-        if before.usd <= whole.usd && before.tokens.all() <= whole.tokens.all() {
-            sum.tokens.take_away(before.tokens);
-            sum.usd = whole.usd - before.usd;
+
+    fn charge(
+        &mut self,
+        conversation: usize,
+        usage: &ConversationUsage<'a>,
+        of: AccountOf<'a>,
+        before: Option<AccountOf<'a>>,
+    ) {
+        let account = of.account;
+        let is_since = |at: WallTime| match before {
+            Some(before) => at > before.account.at && at <= account.at,
+            None => at >= WallTime(account.started) && at <= account.at,
+        };
+        let since: Vec<usize> = self.members[conversation]
+            .iter()
+            .copied()
+            .filter(|at| is_since(self.entries[*at].at) && self.entries[*at].usd.is_none())
+            .collect();
+        let charged = before.map(AccountOf::by_model).unwrap_or_default();
+        for (model, mut added) in of.by_model() {
+            let (_, known) = charged.iter().find(|(known, _)| *known == model).copied().unwrap_or_default();
+            if known.usd <= added.usd && known.tokens.all() <= added.tokens.all() {
+                added.tokens.take_away(known.tokens);
+                added.usd -= known.usd;
+            }
+            let own: Vec<usize> =
+                since.iter().copied().filter(|at| self.entries[*at].model == model).collect();
+            let weights: f64 = own.iter().map(|at| weight(self.entries[*at].tokens)).sum();
+            // Without a price Claude counts nothing.
+            let is_known = added.usd > 0.0 || !account.has_unknown_cost;
+            for at in &own {
+                let entry = &mut self.entries[*at];
+                added.tokens.take_away(entry.tokens);
+                let part = weight(entry.tokens) / weights;
+                let part = if part.is_finite() { part } else { 1.0 / own.len() as f64 };
+                entry.usd = is_known.then_some(added.usd * part);
+            }
+            let usd = if own.is_empty() { added.usd } else { 0.0 };
+            if added.tokens.all() > 0 || usd > 0.0 {
+                let usd = is_known.then_some(usd);
+                self.entries.push(UsageEntry {
+                    tokens: added.tokens,
+                    usd,
+                    ..blank(usage, account.at, model)
+                });
+            }
         }
     }
-    now
+}
+
+/// An account, and the records that its models are named in.
+#[derive(Clone, Copy)]
+struct AccountOf<'a> {
+    account: &'a UsageAccount,
+    records: &'a UsageRecords,
+}
+
+impl<'a> AccountOf<'a> {
+    fn usd(self) -> f64 {
+        self.account.models.iter().map(|model| model.usd).sum()
+    }
+
+    /// What a copy of the account has, too.
+    fn identity(self) -> (i64, u64, u64) {
+        (self.account.started, self.account.last, self.usd().to_bits())
+    }
+
+    /// Its sums by the names of models. Two of Claude's can be one model: with and without the large window.
+    fn by_model(self) -> Vec<(&'a str, ModelSum)> {
+        let mut sums: Vec<(&'a str, ModelSum)> = Vec::new();
+        for line in &self.account.models {
+            let name = self.records.models.get(line.model).map_or("", String::as_str);
+            match sums.iter_mut().find(|(model, _)| *model == name) {
+                Some((_, sum)) => {
+                    sum.tokens.add(line.tokens);
+                    sum.usd += line.usd;
+                }
+                None => sums.push((name, ModelSum { tokens: line.tokens, usd: line.usd })),
+            }
+        }
+        sums
+    }
 }
 
 /// What tokens cost beside each other: an output token five times an input token, a token written to the
@@ -190,12 +282,28 @@ mod tests {
     }
 
     fn answer(key: u64, at: i64, input: u64) -> UsageAnswer {
-        UsageAnswer { key, at: WallTime(at), model: 0, tokens: tokens(input, 0), usd: None, work_ms: 10 }
+        UsageAnswer {
+            key,
+            message_key: key,
+            at: WallTime(at),
+            model: 0,
+            tokens: tokens(input, 0),
+            usd: None,
+            work_ms: 10,
+            is_sidechain: false,
+        }
     }
 
+    /// After the answer with the key `at / 10`.
     fn account(at: i64, input: u64, usd: f64) -> UsageAccount {
         let models = vec![ModelAccount { model: 0, tokens: tokens(input, 0), usd }];
-        UsageAccount { at: WallTime(at), models, has_unknown_cost: false }
+        UsageAccount {
+            started: 1,
+            last: at.unsigned_abs() / 10,
+            at: WallTime(at),
+            models,
+            has_unknown_cost: false,
+        }
     }
 
     fn records(answers: Vec<UsageAnswer>, accounts: Vec<UsageAccount>) -> UsageRecords {
@@ -239,7 +347,7 @@ mod tests {
     fn what_another_conversation_repeats_counts_once() {
         let first = records(vec![answer(1, 10, 100), answer(2, 20, 100)], vec![account(20, 200, 2.0)]);
         let fork = records(
-            vec![answer(1, 10, 100), answer(2, 20, 100), answer(3, 50, 100)],
+            vec![answer(1, 10, 100), answer(2, 20, 100), answer(5, 50, 100)],
             vec![account(20, 200, 2.0), account(50, 300, 3.0)],
         );
         let (a, b) = (id(1), id(2));
@@ -280,5 +388,54 @@ mod tests {
             sums(&ledger(&[ConversationUsage { id: &id, own: &own, agents: &[] }])),
             (100, 0.25, 10, 1)
         );
+    }
+
+    #[test]
+    fn a_fork_goes_on_with_the_sum_of_its_source_which_counts_once() {
+        // As Claude writes it: the fork has the answers before it, and no account but its own.
+        let shared = [answer(1, 10, 100), answer(2, 20, 100)];
+        let agents = [records(vec![UsageAnswer { is_sidechain: true, ..answer(9, 15, 100) }], vec![])];
+        let first = vec![account(20, 300, 3.0)];
+        let later = [&first[..], &[account(60, 400, 4.0)]].concat();
+        let source = records(shared.to_vec(), first);
+        // The source may go on, too, beyond the end of the fork.
+        let source_later = records([&shared[..], &[answer(6, 60, 100)]].concat(), later);
+        let fork = records([&shared[..], &[answer(3, 30, 100)]].concat(), vec![account(30, 400, 4.5)]);
+        let (a, b, c) = (id(1), id(2), id(3));
+        // Whichever id is the smaller one.
+        for (of_source, of_fork) in [(&a, &b), (&b, &a)] {
+            let fork = ConversationUsage { id: of_fork, own: &fork, agents: &[] };
+            let source = ConversationUsage { id: of_source, own: &source, agents: &agents };
+            let entries = ledger(&[fork, source]);
+            assert_eq!(sums(&entries), (400, 4.5, 30, 4), "{entries:?}");
+            assert!(entries.iter().all(|entry| entry.usd.is_some()));
+            let source = ConversationUsage { own: &source_later, ..source };
+            let copy = ConversationUsage { id: &c, own: &source_later, agents: &[] };
+            for all in [vec![fork, source], vec![source, copy, fork]] {
+                let entries = ledger(&all);
+                assert_eq!(sums(&entries), (500, 5.5, 40, 5), "{entries:?}");
+                assert!(entries.iter().all(|entry| entry.usd.is_some()), "{entries:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_question_repeats_answers_under_requests_of_its_own() {
+        let own = records(vec![answer(1, 10, 100)], vec![]);
+        let repeated = UsageAnswer { key: 77, is_sidechain: true, ..answer(1, 12, 100) };
+        let agents =
+            [records(vec![repeated, UsageAnswer { is_sidechain: true, ..answer(2, 20, 5) }], vec![])];
+        let id = id(1);
+        let entries = ledger(&[ConversationUsage { id: &id, own: &own, agents: &agents }]);
+        assert_eq!(sums(&entries), (105, 0.0, 10, 2));
+    }
+
+    #[test]
+    fn a_model_without_a_price_has_no_cost() {
+        let unknown = UsageAccount { has_unknown_cost: true, ..account(10, 100, 0.0) };
+        let own = records(vec![answer(1, 10, 100)], vec![unknown]);
+        let id = id(1);
+        let entries = ledger(&[ConversationUsage { id: &id, own: &own, agents: &[] }]);
+        assert_eq!((entries.len(), entries[0].usd), (1, None));
     }
 }

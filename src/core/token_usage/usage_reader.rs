@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::core::claude::lenient_json::{Flag, Number, Object, Text};
+use crate::core::claude::lenient_json::{Flag, Object, Text};
+use crate::core::claude::message_usage::{Dollars, RawUsage};
 use crate::core::claude::transcript::{TranscriptLine, UserKind};
 use crate::core::conversation::summary::TokenTotals;
 use crate::core::handoff::continuation::handoff_of;
@@ -23,6 +24,8 @@ pub struct UsageAnswer {
     /// The beginning of a hash of the message's and the request's ids; 0 where the line has none. The same
     /// answer has the same key in every transcript that repeats it.
     pub key: u64,
+    /// The same of the message's id alone.
+    pub message_key: u64,
     /// When it was written.
     pub at: WallTime,
     /// Its model, an index into [`UsageRecords::models`].
@@ -33,6 +36,8 @@ pub struct UsageAnswer {
     pub usd: Option<f64>,
     /// How long Claude worked for it, in ms: the answer itself, and the tools that ran before it.
     pub work_ms: u64,
+    /// Whether a sub-agent or a side question (`/btw`) asked for it.
+    pub is_sidechain: bool,
 }
 
 /// What one of Claude's accounts says of one model.
@@ -46,9 +51,14 @@ pub struct ModelAccount {
     pub usd: f64,
 }
 
-/// Claude's own account of a conversation up to a moment, sub-agents included (`cost-state`, from 2.1.300 on).
+/// Claude's own account of a conversation up to a moment, sub-agents included (`cost-state`, from 2.1.300 on). It
+/// goes on in a fork: there the sum has everything before the fork, too (measured on 2.1.332).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageAccount {
+    /// When the sum began, in ms since 1970: a fork has the same; 0 where that is not known.
+    pub started: i64,
+    /// The key of the last answer of the conversation itself before it; 0 where there is none.
+    pub last: u64,
     /// The time of the last line before it: the account itself has none.
     pub at: WallTime,
     /// By model.
@@ -80,6 +90,8 @@ pub struct UsageReader {
     records: UsageRecords,
     /// The time of the last line that has one.
     last_at: Option<WallTime>,
+    /// The same of the conversation itself, sub-agents left out.
+    worked_to: Option<WallTime>,
     /// How long tools ran since the last answer, in ms.
     tools_ms: u64,
 }
@@ -92,11 +104,13 @@ struct RawUsageLine {
     relocated_cwd: Text<4096>,
     timestamp: Text<64>,
     request_id: Text<200>,
+    is_sidechain: Flag,
     message: Object<RawAnswer>,
     #[serde(rename = "costUSD")]
-    cost_usd: UsDollars,
+    cost_usd: Dollars,
     tool_use_result: Present,
     has_unknown_model_cost: Flag,
+    start_time: serde_json::Value,
     model_usage: serde_json::Value,
 }
 
@@ -105,27 +119,7 @@ struct RawUsageLine {
 struct RawAnswer {
     id: Text<200>,
     model: Text<200>,
-    usage: Object<RawAnswerUsage>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawAnswerUsage {
-    input_tokens: Number,
-    cache_read_input_tokens: Number,
-    cache_creation_input_tokens: Number,
-    output_tokens: Number,
-}
-
-/// A number of dollars; anything else is nothing.
-#[derive(Default, Deserialize)]
-#[serde(from = "serde_json::Value")]
-struct UsDollars(Option<f64>);
-
-impl From<serde_json::Value> for UsDollars {
-    fn from(value: serde_json::Value) -> Self {
-        UsDollars(value.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0))
-    }
+    usage: Object<RawUsage>,
 }
 
 /// Whether a field is there, whatever it holds.
@@ -156,9 +150,11 @@ impl UsageReader {
             self.records.dir = raw.cwd.0.clone().filter(|dir| dir.starts_with('/'));
         }
         let at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
+        let is_sidechain = raw.is_sidechain.0;
         match raw.r#type.0.as_deref() {
             Some("assistant") => self.answer(&raw, at),
-            Some("user") => self.user(line, &raw, at),
+            // Sub-agents work beside the conversation.
+            Some("user") if !is_sidechain => self.user(line, &raw, at),
             Some("cost-state") => self.account(&raw),
             Some("relocated") => {
                 if let Some(dir) = raw.relocated_cwd.0.filter(|dir| dir.starts_with('/')) {
@@ -168,11 +164,14 @@ impl UsageReader {
             _ => {}
         }
         self.last_at = at.max(self.last_at);
+        if !is_sidechain {
+            self.worked_to = at.max(self.worked_to);
+        }
     }
 
     /// The pause since the last line, where Claude worked in it.
     fn pause_ms(&self, at: Option<WallTime>) -> u64 {
-        let pause = self.last_at.zip(at).map_or(0, |(last, at)| at.0.saturating_sub(last.0));
+        let pause = self.worked_to.zip(at).map_or(0, |(last, at)| at.0.saturating_sub(last.0));
         if pause > WORK_GAP_MS { 0 } else { u64::try_from(pause).unwrap_or(0) }
     }
 
@@ -195,46 +194,53 @@ impl UsageReader {
     fn answer(&mut self, raw: &RawUsageLine, at: Option<WallTime>) {
         let Some(message) = &raw.message.0 else { return };
         let name = message.model.0.as_deref().filter(|model| *model != "<synthetic>");
-        let (Some(name), Some(usage)) = (name, &message.usage.0) else { return };
+        let (Some(name), Some(usage)) = (name, message.usage.0) else { return };
         let Some(at) = at.or(self.last_at) else { return };
-        let tokens = TokenTotals {
-            input: usage.input_tokens.0.unwrap_or(0),
-            output: usage.output_tokens.0.unwrap_or(0),
-            cache_read: usage.cache_read_input_tokens.0.unwrap_or(0),
-            cache_creation: usage.cache_creation_input_tokens.0.unwrap_or(0),
-        };
-        let work_ms = self.pause_ms(Some(at)) + std::mem::take(&mut self.tools_ms);
+        let tokens = TokenTotals::from(usage.into_usage());
+        let is_sidechain = raw.is_sidechain.0;
+        let work_ms =
+            if is_sidechain { 0 } else { self.pause_ms(Some(at)) + std::mem::take(&mut self.tools_ms) };
         let key = key_of(message.id.0.as_deref(), raw.request_id.0.as_deref());
         let from = self.records.answers.len().saturating_sub(REPEATED);
-        // One line for each block, all with the same id; the last one has the whole figures.
+        // One line for each block, all with the same id; the figures grow while the answer comes in.
         if let Some(known) =
             self.records.answers[from..].iter_mut().find(|known| key != 0 && known.key == key)
         {
-            known.tokens = tokens;
+            known.tokens = known.tokens.larger(tokens);
             known.work_ms += work_ms;
+            // Each line of a message has the cost of all of it.
+            known.usd = known.usd.into_iter().chain(raw.cost_usd.0).reduce(f64::max);
             return;
         }
         let model = self.model(name);
-        self.records.answers.push(UsageAnswer { key, at, model, tokens, usd: raw.cost_usd.0, work_ms });
+        let message_key = key_of(message.id.0.as_deref(), None);
+        let usd = raw.cost_usd.0;
+        self.records.answers.push(UsageAnswer {
+            key,
+            message_key,
+            at,
+            model,
+            tokens,
+            usd,
+            work_ms,
+            is_sidechain,
+        });
     }
 
     fn account(&mut self, raw: &RawUsageLine) {
         let Some(by_model) = raw.model_usage.as_object() else { return };
         let mut models = Vec::new();
         for (name, usage) in by_model.iter().take(MODELS) {
-            let number = |key: &str| usage[key].as_u64().unwrap_or(0);
-            let tokens = TokenTotals {
-                input: number("inputTokens"),
-                output: number("outputTokens"),
-                cache_read: number("cacheReadInputTokens"),
-                cache_creation: number("cacheCreationInputTokens"),
-            };
+            let tokens = TokenTotals::of_account(usage);
             let usd = usage["costUSD"].as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0).unwrap_or(0.0);
             models.push(ModelAccount { model: self.model(name), tokens, usd });
         }
         let at = self.last_at.unwrap_or_default();
         let has_unknown_cost = raw.has_unknown_model_cost.0;
-        self.records.accounts.push(UsageAccount { at, models, has_unknown_cost });
+        let started = raw.start_time.as_i64().unwrap_or(0);
+        let last = self.records.answers.iter().rev().find(|answer| !answer.is_sidechain);
+        let last = last.map_or(0, |answer| answer.key);
+        self.records.accounts.push(UsageAccount { started, last, at, models, has_unknown_cost });
     }
 
     fn model(&mut self, name: &str) -> usize {

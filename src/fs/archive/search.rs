@@ -1,4 +1,5 @@
-//! Searching the archive as it lies: an archived transcript is unpacked while it is read.
+//! Searching the archive as it lies: an archived transcript is unpacked while it is read, and after it those of
+//! its sub-agents.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,13 @@ impl TranscriptSource for ArchivedTranscript {
         let failed = |failure: super::ArchiveFailure| io::Error::other(failure.to_string());
         let archived = ArchivedConversation::open(&self.path, &ArchiveLimits::default()).map_err(failed)?;
         let transcript = archived.manifest.transcript().ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(archived.content(transcript).map_err(failed)?))
+        let mut all: Box<dyn Read> = Box::new(archived.content(transcript).map_err(failed)?);
+        for agent in archived.manifest.agents() {
+            // The last line before it may lack its newline.
+            let agent = b"\n".chain(archived.content(agent).map_err(failed)?);
+            all = Box::new(all.chain(agent));
+        }
+        Ok(all)
     }
 }
 

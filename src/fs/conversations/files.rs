@@ -4,11 +4,11 @@
 //! several places below its own directory (measured on 2.0.76 to 2.1.332). What conversations share
 //! (`history.jsonl`, `paste-cache`, `shell-snapshots`) belongs to none.
 
-use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use super::agents::is_old_agent;
 use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::line_context::LineContext;
 use crate::core::ids::ConversationId;
@@ -167,50 +167,13 @@ impl ConversationFiles {
 /// The files of sub-agents that lie beside the transcript and name its conversation.
 fn old_agents(transcript: &TranscriptFile) -> io::Result<Vec<PathBuf>> {
     let mut agents = entries(transcript.project_dir())?;
-    agents.retain(|path| is_old_agent(path) && conversation_of(path).as_ref() == Some(&transcript.id));
+    let is_agent = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_old_agent);
+    agents.retain(|path| is_agent(path) && conversation_of(path).as_ref() == Some(&transcript.id));
     Ok(agents)
 }
 
-fn is_old_agent(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.starts_with("agent-") && name.ends_with(".jsonl"))
-}
-
-/// The transcripts of sub-agents that lie beside the transcripts of a project, by the conversation that each
-/// names.
-pub(super) fn agents_of_project(dir: &Path) -> HashMap<ConversationId, Vec<PathBuf>> {
-    let mut agents: HashMap<ConversationId, Vec<PathBuf>> = HashMap::new();
-    for path in entries(dir).unwrap_or_default().into_iter().filter(|path| is_old_agent(path)) {
-        if let Some(id) = conversation_of(&path) {
-            agents.entry(id).or_default().push(path);
-        }
-    }
-    agents
-}
-
-/// The transcripts of sub-agents below the conversation's own directory (`projects/PROJECT/ID`).
-pub(super) fn sidecar_transcripts(transcript: &TranscriptFile) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut dirs = vec![(transcript.project_dir().join(transcript.id.as_str()), DEPTH)];
-    while let Some((dir, depth)) = dirs.pop() {
-        for path in entries(&dir).unwrap_or_default() {
-            match std::fs::symlink_metadata(&path) {
-                Ok(meta) if meta.is_dir() && depth > 0 => dirs.push((path, depth - 1)),
-                Ok(meta) if meta.is_file() && path.extension().is_some_and(|ext| ext == "jsonl") => {
-                    found.push(path);
-                }
-                _ => {}
-            }
-            if found.len() == FILES {
-                return found;
-            }
-        }
-    }
-    found
-}
-
 /// The conversation that the first line of a file names.
-fn conversation_of(path: &Path) -> Option<ConversationId> {
+pub(super) fn conversation_of(path: &Path) -> Option<ConversationId> {
     std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
     let mut line = Vec::new();

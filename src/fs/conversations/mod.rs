@@ -5,6 +5,7 @@
 //! a list shows, from a cache where it can. A link, a FIFO or a device in `C/projects` is not followed and
 //! not opened. Whether a conversation is open now is said by the caller, who can ask Claude and hopty.
 
+mod agents;
 mod cache;
 pub(super) mod files;
 mod find;
@@ -16,6 +17,7 @@ mod summaries;
 mod transcripts;
 mod usage_files;
 
+pub use agents::AgentTranscript;
 pub use files::{ConversationFile, ConversationFiles, FileRole};
 pub use find::{FindError, find};
 pub use links::handover_links;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{agents_of_project, sidecar_transcripts};
+use super::agents::AgentTranscript;
 use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
 use super::search::TranscriptSource;
 use super::sources::RULE;
@@ -19,7 +19,7 @@ use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The version of the cache: any change of what is read, or of how, is another one.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The longest cache that is read, in bytes.
 const CAP: u64 = 1 << 30;
 /// How much of an unpacked transcript is read at a time, in bytes.
@@ -91,14 +91,11 @@ impl UsageFiles {
         transcripts: &[TranscriptFile],
         kept: &[Box<dyn TranscriptSource>],
     ) -> Vec<UsageOf> {
-        let mut agents: HashMap<&ConversationId, Vec<PathBuf>> = HashMap::new();
-        let mut old_agents: HashMap<PathBuf, HashMap<ConversationId, Vec<PathBuf>>> = HashMap::new();
-        for transcript in transcripts {
-            let dir = transcript.project_dir();
-            let old = old_agents.entry(dir.to_owned()).or_insert_with(|| agents_of_project(dir));
-            let mut own = sidecar_transcripts(transcript);
-            own.extend(old.remove(&transcript.id).unwrap_or_default());
-            agents.entry(&transcript.id).or_default().extend(own);
+        let mut agents: HashMap<ConversationId, Vec<PathBuf>> = HashMap::new();
+        for agent in AgentTranscript::of(transcripts) {
+            if let Some(owner) = agent.owner() {
+                agents.entry(owner).or_default().push(agent.path);
+            }
         }
         let files: Vec<PathBuf> = transcripts
             .iter()
