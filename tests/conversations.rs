@@ -152,6 +152,36 @@ fn usage_is_what_claude_says(world: &World, listed: &Value) {
 }
 
 #[test]
+fn a_fork_adds_to_the_usage_what_is_new_in_it() {
+    let Some(program) = claude::real() else { return };
+    let replies = [1000, 2000, 3000].map(|tokens| ScriptedReply::text("Yes, 42.").filling(tokens));
+    let world = world(program, Script::list(replies));
+    let term = begin(&world, "is it 42?");
+    term.wait_text("Yes, 42.");
+    world.wait_state("idle");
+    world.leave(term);
+    let source = list(&world, &["--full"]).remove(0);
+    let forked = world.hopty(&["-p", "--resume", source["id"].as_str().unwrap(), "--fork-session", "still?"]);
+    assert!(String::from_utf8_lossy(&forked.stdout).contains("Yes, 42."), "{forked:?}");
+    let listed = list(&world, &["--full"]);
+    let fork = listed.iter().find(|row| row["id"] != source["id"]).unwrap();
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    // Claude's account of the fork has what was before it, too.
+    let usage: Value = serde_json::from_str(&world.ask(&["usage", "--json"])).unwrap();
+    let total = &usage["total"];
+    assert_eq!(
+        (&total["tokens"]["all"], &total["answers"]),
+        (&fork["tokens"]["all"], &2.into()),
+        "{usage} {fork}"
+    );
+    assert_ne!(fork["tokens"]["all"], source["tokens"]["all"]);
+    let (usd, claudes) = (total["cost_usd"].as_f64().unwrap(), fork["cost_usd"].as_f64().unwrap());
+    assert!((usd - claudes).abs() < 1e-6, "{usage} {fork}");
+    assert_eq!(total["conversations"], 2);
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_chain_of_hand_overs_is_shown_from_each_of_its_conversations() {
     let Some(program) = claude::real() else { return };
     let world = world(program, Script::filling_loop("echo step", 40_000));

@@ -381,13 +381,15 @@ fn report_json(
 
 fn sums_json(sums: &UsageSums) -> Value {
     let TokenTotals { input, output, cache_read, cache_creation } = sums.tokens;
+    // Nothing is no cost where Claude reported none.
+    let is_known = sums.usd > 0.0 || sums.tokens_without_cost == 0;
     json!({
         "tokens": {
             "input": input, "output": output, "cache_read": cache_read, "cache_creation": cache_creation,
             "all": sums.tokens.all(),
         },
         // No more digits than Claude itself has.
-        "cost_usd": (sums.usd * 1e6).round() / 1e6,
+        "cost_usd": is_known.then(|| (sums.usd * 1e6).round() / 1e6),
         "tokens_without_cost": sums.tokens_without_cost,
         "work_ms": sums.work_ms,
         "answers": sums.answers,
