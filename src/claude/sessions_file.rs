@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use serde::Deserialize;
 
 use crate::core::ids::ConversationId;
@@ -64,9 +66,9 @@ pub fn living(dir: &Path) -> Vec<LiveClaude> {
     let mut all: Vec<LiveClaude> = files
         .filter_map(|entry| {
             let raw: RawLiveClaude = serde_json::from_slice(&content(&entry.path())?).ok()?;
-            // SAFETY: signal 0 only asks whether there is such a process.
+            // Without a signal it only asks whether there is such a process.
             let lives =
-                i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && unsafe { nix::libc::kill(pid, 0) } == 0);
+                i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && kill(Pid::from_raw(pid), None).is_ok());
             let conversation = raw.session_id.parse().ok()?;
             lives.then_some(LiveClaude { pid: raw.pid, conversation, dir: raw.cwd })
         })

@@ -4,6 +4,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use strsim::levenshtein;
 
@@ -300,8 +302,7 @@ pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std
     };
     // The lock and the start time say that it is this session's host and nobody else.
     let Some(pid) = session::host_of(&paths.session(name)) else { return Err(first) };
-    // SAFETY: kill takes two numbers.
-    unsafe { nix::libc::kill(pid, nix::libc::SIGUSR1) };
+    let _ = kill(Pid::from_raw(pid), Signal::SIGUSR1);
     let until = Instant::now() + REBIND;
     loop {
         match address::connect(&path, patience) {

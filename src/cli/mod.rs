@@ -295,6 +295,5 @@ fn start(args: Vec<OsString>) -> u8 {
 
 /// `hopty events | head` ends quietly, like any other program in a pipe.
 fn default_sigpipe() {
-    // SAFETY: SIG_DFL is no handler.
-    unsafe { nix::libc::signal(nix::libc::SIGPIPE, nix::libc::SIG_DFL) };
+    crate::sys::signals::set_disposition(nix::libc::SIGPIPE, false);
 }

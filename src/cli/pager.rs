@@ -3,7 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
 
+use nix::libc;
+
 use super::error::stdout;
+use crate::sys::signals;
 
 /// Where long output goes.
 pub(super) struct Pager {
@@ -29,11 +32,8 @@ impl Pager {
         let child = if wanted { command.spawn().ok() } else { None };
         if child.is_some() {
             // The pager takes the keys, Ctrl+C too; when it ends, what is left to write goes nowhere.
-            // SAFETY: SIG_IGN is no handler, and the pager was started before.
-            unsafe {
-                nix::libc::signal(nix::libc::SIGPIPE, nix::libc::SIG_IGN);
-                nix::libc::signal(nix::libc::SIGINT, nix::libc::SIG_IGN);
-            }
+            signals::ignore(libc::SIGPIPE);
+            signals::ignore(libc::SIGINT);
         }
         Pager { child, is_terminal }
     }

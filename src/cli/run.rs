@@ -234,8 +234,7 @@ fn no_place(paths: &Paths) -> Option<String> {
 
 /// Lets every other process go first.
 pub(super) fn be_nice() {
-    // SAFETY: it takes a number and changes this process alone.
-    let _ = unsafe { nix::libc::nice(19) };
+    let _ = rustix::process::nice(19);
 }
 
 /// hopty's directories, where there is no home ones that nothing is in.

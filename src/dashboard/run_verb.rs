@@ -7,7 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use nix::libc;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::row::clean;
 use crate::core::ids::SessionName;
@@ -85,8 +86,8 @@ enum VerbSource {
 /// Makes the client leave; the session goes on. Any other signal would be passed on to the session's program.
 fn hang_up(child: &Child) {
     if let Ok(pid) = i32::try_from(child.id()) {
-        // SAFETY: kill takes two numbers; the child has not been waited for, so its id is its own.
-        unsafe { libc::kill(pid, libc::SIGHUP) };
+        // The child has not been waited for, so its id is its own.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGHUP);
     }
 }
 

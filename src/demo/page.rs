@@ -3,7 +3,7 @@
 //! given to it.
 
 use std::fmt::Write as _;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) struct PageStyle {
 
 impl PageStyle {
     /// As suits the stream that it goes to.
-    pub(super) fn of(stream: &impl AsRawFd) -> PageStyle {
+    pub(super) fn of(stream: &impl AsFd) -> PageStyle {
         let dumb = std::env::var("TERM").map_or(true, |term| term.is_empty() || term == "dumb");
         if !is_terminal(stream) || dumb {
             return PageStyle { palette: None, width: 80 };

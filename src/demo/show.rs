@@ -18,7 +18,7 @@ use super::{DemoClock, DemoEvent, Pace, Who, model, plain_output};
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::Signals;
+use crate::sys::signals::{Signals, stop_self};
 
 /// How often the person, the journal and the API's log are looked at, in ms.
 const TICK_MS: u64 = 25;
@@ -188,15 +188,7 @@ impl Show {
         if let ShowMode::Stage(stage) = &mut self.view {
             stage.suspend();
         }
-        // SAFETY: plain signal calls on this process; the old handler is put back afterwards.
-        unsafe {
-            let mut old: libc::sigaction = std::mem::zeroed();
-            let mut default: libc::sigaction = std::mem::zeroed();
-            default.sa_sigaction = libc::SIG_DFL;
-            libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
-            libc::raise(libc::SIGTSTP);
-            libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
-        }
+        stop_self();
         self.clock.skip(at.elapsed());
         self.resumed();
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,10 +36,7 @@ pub(super) enum KillReason {
 /// and no terminal.
 pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<RunOutput> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // SAFETY: setsid is async-signal-safe and touches no memory.
-    unsafe {
-        command.pre_exec(|| Ok(nix::unistd::setsid().map(drop)?));
-    }
+    crate::sys::process::lead_session(command);
     let mut child = command.spawn()?;
     let read = read(&mut child, until, cap);
     let cut = read.as_ref().map_or(Some(KillReason::Time), |read| read.2);

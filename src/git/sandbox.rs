@@ -9,6 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use nix::libc::{self, c_long, c_ulong, sock_filter, sock_fprog};
+use nix::sys::prctl::set_no_new_privs;
+use nix::sys::resource::{Resource, setrlimit};
 
 /// How the kernel names this architecture (`AUDIT_ARCH_*`), whose numbers of calls the filter knows.
 #[cfg(target_arch = "x86_64")]
@@ -130,11 +132,10 @@ pub(super) fn confine(command: &mut Command) {
     unsafe {
         command.pre_exec(move || {
             for (which, most) in
-                [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_FSIZE, 0), (libc::RLIMIT_DATA, MEMORY)]
+                [(Resource::RLIMIT_CORE, 0), (Resource::RLIMIT_FSIZE, 0), (Resource::RLIMIT_DATA, MEMORY)]
             {
                 // One that cannot be set is lower already.
-                let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-                libc::setrlimit(which, &raw const limit);
+                let _ = setrlimit(which, most, most);
             }
             let own = std::process::id();
             filter.iter_mut().filter(|step| step.k == OWN_PROCESS).for_each(|step| step.k = own);
@@ -149,13 +150,11 @@ fn install(filter: &[sock_filter]) -> Result<(), ()> {
     }
     let program =
         sock_fprog { len: u16::try_from(filter.len()).map_err(|_| ())?, filter: filter.as_ptr().cast_mut() };
-    let (on, none, mode): (c_ulong, c_ulong, c_ulong) = (1, 0, libc::SECCOMP_MODE_FILTER.into());
+    set_no_new_privs().map_err(drop)?;
+    let mode: c_ulong = libc::SECCOMP_MODE_FILTER.into();
     // SAFETY: the kernel copies the program, which outlives the call, and does not write to it.
-    let done = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, on, none, none, none) == 0
-            && libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) == 0
-    };
-    if done { Ok(()) } else { Err(()) }
+    let done = unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) };
+    if done == 0 { Ok(()) } else { Err(()) }
 }
 
 /// The filter as the kernel's small machine runs it for every call; empty where the architecture is not

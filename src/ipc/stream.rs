@@ -5,8 +5,10 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use nix::libc;
-use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, getsockopt, recvmsg, sendmsg, sockopt,
+};
 
 use super::frame::{Frame, TooLarge};
 use super::message::MAX_LINE;
@@ -53,7 +55,7 @@ impl FrameStream {
     /// # Errors
     /// When the kernel does not report them.
     pub fn peer(&self) -> io::Result<(i32, u32)> {
-        let cred = nix::sys::socket::getsockopt(&self.socket, nix::sys::socket::sockopt::PeerCredentials)?;
+        let cred = getsockopt(&self.socket, sockopt::PeerCredentials)?;
         Ok((cred.pid(), cred.uid()))
     }
 
@@ -63,33 +65,10 @@ impl FrameStream {
     /// # Errors
     /// When that process is gone.
     pub fn peer_process(&self) -> io::Result<Option<OwnedFd>> {
-        /// `SO_PEERPIDFD`, which the C library does not name yet.
-        const PEER_PIDFD: libc::c_int = 77;
-        let (mut fd, mut length): (libc::c_int, libc::socklen_t) = (-1, 4);
-        // SAFETY: the kernel writes one int and its length.
-        let done = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_SOCKET,
-                PEER_PIDFD,
-                (&raw mut fd).cast(),
-                &raw mut length,
-            )
-        };
-        if done == 0 && fd >= 0 {
-            // SAFETY: the kernel has just made this descriptor for this process.
-            return Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) }));
-        }
-        match io::Error::last_os_error() {
-            error
-                if matches!(
-                    error.raw_os_error(),
-                    Some(libc::ENOPROTOOPT | libc::EINVAL | libc::EOPNOTSUPP)
-                ) =>
-            {
-                Ok(None)
-            }
-            error => Err(error),
+        match getsockopt(&self.socket, sockopt::PeerPidfd) {
+            Ok(process) => Ok(Some(process)),
+            Err(Errno::ENOPROTOOPT | Errno::EINVAL | Errno::EOPNOTSUPP) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -323,7 +302,7 @@ mod tests {
         let mut far = FrameStream::new(far).unwrap();
         assert!(far.send_with_fd(b"x", &std::fs::File::open("/dev/null").unwrap()).is_err());
         let flags = nix::fcntl::fcntl(&far, nix::fcntl::FcntlArg::F_GETFL).unwrap();
-        assert!(flags & libc::O_NONBLOCK != 0);
+        assert!(flags & nix::libc::O_NONBLOCK != 0);
     }
 
     #[test]

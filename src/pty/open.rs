@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use nix::libc;
 use portable_pty::{PtySize, native_pty_system};
+use rustix::io::ioctl_fionread;
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::core::process::Signal;
 use crate::core::terminal::Size;
@@ -71,27 +73,16 @@ impl Pty {
     /// # Errors
     /// When the ioctl fails.
     pub fn resize(&self, size: Size) -> io::Result<()> {
-        let winsize = libc::winsize {
-            ws_row: size.rows,
-            ws_col: size.cols,
-            ws_xpixel: size.xpixel,
-            ws_ypixel: size.ypixel,
-        };
-        // SAFETY: TIOCSWINSZ reads one winsize.
-        let done =
-            unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&self.master), libc::TIOCSWINSZ, &winsize) };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        let winsize =
+            Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: size.xpixel, ws_ypixel: size.ypixel };
+        Ok(tcsetwinsize(&self.master, winsize)?)
     }
 
     /// Bytes that were written to the master and that nobody has read from the slave yet.
     #[must_use]
     pub fn unread(&self) -> bool {
         let Ok(slave) = self.open_slave() else { return false };
-        let mut bytes: libc::c_int = 0;
-        // SAFETY: FIONREAD writes one int.
-        let done =
-            unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::FIONREAD, &mut bytes) };
-        done == 0 && bytes > 0
+        ioctl_fionread(&slave).is_ok_and(|bytes| bytes > 0)
     }
 
     /// Sends a signal to the terminal's foreground group.

@@ -13,11 +13,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use nix::libc;
+use nix::sys::signal::Signal as NamedSignal;
+use nix::unistd::{Pid, getpid, getppid, setpgid, tcsetpgrp};
+use rustix::process::ioctl_tiocsctty;
 use thiserror::Error;
 
 use super::open::{Pty, open_slave};
 use crate::core::inherited::SignalState;
 use crate::core::process::Signal;
+use crate::sys::{fd, inherited, process, signals};
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -113,13 +117,13 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
         command.current_dir(&program.dir);
     }
     let (signals, descriptors, umask) = (program.signals, program.descriptors.clone(), program.umask);
-    let host = nix::unistd::getpid().as_raw();
+    let host = getpid();
     let close_errors = matches!(program.errors, ErrorStream::Closed);
     // SAFETY: only async-signal-safe calls between fork and exec, and no allocation.
     unsafe {
         command.pre_exec(move || {
             if let Some(umask) = umask {
-                libc::umask(umask);
+                inherited::set_umask(umask);
             }
             in_child(host, signals, &descriptors, close_errors)
         })
@@ -138,14 +142,9 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
 pub fn spawn_leader(slave: &File, mut command: Command) -> io::Result<Child> {
     let stream = || slave.try_clone().map(Stdio::from);
     command.stdin(stream()?).stdout(stream()?).stderr(stream()?);
-    // SAFETY: setsid and ioctl are async-signal-safe and touch only the child.
-    unsafe {
-        command.pre_exec(|| {
-            libc::setsid();
-            libc::ioctl(0, libc::TIOCSCTTY, 0);
-            Ok(())
-        });
-    }
+    process::lead_session(&mut command);
+    // SAFETY: ioctl is async-signal-safe and touches only the child.
+    unsafe { command.pre_exec(|| Ok(ioctl_tiocsctty(fd::stdin())?)) };
     // The command goes with its copies of the slave, which would keep the terminal open.
     command.spawn()
 }
@@ -156,80 +155,49 @@ fn take_terminal(slave: &File) -> io::Result<()> {
         // SAFETY: TIOCNOTTY takes no argument.
         unsafe { libc::ioctl(old.as_raw_fd(), libc::TIOCNOTTY) };
     }
-    // SAFETY: TIOCSCTTY takes a number.
-    let done = unsafe { libc::ioctl(slave.as_raw_fd(), libc::TIOCSCTTY, 0) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    Ok(ioctl_tiocsctty(slave)?)
 }
 
 /// In the child: its own process group, in the foreground, with the signals and descriptors that it is to
 /// inherit. It is told to end when the host dies without a word, also where it ignores that its terminal goes
 /// away.
-fn in_child(host: i32, signals: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
-    // SAFETY: all of these are async-signal-safe and touch only this process.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
-        if libc::getppid() != host {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
-        if libc::setpgid(0, 0) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // A background group that takes the foreground would be stopped by SIGTTOU.
-        libc::signal(libc::SIGTTOU, libc::SIG_IGN);
-        if libc::tcsetpgrp(0, libc::getpid()) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        for fd in descriptors {
-            // One that cannot be given is gone.
-            libc::fcntl(*fd, libc::F_SETFD, 0);
-        }
-        if close_errors {
-            libc::close(2);
-        }
-        for signal in SignalState::ALL {
-            set_disposition(signal, signals.ignores(Signal(signal)));
-        }
-        set_mask(signals);
+fn in_child(host: Pid, state: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
+    // Without it the child outlives a host that dies; that is no reason not to start it.
+    let _ = nix::sys::prctl::set_pdeathsig(NamedSignal::SIGTERM);
+    if getppid() != host {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
+    setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+    // A background group that takes the foreground would be stopped by SIGTTOU.
+    signals::ignore(libc::SIGTTOU);
+    tcsetpgrp(fd::stdin(), getpid())?;
+    for fd in descriptors {
+        // One that cannot be given is gone.
+        fd::set_close_on_exec(*fd, false);
+    }
+    if close_errors {
+        let _ = nix::unistd::close(libc::STDERR_FILENO);
+    }
+    for signal in SignalState::ALL {
+        set_disposition(signal, state.ignores(Signal(signal)));
+    }
+    signals::block_as(state);
     Ok(())
 }
 
 /// Also for the signals that the C library keeps for itself and leaves ignored once there are threads (32,
-/// 33); its own functions refuse to touch these.
-///
-/// # Safety
-/// Only where no handler is needed any more: between fork and exec.
+/// 33); its own functions refuse to touch these. Only where its threads are gone: between fork and exec.
 #[cfg(target_os = "linux")]
-unsafe fn set_disposition(signal: i32, ignored: bool) {
+fn set_disposition(signal: i32, ignored: bool) {
     // The kernel's `struct sigaction`: what to do, no flags, no restorer, no mask.
     let action = [if ignored { libc::SIG_IGN } else { libc::SIG_DFL } as u64, 0, 0, 0];
     let none = std::ptr::null::<u64>();
-    // SAFETY: as above; the kernel reads 32 bytes and a mask of 8.
+    // SAFETY: the kernel reads 32 bytes and a mask of 8; neither disposition is a handler.
     unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, action.as_ptr(), none, 8) };
 }
 
-/// # Safety
-/// Only between fork and exec.
 #[cfg(not(target_os = "linux"))]
-unsafe fn set_disposition(signal: i32, ignored: bool) {
-    // SAFETY: neither is a handler.
-    unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
-}
-
-/// # Safety
-/// Only between fork and exec.
-unsafe fn set_mask(signals: SignalState) {
-    // SAFETY: an emptied set is valid; a number that the C library keeps for itself is refused and changes
-    // nothing.
-    unsafe {
-        let mut mask: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut mask);
-        for signal in SignalState::ALL.filter(|signal| signals.blocks(Signal(*signal))) {
-            libc::sigaddset(&raw mut mask, signal);
-        }
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
-    }
-}
+use signals::set_disposition;
 
 fn explain(error: io::Error, program: &ChildProgram) -> SpawnError {
     match error.kind() {

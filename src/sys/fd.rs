@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -69,40 +69,60 @@ pub fn send_some(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
 /// Closes inherited descriptors that this process does not need.
 pub fn close_all(inherited: &[i32]) {
     for fd in inherited {
-        // SAFETY: nothing in this process has taken ownership of them.
-        unsafe { libc::close(*fd) };
+        let _ = nix::unistd::close(*fd);
     }
 }
 
 /// Sets close-on-exec, so that only the intended programs get these descriptors.
 pub fn close_on_exec(inherited: &[i32]) {
     for fd in inherited {
-        // SAFETY: setting a descriptor flag is memory-safe for any number.
-        unsafe { libc::fcntl(*fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+        set_close_on_exec(*fd, true);
     }
+}
+
+/// Sets or clears close-on-exec of a descriptor that nothing here owns; one that is not open stays so. May be
+/// called between fork and exec.
+pub fn set_close_on_exec(fd: RawFd, on: bool) {
+    // SAFETY: setting a descriptor flag is memory-safe for any number.
+    unsafe { libc::fcntl(fd, libc::F_SETFD, if on { libc::FD_CLOEXEC } else { 0 }) };
+}
+
+/// Whether a descriptor that nothing here owns closes on exec; `None` if it is not open.
+#[must_use]
+pub fn is_close_on_exec(fd: RawFd) -> Option<bool> {
+    // SAFETY: reading a descriptor flag is memory-safe for any number.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+    (flags >= 0).then_some(flags & libc::FD_CLOEXEC != 0)
+}
+
+/// Standard input, where Rust's own handle, which allocates, may not be used: between fork and exec.
+#[must_use]
+pub fn stdin() -> BorrowedFd<'static> {
+    // SAFETY: `inherited::note` opened number 0, and nobody closes it. Were it closed, calls would fail.
+    unsafe { BorrowedFd::borrow_raw(libc::STDIN_FILENO) }
 }
 
 /// Whether both are the same terminal, by whatever name they were opened (`/dev/tty` is one).
 #[must_use]
-pub fn is_same_terminal(one: &impl AsRawFd, other: &impl AsRawFd) -> bool {
+pub fn is_same_terminal(one: &impl AsFd, other: &impl AsFd) -> bool {
     terminal_device(one).is_some_and(|device| terminal_device(other) == Some(device))
 }
 
 /// The device number of the terminal, even behind `/dev/tty`.
 #[cfg(target_os = "linux")]
-fn terminal_device(fd: &impl AsRawFd) -> Option<u64> {
+#[must_use]
+pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
     let mut device: u32 = 0;
     // SAFETY: TIOCGDEV writes one unsigned int.
-    let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGDEV, &raw mut device) };
+    let done = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TIOCGDEV, &raw mut device) };
     (done == 0).then_some(u64::from(device))
 }
 
+/// The device number of the terminal.
 #[cfg(not(target_os = "linux"))]
-fn terminal_device(fd: &impl AsRawFd) -> Option<u64> {
-    // SAFETY: a stat of zeros is valid, and fstat writes one.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    let done = unsafe { libc::fstat(fd.as_raw_fd(), &raw mut stat) };
-    (done == 0 && is_terminal(fd)).then_some(stat.st_rdev as u64)
+#[must_use]
+pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
+    is_terminal(fd).then(|| nix::sys::stat::fstat(fd).ok()).flatten().map(|stat| stat.st_rdev as u64)
 }
 
 /// A descriptor of /dev/null, for a stream that must be open but lead nowhere.
@@ -115,7 +135,6 @@ pub fn dev_null() -> io::Result<OwnedFd> {
 
 /// Whether it is a terminal.
 #[must_use]
-pub fn is_terminal(fd: &impl AsRawFd) -> bool {
-    // SAFETY: isatty only looks at the number.
-    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
+pub fn is_terminal(fd: &impl AsFd) -> bool {
+    nix::unistd::isatty(fd).unwrap_or(false)
 }

@@ -5,13 +5,17 @@
 //! Everything else is read when it is needed.
 
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
+use nix::fcntl::OFlag;
 use nix::libc;
+use nix::sys::signal::SigSet;
+use nix::sys::stat::Mode;
 
-use super::fd;
+use super::{fd, signals};
 use crate::core::inherited::{ErrorOutput, SignalState, bit};
 use crate::core::process::Signal;
 
@@ -29,20 +33,17 @@ pub fn note() {
     for (signal, was_ignored) in [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)]
     {
         was_ignored.store(is_ignored(signal), Ordering::Relaxed);
-        // SAFETY: SIG_IGN is no handler.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
+        signals::ignore(signal);
     }
-    // SAFETY: umask takes a number and cannot fail.
-    let umask = unsafe { libc::umask(0o077) };
-    UMASK.store(umask, Ordering::Relaxed);
-    // SAFETY: as above.
-    unsafe { libc::umask(umask & 0o077) };
-    // SAFETY: F_GETFD only looks.
-    for stream in (0..3).filter(|stream| unsafe { libc::fcntl(*stream, libc::F_GETFD) } == -1) {
+    let others = Mode::S_IRWXG | Mode::S_IRWXO;
+    let umask = nix::sys::stat::umask(others);
+    UMASK.store(umask.bits(), Ordering::Relaxed);
+    nix::sys::stat::umask(umask & others);
+    for stream in (0..3).filter(|stream| fd::is_close_on_exec(*stream).is_none()) {
         WAS_CLOSED.fetch_or(1 << stream, Ordering::Relaxed);
-        // SAFETY: open returns the lowest free number, which is this one. Without /dev/null the stream stays
-        // closed.
-        unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
+        // open returns the lowest free number, which is this one, and it stays open. Without /dev/null the
+        // stream stays closed.
+        let _ = nix::fcntl::open(c"/dev/null", OFlag::O_RDWR, Mode::empty()).map(IntoRawFd::into_raw_fd);
     }
 }
 
@@ -71,12 +72,7 @@ fn is_ignored(signal: i32) -> bool {
 #[must_use]
 pub fn signals() -> SignalState {
     let mut state = SignalState::default();
-    // SAFETY: an all-zero set is valid, a null set changes nothing, and sigismember only looks.
-    let blocked = unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigprocmask(libc::SIG_SETMASK, std::ptr::null(), &raw mut set);
-        set
-    };
+    let blocked = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
     for signal in SignalState::ALL {
         let ignored = match signal {
             libc::SIGPIPE => PIPE_WAS_IGNORED.load(Ordering::Relaxed),
@@ -86,8 +82,8 @@ pub fn signals() -> SignalState {
         if ignored {
             state.ignored |= bit(Signal(signal));
         }
-        // SAFETY: as above.
-        if unsafe { libc::sigismember(&raw const blocked, signal) } == 1 {
+        // SAFETY: sigismember only looks. nix does not know real-time signals.
+        if unsafe { libc::sigismember(blocked.as_ref(), signal) } == 1 {
             state.blocked |= bit(Signal(signal));
         }
     }
@@ -125,32 +121,29 @@ pub fn descriptors() -> Vec<i32> {
     let Ok(dir) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
     let mut open: Vec<i32> =
         dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    // SAFETY: F_GETFD only looks.
-    open.retain(|fd| *fd > 2 && unsafe { libc::fcntl(*fd, libc::F_GETFD) } == 0);
+    open.retain(|fd| *fd > 2 && fd::is_close_on_exec(*fd) == Some(false));
     open
 }
 
-/// Makes `command`, which replaces this process, inherit what this process inherited. `signals`: the result
+/// Makes `command`, which replaces this process, inherit what this process inherited. `state`: the result
 /// of [`signals`], if this process has changed dispositions since.
-pub fn pass_on(command: &mut Command, signals: Option<SignalState>) {
+pub fn pass_on(command: &mut Command, state: Option<SignalState>) {
     let own = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)];
     let own = own.map(|(signal, was_ignored)| (signal, was_ignored.load(Ordering::Relaxed)));
     let umask = umask();
     let restore = move || {
         for (signal, ignored) in own {
-            // SAFETY: neither is a handler.
-            unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+            signals::set_disposition(signal, ignored);
         }
-        if let Some(state) = signals {
+        if let Some(state) = state {
             restore_signals(state);
         }
         if let Some(umask) = umask {
-            // SAFETY: umask takes a number.
-            unsafe { libc::umask(umask) };
+            set_umask(umask);
         }
+        // The /dev/null of `note`.
         for stream in (0..3).filter(|stream| was_closed(*stream)) {
-            // SAFETY: the /dev/null of `note`.
-            unsafe { libc::close(i32::from(stream)) };
+            let _ = nix::unistd::close(i32::from(stream));
         }
         Ok(())
     };
@@ -160,18 +153,13 @@ pub fn pass_on(command: &mut Command, signals: Option<SignalState>) {
 
 /// Ignores and blocks again what was ignored and blocked; caught signals are at their default after exec.
 fn restore_signals(state: SignalState) {
-    // SAFETY: SIG_IGN is no handler; an emptied set is valid, and a number that is refused changes nothing.
-    unsafe {
-        let mut mask: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut mask);
-        for signal in SignalState::ALL {
-            if state.ignores(Signal(signal)) {
-                libc::signal(signal, libc::SIG_IGN);
-            }
-            if state.blocks(Signal(signal)) {
-                libc::sigaddset(&raw mut mask, signal);
-            }
-        }
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
+    for signal in SignalState::ALL.filter(|signal| state.ignores(Signal(*signal))) {
+        signals::ignore(signal);
     }
+    signals::block_as(state);
+}
+
+/// Sets the umask. May be called between fork and exec.
+pub fn set_umask(umask: u32) {
+    nix::sys::stat::umask(Mode::from_bits_truncate(umask));
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use nix::errno::Errno;
 use nix::libc;
@@ -160,14 +162,9 @@ impl Process {
     /// # Errors
     /// When there is no such process, or the kernel has no pidfds (before Linux 5.3).
     pub fn open(pid: i32) -> io::Result<Self> {
-        // SAFETY: pidfd_open takes two numbers and returns a new descriptor, which is ours.
-        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-        let fd = i32::try_from(fd).unwrap_or(-1);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: fd was just created and belongs to nobody else.
-        Ok(Process { pid, fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        let named = rustix::process::Pid::from_raw(pid).filter(|_| pid > 0);
+        let named = named.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Process { pid, fd: rustix::process::pidfd_open(named, rustix::process::PidfdFlags::empty())? })
     }
 
     /// A process of which somebody else has opened a pidfd.
@@ -182,7 +179,8 @@ impl Process {
     /// When it is gone, or may not be signalled.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let none = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2).
+        // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2). The wrappers know no
+        // real-time signals.
         let done =
             unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.fd.as_raw_fd(), signal.0, none, 0) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -302,22 +300,25 @@ pub fn own_children() -> Vec<i32> {
 
 /// Sets this process's name in listings (`ps -o comm`), at most 15 bytes.
 pub fn call_oneself(name: &CStr) {
-    // SAFETY: PR_SET_NAME reads a string that ends.
-    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+    let _ = nix::sys::prctl::set_name(name);
 }
 
 /// Keeps other processes of the same user from reading this one's memory, tracing it and taking its
 /// descriptors (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` then belongs to root, and it leaves
 /// no core dump; a program that it executes is back to normal.
 pub fn close_to_others() {
-    // SAFETY: prctl with constants.
-    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+    let _ = nix::sys::prctl::set_dumpable(false);
 }
 
 /// Makes this process adopt the orphans among its descendants (Linux).
 pub fn become_subreaper() {
-    // SAFETY: prctl with constants.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let _ = nix::sys::prctl::set_child_subreaper(true);
+}
+
+/// Makes the program that `command` starts lead a session of its own, without a terminal.
+pub fn lead_session(command: &mut Command) {
+    // SAFETY: setsid is async-signal-safe and touches only the child.
+    unsafe { command.pre_exec(|| Ok(nix::unistd::setsid().map(drop)?)) };
 }
 
 /// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` if that is not

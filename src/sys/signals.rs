@@ -6,8 +6,17 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use nix::libc;
+use nix::sys::signal::{
+    SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal as NamedSignal, kill, raise, sigaction,
+    sigprocmask,
+};
+use nix::unistd::Pid;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
+
+use crate::core::inherited::SignalState;
+use crate::core::process::Signal;
 
 /// Caught signals, delivered through a socket.
 #[derive(Debug)]
@@ -54,10 +63,10 @@ pub fn let_interrupt(signals: &[i32]) {
     for signal in signals {
         // SAFETY: a zeroed sigaction is valid; only a flag of the existing one is changed.
         unsafe {
-            let mut now: nix::libc::sigaction = std::mem::zeroed();
-            if nix::libc::sigaction(*signal, std::ptr::null(), &raw mut now) == 0 {
-                now.sa_flags &= !nix::libc::SA_RESTART;
-                nix::libc::sigaction(*signal, &raw const now, std::ptr::null_mut());
+            let mut now: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(*signal, std::ptr::null(), &raw mut now) == 0 {
+                now.sa_flags &= !libc::SA_RESTART;
+                libc::sigaction(*signal, &raw const now, std::ptr::null_mut());
             }
         }
     }
@@ -65,31 +74,51 @@ pub fn let_interrupt(signals: &[i32]) {
 
 /// Unblocks every signal that was blocked when this process began.
 pub fn unblock_all() {
-    // SAFETY: an emptied set is valid.
+    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
+}
+
+/// Blocks the signals that `state` blocks, and no other. May be called between fork and exec.
+pub fn block_as(state: SignalState) {
+    // SAFETY: an all-zero set is valid; a number that the C library keeps for itself is refused and changes
+    // nothing.
     unsafe {
-        let mut none: nix::libc::sigset_t = std::mem::zeroed();
-        nix::libc::sigemptyset(&raw mut none);
-        nix::libc::sigprocmask(nix::libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut mask);
+        for signal in SignalState::ALL.filter(|signal| state.blocks(Signal(*signal))) {
+            libc::sigaddset(&raw mut mask, signal);
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
     }
 }
 
 /// Ignores a signal for this process.
 pub fn ignore(signal: i32) {
-    // SAFETY: SIG_IGN is no handler, so nothing can run in a wrong context.
-    unsafe { nix::libc::signal(signal, nix::libc::SIG_IGN) };
+    set_disposition(signal, true);
+}
+
+/// Ignores a signal, or gives it its default effect. May be called between fork and exec.
+pub fn set_disposition(signal: i32, ignored: bool) {
+    // SAFETY: neither is a handler, so nothing can run in a wrong context.
+    unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
 }
 
 /// Stops this process's group, as the terminal's Ctrl+Z does; returns when it is continued.
 pub fn stop_group() {
-    use nix::libc;
+    // 0 is this process's own group.
+    with_default_stop(|| kill(Pid::from_raw(0), NamedSignal::SIGTSTP));
+}
 
-    // SAFETY: plain signal calls; the old handler is restored afterwards. 0 is this process's own group.
+/// Stops this process alone; returns when it is continued.
+pub fn stop_self() {
+    with_default_stop(|| raise(NamedSignal::SIGTSTP));
+}
+
+fn with_default_stop(stop: impl FnOnce() -> nix::Result<()>) {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default is no handler, and the one that is put back was installed before.
     unsafe {
-        let mut old: libc::sigaction = std::mem::zeroed();
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
-        libc::kill(0, libc::SIGTSTP);
-        libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
+        let before = sigaction(NamedSignal::SIGTSTP, &default);
+        let _ = stop();
+        let _ = before.and_then(|before| sigaction(NamedSignal::SIGTSTP, &before));
     }
 }

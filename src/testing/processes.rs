@@ -206,7 +206,6 @@ pub fn end_words(end: ProcessEnd) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
 
     use super::*;
@@ -230,13 +229,7 @@ mod tests {
     fn program(script: &str, mark: &str) -> Program {
         let mut command = Command::new("sh");
         command.args(["-c", script]).env("TEST_MARK", mark).stdin(Stdio::null()).stdout(Stdio::null());
-        // SAFETY: setsid is async-signal-safe and touches only the child.
-        unsafe {
-            command.pre_exec(|| {
-                nix::libc::setsid();
-                Ok(())
-            })
-        };
+        process::lead_session(&mut command);
         let child = command.spawn().unwrap();
         let root = i32::try_from(child.id()).unwrap();
         Program { child, processes: TestProcesses::new(root, Some(("TEST_MARK".into(), mark.into()))) }

@@ -8,10 +8,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
+use nix::unistd::{geteuid, getuid};
 use thiserror::Error;
 
 use super::modes::{self, TakeEffect};
 use crate::core::terminal::Modes;
+use crate::sys::fd::terminal_device;
 
 /// Why a terminal is not taken; the client relays bytes instead.
 #[derive(Debug, Error)]
@@ -56,8 +58,7 @@ impl Handed {
             (5, 2) => return Err(NotTaken::NoTerminal),
             _ => {}
         }
-        // SAFETY: geteuid cannot fail.
-        if meta.uid() != unsafe { libc::geteuid() } && meta.uid() != unsafe { libc::getuid() } {
+        if meta.uid() != geteuid().as_raw() && meta.uid() != getuid().as_raw() {
             return Err(NotTaken::Foreign);
         }
         let file = File::options()
@@ -120,12 +121,7 @@ impl Spare {
 /// tells.
 #[cfg(target_os = "linux")]
 fn by_name(fd: &OwnedFd) -> Option<File> {
-    let mut device: libc::c_uint = 0;
-    // SAFETY: TIOCGDEV writes one number.
-    if unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGDEV, &raw mut device) } != 0 {
-        return None;
-    }
-    let device = u64::from(device);
+    let device = terminal_device(fd)?;
     let name = format!("/dev/pts/{}", libc::minor(device));
     let file = File::options().write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open(name).ok()?;
     file.metadata().is_ok_and(|meta| meta.rdev() == device).then_some(file)

@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crossterm::terminal;
 use nix::libc;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use rustix::termios::{Winsize, tcgetwinsize};
 
 use super::modes::{self, TakeEffect};
 use super::unread_input;
@@ -121,8 +123,7 @@ impl Drop for RawMode {
 /// Whether this process may set its terminal without being stopped for it. True where it has no job control.
 #[must_use]
 pub fn in_foreground() -> bool {
-    // SAFETY: getpgrp cannot fail.
-    nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group.as_raw() == unsafe { libc::getpgrp() })
+    nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group == nix::unistd::getpgrp())
 }
 
 /// Whether standard input and output are the same terminal, under whatever names.
@@ -197,12 +198,11 @@ pub fn end_by(signals: &[i32]) {
         FOUND.store(Box::into_raw(Box::new(found)), Ordering::Release);
     }
     for signal in signals {
-        // SAFETY: a zeroed sigaction is valid, and the handler makes only calls that a handler may make.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = put_back_and_end as extern "C" fn(libc::c_int) as usize;
-            libc::sigaction(*signal, &raw const action, std::ptr::null_mut());
-        }
+        let handler = SigHandler::Handler(put_back_and_end);
+        let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+        let Ok(signal) = Signal::try_from(*signal) else { continue };
+        // SAFETY: the handler makes only calls that a handler may make.
+        let _ = unsafe { sigaction(signal, &action) };
     }
 }
 
@@ -224,10 +224,7 @@ extern "C" fn put_back_and_end(signal: libc::c_int) {
 /// them are 0 where it is no terminal.
 #[must_use]
 pub fn size() -> Size {
-    // SAFETY: a winsize of zeros is valid.
-    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
-    let stdin = io::stdin();
-    // SAFETY: TIOCGWINSZ writes one winsize, or nothing.
-    unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&stdin.as_fd()), libc::TIOCGWINSZ, &raw mut size) };
+    let none = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = tcgetwinsize(io::stdin()).unwrap_or(none);
     Size { cols: size.ws_col, rows: size.ws_row, xpixel: size.ws_xpixel, ypixel: size.ws_ypixel }
 }

@@ -67,11 +67,9 @@ pub(super) fn give(found: &Modes) {
 #[must_use]
 pub fn take_waiting() -> Vec<u8> {
     let stdin = io::stdin();
-    let mut waiting: libc::c_int = 0;
-    // SAFETY: FIONREAD writes one int.
-    let told = unsafe { libc::ioctl(stdin.as_raw_fd(), libc::FIONREAD, &raw mut waiting) } == 0;
+    let waiting = rustix::io::ioctl_fionread(&stdin).unwrap_or(0);
     let mut rest = vec![0; usize::try_from(waiting).unwrap_or(0).min(HELD + 1)];
-    if !told || rest.is_empty() {
+    if rest.is_empty() {
         return Vec::new();
     }
     let n = nix::unistd::read(&stdin, &mut rest).unwrap_or(0);

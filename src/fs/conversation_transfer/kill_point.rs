@@ -12,8 +12,7 @@ pub(super) fn kill_point() {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let kill_at = *KILL_AT.get_or_init(|| std::env::var("HOPTY_TEST_KILL_TRANSFER_AT").ok()?.parse().ok());
     if kill_at.is_some() && kill_at == Some(COUNT.fetch_add(1, Ordering::Relaxed)) {
-        // SAFETY: it ends this process and nothing else.
-        unsafe { nix::libc::kill(nix::libc::getpid(), nix::libc::SIGKILL) };
+        let _ = nix::sys::signal::kill(nix::unistd::getpid(), nix::sys::signal::Signal::SIGKILL);
     }
 }
 

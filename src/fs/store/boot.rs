@@ -2,8 +2,9 @@
 //! small file beside the record, and used only within the same boot; otherwise the time of day must do.
 
 use std::path::Path;
+use std::time::Duration;
 
-use nix::libc;
+use nix::time::{ClockId, clock_gettime};
 
 use crate::core::time::WallTime;
 use crate::fs::atomic;
@@ -47,14 +48,8 @@ pub(super) fn elapsed(record: &Path, made: WallTime) -> Option<u64> {
 /// The boot id, and the time since boot, including sleep, in ms.
 fn this_run() -> Option<(String, u64)> {
     let id = boot::id()?;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call fills in the struct that it is given.
-    let done = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
-    let ms = u64::try_from(time.tv_sec)
-        .ok()?
-        .checked_mul(1000)?
-        .checked_add(u64::try_from(time.tv_nsec).ok()? / 1_000_000)?;
-    (done == 0).then_some((id, ms))
+    let time = clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?;
+    Some((id, u64::try_from(Duration::from(time).as_millis()).ok()?))
 }
 
 #[cfg(test)]

@@ -104,8 +104,7 @@ mod tests {
     #[test]
     fn it_goes_along_to_the_next_run_and_is_killed_when_it_takes_too_long() {
         let mut program = sleeper();
-        // SAFETY: a signal to a child of this test that has not been reaped yet.
-        unsafe { nix::libc::kill(i32::try_from(program.id()).unwrap(), nix::libc::SIGSTOP) };
+        process(&program).signal(Signal(nix::libc::SIGSTOP)).unwrap();
         let mut left = Descendants::default();
         left.collect(vec![process(&program)]);
         left.end(Stamp(0));

@@ -58,8 +58,7 @@ impl Control {
         };
         let Ok(mut stream) = FrameStream::new(socket) else { return true };
         let Ok((pid, uid)) = stream.peer() else { return true };
-        // SAFETY: geteuid cannot fail.
-        if uid != unsafe { nix::libc::geteuid() } {
+        if uid != nix::unistd::geteuid().as_raw() {
             return true;
         }
         let (peer, began) = self.look_up(pid, stream.peer_process());

@@ -3,11 +3,8 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-
-use nix::libc;
 
 use crate::core::visible::visible;
 use crate::fs::session;
@@ -15,8 +12,7 @@ use crate::fs::session;
 /// Opens the one in this session's directory from now on, if possible.
 pub(in crate::host) fn to(dir: &Path) {
     if let Ok(log) = session::open_log(dir) {
-        // SAFETY: standard error is this process's own.
-        unsafe { libc::dup2(log.as_raw_fd(), 2) };
+        let _ = nix::unistd::dup2_stderr(&log);
     }
 }
 

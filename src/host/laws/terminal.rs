@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use nix::libc;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 
@@ -67,10 +66,7 @@ impl Terminal {
 
     /// Bytes that the host has not read.
     fn unread(&self) -> usize {
-        let mut count: libc::c_int = 0;
-        // SAFETY: FIONREAD writes one number.
-        assert_eq!(unsafe { libc::ioctl(self.given.as_raw_fd(), libc::FIONREAD, &raw mut count) }, 0);
-        usize::try_from(count).unwrap()
+        usize::try_from(rustix::io::ioctl_fionread(&self.given).unwrap()).unwrap()
     }
 
     /// The screen takes what was written. Whether there was anything.

@@ -7,7 +7,7 @@ pub(super) mod session_dir;
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -237,8 +237,8 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     // The host will hold the terminal that Claude reads from, and people's terminals.
     process::close_to_others();
     let descriptors = inherited::descriptors();
-    // SAFETY: setsid fails only for a group leader, which a forked process is not.
-    unsafe { libc::setsid() };
+    // It fails only for a group leader, which a forked process is not.
+    let _ = nix::unistd::setsid();
     signals::unblock_all();
     // Catch SIGUSR1 early: a client that finds the name taken but no socket yet sends it.
     for signal in [
@@ -261,10 +261,9 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     };
     let lent = Lent::new(&launch, descriptors);
     if let Ok(null) = fd::dev_null() {
-        for n in 0..3 {
-            // SAFETY: these are this process's own standard streams, and nobody else uses them any more.
-            unsafe { libc::dup2(null.as_raw_fd(), n) };
-        }
+        let _ = nix::unistd::dup2_stdin(&null);
+        let _ = nix::unistd::dup2_stdout(&null);
+        let _ = nix::unistd::dup2_stderr(&null);
     }
     if launch.agent == Agent::Plain {
         process::call_oneself(HOST_NAMES.1);

@@ -8,8 +8,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use nix::libc;
-
 use super::orphan;
 use super::{BeginWith, Launch, StartReport};
 use crate::fs::paths::Paths;
@@ -45,8 +43,7 @@ impl PrivateStateDir {
         let made = PrivateStateDir { dir, reason: reason.to_owned() };
         std::fs::set_permissions(&made.dir, Permissions::from_mode(0o700))?;
         let meta = std::fs::symlink_metadata(&made.dir)?;
-        // SAFETY: geteuid cannot fail.
-        if !meta.is_dir() || meta.uid() != unsafe { libc::geteuid() } {
+        if !meta.is_dir() || meta.uid() != nix::unistd::geteuid().as_raw() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         Ok(made)

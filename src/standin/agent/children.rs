@@ -7,16 +7,17 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{Pid, setsid};
+use nix::unistd::Pid;
 
 use super::lock;
+use crate::sys::process::lead_session;
 
 /// Most bytes of output that are kept.
 const MAX_OUTPUT: u64 = 1024 * 1024;
@@ -68,11 +69,7 @@ impl Children {
             Errors::Apart => tempfile::tempfile()?,
         };
         command.stdin(stdin).stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(err.try_clone()?));
-        // SAFETY: between fork and exec only setsid is called, which is async-signal-safe and allocates
-        // nothing.
-        unsafe {
-            command.pre_exec(|| setsid().map(drop).map_err(io::Error::from));
-        }
+        lead_session(command);
         let mut child = command.spawn()?;
         let group = i32::try_from(child.id()).unwrap_or(i32::MAX);
         lock(&self.0).insert(group);

@@ -3,12 +3,10 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios};
 use nix::unistd::{getpid, read};
-
-nix::ioctl_read_bad!(window_size, libc::TIOCGWINSZ, libc::winsize);
+use rustix::termios::tcgetwinsize;
 
 /// The terminal on standard input, and how it was found.
 pub(super) struct AgentTerminal {
@@ -41,14 +39,12 @@ impl AgentTerminal {
 
     /// Columns and rows; 80x24 when the terminal says nothing of use.
     pub(super) fn size(&self) -> (usize, usize) {
-        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: the descriptor is open for the life of the process and `size` is a valid place for the
-        // answer.
-        let asked = unsafe { window_size(libc::STDIN_FILENO, &raw mut size) };
-        if asked.is_err() || size.ws_row == 0 || size.ws_col == 0 {
-            return (80, 24);
+        match tcgetwinsize(io::stdin()) {
+            Ok(size) if size.ws_row > 0 && size.ws_col > 0 => {
+                (usize::from(size.ws_col), usize::from(size.ws_row))
+            }
+            _ => (80, 24),
         }
-        (usize::from(size.ws_col), usize::from(size.ws_row))
     }
 
     /// Reads what is there; `None` when the terminal is gone.
