@@ -50,5 +50,6 @@ pub mod wait;
 pub mod watch;
 
 pub use library::{
-    TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, play_tapes, play_tapes_with,
+    TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, check_tape_list, play_listed_tape,
+    play_tapes, play_tapes_with,
 };

@@ -323,6 +323,22 @@ impl ScreenCopy {
         }
     }
 
+    /// The scrollback that is kept, and the visible screen below it. Rows count from its oldest line.
+    #[must_use]
+    pub fn with_history(screen: &Screen) -> ScreenCopy {
+        let mut copy = ScreenCopy::of(screen);
+        // What does not fit is the oldest.
+        let kept = u16::try_from(screen.history_len()).unwrap_or(u16::MAX).min(u16::MAX - copy.rows);
+        let first = screen.history_len() - usize::from(kept);
+        let mut lines: Vec<_> =
+            (first..screen.history_len()).map(|line| screen.history_row_runs(line)).collect();
+        lines.append(&mut copy.lines);
+        copy.lines = lines;
+        copy.rows += kept;
+        copy.cursor = copy.cursor.map(|(row, col)| (row + kept, col));
+        copy
+    }
+
     /// The rows as text, blanks at their ends left out. Always as many as the screen has rows.
     #[must_use]
     pub fn text_rows(&self) -> Vec<String> {

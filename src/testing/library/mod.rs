@@ -45,7 +45,7 @@ use crate::core::process::ProcessEnd;
 use crate::core::tape::KeyChord;
 
 pub use style_check::StyleCheck;
-pub use tape_suite::{TapesFailed, play_tapes, play_tapes_with};
+pub use tape_suite::{TapesFailed, check_tape_list, play_listed_tape, play_tapes, play_tapes_with};
 pub use terminal_builder::TerminalBuilder;
 pub use test_failure::{TestFailure, TestResult};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::core::tape::TapeSpeed;
-use crate::testing::discovery;
+use crate::testing::discovery::{self, TapeFile};
 use crate::testing::report::{ConsoleReport, ReportOptions, TestReport};
 use crate::testing::runner::{self, LoadedTape, RunPlanOptions};
 use crate::testing::snapshot::SnapshotMode;
@@ -61,6 +61,11 @@ pub fn play_tapes_with(
     if files.is_empty() {
         return Err(TapesFailed("no tape matches\nhint: tapes are files that end in .tape".to_owned()));
     }
+    play_files(&files, &root, variables)
+}
+
+/// Plays files, the evidence of each under its own name.
+fn play_files(files: &[TapeFile], root: &Path, variables: &[&str]) -> Result<(), TapesFailed> {
     let tapes: Vec<LoadedTape> = files.iter().map(|file| runner::load(file, false)).collect();
     let options = RunPlanOptions {
         play: PlayOptions {
@@ -102,5 +107,114 @@ pub fn play_tapes_with(
     match summary.exit_code() {
         0 => Ok(()),
         _ => Err(TapesFailed(String::from_utf8_lossy(&text).into_owned())),
+    }
+}
+
+/// One `#[test]` for each tape of a directory, and `every_tape_is_listed`, which fails when a file is not
+/// listed or a listed one is missing. The directory counts from the package.
+///
+/// A name is that of the file without `.tape`, with `_` for every character that a Rust name cannot have:
+/// `save_as` is `save-as.tape`, `editors_vim` is `editors/vim.tape`, `_2048` is `2048.tape`. For several
+/// directories, put each `tapes!` into a module of its own.
+///
+/// ```
+/// hopty::tapes!("tests/tapes": less, nano, vim_search);
+/// ```
+#[macro_export]
+macro_rules! tapes {
+    ($dir:literal: $($name:ident),+ $(,)?) => {
+        $(
+            #[test]
+            fn $name() -> ::core::result::Result<(), $crate::testing::TapesFailed> {
+                let dir = ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", $dir);
+                $crate::testing::play_listed_tape(dir, ::core::stringify!($name))
+            }
+        )+
+
+        #[test]
+        fn every_tape_is_listed() -> ::core::result::Result<(), $crate::testing::TapesFailed> {
+            let dir = ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", $dir);
+            $crate::testing::check_tape_list(dir, &[$(::core::stringify!($name)),+])
+        }
+    };
+}
+
+/// Plays the tape that [`tapes!`](crate::tapes) lists under this name.
+///
+/// # Errors
+/// When it fails, is flaky or does not parse, and when the directory has none or two of this name.
+pub fn play_listed_tape(dir: &str, name: &str) -> Result<(), TapesFailed> {
+    let name = name.trim_start_matches("r#");
+    let (mut files, names) = tapes_of(dir)?;
+    let mut found = (0..files.len()).filter(|index| names[*index] == name);
+    match (found.next(), found.next()) {
+        (Some(index), None) => {
+            let root = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+            play_files(&[files.swap_remove(index)], &root, &[])
+        }
+        (None, _) => Err(TapesFailed(missing(dir, name))),
+        (Some(one), Some(other)) => Err(TapesFailed(format!(
+            "{} and {} are both listed as {name}\nhint: rename one of them",
+            files[one].path.display(),
+            files[other].path.display()
+        ))),
+    }
+}
+
+/// Checks that the list of [`tapes!`](crate::tapes) names every tape of the directory, and no other.
+///
+/// # Errors
+/// Every tape that is not listed, and every listed one that is missing.
+pub fn check_tape_list(dir: &str, listed: &[&str]) -> Result<(), TapesFailed> {
+    let (files, names) = tapes_of(dir)?;
+    let listed: Vec<&str> = listed.iter().map(|name| name.trim_start_matches("r#")).collect();
+    let unlisted = files.iter().zip(&names).filter(|(_, name)| !listed.contains(&name.as_str()));
+    let mut problems: Vec<String> = unlisted
+        .map(|(file, name)| format!("{} is not listed\nhint: add {name} to tapes!", file.path.display()))
+        .collect();
+    let gone = listed.iter().filter(|name| names.iter().all(|known| known != **name));
+    problems.extend(gone.map(|name| missing(dir, name)));
+    if problems.is_empty() { Ok(()) } else { Err(TapesFailed(problems.join("\n"))) }
+}
+
+fn missing(dir: &str, name: &str) -> String {
+    format!("there is no tape {name} in {dir}\nhint: add {name}.tape, or take {name} out of tapes!")
+}
+
+/// The tapes of a directory, and the names under which `tapes!` lists them.
+fn tapes_of(dir: &str) -> Result<(Vec<TapeFile>, Vec<String>), TapesFailed> {
+    let files = discovery::tapes(&[PathBuf::from(dir)])
+        .map_err(|(path, error)| TapesFailed(format!("cannot read {}: {error}", path.display())))?;
+    let names = files.iter().map(|file| {
+        let below = file.path.strip_prefix(dir).unwrap_or(&file.path).with_extension("");
+        let name = below.to_string_lossy().replace(|c: char| !c.is_alphanumeric(), "_");
+        if name.starts_with(|c: char| c.is_numeric()) { format!("_{name}") } else { name }
+    });
+    let names = names.collect();
+    Ok((files, names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_tapes_is_held_against_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        write("save-as.tape", "Start echo hello\nExpect \"hello\"\nExit 0\n");
+        write("sub/2.tape", "Start false\nExit 0\n");
+        write("3.tape", "Start true\nExit 0\n");
+        let path = dir.path().to_str().unwrap();
+        check_tape_list(path, &["_3", "save_as", "sub_2"]).unwrap();
+        let error = check_tape_list(path, &["save_as", "sub_2", "r#loop"]).unwrap_err().to_string();
+        assert!(error.contains("3.tape is not listed\nhint: add _3 to tapes!"), "{error}");
+        assert!(error.contains("there is no tape loop in"), "{error}");
+        play_listed_tape(path, "save_as").unwrap();
+        assert!(play_listed_tape(path, "loop").unwrap_err().to_string().contains("no tape loop"));
+        write("save_as.tape", "Start true\n");
+        let error = play_listed_tape(path, "save_as").unwrap_err().to_string();
+        assert!(error.contains("both listed as save_as"), "{error}");
     }
 }

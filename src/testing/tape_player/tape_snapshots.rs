@@ -37,8 +37,9 @@ impl TapePlayer<'_> {
         cursor: bool,
         history: bool,
     ) -> StepResult {
-        if history {
-            return Err(StepFailure::command("a snapshot has no lines above the screen yet (+History)"));
+        if history && region.is_some() {
+            let failure = StepFailure::new(FailureKind::Snapshot, "a region has no scrollback (+History)");
+            return Err(Box::new(failure.hint("leave out the region or +History")));
         }
         let rules = SettleRules { quiet: duration(self.settings.settle), except: Vec::new() };
         let limit = self.check_limit(None);
@@ -60,6 +61,7 @@ impl TapePlayer<'_> {
         let screen = terminal.screen();
         let copy = match region {
             Some(region) => ScreenCopy::part(screen, region.row_range(), region.col_range()),
+            None if history => ScreenCopy::with_history(screen),
             None => ScreenCopy::of(screen),
         };
         let snapshot =

@@ -171,3 +171,31 @@ fn terminals_of_one_test_are_served_side_by_side() {
     ]);
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");
 }
+
+#[test]
+fn a_snapshot_with_history_has_the_lines_above_the_screen() {
+    crate::sys::process::become_subreaper();
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let snapshot = |name: &str, history| TapeCommand::Snapshot {
+        name: name.to_owned(),
+        region: None,
+        style: false,
+        cursor: true,
+        history,
+    };
+    let tape = tape(vec![
+        TapeCommand::Set(TapeSetting::Rows(10)),
+        start("seq 1 30; read line"),
+        expect("30"),
+        snapshot("screen", false),
+        snapshot("all", true),
+    ]);
+    let options = PlayOptions { snapshots: SnapshotUse::Collect, ..options(dir.path()) };
+    let played = play(&file, &tape, &options, None);
+    assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+    let files: Vec<String> = played.collected.iter().map(|(_, screen)| screen.to_string()).collect();
+    let numbers = |from: u32| (from..=30).map(|number| format!("{number}\n")).collect::<String>();
+    assert_eq!(files[0], format!("# hopty 1 80x10 cursor=10,1\n{}", numbers(22)));
+    assert_eq!(files[1], format!("# hopty 1 80x31 cursor=31,1\n{}", numbers(1)));
+}
