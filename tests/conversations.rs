@@ -7,13 +7,11 @@ mod support;
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{self, Kind};
 use support::term::Term;
-use support::wait_for;
 use support::world::World;
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -22,21 +20,12 @@ fn world(program: PathBuf, script: Script) -> World {
     World::with(Kind::Real, Some(program), script)
 }
 
-/// Starts hopty and submits a prompt: early versions lose an Enter that comes while they start.
+/// Starts hopty and submits a prompt.
 fn begin(world: &World, prompt: &str) -> Term {
     let term = world.start(&[]);
     let is_box = |line: &String| ["❯\u{a0}", "> "].iter().any(|sign| line.starts_with(sign));
     term.wait_for("the prompt box", |screen| screen.lines().iter().any(is_box));
-    term.send(prompt);
-    term.wait_text(prompt);
-    let mut next = Instant::now();
-    wait_for("the first request", || {
-        if Instant::now() >= next {
-            next += Duration::from_secs(1);
-            term.send("\r");
-        }
-        (!world.api.main_requests().is_empty()).then_some(())
-    });
+    world.submit_first(&term, prompt);
     term
 }
 

@@ -94,18 +94,7 @@ fn a_crash_is_told_and_an_end_that_nobody_asked_for(kind: Kind) {
     world.assert_nothing_left();
 }
 
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod stand_in {
-            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
-        }
-        mod real {
-            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
-        }
-    };
-}
-
-both! {
+support::both! {
     a_blocked_session_and_its_end_of_work_are_told,
     a_crash_is_told_and_an_end_that_nobody_asked_for,
 }

@@ -112,18 +112,7 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
     world.assert_nothing_left();
 }
 
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod stand_in {
-            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
-        }
-        mod real {
-            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
-        }
-    };
-}
-
-both! {
+support::both! {
     what_died_with_the_machine_is_resumed_once,
 }
 

@@ -8,14 +8,12 @@ mod support;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use hopty::standin::request::{ApiRequest, AskerKind as Asks};
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 use support::claude::{self, Kind};
 use support::term::Term;
-use support::wait_for;
 use support::world::{World, tools};
 
 macro_rules! versions {
@@ -65,21 +63,6 @@ fn start(world: &World) -> Term {
     term
 }
 
-/// Types the first prompt, and Enter until Claude sends it: old versions lose one that comes while they
-/// start.
-fn prompt(world: &World, term: &Term, text: &str) {
-    term.send(text);
-    term.wait_text(text);
-    let mut next = Instant::now();
-    wait_for("the first request", || {
-        if Instant::now() >= next {
-            next += Duration::from_secs(1);
-            term.send("\r");
-        }
-        (!world.api.main_requests().is_empty()).then_some(())
-    });
-}
-
 fn main_requests(world: &World, conversation: &str) -> Vec<Arc<ApiRequest>> {
     world.api.requests_of(conversation).into_iter().filter(|request| request.kind == Asks::Main).collect()
 }
@@ -88,7 +71,7 @@ fn answers_and_ends(program: PathBuf) {
     let world = world(program, Script::list([ScriptedReply::text("The answer is 42.").filling(1000)]));
     let settings = std::fs::read(world.claude_dir().join("settings.json")).unwrap();
     let term = start(&world);
-    prompt(&world, &term, "what is the answer?");
+    world.submit_first(&term, "what is the answer?");
     term.wait_text("The answer is 42.");
     world.wait_state("idle");
     world.leave(term);
@@ -102,7 +85,7 @@ fn answers_and_ends(program: PathBuf) {
 fn hands_over_at_a_tool_boundary(program: PathBuf) {
     let world = world(program, Script::filling_loop("echo step", 40_000));
     let term = start(&world);
-    prompt(&world, &term, "Count the stars.");
+    world.submit_first(&term, "Count the stars.");
     world.wait_decision("handoff.consumed", 1);
     let named = |kind: &str, field: &str| world.wait_decision(kind, 1)[field].as_str().unwrap().to_owned();
     let (old, new) = (named("run.spawned", "conversation"), named("delivery.submitted", "conversation"));
@@ -132,7 +115,7 @@ fn hands_over_after_a_tool(program: PathBuf) {
     });
     let world = world(program, script);
     let term = start(&world);
-    prompt(&world, &term, "Count the stars.");
+    world.submit_first(&term, "Count the stars.");
     let (old, new) = handed_over(&world);
     assert_eq!(tools(&world.transcript(&old)), (6, 6), "no tool result is lost");
     assert_eq!(main_requests(&world, &old).len(), 3, "not one more request from the old conversation");
@@ -143,7 +126,7 @@ fn hands_over_after_a_tool(program: PathBuf) {
 fn hands_over_at_the_end_of_a_turn(program: PathBuf) {
     let world = world(program, one_turn());
     let term = start(&world);
-    prompt(&world, &term, "Count the stars.");
+    world.submit_first(&term, "Count the stars.");
     let (old, new) = handed_over(&world);
     assert_eq!(tools(&world.transcript(&old)), (1, 1));
     assert!(main_requests(&world, &new)[0].contains("=== HANDOFF LOADED"), "the frame is there");
@@ -153,7 +136,7 @@ fn hands_over_at_the_end_of_a_turn(program: PathBuf) {
 fn hands_over_without_hooks(program: PathBuf) {
     let world = world(program, one_turn());
     let term = start(&world);
-    prompt(&world, &term, "Count the stars.");
+    world.submit_first(&term, "Count the stars.");
     let (old, new) = handed_over(&world);
     assert_eq!(tools(&world.transcript(&old)), (1, 1));
     assert!(main_requests(&world, &new)[0].contains("handoff.md first."), "the prompt names the document");

@@ -13,18 +13,8 @@ mod steps;
 use asking::*;
 use sending::*;
 use states::*;
-
-/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod stand_in {
-            $(#[test] fn $name() { super::$name(super::support::claude::Kind::StandIn); })*
-        }
-        mod real {
-            $(#[test] fn $name() { super::$name(super::support::claude::Kind::Real); })*
-        }
-    };
-}
+use support::both;
+use support::claude::Kind;
 
 both! {
     idle_after_a_sent_prompt_is_never_early,

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::MutexGuard;
+use std::time::{Duration, Instant};
 
 use hopty::standin::api::Api;
 use hopty::standin::home;
@@ -31,6 +32,21 @@ pub struct World {
 }
 
 impl World {
+    /// Types the first prompt, and Enter until Claude sends it: early versions lose one that comes while they
+    /// start.
+    pub fn submit_first(&self, term: &Term, text: &str) {
+        term.send(text);
+        term.wait_text(text);
+        let mut next = Instant::now();
+        wait_for("the first request", || {
+            if Instant::now() >= next {
+                next += Duration::from_secs(1);
+                term.send("\r");
+            }
+            (!self.api.main_requests().is_empty()).then_some(())
+        });
+    }
+
     /// `None` where the real Claude is wanted and cannot be had: the test is reported as skipped.
     pub fn new(kind: Kind, script: Script) -> Option<World> {
         let program = match kind {
