@@ -4,6 +4,7 @@
 //! clipboards, typed keys and the environment.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -18,11 +19,24 @@ const PART_LEN: usize = 6;
 /// The recording as an asciicast of version 3.
 #[must_use]
 pub fn redacted_cast(header: &CastHeader, events: &[CastEvent]) -> Vec<u8> {
+    redacted_cast_with(header, events, |_| Vec::new())
+}
+
+/// The same; `more` finds what else is hidden in the text of a screen, as ranges of bytes.
+#[must_use]
+pub fn redacted_cast_with(
+    header: &CastHeader,
+    events: &[CastEvent],
+    more: impl Fn(&str) -> Vec<Range<usize>>,
+) -> Vec<u8> {
+    let find = |text: &str| -> Vec<Range<usize>> {
+        secret_ranges(text).into_iter().map(|(range, _)| range).chain(more(text)).collect()
+    };
     // A secret that is typed key by key is only known when it is whole.
     let mut secrets = HashSet::new();
     each_screen(header, events, |screen, _| {
         let text = ScreenTextMap::new(screen).text;
-        for (range, _) in secret_ranges(&text) {
+        for range in find(&text) {
             let secret = unbroken(&text[range]);
             // A run of one sign is a rule of a table, too.
             let parts =
@@ -42,13 +56,13 @@ pub fn redacted_cast(header: &CastHeader, events: &[CastEvent]) -> Vec<u8> {
     let mut painter = FramePainter::default();
     each_screen(header, events, |screen, event| match &event.kind {
         CastEventKind::Output(_) => {
-            let frame = painter.frame(screen, &secrets);
+            let frame = painter.frame(screen, &secrets, find);
             writer.output(event.at_us, frame.as_bytes(), &mut lines);
         }
         CastEventKind::Resize { .. } => {
             writer.event(event, &mut lines);
             painter = FramePainter::default();
-            let frame = painter.frame(screen, &secrets);
+            let frame = painter.frame(screen, &secrets, find);
             writer.output(event.at_us, frame.as_bytes(), &mut lines);
         }
         CastEventKind::Marker(label) => {
@@ -106,9 +120,9 @@ impl ScreenTextMap {
     }
 
     /// Which bytes are hidden.
-    fn hidden(&self, secrets: &HashSet<Vec<u8>>) -> Vec<bool> {
+    fn hidden(&self, secrets: &HashSet<Vec<u8>>, find: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<bool> {
         let mut hidden = vec![false; self.text.len()];
-        for (range, _) in secret_ranges(&self.text) {
+        for range in find(&self.text) {
             hidden[range].fill(true);
         }
         for (at, part) in self.text.as_bytes().windows(PART_LEN).enumerate() {
@@ -129,9 +143,14 @@ struct FramePainter {
 
 impl FramePainter {
     /// What brings a terminal from the last screen to this one.
-    fn frame(&mut self, screen: &Screen, secrets: &HashSet<Vec<u8>>) -> String {
+    fn frame(
+        &mut self,
+        screen: &Screen,
+        secrets: &HashSet<Vec<u8>>,
+        find: impl Fn(&str) -> Vec<Range<usize>>,
+    ) -> String {
         let map = ScreenTextMap::new(screen);
-        let hidden = map.hidden(secrets);
+        let hidden = map.hidden(secrets, find);
         let mut frame = String::new();
         if self.rows.is_empty() {
             // No wrapping: a full row would move the next one.

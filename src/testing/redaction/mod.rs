@@ -111,6 +111,27 @@ impl TapeRedactions {
         lines.join("\n")
     }
 
+    /// Whether the tape itself redacts anything.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Where the tape's own rules match in a text, line by line, as ranges of bytes.
+    #[must_use]
+    pub fn rule_ranges(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        for line in text.split('\n') {
+            for (rule, _) in &self.rules {
+                let parts = rule.find_iter(line).filter(|part| !part.is_empty());
+                found.extend(parts.map(|part| start + part.start()..start + part.end()));
+            }
+            start += line.len() + 1;
+        }
+        found
+    }
+
     /// A screen for a report.
     #[must_use]
     pub fn screen(&self, screen: &ScreenCopy) -> ScreenCopy {

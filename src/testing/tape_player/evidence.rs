@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::TapePlayer;
 use super::session::NamedTerminal;
-use crate::core::cast::{CastHeader, CastWriter};
+use super::{TapePlayer, redactions_of};
+use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastReader, CastWriter};
 use crate::recording::html::{self, TraceOutcome, TracePage, TraceStep};
-use crate::screen::PictureLines;
+use crate::recording::redacted_cast::redacted_cast_with;
+use crate::screen::{PictureLines, Screen};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
+use crate::testing::redaction::TapeRedactions;
 
 impl TapePlayer<'_> {
     /// The directory for what is made of this tape.
@@ -24,29 +26,44 @@ impl TapePlayer<'_> {
         if fs::create_dir_all(&dir).is_err() {
             return Vec::new();
         }
+        // What the tape redacts in its snapshots would else be kept here.
+        let redactions = Some(redactions_of(self.tape)).filter(TapeRedactions::has_rules);
+        let redacted = |text: String| match &redactions {
+            Some(redactions) => redactions.text(&text),
+            None => text,
+        };
         let mut files: Vec<(&str, String, Vec<u8>)> = Vec::new();
+        let casts: Vec<Vec<u8>> =
+            self.session.named().map(|named| cast(named, &self.settings.term, redactions.as_ref())).collect();
+        let redacted_screen =
+            redactions.as_ref().and_then(|_| casts.first()).and_then(|cast| last_screen(cast));
         if let Some(screen) = self.session.screen() {
-            let lines = PictureLines::WithHistory;
-            files.push(("screen", "screen.txt".to_owned(), screen.text(lines).into_bytes()));
+            let text = redacted(screen.text(PictureLines::WithHistory));
+            files.push(("screen", "screen.txt".to_owned(), text.into_bytes()));
+            let screen = redacted_screen.as_ref().unwrap_or(screen);
             files.push(("screen", "screen.svg".to_owned(), screen.svg(PictureLines::Screen).into_bytes()));
             let json = format!("{:#}\n", screen.json(PictureLines::Screen));
             files.push(("screen", "screen.json".to_owned(), json.into_bytes()));
         }
-        for (number, named) in self.session.named().enumerate() {
+        for (number, (named, cast)) in self.session.named().zip(casts).enumerate() {
             let name = if number == 0 {
                 self.file.name.clone()
             } else {
                 format!("{}-{}", self.file.name, named.name)
             };
-            files.push(("cast", format!("{name}.cast"), cast(named, &self.settings.term)));
+            files.push(("cast", format!("{name}.cast"), cast));
         }
         if let Some((_, _, cast)) = files.iter().find(|(kind, ..)| *kind == "cast") {
             let page = TracePage {
                 title: self.file.path.display().to_string(),
                 cast: cast.clone(),
-                steps: self.trace_steps(),
-                failure: Some(failure.message.clone()),
-                comparison: failure.comparison.as_ref().map(comparison_text),
+                steps: self
+                    .trace_steps()
+                    .into_iter()
+                    .map(|step| TraceStep { line: redacted(step.line), ..step })
+                    .collect(),
+                failure: Some(redacted(failure.message.clone())),
+                comparison: failure.comparison.as_ref().map(|rows| redacted(comparison_text(rows))),
             };
             if let Ok(page) = html::page(&page) {
                 files.insert(0, ("trace", "trace.html".to_owned(), page.into_bytes()));
@@ -102,19 +119,51 @@ fn comparison_text(comparison: &ScreenComparison) -> String {
     lines.join("\n")
 }
 
-/// A recording as a file.
-fn cast(named: &NamedTerminal, term: &str) -> Vec<u8> {
+/// A recording as a file, without what the tape redacts.
+fn cast(named: &NamedTerminal, term: &str, redactions: Option<&TapeRedactions>) -> Vec<u8> {
     let header = CastHeader {
         term_type: Some(term.to_owned()),
         command: Some(named.command.clone()),
         idle_time_limit: Some(2.0),
         ..CastHeader::new(named.size.0, named.size.1)
     };
+    let events = named.recording().events.clone();
+    if let Some(redactions) = redactions {
+        let header = CastHeader { command: Some(redactions.text(&named.command)), ..header };
+        let events: Vec<CastEvent> = events
+            .into_iter()
+            .map(|event| match event.kind {
+                CastEventKind::Marker(label) => {
+                    CastEvent { at_us: event.at_us, kind: CastEventKind::Marker(redactions.text(&label)) }
+                }
+                _ => event,
+            })
+            .collect();
+        return redacted_cast_with(&header, &events, |text| redactions.rule_ranges(text));
+    }
     let mut lines = header.line().into_bytes();
     let mut writer = CastWriter::new();
-    for event in &named.recording().events {
+    for event in &events {
         writer.event(event, &mut lines);
     }
     writer.finish(&mut lines);
     lines
+}
+
+/// The screen at the end of a recording.
+fn last_screen(cast: &[u8]) -> Option<Screen> {
+    let mut reader = CastReader::new();
+    reader.push(cast);
+    reader.finish();
+    let mut screen: Option<Screen> = None;
+    while let Some(event) = reader.next() {
+        let header = reader.header()?;
+        let screen = screen.get_or_insert_with(|| Screen::new(header.cols, header.rows));
+        match event.ok()?.kind {
+            CastEventKind::Output(bytes) => screen.feed(&bytes),
+            CastEventKind::Resize { cols, rows } => screen.resize(cols, rows),
+            _ => {}
+        }
+    }
+    screen
 }

@@ -199,3 +199,29 @@ fn a_snapshot_with_history_has_the_lines_above_the_screen() {
     assert_eq!(files[0], format!("# hopty 1 80x10 cursor=10,1\n{}", numbers(22)));
     assert_eq!(files[1], format!("# hopty 1 80x31 cursor=31,1\n{}", numbers(1)));
 }
+
+#[test]
+fn the_evidence_of_a_failure_lacks_what_the_tape_redacts() {
+    crate::sys::process::become_subreaper();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.tape");
+    let play_with = |rule: &str| {
+        let lines = "File a \"id=4711 open\"\nStart+Shell \"cat a; sleep 60\"\nExpect \"id=4711 open\"\n\
+                     Mark \"id=4711\"\nExpect@100ms \"id=4711 closed\"\n";
+        std::fs::write(&path, format!("{rule}{lines}")).unwrap();
+        let file = TapeFile { path: path.clone(), name: "t".to_owned() };
+        let tape = crate::testing::runner::load(&file, false).tape.unwrap();
+        let failure = failure(play(&file, &tape, &options(dir.path()), None).end);
+        let read = |file: &crate::testing::outcome::EvidenceFile| {
+            (file.path.clone(), std::fs::read_to_string(&file.path).unwrap())
+        };
+        failure.evidence.iter().map(read).collect::<Vec<_>>()
+    };
+    let files = play_with("");
+    assert_eq!(files.len(), 5, "{files:?}");
+    assert!(files.iter().filter(|(_, text)| text.contains("4711")).count() >= 4, "{files:?}");
+    for (path, text) in play_with("Set Redact /id=\\d+/ \"id=[ID]\"\n") {
+        assert!(!text.contains("4711"), "{}: {text}", path.display());
+        assert!(text.contains("open"), "{}: {text}", path.display());
+    }
+}
