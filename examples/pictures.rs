@@ -19,8 +19,7 @@ use anyhow::{Context, bail, ensure};
 use hopty::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
 use hopty::recording::moment::Moment;
 use hopty::recording::play_time::PlayTime;
-use hopty::recording::svg::{AnimationRange, animated_svg, still_svg};
-use hopty::recording::theme::PictureTheme;
+use hopty::recording::svg::{AnimationRange, animated_svg};
 use hopty::recording::timeline::Timeline;
 use hopty::screen::Screen;
 use hopty::standin::api::Api;
@@ -182,7 +181,7 @@ fn dash(hopty: &Path, to: &Path) -> anyhow::Result<()> {
         // To the one that is blocked.
         terminal.send(b"\t")?;
         wait_until(&mut terminal, |screen| shows(screen, &["blocked", "busy", "idle", "Do you want to"]))?;
-        let svg = still_svg(terminal.screen(), &PictureTheme::default());
+        let svg = terminal.screen().svg(hopty::screen::PictureLines::Screen);
         terminal.finish();
         println!("{}: {} bytes", to.display(), svg.len());
         Ok(std::fs::write(to, svg)?)

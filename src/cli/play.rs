@@ -18,7 +18,7 @@ use crate::recording::moment::Moment;
 use crate::recording::play_position::{ClockTime, PlayPosition, micros};
 use crate::recording::play_time::PlayTime;
 use crate::recording::player::{self, PlayerEnd, PlayerOptions};
-use crate::recording::svg::{AnimationRange, FILM_BYTES_MAX, animated_svg, still_svg, theme_of};
+use crate::recording::svg::{AnimationRange, FILM_BYTES_MAX, animated_svg, theme_of};
 use crate::recording::timeline::{Timeline, TimelineLoader};
 use crate::screen::PictureLines;
 
@@ -290,7 +290,9 @@ fn convert(
     let still = || screen_at(timeline, at.unwrap_or(*to_us));
     let part = || cut_cast(timeline, *from_us, *to_us);
     let bytes = match extension(output).as_str() {
-        "svg" if at.is_some() => still_svg(still().screen(), &theme_of(timeline)).into_bytes(),
+        "svg" if at.is_some() => {
+            still().screen().themed_svg(PictureLines::Screen, &theme_of(timeline)).into_bytes()
+        }
         "svg" => film(timeline, range)?,
         "txt" => still().screen().text(PictureLines::Screen).into_bytes(),
         "ansi" => still().screen().ansi(PictureLines::Screen).into_bytes(),

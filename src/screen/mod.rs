@@ -14,7 +14,7 @@ mod grid;
 mod model;
 mod modes;
 mod parser;
-mod picture;
+pub mod picture;
 mod reply;
 mod restore;
 mod terminal_state;

@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 
 use super::film::{Film, FilmOptions};
 use super::play_time::PlayTime;
-use super::svg::svg_row::is_followed;
 use super::svg::theme_of;
-use super::theme::{PictureTheme, hex};
 use super::timeline::{MarkKind, NoCast, Timeline};
+use crate::screen::picture::svg_row::is_followed;
+use crate::screen::picture::theme::{PictureTheme, hex};
 use crate::screen::{Attr, Hyperlink, Screen, StyledRun, Underline};
 
 /// The most frames a second.

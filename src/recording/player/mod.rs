@@ -20,7 +20,7 @@ use player_view::{PlayerPicture, PlayerViewport};
 
 pub use player_state::PlayerOptions;
 
-use super::svg::{still_svg, theme_of};
+use super::svg::theme_of;
 use super::timeline::Timeline;
 use crate::screen::PictureLines;
 use crate::sys::clock::Clock;
@@ -318,7 +318,11 @@ impl Player<'_> {
         let screen = moment.screen();
         let at = moment.at_us() / 1000;
         let stem = format!("{}-{}.{:03}s", self.stem, at / 1000, at % 1000);
-        let svg = write_new(&stem, "svg", still_svg(screen, &theme_of(moment.timeline())).as_bytes())?;
+        let svg = write_new(
+            &stem,
+            "svg",
+            screen.themed_svg(PictureLines::Screen, &theme_of(moment.timeline())).as_bytes(),
+        )?;
         let text = write_new(&stem, "txt", screen.text(PictureLines::Screen).as_bytes())?;
         Ok(format!("saved {} and {}", svg.display(), text.display()))
     }

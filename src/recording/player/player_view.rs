@@ -20,12 +20,12 @@ const KEYS: [(&str, &str); 16] = [
     ("m", "list the markers"),
     ("0 \u{2026} 9", "to 0 % \u{2026} 90 %"),
     ("home end", "to the start or the end"),
-    ("/ ?", "search forward or backward"),
+    ("/ ?", "search forward or back"),
     ("n N", "again, or the other way"),
     ("< >", "half or double speed"),
     ("i", "cut long pauses, or not"),
-    ("r", "raw: output straight to the terminal"),
-    ("s", "save this screen as .svg and .txt"),
+    ("r", "raw output to the terminal"),
+    ("s", "save screen as .svg, .txt"),
     ("h", "these keys"),
     ("q", "quit"),
 ];
@@ -193,7 +193,7 @@ fn track(state: &PlayerState<'_>, cols: usize) -> String {
 fn cover_with_keys(picture: &mut PlayerPicture, cols: u16, height: u16) {
     let lines: Vec<String> = KEYS
         .iter()
-        .map(|(key, what)| format!("  {key}{}{what}  ", " ".repeat(14_usize.saturating_sub(key.width()))))
+        .map(|(key, what)| format!("  {key}{}{what}  ", " ".repeat(11_usize.saturating_sub(key.width()))))
         .collect();
     cover(picture, &lines, None, (cols, height));
 }

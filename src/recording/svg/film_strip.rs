@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{BORDER, CELL, HOLD_US, begin, cursor};
+use super::HOLD_US;
 use crate::recording::film::{Film, FilmFrame};
-use crate::recording::theme::PictureTheme;
+use crate::screen::picture::svg::{BORDER, CELL, begin_svg, draw_cursor};
+use crate::screen::picture::theme::PictureTheme;
 
 /// What has been drawn: rows and groups of rows by their numbers, and the text of their definitions.
 #[derive(Default)]
@@ -25,10 +26,11 @@ pub(super) fn draw(film: &Film, theme: &PictureTheme, title: &str) -> String {
     for (at, frame) in film.frames.iter().enumerate() {
         let _ = write!(frames, "<g transform=\"translate({})\">", at * width);
         draw_frame(film, frame, &mut definitions, &mut frames);
-        cursor(frame.cursor, theme, &mut frames);
+        draw_cursor(frame.cursor, theme, &mut frames);
         frames.push_str("</g>\n");
     }
-    let mut out = begin(film.size, theme, title, &style(film, width));
+    let mut out =
+        begin_svg((usize::from(film.size.0), usize::from(film.size.1)), theme, title, &style(film, width));
     let _ = write!(out, "<defs>\n{}</defs>\n", definitions.text);
     let poster = film.poster() * width;
     let _ = write!(

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::cast::CastEventKind;
 use crate::recording::timeline_tests::{cast, output};
+use crate::screen::{PictureLines, Screen};
 
 /// Whether tags are closed in order and text has no sign of markup, which is what well-formed means for what
 /// is written here: no comments, no sections, no declarations.
@@ -52,7 +53,7 @@ fn check_text(text: &str, xml: &str) {
 fn still(bytes: &str) -> String {
     let mut screen = Screen::new(20, 3);
     screen.feed(bytes.as_bytes());
-    still_svg(&screen, &PictureTheme::default())
+    screen.svg(PictureLines::Screen)
 }
 
 #[test]

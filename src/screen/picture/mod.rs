@@ -3,8 +3,10 @@
 
 mod ansi;
 mod json;
-mod svg;
+pub mod svg;
+pub mod svg_row;
 mod text;
+pub mod theme;
 
 use crate::screen::{Screen, StyledRun};
 

@@ -4,19 +4,20 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use super::CELL;
-use crate::recording::theme::{PictureTheme, Rgb, hex};
-use crate::screen::{Attr, Hyperlink, Screen, Style, StyledRun, Underline};
+use super::svg::CELL;
+use super::theme::{PictureTheme, Rgb, hex};
+use crate::screen::{Attr, Hyperlink, Style, StyledRun, Underline};
 
 /// From the top of a row to the line on which text stands, in pixels.
 const BASE: usize = 14;
 
 /// A row; nothing of an empty one.
-pub(super) fn draw(screen: &Screen, row: u16, theme: &PictureTheme) -> String {
+#[must_use]
+pub fn draw_row(runs: &[StyledRun], theme: &PictureTheme) -> String {
     let mut out = String::new();
     let mut col = 0;
-    for run in screen.row_runs(row) {
-        col += draw_run(&run, col, theme, &mut out);
+    for run in runs {
+        col += draw_run(run, col, theme, &mut out);
     }
     out
 }
@@ -49,7 +50,8 @@ fn draw_run(run: &StyledRun, col: usize, theme: &PictureTheme, out: &mut String)
 }
 
 /// Whether an image or a page may lead there: not to files, and to no script.
-pub(in crate::recording) fn is_followed(uri: &str) -> bool {
+#[must_use]
+pub fn is_followed(uri: &str) -> bool {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https" | "mailto"))
 }
@@ -148,7 +150,7 @@ fn lines(style: &Style, (x, width): (usize, usize), (fg, theme): (Rgb, &PictureT
 }
 
 /// Text as XML has it, without what XML cannot hold.
-pub(super) fn escape(text: &str, out: &mut String) {
+pub fn escape(text: &str, out: &mut String) {
     for ch in text.chars() {
         match ch {
             '&' => out.push_str("&amp;"),
