@@ -190,3 +190,63 @@ fn a_paused_test_is_attached_to_typed_into_and_goes_on() {
     list.wait_exit();
     assert_eq!(list.lines()[0], "[]", "nothing is left of the session");
 }
+
+#[test]
+fn evidence_has_nothing_of_what_the_tape_redacts() {
+    let dir = with_tape(
+        "Set ExpectTimeout 200ms\nSet Redact /secret-\\d+/ \"[S]\"\nCopy+File show.sh .\n\
+         Start sh show.sh\nMark \"secret-4711\"\nExpect \"gone\"\n",
+    );
+    // Drawn in two pieces, so that its bytes alone do not show it.
+    std::fs::write(dir.path().join("tests/show.sh"), "printf 'se\\033[1mcret-4711 here'; read x\n").unwrap();
+    let output = hopty_test(dir.path(), &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let evidence = dir.path().join("target/hopty/one");
+    let mut files = 0;
+    for file in std::fs::read_dir(&evidence).unwrap().flatten() {
+        files += 1;
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let at = text.find("4711").map(|at| text[..at].lines().count());
+        assert_eq!(at, None, "a line of {:?}", file.path());
+    }
+    assert!(files >= 5, "{files} files");
+    let screen = std::fs::read_to_string(evidence.join("screen.txt")).unwrap();
+    assert!(screen.contains("••• here"), "{screen}");
+}
+
+#[test]
+fn a_watch_plays_what_changes_and_all_on_enter() {
+    let dir = with_tape("Start echo one\nExpect \"one\"\nExit 0\n");
+    std::fs::write(dir.path().join("tests/two.tape"), "Start true\nExit 0\n").unwrap();
+    let of = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let home = tempfile::tempdir().unwrap();
+    let env: Vec<(OsString, OsString)> = [
+        ("PATH", of("PATH")),
+        ("HOME", home.path().into()),
+        ("XDG_RUNTIME_DIR", home.path().into()),
+        ("TERM", "xterm-256color".into()),
+    ]
+    .map(|(name, value)| (name.into(), value))
+    .into();
+    let mut test = Term::start(&claude::hopty(), &["test", "--watch"], &env, dir.path(), (100, 60));
+    test.wait_text("all pass; waiting for changes");
+    std::fs::write(dir.path().join("tests/one.tape"), "Start echo one\nExpect@100ms \"uno\"\n").unwrap();
+    test.wait_text("hopty: tests/one.tape fail; waiting for changes");
+    assert!(!test.lines().iter().any(|line| line.contains("playing") && line.contains("two")));
+    std::fs::write(dir.path().join("tests/three.tape"), "Start true\nExit 0\n").unwrap();
+    test.wait_text("hopty: playing tests/three.tape");
+    test.wait_for("that it waits again", |screen| {
+        screen.lines().iter().filter(|line| line.contains("one.tape fail; waiting")).count() == 2
+    });
+    std::fs::write(dir.path().join("tests/one.tape"), "Start echo one\nExpect \"one\"\n").unwrap();
+    test.wait_for("that all pass again", |screen| {
+        screen.lines().iter().filter(|line| line.contains("all pass; waiting")).count() == 2
+    });
+    test.send("\r");
+    test.wait_text("3 passed");
+    test.wait_for("that it waits once more", |screen| {
+        screen.lines().iter().filter(|line| line.contains("all pass; waiting")).count() == 3
+    });
+    test.send("q");
+    assert_eq!(test.wait_exit(), 0);
+}

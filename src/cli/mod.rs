@@ -10,7 +10,7 @@
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
-//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `dash`, `demo`, `play` | verbs |
+//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
 //! | `screen_rows`, `settled` | what is new on a session's screen, and whether anything still moves |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
@@ -62,6 +62,7 @@ mod statusline;
 mod systemd_unit;
 mod table;
 mod test;
+mod test_watch;
 mod token_usage;
 mod unknown_verb;
 mod usage;

@@ -8,11 +8,13 @@ use clap::Args;
 
 use super::error::{Failed, note, visible};
 use super::run::find_claude;
-use super::settings;
+use super::{settings, test_watch};
 use crate::core::tape::TapeSpeed;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 use crate::testing::discovery::{self, TapeFile};
+use crate::testing::outcome::TestSummary;
+use crate::testing::redaction::RedactedOutcome;
 use crate::testing::report::{ReportOptions, ReportSet, ReportTarget, ReportTargetError, TestReport};
 use crate::testing::runner::{self, LoadedTape, RunPlanOptions};
 use crate::testing::snapshot::{
@@ -86,6 +88,9 @@ pub(super) struct TestArgs {
     /// Show each changed snapshot and ask whether to accept it; play nothing
     #[arg(long)]
     pub review: bool,
+    /// Play again what changes: a tape, its snapshots, what it sources, copies or starts; Enter plays all, q quits
+    #[arg(long, conflicts_with_all = ["check", "review", "accept", "update", "rerun_failed", "shuffle", "prune"])]
+    pub watch: bool,
     /// Delete the snapshots that no tape takes
     #[arg(long)]
     pub prune: bool,
@@ -108,32 +113,7 @@ const EVIDENCE: &str = "target/hopty";
 
 /// Plays tapes.
 pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
-    let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
-        Failed::new(2, error.to_string())
-            .about(visible(&path.to_string_lossy()))
-            .hint("name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/")
-    })?;
-    let evidence = PathBuf::from(EVIDENCE);
-    if let Some(filter) = &args.filter {
-        let regex = regex_lite::Regex::new(filter).map_err(|error| {
-            Failed::new(2, error.to_string())
-                .about("--filter")
-                .hint("it takes a regular expression, such as `vim|less`")
-        })?;
-        files.retain(|tape| regex.is_match(&tape.path.to_string_lossy()));
-    }
-    if args.rerun_failed {
-        let failed = runner::failed_last_time(&evidence);
-        files.retain(|tape| failed.contains(&tape.path));
-    }
-    if files.is_empty() {
-        let hint = if args.rerun_failed {
-            "no tape of these failed last time"
-        } else {
-            "tapes are files that end in .tape; without a path, hopty looks in tests/ and tapes/"
-        };
-        return Err(Failed::new(3, "no tape matches").called(Code::NotFound).hint(hint));
-    }
+    let mut files = find(args)?;
     if args.review || args.accept.is_some() {
         return decide(args, &files);
     }
@@ -146,13 +126,57 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
     if let Some(seed) = stress {
         note(format_args!("hopty: stress of seed {seed}: --stress={seed} gives it again"));
     }
-    let options = options(args, evidence, stress)?;
+    let options = options(args, PathBuf::from(EVIDENCE), stress)?;
+    if args.watch {
+        return test_watch::watch(args, &options, files);
+    }
     let tapes: Vec<LoadedTape> = files.iter().map(|file| runner::load(file, args.vhs)).collect();
+    Ok(play(args, &options, &tapes, |_| {})?.exit_code())
+}
+
+/// The tapes that the words mean.
+pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
+    let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
+        Failed::new(2, error.to_string())
+            .about(visible(&path.to_string_lossy()))
+            .hint("name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/")
+    })?;
+    if let Some(filter) = &args.filter {
+        let regex = regex_lite::Regex::new(filter).map_err(|error| {
+            Failed::new(2, error.to_string())
+                .about("--filter")
+                .hint("it takes a regular expression, such as `vim|less`")
+        })?;
+        files.retain(|tape| regex.is_match(&tape.path.to_string_lossy()));
+    }
+    if args.rerun_failed {
+        let failed = runner::failed_last_time(Path::new(EVIDENCE));
+        files.retain(|tape| failed.contains(&tape.path));
+    }
+    if files.is_empty() {
+        let hint = if args.rerun_failed {
+            "no tape of these failed last time"
+        } else {
+            "tapes are files that end in .tape; without a path, hopty looks in tests/ and tapes/"
+        };
+        return Err(Failed::new(3, "no tape matches").called(Code::NotFound).hint(hint));
+    }
+    Ok(files)
+}
+
+/// Plays tapes with the reports that were asked for, and tells `finished` of each.
+pub(super) fn play(
+    args: &TestArgs,
+    options: &RunPlanOptions,
+    tapes: &[LoadedTape],
+    mut finished: impl FnMut(&RedactedOutcome),
+) -> Result<TestSummary, Failed> {
     let mut reports = reports(args)?;
     reports.begin(tapes.len())?;
     // A pipe that nobody reads any more ends no test.
-    let mut summary = runner::run(&tapes, &options, |outcome| {
+    let mut summary = runner::run(tapes, options, |outcome| {
         let _ = reports.finished(outcome);
+        finished(outcome);
     })?;
     if args.prune {
         snapshot_store::prune(&summary.unused_snapshots).map_err(|error| snapshots_failed(&error))?;
@@ -161,7 +185,7 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
         }
     }
     reports.end(&summary)?;
-    Ok(summary.exit_code())
+    Ok(summary)
 }
 
 /// Accepts or reviews the snapshots that wait beside these tapes.

@@ -2,138 +2,230 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use super::runner::LoadedTape;
+use super::discovery::TapeFile;
+use super::runner::{self, LoadedTape};
+use super::snapshot::SnapshotStore;
 use crate::core::tape::{Tape, TapeCommand};
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::sys::poll::{Interest, PollSet};
 
 /// How long changes are gathered: an editor writes a file in several steps, a build many files.
 const GATHER: Duration = Duration::from_millis(100);
+/// How many files of a directory that a tape copies are watched.
+const COPIED_MAX: usize = 1000;
 
-/// Files, and the tapes that depend on each.
-#[derive(Debug)]
+/// Files, and the tapes that depend on each. A change counts from the moment at which a file is added, also
+/// while tapes are played and nobody waits.
+#[derive(Debug, Default)]
 pub struct TapeWatch {
     watcher: Watcher,
     files: BTreeMap<PathBuf, WatchedFile>,
+    dirs: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug)]
 struct WatchedFile {
+    stamp: Option<FileStamp>,
+    tapes: BTreeSet<PathBuf>,
+}
+
+/// What differs when a file was written: also by its length and inode, because a kernel's clock may stand
+/// still for some ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileStamp {
     modified: Option<SystemTime>,
-    tapes: BTreeSet<usize>,
+    length: u64,
+    inode: u64,
+}
+
+impl FileStamp {
+    fn of(file: &Path) -> Option<FileStamp> {
+        let meta = std::fs::metadata(file).ok()?;
+        Some(FileStamp { modified: meta.modified().ok(), length: meta.len(), inode: meta.ino() })
+    }
 }
 
 /// What ended a wait for changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEnd {
-    /// These tapes have changed, by their places in the list.
-    Changed(BTreeSet<usize>),
+    /// These tapes, or what they depend on, have changed.
+    Changed(BTreeSet<PathBuf>),
+    /// Something else in their directories has: there may be a new tape.
+    OtherFiles,
     /// There is something to read from the person.
     Input,
     /// A signal came.
-    Interrupted,
+    Signal,
 }
 
 impl TapeWatch {
-    /// Begins to watch what the tapes depend on.
-    #[must_use]
-    pub fn new(tapes: &[LoadedTape], snapshots: &dyn Fn(&Path) -> Vec<PathBuf>) -> TapeWatch {
-        let mut watch = TapeWatch { watcher: Watcher::new(), files: BTreeMap::new() };
-        for (number, loaded) in tapes.iter().enumerate() {
-            let mut files = vec![loaded.file.path.clone()];
-            files.extend(snapshots(&loaded.file.path));
-            if let Ok(tape) = &loaded.tape {
-                files.extend(dependencies(&loaded.file.path, tape));
-            }
-            for file in files {
-                watch.add(file, number);
+    /// Reads a tape and watches it with everything that it depends on. A change after this reading is noticed.
+    pub fn load(&mut self, file: &TapeFile, vhs_only: bool) -> LoadedTape {
+        self.add(file.path.clone(), &file.path);
+        loop {
+            let loaded = runner::load(file, vhs_only);
+            // What is watched only from now on may have changed since it was read.
+            if !self.add_all(&loaded) {
+                return loaded;
             }
         }
-        watch
     }
 
-    fn add(&mut self, file: PathBuf, tape: usize) {
-        let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    /// Watches a directory in which there may be new tapes.
+    pub fn add_dir(&mut self, dir: &Path) {
+        self.dirs.insert(dir.to_owned());
         self.watcher.add(dir);
-        let modified = modified(&file);
-        let watched =
-            self.files.entry(file).or_insert_with(|| WatchedFile { modified, tapes: BTreeSet::new() });
-        watched.tapes.insert(tape);
     }
 
-    /// Waits until a file changes, or `input` is readable.
-    pub fn wait(&mut self, input: Option<BorrowedFd<'_>>, is_over: &dyn Fn() -> bool) -> WatchEnd {
+    /// Whether one of the tape's files was not watched before.
+    fn add_all(&mut self, loaded: &LoadedTape) -> bool {
+        let path = &loaded.file.path;
+        let files = match &loaded.tape {
+            Ok(tape) => dependencies(path, tape),
+            // What is wrong may be in a tape that it sources.
+            Err(_) => files_below(parent(path), 1).into_iter().filter(|file| has_tape_name(file)).collect(),
+        };
+        let added = files.into_iter().filter(|file| self.add(file.clone(), path));
+        added.count() > 0
+    }
+
+    fn add(&mut self, file: PathBuf, tape: &Path) -> bool {
+        self.add_dir(parent(&file));
+        let is_new = !self.files.contains_key(&file);
+        let stamp = FileStamp::of(&file);
+        let watched = self.files.entry(file).or_insert_with(|| WatchedFile { stamp, tapes: BTreeSet::new() });
+        watched.tapes.insert(tape.to_owned());
+        is_new
+    }
+
+    /// Waits until a file changes, or `input` or `signals` is readable.
+    pub fn wait(&mut self, input: Option<BorrowedFd<'_>>, signals: Option<BorrowedFd<'_>>) -> WatchEnd {
         #[derive(Clone, Copy, PartialEq)]
         enum Ready {
             Files,
             Input,
+            Signal,
         }
         loop {
-            if is_over() {
-                return WatchEnd::Interrupted;
+            // A directory that was missing, or that was replaced.
+            for dir in &self.dirs {
+                self.watcher.add(dir);
             }
-            let mut set = PollSet::default();
-            if let Some(files) = self.watcher.fd() {
-                set.add(Ready::Files, files, Interest::Read);
-            }
-            if let Some(input) = input {
-                set.add(Ready::Input, input, Interest::Read);
-            }
-            // Where nothing reports changes they are looked for.
-            let ready = set.wait(self.watcher.is_blind().then_some(POLL_MS)).unwrap_or_default();
-            if ready.iter().any(|(ready, _)| *ready == Ready::Input) {
-                return WatchEnd::Input;
-            }
-            if ready.is_empty() && !self.watcher.is_blind() {
-                continue;
-            }
-            let until = Instant::now() + GATHER;
-            self.watcher.drain();
-            std::thread::sleep(until.saturating_duration_since(Instant::now()));
-            self.watcher.drain();
             let changed = self.changed();
             if !changed.is_empty() {
                 return WatchEnd::Changed(changed);
             }
+            let mut set = PollSet::default();
+            for (token, fd) in
+                [(Ready::Files, self.watcher.fd()), (Ready::Input, input), (Ready::Signal, signals)]
+            {
+                if let Some(fd) = fd {
+                    set.add(token, fd, Interest::Read);
+                }
+            }
+            // Where nothing reports changes they are looked for.
+            let is_blind = self.watcher.is_blind() || self.dirs.iter().any(|dir| !self.watcher.covers(dir));
+            let ready = set.wait(is_blind.then_some(POLL_MS)).unwrap_or_default();
+            let is_ready = |token| ready.iter().any(|(ready, _)| *ready == token);
+            if is_ready(Ready::Signal) {
+                return WatchEnd::Signal;
+            }
+            if is_ready(Ready::Input) {
+                return WatchEnd::Input;
+            }
+            if is_ready(Ready::Files) {
+                self.watcher.drain();
+                let changed = self.changed();
+                return match changed.is_empty() {
+                    true => WatchEnd::OtherFiles,
+                    false => WatchEnd::Changed(changed),
+                };
+            }
         }
     }
 
-    /// The tapes of the files that are not as they were at the last look.
-    fn changed(&mut self) -> BTreeSet<usize> {
+    /// The tapes of the files that are not as they were at the last look. Where there are any, waits until an
+    /// editor or a build has written the rest, too.
+    fn changed(&mut self) -> BTreeSet<PathBuf> {
+        let mut changed = self.changed_now();
+        if !changed.is_empty() {
+            std::thread::sleep(GATHER);
+            self.watcher.drain();
+            changed.append(&mut self.changed_now());
+        }
+        changed
+    }
+
+    fn changed_now(&mut self) -> BTreeSet<PathBuf> {
         let mut tapes = BTreeSet::new();
         for (path, file) in &mut self.files {
-            let now = modified(path);
-            if now != file.modified {
-                file.modified = now;
-                tapes.extend(&file.tapes);
+            let now = FileStamp::of(path);
+            if now != file.stamp {
+                file.stamp = now;
+                tapes.extend(file.tapes.iter().cloned());
             }
         }
         tapes
     }
 }
 
-fn modified(file: &Path) -> Option<SystemTime> {
-    std::fs::metadata(file).and_then(|meta| meta.modified()).ok()
+fn parent(file: &Path) -> &Path {
+    file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The files that a tape names: those that it sources and copies, and programs of the project.
+fn has_tape_name(file: &Path) -> bool {
+    file.extension().is_some_and(|ext| ext == "tape")
+}
+
+/// The files of a directory, and of those in it, so many levels deep.
+fn files_below(dir: &Path, levels: usize) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && levels > 1 => {
+                files.append(&mut files_below(&entry.path(), levels - 1));
+            }
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+        if files.len() >= COPIED_MAX {
+            break;
+        }
+    }
+    files
+}
+
+/// The files that a tape names: those that it sources and copies, its snapshots, and programs of the project.
 fn dependencies(path: &Path, tape: &Tape) -> Vec<PathBuf> {
     let own = path.display().to_string();
-    let dir = path.parent().unwrap_or(Path::new("."));
+    let dir = parent(path);
+    let store = SnapshotStore::of_tape(path).ok();
     let mut files = Vec::new();
     for step in &tape.steps {
         if step.span.file != own {
-            files.push(PathBuf::from(&step.span.file));
+            let sourced = Path::new(&step.span.file);
+            let found = [sourced.to_owned(), dir.join(sourced)].into_iter().find(|file| file.exists());
+            files.extend(found);
         }
         match &step.command {
             TapeCommand::Start(words) => {
                 let program = words.first().map_or("", |word| word.as_str());
                 files.extend(program.contains('/').then(|| PathBuf::from(program)));
             }
-            TapeCommand::CopyFile { from, .. } => files.push(dir.join(from.as_str())),
+            TapeCommand::CopyFile { from, .. } => {
+                let from = dir.join(from.as_str());
+                match from.is_dir() {
+                    true => files.append(&mut files_below(&from, 8)),
+                    false => files.push(from),
+                }
+            }
+            TapeCommand::Snapshot { name, .. } => {
+                files.extend(store.as_ref().and_then(|store| store.file(name).ok()));
+            }
             _ => {}
         }
     }
@@ -142,37 +234,49 @@ fn dependencies(path: &Path, tape: &Tape) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
-    use crate::core::tape::{TapeSpan, TapeStep, TapeText};
-    use crate::testing::discovery::TapeFile;
 
     #[test]
-    fn a_change_of_a_file_names_the_tapes_that_depend_on_it() {
+    fn a_change_names_the_tapes_that_depend_on_the_file_also_when_nobody_waited() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        for name in ["a.tape", "b.tape", "shared.txt"] {
-            std::fs::write(path(name), "1").unwrap();
+        let write = |name: &str, text: &str| std::fs::write(path(name), text).unwrap();
+        std::fs::create_dir(path("project")).unwrap();
+        write("project/app.conf", "1");
+        write("part.tape", "Expect \"1\"\n");
+        write("a.tape", "Copy+File project .\nStart cat\nSnapshot end\n");
+        let part = path("part.tape");
+        write("b.tape", &format!("Source \"{}\"\nStart cat\nExit 0\n", part.display()));
+        let file = |name: &str| TapeFile { path: path(name), name: name.to_owned() };
+        let mut watch = TapeWatch::default();
+        for name in ["a.tape", "b.tape"] {
+            let loaded = watch.load(&file(name), false);
+            assert!(loaded.tape.is_ok(), "{:?}", loaded.tape);
         }
-        let load = |name: &str| {
-            let span = TapeSpan { file: path(name).display().to_string(), line: 1, column: 1 };
-            let command = TapeCommand::CopyFile { from: TapeText::plain("shared.txt"), to: None };
-            let steps = vec![TapeStep { command, span, ignored: false }];
-            LoadedTape {
-                file: TapeFile { path: path(name), name: name.to_owned() },
-                tape: Ok(Tape { steps, ..Tape::default() }),
-            }
-        };
-        let mut watch = TapeWatch::new(&[load("a.tape"), load("b.tape")], &|_| Vec::new());
-        let later = SystemTime::now() + Duration::from_secs(5);
-        let touch = |name: &str| {
-            let file = std::fs::File::options().append(true).open(path(name)).unwrap();
-            file.set_modified(later).unwrap();
-            std::fs::write(path("other.txt"), "2").unwrap();
-        };
-        touch("b.tape");
-        assert_eq!(watch.wait(None, &|| false), WatchEnd::Changed([1].into()));
-        touch("shared.txt");
-        assert_eq!(watch.wait(None, &|| false), WatchEnd::Changed([0, 1].into()));
-        assert_eq!(watch.wait(None, &|| true), WatchEnd::Interrupted);
+        let changed = |names: &[&str]| WatchEnd::Changed(names.iter().map(|name| path(name)).collect());
+        write("b.tape", "Start cat\nExit 0 \n");
+        assert_eq!(watch.wait(None, None), changed(&["b.tape"]));
+        write("part.tape", "Expect \"22\"\n");
+        assert_eq!(watch.wait(None, None), changed(&["b.tape"]));
+        write("project/app.conf", "22");
+        assert_eq!(watch.wait(None, None), changed(&["a.tape"]));
+        std::fs::create_dir(path("snapshots")).unwrap();
+        write("snapshots/a__end.snap", "# hopty 1 80x24\n");
+        assert_eq!(watch.wait(None, None), changed(&["a.tape"]));
+        write("c.tape", "Start true\n");
+        assert_eq!(watch.wait(None, None), WatchEnd::OtherFiles);
+    }
+
+    #[test]
+    fn a_signal_from_before_the_wait_ends_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut watch = TapeWatch::default();
+        watch.add_dir(dir.path());
+        let (signals, end) = nix::unistd::pipe().unwrap();
+        nix::unistd::write(&end, b"x").unwrap();
+        assert_eq!(watch.wait(None, Some(signals.as_fd())), WatchEnd::Signal);
+        assert_eq!(watch.wait(Some(signals.as_fd()), None), WatchEnd::Input);
     }
 }
