@@ -345,8 +345,9 @@ fn every_session_is_recorded_within_bounds_where_that_is_configured() {
     wait_text(&world, "over");
     let files = wait_for("the next file", || {
         let files = own_files(&world);
-        let is_whole =
-            files.last().is_some_and(|last| std::fs::read_to_string(last).is_ok_and(|t| t.contains("over")));
+        let is_whole = files
+            .last()
+            .is_some_and(|last| std::fs::read_to_string(last).is_ok_and(|t| t.contains("over\\r\\n")));
         (is_whole && files != first).then_some(files)
     });
     assert!(files.len() <= 2, "{files:?}");
