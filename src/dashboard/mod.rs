@@ -5,9 +5,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`keys`] [`row`] [`preview`] [`model`] [`view`] | pure: bytes to keys, an answer to a row, a dump to lines, a key to an action, all of it to cells |
-//! | [`asks`] [`verb`] | questions to hosts in threads; hopty's own verbs as programs |
-//! | [`paint`] [`stage`] | cells to bytes; the terminal, taken and given back |
+//! | [`keys`] [`row`] [`preview`] [`dashboard_model`] [`dashboard_view`] | pure: bytes to keys, an answer to a row, a dump to lines, a key to an action, all of it to cells |
+//! | [`host_queries`] [`run_verb`] | questions to hosts in threads; hopty's own verbs as programs |
+//! | [`paint`] [`dashboard_terminal`] | cells to bytes; the terminal, taken and given back |
 //!
 //! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in
 //! ([`row::clean`]) and looked at once more where it goes out ([`paint`]).

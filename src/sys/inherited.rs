@@ -126,7 +126,7 @@ pub fn descriptors() -> Vec<i32> {
 }
 
 /// Makes `command`, which replaces this process, inherit what this process inherited. `state`: the result
-/// of [`signals`], if this process has changed dispositions since.
+/// of [`signals()`], if this process has changed dispositions since.
 pub fn pass_on(command: &mut Command, state: Option<SignalState>) {
     let own = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)];
     let own = own.map(|(signal, was_ignored)| (signal, was_ignored.load(Ordering::Relaxed)));

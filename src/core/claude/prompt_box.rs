@@ -2,7 +2,7 @@
 //!
 //! A screen shows a draft wrapped, so blanks and line ends at a row's end are lost: the text is put together
 //! again as well as possible for a person's draft, and compared without white space for a prompt of ours. How
-//! the box is found on a screen is in [`super::view`].
+//! the box is found on a screen is in [`super::screen_reading`].
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 //! Every Enter of a delivery must be justified by what is on the live screen, because a spare one approves a
 //! permission prompt. So this page reads strictly: the box counts only where the cursor vouches for it, which
 //! no text that a model prints can forge, and what is not recognised is "no box" or "unknown dialog". Words,
-//! glyphs and forms are data ([`super::screens`]); only the mechanism is here. Nothing is remembered between
+//! glyphs and forms are data ([`super::screen_rules`]); only the mechanism is here. Nothing is remembered between
 //! screens, and nothing is decided.
 //!
 //! It cannot tell vim's normal mode from no vim at all (the screen shows no difference), and sees only what

@@ -1,7 +1,7 @@
 //! The forms of Claude's screens, from a data file: words, glyphs and marks, no mechanism.
 //!
 //! What may change between Claude releases lies in `screens.toml`, with a recorded screen for each form. The
-//! reading itself is in [`super::view`].
+//! reading itself is in [`super::screen_reading`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;

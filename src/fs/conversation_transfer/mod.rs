@@ -9,7 +9,7 @@
 //! ([`Transfers::begin`]) undoes what was not finished, or finishes what was. The new lines are made by
 //! `core::conversation_transfer`.
 //!
-//! [`export`] writes a conversation as a package (`core::package`); [`Transfers::unpack`] reads one, and
+//! [`export()`] writes a conversation as a package (`core::package`); [`Transfers::unpack`] reads one, and
 //! [`TransferPlan::of_package`] puts it in place in the same way.
 
 mod export;

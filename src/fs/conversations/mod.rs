@@ -1,6 +1,6 @@
 //! Claude's conversations on the disk: where they are, what belongs to each, and what a list shows of them.
 //!
-//! [`Transcripts::all`] lists the transcripts below `C/projects`, [`find`] finds the one that a person
+//! [`Transcripts::all`] lists the transcripts below `C/projects`, [`find()`] finds the one that a person
 //! names, [`ConversationFiles::of`] gathers everything that Claude keeps for it, and [`Summaries`] reads what
 //! a list shows, from a cache where it can. A link, a FIFO or a device in `C/projects` is not followed and
 //! not opened. Whether a conversation is open now is said by the caller, who can ask Claude and hopty.
