@@ -481,7 +481,7 @@ fn an_option_that_run_does_not_take_is_named() {
         (&["run", "--size=80x24", "true"], "`hopty run --help` shows the usage"),
         (&["run", "--nam", "x", "--", "true"], "a similar argument exists: '--name'"),
         (&["run", "--read-only", "true"], "--read-only is an option of `hopty attach`"),
-        (&["run", "--keep", "true"], "--keep is an option of `hopty demo`"),
+        (&["run", "--keep", "true"], "--keep is an option of `hopty demo`, `hopty test`"),
         (&["run", "-x", "true"], "`hopty run --help` shows the usage"),
     ] {
         let done = home.hopty(args);
