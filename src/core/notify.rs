@@ -12,6 +12,9 @@ use crate::core::time::{Stamp, ago};
 
 /// How many notifications wait at most; the oldest goes.
 const WAITING_CAP: usize = 20;
+/// A dialog that comes back within so many ms, and that nobody has answered, was there all the time: it was
+/// drawn anew, or one source of the state was ahead of another.
+const FLICKER_MS: u64 = 1000;
 
 /// One thing that a person is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +36,22 @@ pub struct NotificationQueue {
     events: Vec<NotifyEvent>,
     waiting: Vec<(Stamp, Notification)>,
     state: (SessionState, Option<String>),
+    /// The dialog that was there last, until another comes.
+    last_dialog: Option<GoneDialog>,
+    /// Keys came since the last dialog appeared, and may have answered it.
+    answered: bool,
     /// When Claude began the work that it has not been seen to end.
     busy_since: Option<Stamp>,
     typed: Option<Stamp>,
+}
+
+/// A dialog that is not seen any more.
+#[derive(Debug)]
+struct GoneDialog {
+    reason: Option<String>,
+    at: Stamp,
+    /// Its notification, with the time when that is due, if nobody was told yet.
+    untold: Option<(Stamp, Notification)>,
 }
 
 impl NotificationQueue {
@@ -47,14 +63,22 @@ impl NotificationQueue {
             events: events.to_vec(),
             waiting: Vec::new(),
             state: (SessionState::Starting, None),
+            last_dialog: None,
+            answered: false,
             busy_since: None,
             typed: None,
         }
     }
 
+    /// Keys came from `hopty send`: they may have answered a dialog, and nobody has seen it for that.
+    pub fn sent(&mut self) {
+        self.answered = true;
+    }
+
     /// Somebody pressed a key: they see what there is to see.
     pub fn typed(&mut self, now: Stamp) {
         self.typed = Some(now);
+        self.answered = true;
         self.waiting.clear();
     }
 
@@ -64,11 +88,22 @@ impl NotificationQueue {
         if state == self.state {
             return;
         }
-        self.state = state;
+        let before = std::mem::replace(&mut self.state, state);
+        if before.0 == SessionState::Blocked {
+            let is_its = |(_, waiting): &(Stamp, Notification)| waiting.event == NotifyEvent::Blocked;
+            let untold = self.waiting.iter().find(|waiting| is_its(waiting)).cloned();
+            self.last_dialog = Some(GoneDialog { reason: before.1, at: now, untold });
+        }
         match known.state {
             SessionState::Blocked => {
                 self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
                 let on = known.waiting_for.clone();
+                let last = self.last_dialog.take();
+                if let Some(last) = last.filter(|last| !self.answered && last.is_still(on.as_deref(), now)) {
+                    self.waiting.extend(last.untold);
+                    return;
+                }
+                self.answered = false;
                 let text = format!("Claude waits for your answer ({})", on.as_deref().unwrap_or("a dialog"));
                 self.put(now, NotifyEvent::Blocked, text, on);
             }
@@ -111,6 +146,7 @@ impl NotificationQueue {
             }
             DecisionKind::RunEnded if cooling => tell(NotifyEvent::Crashed),
             DecisionKind::RunSpawned => {
+                self.last_dialog = None;
                 self.forget(&[NotifyEvent::HandoverHeld]);
             }
             _ => {}
@@ -165,6 +201,13 @@ impl NotificationQueue {
         let before = self.waiting.len();
         self.waiting.retain(|(_, waiting)| !events.contains(&waiting.event));
         before != self.waiting.len()
+    }
+}
+
+impl GoneDialog {
+    /// Whether it is the dialog that is there now.
+    fn is_still(&self, reason: Option<&str>, now: Stamp) -> bool {
+        self.reason.as_deref() == reason && now.since(self.at) < FLICKER_MS
     }
 }
 
@@ -250,6 +293,60 @@ mod tests {
         queue.state(Stamp(10 * AFTER), &blocked("trust"));
         queue.state(Stamp(10 * AFTER + 10), &is(SessionState::Busy));
         assert!(events(&mut queue, 20 * AFTER).is_empty());
+    }
+
+    #[test]
+    fn a_dialog_that_flickers_is_told_once_at_its_first_deadline() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &blocked("permission"));
+        for at in [100, AFTER - 100] {
+            queue.state(Stamp(at), &is(SessionState::Busy));
+            assert_eq!(queue.deadline(), None, "there is no dialog at {at}");
+            queue.state(Stamp(at + 50), &blocked("permission"));
+            assert_eq!(queue.deadline(), Some(Stamp(AFTER)), "the delay goes on at {at}");
+        }
+        let told = queue.due(Stamp(AFTER), None);
+        assert_eq!((told.len(), told[0].at), (1, Stamp(0)));
+        for between in [SessionState::Busy, SessionState::Idle, SessionState::Unknown] {
+            queue.state(Stamp(AFTER + 100), &is(between));
+            queue.state(Stamp(AFTER + 150), &blocked("permission"));
+            assert_eq!(queue.deadline(), None, "told already, before {between:?}");
+        }
+        // The deadline passes while the dialog is not seen.
+        let mut queue = self::queue();
+        queue.state(Stamp(0), &blocked("permission"));
+        queue.state(Stamp(AFTER - 10), &is(SessionState::Busy));
+        assert!(events(&mut queue, AFTER + 5).is_empty());
+        queue.state(Stamp(AFTER + 10), &blocked("permission"));
+        assert_eq!(events(&mut queue, AFTER + 10), [NotifyEvent::Blocked]);
+    }
+
+    #[test]
+    fn the_next_dialog_of_the_same_kind_is_told() {
+        let told_again = |between: &dyn Fn(&mut NotificationQueue), at: u64, on: &str| {
+            let mut queue = queue();
+            queue.state(Stamp(0), &blocked("permission"));
+            assert_eq!(events(&mut queue, AFTER), [NotifyEvent::Blocked]);
+            queue.state(Stamp(2 * AFTER), &is(SessionState::Busy));
+            between(&mut queue);
+            queue.state(Stamp(2 * AFTER + at), &blocked(on));
+            queue.deadline() == Some(Stamp(3 * AFTER + at))
+        };
+        let nothing = |_: &mut NotificationQueue| {};
+        assert!(told_again(&nothing, FLICKER_MS, "permission"), "Claude worked meanwhile");
+        assert!(told_again(&nothing, 10, "question"), "another dialog");
+        assert!(told_again(&|queue| queue.typed(Stamp(2 * AFTER)), 10, "permission"), "a key answered it");
+        assert!(told_again(&NotificationQueue::sent, 10, "permission"), "`hopty send` answered it");
+        let spawned = decision(DecisionKind::RunSpawned);
+        let next_run = |queue: &mut NotificationQueue| queue.decided(Stamp(2 * AFTER), &spawned, false);
+        assert!(told_again(&next_run, 10, "permission"), "of the next run");
+        // The key came before the answer was seen, and with it nothing waits any more.
+        let mut queue = queue();
+        queue.state(Stamp(0), &blocked("permission"));
+        queue.typed(Stamp(100));
+        queue.state(Stamp(110), &is(SessionState::Busy));
+        queue.state(Stamp(120), &blocked("permission"));
+        assert_eq!(queue.deadline(), Some(Stamp(120 + AFTER)));
     }
 
     #[test]

@@ -129,6 +129,7 @@ impl Host {
             let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.events.extend(script_keys(&part));
             self.note_typed(&part);
+            self.notifier.queue.sent();
             self.type_in(&part);
             if let Some(typed) = done {
                 let answer = typed.answer(self.recorder.supervisor.seq(), mark.as_ref());
