@@ -146,6 +146,12 @@ fn dash(hopty: &Path, to: &Path) -> anyhow::Result<()> {
     let api = Api::start(Script::each(|request, _| {
         let steps = request.assistant_messages() as u64 + 1;
         if request.contains(SESSIONS[2].1) {
+            // An answer that needs no permission comes first: while the question stands, the transcript does
+            // not have the one that asks.
+            if steps == 1 {
+                let input = serde_json::json!({"file_path": "test.sh"});
+                return ScriptedReply::tool("Read", input).saying("Which stages pass?").filling(94_000);
+            }
             return ScriptedReply::bash("sh ./test.sh 5")
                 .saying("Four of the six stages pass; stage 5 is next.")
                 .filling(96_000);
@@ -177,7 +183,13 @@ fn dash(hopty: &Path, to: &Path) -> anyhow::Result<()> {
             let text = screen.lines().join("\n");
             words.iter().all(|word| text.contains(word))
         };
-        wait_until(&mut terminal, |screen| shows(screen, &["blocked", "busy", "idle"]))?;
+        // The context of each is known, too.
+        let is_whole = |screen: &Screen| {
+            let rows = screen.lines();
+            let has = |name: &str| rows.iter().any(|row| row.contains(name) && row.contains('%'));
+            SESSIONS.iter().all(|(name, ..)| has(name))
+        };
+        wait_until(&mut terminal, |screen| shows(screen, &["blocked", "busy", "idle"]) && is_whole(screen))?;
         // To the one that is blocked.
         terminal.send(b"\t")?;
         wait_until(&mut terminal, |screen| shows(screen, &["blocked", "busy", "idle", "Do you want to"]))?;

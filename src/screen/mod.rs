@@ -17,6 +17,7 @@ mod parser;
 pub mod picture;
 mod reply;
 mod restore;
+mod scroll_view;
 mod terminal_state;
 #[cfg(test)]
 mod tests;

@@ -256,10 +256,15 @@ impl RowBlock {
 }
 
 /// The text that a program has last put into the clipboard, if any, and the screen: what can be looked at.
+///
+/// Rows are those of the viewport. Where that is scrolled back, rows of the screen stand further down, or
+/// below it.
 #[derive(Clone, Copy, Debug)]
 pub struct LookSubject<'a> {
     /// The screen.
     pub screen: &'a Screen,
+    /// What the viewport shows of it where it is scrolled back, and by how many lines.
+    pub scrolled: Option<(&'a Screen, u16)>,
     /// The clipboard.
     pub clipboard: Option<&'a str>,
 }
@@ -301,12 +306,23 @@ impl LookSubject<'_> {
         found
     }
 
+    /// The screen whose rows are looked at for an area, and where its first row stands in the viewport.
+    fn screen_for(&self, area: ScreenArea) -> (&Screen, u16) {
+        match (self.scrolled, area) {
+            (None, _) => (self.screen, 0),
+            // What the program does now, wherever the viewport is.
+            (Some((_, lines)), ScreenArea::Line | ScreenArea::History) => (self.screen, lines),
+            (Some((view, _)), _) => (view, 0),
+        }
+    }
+
     /// The rows of an area, cut to its columns.
     fn rows(&self, area: ScreenArea) -> impl Iterator<Item = (u16, RowText)> {
-        let height = self.screen.size().1;
+        let (screen, first) = self.screen_for(area);
+        let height = screen.size().1;
         let (rows, cols) = match area {
             ScreenArea::Line => {
-                let row = self.screen.cursor().row;
+                let row = screen.cursor().row;
                 (row..row + 1, 0..u16::MAX)
             }
             ScreenArea::Row(row) => (row..row.saturating_add(1), 0..u16::MAX),
@@ -315,8 +331,8 @@ impl LookSubject<'_> {
         };
         let rows = rows.start.min(height)..rows.end.min(height);
         rows.map(move |row| {
-            let text = self.screen.row_text(row);
-            (row, if cols == (0..u16::MAX) { text } else { text.part(cols.clone()) })
+            let text = screen.row_text(row);
+            (first + row, if cols == (0..u16::MAX) { text } else { text.part(cols.clone()) })
         })
     }
 
@@ -329,6 +345,7 @@ impl LookSubject<'_> {
         }
         let mut found = Vec::new();
         let mut lines = RowBlock::new();
+        let (screen, first) = self.screen_for(look.area);
         for (number, row) in self.rows(look.area) {
             for bytes in look.pattern.matches(row.text()) {
                 let cols = row.cols(bytes);
@@ -338,7 +355,7 @@ impl LookSubject<'_> {
             }
             // What ran over the right edge is one line for the program and for people.
             let goes_on = look.area == ScreenArea::All || look.area == ScreenArea::History;
-            let wrapped = goes_on && self.screen.row_wrapped(number);
+            let wrapped = goes_on && screen.row_wrapped(number - first);
             if wrapped || !lines.rows.is_empty() {
                 lines.push(number, row, "");
             }
@@ -528,7 +545,7 @@ mod tests {
     }
 
     fn find(screen: &Screen, look: &Look) -> Vec<FoundPlace> {
-        LookSubject { screen, clipboard: Some("copied") }.find(look)
+        LookSubject { screen, scrolled: None, clipboard: Some("copied") }.find(look)
     }
 
     fn cells(row: u16, cols: Range<u16>) -> FoundPlace {
@@ -600,7 +617,7 @@ mod tests {
     fn the_nearest_row_is_the_one_that_is_spelled_most_like_it() {
         let screen = screen("one\nfour is\nthree");
         let nearest = |pattern| {
-            LookSubject { screen: &screen, clipboard: None }
+            LookSubject { screen: &screen, scrolled: None, clipboard: None }
                 .nearest_row(&Look::on_screen(pattern))
                 .map(|row| (row.place.row, row.text))
         };

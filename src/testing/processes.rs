@@ -199,7 +199,12 @@ impl TestProcesses {
 pub fn end_words(end: ProcessEnd) -> String {
     match end {
         ProcessEnd::Exited(code) => format!("exit {code}"),
-        ProcessEnd::Signaled(signal) | ProcessEnd::Stopped(signal) => signal.name(),
+        ProcessEnd::Signaled(signal) | ProcessEnd::Stopped(signal) => {
+            match nix::sys::signal::Signal::try_from(signal.0) {
+                Ok(known) => known.as_str().to_owned(),
+                Err(_) => signal.name(),
+            }
+        }
         ProcessEnd::Continued => "continued".to_owned(),
     }
 }
@@ -294,5 +299,7 @@ mod tests {
     fn ends_have_words() {
         assert_eq!(end_words(ProcessEnd::Exited(1)), "exit 1");
         assert_eq!(end_words(ProcessEnd::Signaled(Signal::TERM)), "SIGTERM");
+        assert_eq!(end_words(ProcessEnd::Signaled(Signal(nix::libc::SIGBUS))), "SIGBUS");
+        assert_eq!(end_words(ProcessEnd::Signaled(Signal(nix::libc::SIGRTMIN() + 3))), "signal 37");
     }
 }

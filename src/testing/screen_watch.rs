@@ -88,6 +88,19 @@ pub struct ScreenWatch {
     is_inside_frame: bool,
     /// Bytes came since then that are no echo.
     has_news: bool,
+    /// The viewport where it is scrolled back.
+    scrolled: Option<ScrolledView>,
+}
+
+/// A viewport that is scrolled back. It stays with its lines when others leave the screen.
+#[derive(Debug)]
+struct ScrolledView {
+    /// The number of its first line among all that have left the screen.
+    top: u64,
+    /// By how many lines it was scrolled back at the end of the last frame.
+    lines: u16,
+    /// What it showed then.
+    screen: Screen,
 }
 
 impl ScreenWatch {
@@ -111,6 +124,56 @@ impl ScreenWatch {
             marks: Vec::new(),
             is_inside_frame: false,
             has_news: false,
+            scrolled: None,
+        }
+    }
+
+    /// What the viewport shows: the screen, unless it is scrolled back.
+    #[must_use]
+    pub fn view(&self) -> &Screen {
+        self.scrolled.as_ref().map_or(&self.screen, |scrolled| &scrolled.screen)
+    }
+
+    /// Scrolls the viewport by so many lines, as a person scrolls the window of a terminal: the program is
+    /// told nothing. Returns by how many it was scrolled.
+    pub fn scroll(&mut self, is_up: bool, lines: u32) -> u32 {
+        let above = u32::try_from(self.screen.lines_above()).unwrap_or(u32::MAX).min(u16::MAX.into());
+        let before = u32::from(self.scrolled_lines());
+        let after =
+            if is_up { before.saturating_add(lines).min(above) } else { before.saturating_sub(lines) };
+        self.scrolled = None;
+        if after > 0 {
+            let top = self.screen.history_total().saturating_sub(after.into());
+            self.scrolled = Some(ScrolledView { top, lines: 0, screen: Screen::new(1, 1) });
+            self.draw_view();
+        }
+        after.abs_diff(before)
+    }
+
+    /// The viewport follows the output again.
+    pub fn scroll_to_end(&mut self) {
+        self.scrolled = None;
+    }
+
+    fn draw_view(&mut self) {
+        let Some(scrolled) = &mut self.scrolled else { return };
+        let lines = self.screen.history_total().saturating_sub(scrolled.top);
+        let lines = usize::try_from(lines).unwrap_or(usize::MAX).min(self.screen.lines_above());
+        scrolled.lines = u16::try_from(lines).unwrap_or(u16::MAX);
+        scrolled.screen = self.screen.scroll_view(scrolled.lines.into());
+    }
+
+    /// By how many lines the viewport is scrolled back.
+    fn scrolled_lines(&self) -> u16 {
+        self.scrolled.as_ref().map_or(0, |scrolled| scrolled.lines)
+    }
+
+    /// A place of the viewport on the screen; `Err` with the number of a line that has left the screen.
+    fn on_screen(&self, place: &ScreenPlace) -> Result<ScreenPlace, u64> {
+        let lines = self.scrolled_lines();
+        match place.row.checked_sub(lines) {
+            Some(row) => Ok(ScreenPlace { row, cols: place.cols.clone() }),
+            None => Err(self.screen.history_total() - u64::from(lines - place.row)),
         }
     }
 
@@ -189,6 +252,7 @@ impl ScreenWatch {
             is_visible = true;
         }
         let places = if self.changes.now() > before { self.changes.new_places(before) } else { Vec::new() };
+        self.draw_view();
         FrameEnd { places, is_visible }
     }
 
@@ -231,6 +295,7 @@ impl ScreenWatch {
     /// Changes the size. Everything on the screen is new afterwards, because rows are cut and joined.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.end_frame();
+        self.scroll_to_end();
         self.screen.resize(cols, rows);
         (self.is_inside_frame, self.has_news) = (true, true);
     }
@@ -238,7 +303,8 @@ impl ScreenWatch {
     /// What can be looked at.
     #[must_use]
     pub fn subject(&self) -> LookSubject<'_> {
-        LookSubject { screen: &self.screen, clipboard: self.clipboard.as_deref() }
+        let scrolled = self.scrolled.as_ref().map(|scrolled| (&scrolled.screen, scrolled.lines));
+        LookSubject { screen: &self.screen, scrolled, clipboard: self.clipboard.as_deref() }
     }
 
     /// What `look` finds, and what of it is new since the mark.
@@ -253,7 +319,10 @@ impl ScreenWatch {
     #[must_use]
     pub fn is_new(&self, place: &FoundPlace, since: &TestMark) -> bool {
         match place {
-            FoundPlace::Cells(places) => places.iter().any(|place| self.changes.since(place) > since.frame),
+            FoundPlace::Cells(places) => places.iter().any(|place| match self.on_screen(place) {
+                Ok(place) => self.changes.since(&place) > since.frame,
+                Err(line) => self.is_new_line(line, since),
+            }),
             FoundPlace::HistoryLine(number) => self.is_new_line(*number, since),
             FoundPlace::Title => self.titles > since.titles,
             FoundPlace::Clipboard => self.clipboards > since.clipboards,
@@ -274,6 +343,8 @@ impl ScreenWatch {
     #[must_use]
     pub fn age(&self, place: &FoundPlace) -> Option<TextAge> {
         let FoundPlace::Cells(places) = place else { return None };
+        let places: Vec<ScreenPlace> =
+            places.iter().map(|place| self.on_screen(place).ok()).collect::<Option<_>>()?;
         let frame = places.iter().map(|place| self.changes.since(place)).max()?;
         self.age_of_frame(frame)
     }
@@ -289,7 +360,8 @@ impl ScreenWatch {
     #[must_use]
     pub fn nearest(&self, look: &Look) -> Option<(NearestRow, Option<TextAge>)> {
         let nearest = self.subject().nearest_row(look)?;
-        let age = self.age_of_frame(self.changes.since(&nearest.place));
+        let place = self.on_screen(&nearest.place).ok();
+        let age = place.and_then(|place| self.age_of_frame(self.changes.since(&place)));
         Some((nearest, age))
     }
 
@@ -303,6 +375,21 @@ impl ScreenWatch {
     #[must_use]
     pub fn new_places(&self, since: &TestMark) -> Vec<ScreenPlace> {
         self.changes.new_places(since.frame)
+    }
+
+    /// The rows of the viewport on which something changed after the mark.
+    #[must_use]
+    pub fn new_rows(&self, since: &TestMark) -> Vec<u16> {
+        let lines = self.scrolled_lines();
+        let above = (0..lines).filter(|row| {
+            let place = ScreenPlace { row: *row, cols: 0..1 };
+            self.on_screen(&place).is_err_and(|line| self.is_new_line(line, since))
+        });
+        let on_screen = self.new_places(since).into_iter().map(|place| place.row + lines);
+        let mut rows: Vec<u16> = above.chain(on_screen).collect();
+        rows.dedup();
+        rows.retain(|row| *row < self.view().size().1);
+        rows
     }
 
     /// Whether a cell changed after the mark.

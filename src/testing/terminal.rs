@@ -315,6 +315,24 @@ impl TestTerminal {
         self.watch.screen()
     }
 
+    /// What the viewport shows: the screen, unless [`TestTerminal::scroll`] has scrolled it back.
+    #[must_use]
+    pub fn view(&self) -> &Screen {
+        self.watch.view()
+    }
+
+    /// Scrolls the viewport by so many lines; the program is told nothing. Returns by how many it was
+    /// scrolled.
+    pub fn scroll(&mut self, is_up: bool, lines: u32) -> u32 {
+        self.pump_now();
+        self.watch.scroll(is_up, lines)
+    }
+
+    /// The viewport follows the output again, as it does in a terminal when something is typed.
+    pub fn scroll_to_end(&mut self) {
+        self.watch.scroll_to_end();
+    }
+
     /// The screen with what is new on it.
     #[must_use]
     pub fn watch(&self) -> &ScreenWatch {

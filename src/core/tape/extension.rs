@@ -43,9 +43,10 @@ pub(super) const OWN_SETTINGS: [&str; 15] = [
 ];
 
 /// Signals by name.
-const SIGNALS: [&str; 16] = [
+const SIGNALS: [&str; 28] = [
     "HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "SEGV", "PIPE", "ALRM", "TERM", "CONT", "STOP",
-    "TSTP", "WINCH", "CHLD",
+    "TSTP", "WINCH", "CHLD", "BUS", "FPE", "ILL", "TRAP", "SYS", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF",
 ];
 
 /// How long a name of a snapshot, region or terminal may be.
@@ -596,10 +597,13 @@ fn gone(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let mut limit = args.limit()?;
     let mut area = ExpectArea::Screen;
     if let Some(suffix) = args.suffix()? {
-        if !["Line", "Row", "Region", "History", "Title", "Clipboard"].contains(&suffix) {
-            return Err(args
-                .suffix_error(suffix, format!("`Gone` has no `+{suffix}`"))
-                .hint("+Line, +Row, +Region, +History, +Title, +Clipboard"));
+        let areas = ["Line", "Row", "Region", "History", "Title", "Clipboard"];
+        if !areas.contains(&suffix) {
+            let error = args.suffix_error(suffix, format!("`Gone` has no `+{}`", shown(suffix)));
+            return Err(error.hint(match nearest(suffix, areas) {
+                Some(near) => format!("did you mean `+{near}`?"),
+                None => format!("+{}", areas.join(", +")),
+            }));
         }
         area = expect_area(suffix, args, &mut limit)?;
         limit = limit.or(args.limit()?);

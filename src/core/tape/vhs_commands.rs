@@ -261,8 +261,14 @@ impl<'a> TapeParser<'a, '_, '_> {
             scope = match (self.peek.kind, self.peek.text) {
                 (TokenKind::Bare | TokenKind::Quoted, "Line") => WaitScope::Line,
                 (TokenKind::Bare | TokenKind::Quoted, "Screen") => WaitScope::Screen,
-                _ => {
-                    self.error(self.peek, "`Wait+` is followed by Line or Screen");
+                (kind, word) => {
+                    let message = "`Wait+` is followed by Line or Screen";
+                    match nearest(word, ["Line", "Screen"]).filter(|_| kind == TokenKind::Bare) {
+                        Some(near) => {
+                            self.error_with_hint(self.peek, message, format!("did you mean `Wait+{near}`?"));
+                        }
+                        None => self.error(self.peek, message),
+                    }
                     return None;
                 }
             };

@@ -22,7 +22,11 @@ impl TapePlayer<'_> {
     pub(super) fn write_evidence(&mut self, failure: &TapeFailure) -> Vec<EvidenceFile> {
         let dir = self.evidence_dir();
         // What an earlier failure left would be taken for this one's.
-        let _ = fs::remove_dir_all(&dir);
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            if !self.made.contains(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
         if fs::create_dir_all(&dir).is_err() {
             return Vec::new();
         }

@@ -64,11 +64,11 @@ impl TapePlayer<'_> {
                         .collect(),
                 ],
             };
-            let Ok(look) = &target else { return matching(terminal.screen(), &places, &conditions, true) };
+            let Ok(look) = &target else { return matching(terminal.view(), &places, &conditions, true) };
             if places.is_empty() {
                 return Err(format!("{} is not {}", look.pattern, look.area));
             }
-            matching(terminal.screen(), &places, &conditions, all)
+            matching(terminal.view(), &places, &conditions, all)
         })?;
         Ok(())
     }

@@ -187,6 +187,8 @@ struct TapePlayer<'a> {
     is_hidden: bool,
     /// The text of each `Output`, as far as it is written.
     outputs: BTreeMap<String, String>,
+    /// Files that the tape made beside its evidence.
+    made: Vec<PathBuf>,
     claude: ClaudeTest,
     keys: Vec<String>,
     /// When each command began.
@@ -230,6 +232,7 @@ impl<'a> TapePlayer<'a> {
             escape_sent: None,
             is_hidden: false,
             outputs: BTreeMap::new(),
+            made: Vec::new(),
             claude: ClaudeTest::default(),
             keys: Vec::new(),
             trace: Vec::new(),
@@ -281,7 +284,7 @@ impl<'a> TapePlayer<'a> {
                 end
             }
             None => {
-                self.last_screen = self.session.screen().map(ScreenCopy::of);
+                self.last_screen = self.session.view().map(ScreenCopy::of);
                 PlayEnd::Passed
             }
         };
@@ -378,8 +381,7 @@ impl<'a> TapePlayer<'a> {
             C::Output(path) => self.begin_output(path),
             C::Type { text, speed } => self.type_text(text, *speed),
             C::Key(press) => self.press_keys(press),
-            // hopty looks at the screen that a person would see, which does not depend on a scrolled view.
-            C::Scroll { .. } => Ok(()),
+            C::Scroll { up, rows, speed } => self.scroll(*up, *rows, *speed),
             C::Sleep(time) => self.sleep(duration(*time)),
             C::Wait { scope, limit, pattern } => self.wait(*scope, *limit, pattern.as_ref()),
             C::Hide => self.hide(true),

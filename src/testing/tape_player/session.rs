@@ -186,15 +186,17 @@ impl TestSession {
         self.current.as_ref().map(|(_, terminal)| terminal.screen())
     }
 
-    /// The screen with the rows that changed since the last input.
+    /// What the viewport shows.
+    pub fn view(&self) -> Option<&Screen> {
+        self.current.as_ref().map(|(_, terminal)| terminal.view())
+    }
+
+    /// What the viewport shows, with the rows that changed since the last input.
     pub fn screen_copy(&mut self) -> Option<ScreenCopy> {
         let (named, terminal) = self.current.as_mut()?;
         terminal.pump_now();
-        let mut copy = ScreenCopy::of(terminal.screen());
-        let mut rows: Vec<u16> =
-            terminal.watch().new_places(&named.mark).iter().map(|place| place.row + 1).collect();
-        rows.dedup();
-        copy.changed = rows;
+        let mut copy = ScreenCopy::of(terminal.view());
+        copy.changed = terminal.watch().new_rows(&named.mark).iter().map(|row| row + 1).collect();
         Some(copy)
     }
 
@@ -288,6 +290,7 @@ impl TapePlayer<'_> {
         self.pass_escape()?;
         let line = self.span.line;
         let (named, terminal) = self.terminal()?;
+        terminal.scroll_to_end();
         named.mark = terminal.take_mark(line);
         if let Some(end) = terminal.end() {
             return Err(Box::new(StepFailure::new(

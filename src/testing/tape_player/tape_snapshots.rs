@@ -58,11 +58,10 @@ impl TapePlayer<'_> {
         let pids: Vec<i32> =
             terminal.look_at_processes().all.iter().map(|process| process.stat.pid).collect();
         redactions.add_pids(pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()));
-        let screen = terminal.screen();
         let copy = match region {
-            Some(region) => ScreenCopy::part(screen, region.row_range(), region.col_range()),
-            None if history => ScreenCopy::with_history(screen),
-            None => ScreenCopy::of(screen),
+            Some(region) => ScreenCopy::part(terminal.view(), region.row_range(), region.col_range()),
+            None if history => ScreenCopy::with_history(terminal.screen()),
+            None => ScreenCopy::of(terminal.view()),
         };
         let snapshot =
             ScreenSnapshot::of(&redactions.snapshot_screen(&copy), SnapshotParts { cursor, styles });

@@ -9,7 +9,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::step_failure::{StepFailure, StepResult};
-use super::{TapePlayer, duration};
+use super::{TapePlayer, duration, redactions_of};
 use crate::core::process::ProcessEnd;
 use crate::core::tape::{TapeCommand, TapePattern, TapeText, TapeTime};
 use crate::screen::PictureLines;
@@ -163,13 +163,20 @@ impl TapePlayer<'_> {
         self.evidence_dir().join(name)
     }
 
-    fn write_made(&self, path: &str, content: &[u8]) -> StepResult {
+    fn write_made(&mut self, path: &str, content: &[u8]) -> StepResult {
         let file = self.made_file(path);
+        // Beside the evidence, what the tape redacts is hidden as there.
+        let redactions = Some(redactions_of(self.tape)).filter(|all| !self.options.render && all.has_rules());
+        let redacted =
+            redactions.map(|redactions| redactions.text(&String::from_utf8_lossy(content)).into_bytes());
+        let content = redacted.as_deref().unwrap_or(content);
         let failed = |error| StepFailure::io(&format!("cannot write {}", file.display()), &error);
         if let Some(parent) = file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        fs::write(&file, content).map_err(failed)
+        fs::write(&file, content).map_err(failed)?;
+        self.made.push(file);
+        Ok(())
     }
 
     pub(super) fn begin_output(&mut self, path: &TapeText) -> StepResult {
@@ -186,7 +193,7 @@ impl TapePlayer<'_> {
         if self.outputs.is_empty() || self.is_hidden || is_header {
             return;
         }
-        let Some(screen) = self.session.screen() else { return };
+        let Some(screen) = self.session.view() else { return };
         let mut text = screen.lines().join("\n");
         text.push('\n');
         text.push_str(&"─".repeat(SCREEN_LINE));
@@ -206,7 +213,7 @@ impl TapePlayer<'_> {
         let path = self.text(path)?;
         self.settle_for_picture()?;
         let (_, terminal) = self.terminal()?;
-        let screen = terminal.screen();
+        let screen = terminal.view();
         let lines = PictureLines::Screen;
         let content = match ending(&path) {
             "svg" => screen.svg(lines),
@@ -227,7 +234,7 @@ impl TapePlayer<'_> {
         let path = self.text(path)?;
         self.settle_for_picture()?;
         let (_, terminal) = self.terminal()?;
-        let screen = terminal.screen();
+        let screen = terminal.view();
         let mut state = screen.json(PictureLines::Screen);
         let end = terminal.end();
         state["modes"] = json!(screen.modes());
@@ -236,7 +243,7 @@ impl TapePlayer<'_> {
     }
 
     /// Waits until the screen is quiet, but for no failure of its own.
-    fn settle_for_picture(&mut self) -> StepResult {
+    pub(super) fn settle_for_picture(&mut self) -> StepResult {
         let (rules, limit) = (
             SettleRules { quiet: duration(self.settings.settle), except: Vec::new() },
             self.check_limit(None),

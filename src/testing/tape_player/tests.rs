@@ -146,6 +146,96 @@ fn a_missing_program_is_no_failure_unless_all_are_required() {
     assert_eq!(failure(play(&file, &tape, &all, None).end).kind, FailureKind::Command);
 }
 
+/// The commands of a tape that needs no other files.
+fn commands(source: &str) -> Vec<TapeCommand> {
+    struct NoFiles;
+    impl crate::core::tape::TapeFiles for NoFiles {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            Err(path.to_owned())
+        }
+    }
+    let options = crate::core::tape::ParseOptions::default();
+    let tape = crate::core::tape::parse("t.tape", source.as_bytes(), options, &NoFiles);
+    assert!(tape.is_valid(), "{}", tape.report());
+    tape.steps.into_iter().map(|step| step.command).collect()
+}
+
+/// Twenty lines on a screen of five rows, in red the fourth of them, and then a prompt.
+const TWENTY_LINES: &str = r#"
+Set Rows 5
+Set Columns 40
+Set ExpectTimeout 300ms
+Start+Shell "for n in $(seq 1 20); do printf '\033[%dmline %d.\033[m\n' $((n == 4 ? 31 : 0)) $n; done; read a; echo got $a; read b; kill -SEGV $$"
+Expect "line 20."
+"#;
+
+#[test]
+fn a_viewport_that_is_scrolled_back_is_what_the_tape_looks_at() {
+    let rest = r#"
+ScrollUp 13
+Expect+Row 1 /^line 4.$/
+Expect+Row 5 /^line 8.$/
+Expect+Not "line 20."
+Wait+Screen /line 8[.]$/
+Style "line 4." fg=red row=1
+ScrollDown 2
+Expect+Row 1 "line 6."
+Gone "line 4."
+ScrollDown 99
+Expect "line 20."
+ScrollUp 99
+Expect+Row 1 "line 1."
+Type "abc"
+Enter
+Expect+Row 4 "got abc"
+Enter
+Exit SEGV
+"#;
+    let end = play_now(commands(&format!("{TWENTY_LINES}{rest}")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_viewport_stays_with_its_lines_while_others_come() {
+    let source = r#"
+Set Rows 3
+Set ExpectTimeout 300ms
+Start+Shell "mkfifo go; printf '1\n2\n3\n4\n5\n'; read a <go; printf '6\n7\n'; read b"
+Expect "5"
+ScrollUp 2
+Expect+Row 1 /^2$/
+Run "echo >go"
+Expect+History "7"
+Expect+Row 1 "x"
+"#;
+    let failure = failure(play_now(commands(source)));
+    assert_eq!((failure.place.line, failure.command.as_str()), (9, "Expect+Row 1 \"x\""), "{failure:?}");
+    let rows = failure.screen.map(|screen| screen.text_rows());
+    assert_eq!(rows, Some(["2", "3", "4"].map(str::to_owned).to_vec()), "the failure shows the viewport");
+}
+
+#[test]
+fn what_was_scrolled_back_to_is_old_where_it_was_there_before_the_input() {
+    let rest = "Type 'x'\nEnter\nExpect 'got x'\nScrollUp 99\nExpect 'line 2.'\n";
+    let failure = failure(play_now(commands(&format!("{TWENTY_LINES}{rest}"))));
+    assert!(failure.message.contains("since before"), "{}", failure.message);
+}
+
+#[test]
+fn an_end_by_a_signal_is_named() {
+    let told = |source: &str| {
+        let failure = failure(play_now(commands(source)));
+        (failure.message, failure.hint.unwrap_or_default())
+    };
+    let (message, hint) = told("Start sh -c 'kill -USR1 $$'\nExit 0");
+    assert!(message.ends_with("ended with SIGUSR1, not exit 0"), "{message}");
+    assert_eq!(hint, "`Exit USR1` expects an end by this signal");
+    let (_, hint) = told("Start sh -c 'exit 143'\nExit TERM");
+    assert_eq!(hint, "a shell whose last command a signal ends exits itself: `Exit 143`");
+    let end = play_now(commands("Start sh -c 'kill -BUS $$'\nExit BUS"));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
 #[test]
 fn an_input_after_the_end_of_the_program_is_a_failure() {
     let failure = failure(play_now(vec![start("exit 1"), exit(1), typed("x")]));
@@ -207,7 +297,7 @@ fn the_evidence_of_a_failure_lacks_what_the_tape_redacts() {
     let path = dir.path().join("t.tape");
     let play_with = |rule: &str| {
         let lines = "File a \"id=4711 open\"\nStart+Shell \"cat a; sleep 60\"\nExpect \"id=4711 open\"\n\
-                     Mark \"id=4711\"\nExpect@100ms \"id=4711 closed\"\n";
+                     Mark \"id=4711\"\nScreenshot shot.txt\nExpect@100ms \"id=4711 closed\"\n";
         std::fs::write(&path, format!("{rule}{lines}")).unwrap();
         let file = TapeFile { path: path.clone(), name: "t".to_owned() };
         let tape = crate::testing::runner::load(&file, false).tape.unwrap();
@@ -215,10 +305,14 @@ fn the_evidence_of_a_failure_lacks_what_the_tape_redacts() {
         let read = |file: &crate::testing::outcome::EvidenceFile| {
             (file.path.clone(), std::fs::read_to_string(&file.path).unwrap())
         };
-        failure.evidence.iter().map(read).collect::<Vec<_>>()
+        let mut files = failure.evidence.iter().map(read).collect::<Vec<_>>();
+        // What the tape itself has made is still there.
+        let shot = dir.path().join("t/shot.txt");
+        files.push((shot.clone(), std::fs::read_to_string(shot).unwrap()));
+        files
     };
     let files = play_with("");
-    assert_eq!(files.len(), 5, "{files:?}");
+    assert_eq!(files.len(), 6, "{files:?}");
     assert!(files.iter().filter(|(_, text)| text.contains("4711")).count() >= 4, "{files:?}");
     for (path, text) in play_with("Set Redact /id=\\d+/ \"id=[ID]\"\n") {
         assert!(!text.contains("4711"), "{}: {text}", path.display());

@@ -76,6 +76,35 @@ impl TapePlayer<'_> {
         Ok(())
     }
 
+    /// `ScrollUp`, `ScrollDown`: the viewport moves over what the program has drawn, of which it is told
+    /// nothing. The next input brings it back to the end.
+    pub(super) fn scroll(&mut self, is_up: bool, rows: u32, speed: Option<TapeTime>) -> StepResult {
+        self.settle_for_picture()?;
+        let mut left = rows;
+        let mut moved = 0;
+        while left > 0 {
+            let pause = self.key_pause(speed);
+            let step = if pause.is_zero() { left } else { 1 };
+            let (_, terminal) = self.terminal()?;
+            let lines = terminal.scroll(is_up, step);
+            if lines == 0 {
+                break;
+            }
+            (left, moved) = (left - step, moved + lines);
+            self.pass(pause)?;
+        }
+        if is_up && rows > 0 && moved == 0 {
+            let is_alternate = self.terminal()?.1.screen().alternate();
+            self.warn(if is_alternate {
+                "nothing stands above the alternate screen; `Wheel Up` turns the wheel for the program"
+                    .to_owned()
+            } else {
+                "nothing stands above that could be scrolled back to".to_owned()
+            });
+        }
+        Ok(())
+    }
+
     /// Sends bytes to the program.
     fn send(&mut self, bytes: &[u8]) -> StepResult {
         let (_, terminal) = self.terminal()?;
@@ -143,6 +172,7 @@ impl TapePlayer<'_> {
                 let look = Look::on_screen(self.pattern(pattern, true)?);
                 let limit = self.check_limit(None);
                 let (named, terminal) = self.terminal()?;
+                terminal.scroll_to_end();
                 let found = terminal.wait_for(&look, &named.mark, limit)?;
                 let first = found.places.iter().find_map(|place| match place {
                     FoundPlace::Cells(places) => places.first().cloned(),

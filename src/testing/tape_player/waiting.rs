@@ -88,7 +88,7 @@ impl TapePlayer<'_> {
                 let (_, terminal) = self.terminal()?;
                 let mut inside = None;
                 terminal.wait_until(limit, "a frame with this title", |terminal| {
-                    inside = frame_around(terminal.screen(), &title).map(|frame| frame.inside);
+                    inside = frame_around(terminal.view(), &title).map(|frame| frame.inside);
                     inside.map(|_| ()).ok_or_else(|| format!("no frame is drawn around {title:?}"))
                 })?;
                 inside.ok_or_else(|| StepFailure::command(format!("no frame is drawn around {title:?}")))
@@ -176,7 +176,20 @@ impl TapePlayer<'_> {
             return Ok(());
         }
         let message = format!("{} ended with {}, not {words}", named.command, end_words(end));
-        Err(Box::new(StepFailure::new(FailureKind::ProgramEnd, message)))
+        let mut failure = StepFailure::new(FailureKind::ProgramEnd, message);
+        failure.hint = match (wanted, end) {
+            (ProgramEnd::Code(_), ProcessEnd::Signaled(_)) => {
+                let name = end_words(end);
+                name.strip_prefix("SIG").map(|name| format!("`Exit {name}` expects an end by this signal"))
+            }
+            (ProgramEnd::Signal(signal), ProcessEnd::Exited(code))
+                if super::session::signal_number(signal.name()) == Some(i32::from(code) - 128) =>
+            {
+                Some(format!("a shell whose last command a signal ends exits itself: `Exit {code}`"))
+            }
+            _ => None,
+        };
+        Err(Box::new(failure))
     }
 }
 
