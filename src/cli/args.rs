@@ -75,7 +75,7 @@ pub(super) struct PictureForm {
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
-    /// Name of the session; the directory's name by default
+    /// Name of the session and of Claude's conversation; the directory's name by default
     #[arg(long)]
     pub name: Option<String>,
     /// Start it in the background and print its name

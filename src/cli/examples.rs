@@ -10,6 +10,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         &[
             ("hopty", "Run Claude Code in this directory, supervised."),
             ("hopty --model opus \"Fix the build\"", "The same with options and a first prompt of Claude's."),
+            ("hopty --name \"Fix the parser\"", "Name the conversation, and the session fix-the-parser."),
             ("hopty --handoff", "Start from the handoff that waits in this directory."),
             ("hopty ls", "List sessions, those that wait for you first."),
             ("hopty attach", "Attach this terminal to a session."),

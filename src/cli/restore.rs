@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::control::{HostControl, named, paths, readable};
 use super::error::{Failed, note, say, visible};
 use super::session::{ended, resumable};
-use crate::core::claude::args::{NextRunArgs, for_resume};
+use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::{ExitKind, SessionStatus};
@@ -101,7 +101,7 @@ fn object(candidate: &Candidate, result: &str, why: &str) -> Value {
 
 /// What a session was about, in a few words.
 pub(super) fn about(status: &SessionStatus) -> Option<String> {
-    status.work.title.as_ref().or(status.work.prompt.as_ref()).map(|text| visible(text))
+    status.about().map(visible)
 }
 
 /// Whether a session ended because the machine did, before it was started again.
@@ -181,6 +181,8 @@ fn start(paths: &Paths, candidate: &Candidate, limit: DurationMs) -> Result<(), 
     let (status, name) = (&candidate.status, &candidate.name);
     let id = candidate.conversation.clone().ok_or("it has no conversation to resume")?;
     let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
+    // The conversation has its name, which may be another by now.
+    let own = with_name(&own, None);
     let next = NextRunArgs {
         session_id: id,
         model: None,

@@ -15,7 +15,7 @@ use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_dept
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, Hold};
-use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify, facts};
+use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify, facts};
 use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::SessionName;
@@ -145,6 +145,10 @@ fn claude(
         return Err(failed);
     }
     config.hooks.inject &= !wish.no_inject;
+    let own = facts(&words(&args).unwrap_or_default());
+    // A conversation that is resumed keeps its own name, unless the person gives it another.
+    let asked = wish.name.as_ref().filter(|_| !own.picks_conversation).map(ToString::to_string);
+    let title = own.name.clone().or(asked).filter(|title| !title.is_empty());
     let version = find::version_on_disk(&program);
     let offers = offers(version.as_deref(), hooks_off(paths, &config, &words(&args).unwrap_or_default()));
     if let Some(limited) = &offers.limited {
@@ -154,7 +158,7 @@ fn claude(
         && unplaced.is_none()
         && let Some(name) = notice::without_terminal(paths)
     {
-        if config.terminal.offer_attach && may_mean_another(&wish, &args) && wants_to_attach(&name)? {
+        if config.terminal.offer_attach && may_mean_another(&wish, &own) && wants_to_attach(&name)? {
             host.dismiss();
             return session::attach(Some(name.as_str()), false);
         }
@@ -173,7 +177,7 @@ fn claude(
         paths,
         config,
         wish,
-        Chosen { agent: Agent::Claude, program, called, version, offers, args, unplaced, messages },
+        Chosen { agent: Agent::Claude, program, called, version, title, offers, args, unplaced, messages },
         host,
     )
 }
@@ -206,9 +210,8 @@ fn wait_for_enter() {
 }
 
 /// Whether a start may mean a session that runs here: it brings no prompt and names no conversation.
-fn may_mean_another(wish: &StartOptions, args: &[OsString]) -> bool {
-    let own = facts(&words(args).unwrap_or_default());
-    let plain = own.prompt.is_none() && !own.picks_conversation && !own.forks;
+fn may_mean_another(wish: &StartOptions, own: &OwnArgs) -> bool {
+    let plain = own.prompt.is_none() && own.name.is_none() && !own.picks_conversation && !own.forks;
     plain && wish.name.is_none() && !wish.needs_hopty() && std::env::var_os("HOPTY_SESSION").is_none()
 }
 
@@ -368,8 +371,8 @@ pub(super) fn program(
         .ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
     let unplaced = no_place(&paths).filter(|_| !wish.needs_hopty());
     let (offers, version) = (ClaudeFeatures::default(), None);
-    let chosen =
-        Chosen { agent: Agent::Plain, program, called: shown, version, offers, args, unplaced, messages };
+    let (agent, title) = (Agent::Plain, None);
+    let chosen = Chosen { agent, program, called: shown, version, title, offers, args, unplaced, messages };
     if !wish.detached && !in_terminal() {
         return Err(chosen.alone(None));
     }
@@ -401,6 +404,8 @@ struct Chosen {
     program: PathBuf,
     called: String,
     version: Option<String>,
+    /// How the person calls the session's conversation.
+    title: Option<String>,
     offers: ClaudeFeatures,
     args: Vec<OsString>,
     /// Why no session can be kept.
@@ -431,7 +436,8 @@ fn begin(
     let here = std::env::current_dir().unwrap_or_default();
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
-    let name = wish.name.clone().unwrap_or_else(|| SessionName::for_directory(&last));
+    let titled = chosen.title.as_deref().and_then(SessionName::for_title);
+    let wanted = wish.name.clone().or(titled).unwrap_or_else(|| SessionName::for_directory(&last));
     let signals = inherited::signals();
     let alone = |why: &dyn std::fmt::Display| {
         tell_alone(if chosen.agent == Agent::Claude { "Claude" } else { &chosen.called }, why);
@@ -454,8 +460,9 @@ fn begin(
     let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
     let termios = hold.as_ref().map(|hold| hold.found().clone());
     let launch = Launch {
-        name,
+        name: wanted.clone(),
         numbered,
+        title: chosen.title.clone(),
         agent: chosen.agent,
         program: chosen.program.clone(),
         called: chosen.called.clone(),
@@ -480,6 +487,12 @@ fn begin(
     let mut paths = paths.clone();
     let name = match ready {
         StartReport::Up { name, told, state } => {
+            if name == wanted
+                && wish.name.is_none()
+                && chosen.title.as_deref().is_some_and(|title| title != name.as_str())
+            {
+                note(format_args!("hopty: this session is {name}"));
+            }
             for line in told {
                 note(format_args!("hopty: {}", visible(&line)));
             }

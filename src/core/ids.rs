@@ -166,6 +166,18 @@ impl SessionName {
         Self(name)
     }
 
+    /// The name for a title that a person gave: in lower case, with one `-` for each run of other characters.
+    /// `None` where nothing of the title is left.
+    #[must_use]
+    pub fn for_title(title: &str) -> Option<Self> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
+        let lower = title.to_lowercase();
+        let words: Vec<&str> = lower.split(|c| !allowed(c)).filter(|word| !word.is_empty()).collect();
+        let name: String = words.join("-").trim_start_matches(['.', '_', '-']).chars().take(48).collect();
+        let name = name.trim_end_matches('-');
+        (!name.is_empty()).then(|| Self(name.to_owned()))
+    }
+
     /// The `n`-th alternative when the name is taken: `proj-2`, `proj-3` and so on, never over 48 bytes.
     #[must_use]
     pub fn numbered(&self, n: u32) -> Self {
@@ -269,7 +281,31 @@ mod tests {
             made.as_str().parse::<SessionName>().unwrap();
         }
         let long = SessionName::for_directory(&"x".repeat(90));
+        assert_eq!(SessionName::for_title(&"x".repeat(90)), Some(long.clone()));
         assert_eq!(long.numbered(12).as_str().len(), 48);
+    }
+
+    #[test]
+    fn a_title_gives_a_name_by_the_grammar_or_none() {
+        for (title, name) in [
+            ("rocket", Some("rocket")),
+            ("My work", Some("my-work")),
+            ("  Fix: the parser (2nd try)!  ", Some("fix-the-parser-2nd-try")),
+            ("a/b\n../c", Some("a-b-..-c")),
+            ("../etc", Some("etc")),
+            ("v2.1_rc", Some("v2.1_rc")),
+            ("--detached", Some("detached")),
+            ("\u{dc}ber die B\u{fc}cher", Some("ber-die-b-cher")),
+            ("\u{65e5}\u{672c}", None),
+            (" ", None),
+            ("", None),
+        ] {
+            let made = SessionName::for_title(title);
+            assert_eq!(made.as_ref().map(SessionName::as_str), name, "{title:?}");
+            assert!(made.is_none_or(|name| name.as_str().parse::<SessionName>().is_ok()));
+        }
+        let cut = SessionName::for_title(&format!("{} end", "x".repeat(47))).unwrap();
+        assert_eq!(cut.as_str(), "x".repeat(47));
     }
 
     #[test]

@@ -320,6 +320,13 @@ impl SessionStatus {
         self.state.is(state)
     }
 
+    /// What it is about: the conversation's name, where it says more than the session's, or the last prompt.
+    #[must_use]
+    pub fn about(&self) -> Option<&str> {
+        let title = self.work.title.as_deref().filter(|title| *title != self.name);
+        title.or(self.work.prompt.as_deref())
+    }
+
     /// What a blocked session waits for, in words: a usage limit with its end. `moment` writes a time for
     /// people.
     #[must_use]

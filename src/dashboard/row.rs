@@ -60,9 +60,7 @@ impl SessionRow {
             dir: below_home(&clean(&status.dir), home),
             agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
             command: clean(&words.join(" ")),
-            about: clean(
-                status.work.title.as_ref().or(status.work.prompt.as_ref()).map_or("", String::as_str),
-            ),
+            about: clean(status.about().unwrap_or_default()),
             last: clean(&status.why),
         }
     }

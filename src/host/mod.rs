@@ -230,6 +230,7 @@ impl Host {
                 }
             }
         }
+        notices.extend(host.name_notice());
         notices.extend(host.record_by_itself());
         // Not earlier: a failure before this point keeps the journal of the ended session of that name in
         // place.
@@ -274,6 +275,13 @@ impl Host {
         self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff });
         self.events.extend(self.launch.offers.limited.clone().map(|what| Event::Limited { what }));
         Ok(notices)
+    }
+
+    /// That the session could not take the name that the person asked for.
+    fn name_notice(&self) -> Option<String> {
+        let (wanted, name) = (&self.launch.name, self.name());
+        let asked = self.launch.title.is_some() && name != wanted;
+        asked.then(|| format!("the name {wanted} is taken: this session is {name}"))
     }
 
     /// Keeps the messages for the person who starts the session. Claude draws over them at once, so they are

@@ -18,6 +18,7 @@ mod restarts;
 mod screens;
 mod sending;
 mod sockets;
+mod titles;
 mod waiting;
 
 use std::process::Output;

@@ -14,6 +14,8 @@ use super::transcript::{
 };
 use crate::core::handoff::text::cut_words;
 
+/// How much of a conversation's name is kept, in bytes.
+const TITLE_CAP: usize = 400;
 /// How much of a failure's words is kept, in bytes.
 const SAID_CAP: usize = 200;
 
@@ -52,6 +54,7 @@ impl RawRecord {
             Some("permission-mode") => {
                 TranscriptLine::PermissionMode(self.permission_mode.0.unwrap_or_default())
             }
+            Some("custom-title") => TranscriptLine::Title(self.custom_title.0.unwrap_or_default()),
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
                 TranscriptLine::CompactBoundary {
                     post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0),
@@ -266,6 +269,7 @@ pub(super) struct RawRecord {
     operation: Text<64>,
     content: Text<TEXT_CAP>,
     permission_mode: Text<64>,
+    custom_title: Text<TITLE_CAP>,
     subtype: Text<64>,
     compact_metadata: Object<RawCompact>,
     error: Text<200>,

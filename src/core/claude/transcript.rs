@@ -24,7 +24,8 @@ pub const RESULT_CAP: usize = RESULT_HEAD + RESULT_TAIL + GAP.len() + 2;
 /// The most entries that are kept of a list of todos or tasks on one line.
 pub const TASK_CAP: usize = 2000;
 /// The types that are read.
-const KNOWN: [&[u8]; 5] = [b"assistant", b"user", b"system", b"queue-operation", b"permission-mode"];
+const KNOWN: [&[u8]; 6] =
+    [b"assistant", b"user", b"system", b"queue-operation", b"permission-mode", b"custom-title"];
 
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub enum TranscriptLine {
     },
     /// The permission mode from here on, as Claude spells it (`bypassPermissions`).
     PermissionMode(String),
+    /// The name that the person gave the conversation; empty where they took it back.
+    Title(String),
     /// Everything above was replaced by a summary.
     CompactBoundary {
         /// Tokens in the window afterwards, where Claude says it.

@@ -116,6 +116,7 @@ pub struct TranscriptFacts {
     pub(super) begun: bool,
     pub(super) queue: Vec<String>,
     pub(super) permission_mode: Option<String>,
+    pub(super) title: Option<String>,
     pub(super) model: Option<String>,
     pub(super) failure: Option<ApiFailure>,
     pub(super) failures: u64,
@@ -267,6 +268,12 @@ impl TranscriptFacts {
         self.permission_mode.as_deref()
     }
 
+    /// The name that the person gave the conversation (`--name`, `/rename`).
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
     /// The model of the last answer, without `[1m]`.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
@@ -356,6 +363,15 @@ mod tests {
         assert!(!of(&[ASK, ANSWER, END, next]).turn_ended());
         let stopped = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         assert!(of(&[ASK, stopped]).turn_ended());
+    }
+
+    #[test]
+    fn the_last_name_counts_and_may_be_taken_back() {
+        let named = r#"{"type":"custom-title","customTitle":"My work","sessionId":"x"}"#;
+        let renamed = named.replace("My work", "Other");
+        assert_eq!(of(&[named]).title(), Some("My work"));
+        assert_eq!(of(&[named, &renamed, ASK]).title(), Some("Other"));
+        assert_eq!(of(&[named, &named.replace("My work", "")]).title(), None);
     }
 
     #[test]

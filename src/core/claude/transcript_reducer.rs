@@ -44,6 +44,7 @@ impl TranscriptFacts {
                 self.queued(&operation, content);
             }
             TranscriptLine::PermissionMode(mode) => self.permission_mode = Some(mode),
+            TranscriptLine::Title(title) => self.title = Some(title).filter(|title| !title.is_empty()),
             TranscriptLine::CompactBoundary { post_tokens } => {
                 // Claude writes the preserved tail again after the boundary: those lines carry the old
                 // figure.

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const FULL: [u32; 3] = [2, 1, 197];
 /// The first version that was measured to take a plugin directory. 1.0.128 refuses the option and ends.
 pub const PLUGINS: [u32; 3] = [2, 0, 76];
+/// The first version that takes `--name`; 2.1.75 refuses the option and ends (measured).
+pub const NAMES: [u32; 3] = [2, 1, 76];
 /// The first version that was measured to take no Enter in a dialog's first second; 2.1.300 takes one for its
 /// answer before it has drawn the dialog.
 pub const PATIENT: [u32; 3] = [2, 1, 329];
@@ -53,6 +55,9 @@ pub struct ClaudeFeatures {
     /// to a dialog.
     #[serde(default)]
     pub submit_when_idle: bool,
+    /// A conversation may be given a name (`--name`).
+    #[serde(default)]
+    pub names: bool,
     /// What a person is told; `None` when nothing is missing.
     pub limited: Option<String>,
 }
@@ -85,7 +90,13 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
         )),
         (None, _) => None,
     };
-    ClaudeFeatures { hooks, off: off.is_some(), submit_when_idle: number < PATIENT, limited }
+    ClaudeFeatures {
+        hooks,
+        off: off.is_some(),
+        submit_when_idle: number < PATIENT,
+        names: number >= NAMES,
+        limited,
+    }
 }
 
 /// Three numbers, whatever follows them.
@@ -123,9 +134,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_for_versions_that_take_one() {
+        let takes = |version| offers(Some(version), None).names;
+        assert!(["2.1.76", "2.1.197", "2.1.332", ""].into_iter().all(takes));
+        assert!(!["1.0.128", "2.0.76", "2.1.75"].into_iter().any(takes));
+    }
+
+    #[test]
     fn what_is_not_known_counts_as_new() {
         for version in [None, Some(""), Some("2.1"), Some("x.y.z"), Some("99999999999.0.0")] {
-            assert_eq!(offers(version, None), ClaudeFeatures::default(), "{version:?}");
+            let new = ClaudeFeatures { names: true, ..ClaudeFeatures::default() };
+            assert_eq!(offers(version, None), new, "{version:?}");
         }
     }
 

@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Child;
-use crate::core::claude::args::{NextRunArgs, for_launch, for_next_run, for_resume, with_settings};
+use crate::core::claude::args::{
+    NextRunArgs, for_launch, for_next_run, for_resume, with_name, with_settings,
+};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::{ConversationId, SessionName};
@@ -25,6 +27,8 @@ pub(in crate::host) struct ArgumentSources<'a> {
     /// The model that the person switched to.
     pub switched: Option<&'a str>,
     pub permission_mode: Option<PermissionMode>,
+    /// The conversation's name, where it is given one.
+    pub name: Option<&'a str>,
 }
 
 impl Child {
@@ -35,7 +39,8 @@ impl Child {
         }
         let given = &self.launching.given;
         let plugin = given.plugin.as_ref().map(|plugin| plugin.display().to_string());
-        let words: Vec<String> = of.own.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let own: Vec<String> = of.own.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let words = with_name(&own, of.name);
         let with_settings = |args: Vec<String>| match &given.settings {
             Some(settings) => with_settings(&args, settings),
             None => args,
@@ -43,7 +48,8 @@ impl Child {
         let made = match (of.conversation, of.start) {
             (None, _) => match plugin {
                 // Not as text: what hopty need not read stays as it is.
-                None => return of.own.to_vec(),
+                None if words == own => return of.own.to_vec(),
+                None => words,
                 Some(plugin) => {
                     let mut with_plugin = vec![format!("--plugin-dir={plugin}")];
                     with_plugin.extend(words);

@@ -142,6 +142,7 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
     let (own, id) =
         (words(&["--model", "opus", "go"]), "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap());
     let mut of = ArgumentSources {
+        name: None,
         agent: Agent::Plain,
         own: &own,
         start: StartKind::First,

@@ -100,6 +100,7 @@ impl World {
             program: "/bin/claude".into(),
             called: "claude".to_owned(),
             version: None,
+            title: None,
             offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
             config,
             size: Size::cells(120, 40),

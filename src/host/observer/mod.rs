@@ -38,6 +38,7 @@ pub(super) use reader::{
     DeviceInode, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
 };
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
+pub(super) use session_topic::topic_line;
 pub(super) use transcript::ObservedTranscript;
 pub(super) use usage_limits::time_left;
 
@@ -65,6 +66,7 @@ pub(super) struct Observer {
     watch: TranscriptWatch,
     /// The person's last prompt in the conversations before, which a hand-over continues.
     prompt_before: Option<String>,
+    name_before: Option<String>,
     /// The model that Claude runs.
     model: Model,
     /// Claude's working directory as its hooks report it, when it differs from the session's.
@@ -95,6 +97,7 @@ impl Observer {
             tasks: Tasks::default(),
             watch: TranscriptWatch::default(),
             prompt_before: None,
+            name_before: None,
             model: Model::default(),
             working_dir: None,
             status_line: None,
@@ -299,6 +302,7 @@ impl Observer {
         let another =
             self.transcript.as_ref().is_none_or(|transcript| transcript.conversation != *conversation);
         if another {
+            self.name_before = self.conversation_name().map(str::to_owned);
             if keeps_tasks && let Some(before) = &self.transcript {
                 self.tasks = before.facts.tasks().clone();
                 let last = before.facts.prompts().iter().last().map(|prompt| prompt.text.clone());
@@ -360,6 +364,12 @@ impl Observer {
     /// The model that the person switched to.
     pub fn switched_model(&self) -> Option<&str> {
         self.model.switched(self.own.model.as_deref(), self.answered_model())
+    }
+
+    /// The name that the person gave the conversation, or the one before it.
+    pub fn conversation_name(&self) -> Option<&str> {
+        let named = self.transcript.as_ref().and_then(|transcript| transcript.facts.title());
+        named.or(self.name_before.as_deref())
     }
 
     fn answered_model(&self) -> Option<&str> {

@@ -9,11 +9,15 @@ use crate::core::status::WorkStatus;
 /// How much of a prompt or a task is told, in characters.
 const LINE: usize = 200;
 
+/// Text about a session on one short line, without secrets.
+pub(in crate::host) fn topic_line(text: &str) -> String {
+    cut_chars(&safe_line(&redact(text)), LINE)
+}
+
 impl Observer {
     /// Title, last prompt, tasks, model and cost of the followed conversation.
     pub fn work(&self) -> WorkStatus {
         let facts = self.transcript().map(|transcript| &transcript.facts);
-        let line = |text: &str| cut_chars(&safe_line(&redact(text)), LINE);
         let reported = self.status_line.as_ref().map(|(line, _)| line).filter(|line| {
             self.transcript().is_some_and(|transcript| transcript.conversation == line.conversation)
         });
@@ -22,15 +26,18 @@ impl Observer {
         let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
         let at = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
         WorkStatus {
-            title: reported.and_then(|line| line.title.as_deref()).map(line),
+            title: facts
+                .and_then(|facts| facts.title())
+                .or(reported.and_then(|line| line.title.as_deref()))
+                .map(topic_line),
             prompt: facts
                 .and_then(|facts| facts.prompts().iter().last())
                 .map(|prompt| &prompt.text)
                 .or(self.prompt_before.as_ref())
-                .map(|text| line(text)),
+                .map(|text| topic_line(text)),
             tasks: count(tasks.len()),
             tasks_done: count(done),
-            task: at.map(|task| line(&task.subject)),
+            task: at.map(|task| topic_line(&task.subject)),
             model: reported
                 .and_then(|line| line.model.as_deref())
                 .or(facts.and_then(|facts| facts.model()))

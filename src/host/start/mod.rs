@@ -54,6 +54,9 @@ pub struct Launch {
     pub name: SessionName,
     /// If it is taken, take the same name with a number.
     pub numbered: bool,
+    /// How the person calls the session's conversation (`--name`).
+    #[serde(default)]
+    pub title: Option<String>,
     /// The kind of program.
     pub agent: Agent,
     /// Its path. Not sent as JSON, because it need not be UTF-8; it travels with the arguments.

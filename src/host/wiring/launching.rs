@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::own_files::RestoredFiles;
 use crate::claude::plugin::PluginParts;
+use crate::core::handoff::text::safe_line;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::StartKind;
 use crate::host::Host;
@@ -118,12 +119,22 @@ impl Host {
         self.take_launch_step(step, None);
     }
 
+    /// A fresh conversation goes by the name that the one before had at last.
+    fn name_conversation(&mut self, start: StartKind) {
+        if start == StartKind::Fresh
+            && let Some(name) = self.observer.conversation_name()
+        {
+            self.launch.title = Some(safe_line(name));
+        }
+    }
+
     fn start_run(&mut self, next: &LaunchPlan) {
         self.observer.set_working_dir(None);
         let typed = std::mem::take(&mut self.launch.ahead);
         if self.launch.termios.is_some() {
             self.note_typed(&typed.bytes());
         }
+        self.name_conversation(next.start);
         let mut args = self.child.arguments(&ArgumentSources {
             agent: self.launch.agent,
             own: &self.args,
@@ -132,6 +143,12 @@ impl Host {
             model: self.observer.started_model(),
             switched: self.observer.switched_model(),
             permission_mode: self.recorder.supervisor.permission_mode(),
+            // One that is resumed has its name already.
+            name: self
+                .launch
+                .title
+                .as_deref()
+                .filter(|_| next.start != StartKind::Resume && self.launch.offers.names),
         });
         self.log_command(&args);
         if let Some(text) = self.keyboard.carried.text().filter(|_| next.prompt) {

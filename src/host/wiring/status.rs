@@ -2,11 +2,14 @@
 
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::HandoffId;
-use crate::core::status::{CellSize, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus};
+use crate::core::status::{
+    CellSize, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus, WorkStatus,
+};
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::host::Host;
+use crate::host::observer::topic_line;
 use crate::host::session_exit::HostExit;
 
 impl Host {
@@ -48,7 +51,7 @@ impl Host {
                 .map(|path| path.to_string_lossy().into_owned()),
             channel: self.channel.to_string(),
             context: self.context(),
-            work: self.observer.work(),
+            work: self.work(),
             limits: self.limits(),
             handoff: active.or_else(consumed),
             next_handover: self.next_handover(),
@@ -61,6 +64,13 @@ impl Host {
             seq: supervisor.seq(),
             rest: serde_json::Map::new(),
         }
+    }
+
+    /// What the conversation is about; until Claude tells its name, by the one that it was started with.
+    fn work(&self) -> WorkStatus {
+        let mut work = self.observer.work();
+        work.title = work.title.or_else(|| self.launch.title.as_deref().map(topic_line));
+        work
     }
 
     /// The wall clock time of a stamp of the session.

@@ -65,6 +65,8 @@ pub(super) struct Options {
     pub(super) mode: AgentPermissionMode,
     /// Whether Shift+Tab comes by the widest mode.
     pub(super) may_bypass: bool,
+    /// `--name`: the conversation's name.
+    pub(super) name: Option<String>,
     /// `--settings`: JSON text or a path. Only the last one counts, as in the real program.
     pub(super) settings: Option<String>,
     /// `--plugin-dir`, each.
@@ -104,7 +106,6 @@ const WITH_VALUE: &[&str] = &[
     "--effort",
     "--agents",
     "--agent",
-    "--name",
     "-n",
     "--setting-sources",
     "--autocompact",
@@ -134,6 +135,7 @@ pub(super) fn parse(args: &[String]) -> Parsed {
         model: "claude-opus-5-5".into(),
         mode: AgentPermissionMode::Default,
         may_bypass: false,
+        name: None,
         settings: None,
         plugin_dirs: Vec::new(),
         prompt: None,
@@ -189,6 +191,7 @@ pub(super) fn parse(args: &[String]) -> Parsed {
             },
             "--session-id" => value().map(|v| id = Some(v)).is_some(),
             "--model" => value().map(|v| options.model = v).is_some(),
+            "--name" | "-n" => value().map(|v| options.name = Some(v)).is_some(),
             "--settings" => value().map(|v| options.settings = Some(v)).is_some(),
             "--plugin-dir" => value().map(|v| options.plugin_dirs.push(v.into())).is_some(),
             "--permission-mode" => match value().map(|v| AgentPermissionMode::parse(&v)) {

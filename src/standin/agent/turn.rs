@@ -116,6 +116,10 @@ impl Engine {
             let live = lock(&shared.live);
             (live.prompt_id.clone(), live.mode.name())
         };
+        if let Some(name) = shared.options.name.as_ref().filter(|_| self.prompts == 1) {
+            shared.note("custom-title", json!({"customTitle": name}));
+            shared.note("agent-name", json!({"agentName": name}));
+        }
         shared.note("mode", json!({"mode": "normal"}));
         shared.note("permission-mode", json!({"permissionMode": mode}));
         let snapshot = Uuid::new_v4().to_string();

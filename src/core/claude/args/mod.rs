@@ -12,7 +12,7 @@ mod grammar;
 mod rewrite;
 
 pub use grammar::{ArgPiece, Grammar, OptionMeaning, OptionValues};
-pub use rewrite::{NextRunArgs, for_launch, for_next_run, for_resume, with_settings};
+pub use rewrite::{NextRunArgs, for_launch, for_next_run, for_resume, with_name, with_settings};
 
 /// What one of the standard streams is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,8 @@ pub struct OwnArgs {
     pub mcp_configs: Vec<String>,
     /// `--setting-sources`.
     pub setting_sources: Option<String>,
+    /// `--name`: how the person calls the conversation.
+    pub name: Option<String>,
     /// `--model`.
     pub model: Option<String>,
     /// `--permission-mode`.
@@ -145,6 +147,7 @@ pub fn facts(args: &[String]) -> OwnArgs {
             "--plugin-dir" => facts.plugin_dirs.extend(values),
             "--mcp-config" => facts.mcp_configs.extend(values),
             "--setting-sources" => facts.setting_sources = value,
+            "--name" => facts.name = value,
             "--model" => facts.model = value,
             "--permission-mode" => facts.permission_mode = value,
             "--dangerously-skip-permissions" => facts.skips_permissions = true,
@@ -272,6 +275,8 @@ mod tests {
         ));
         assert_eq!(read.settings.as_deref(), Some("{}"));
         assert_eq!(read.model.as_deref(), Some("opus"));
+        assert_eq!(read.name, None);
+        assert_eq!(facts(&args("-n a --name=b")).name.as_deref(), Some("b"));
         assert_eq!(read.resume, Some(Some("abc".into())));
         assert_eq!(read.plugin_dirs, ["p", "q"]);
         assert_eq!(read.mcp_configs, ["m", "n"]);

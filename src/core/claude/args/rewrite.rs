@@ -53,6 +53,36 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     out
 }
 
+/// The same `args` with `name` as the conversation's name, or without any: a version that does not know
+/// `--name` refuses to start.
+#[must_use]
+pub fn with_name(args: &[String], name: Option<&str>) -> Vec<String> {
+    if facts(args).name.as_deref() == name {
+        return args.to_vec();
+    }
+    let mut out: Vec<String> = name.map(|name| format!("--name={name}")).into_iter().collect();
+    for piece in Grammar::new().parse(args) {
+        if !matches!(&piece, ArgPiece::Option { name, .. } if name == "--name") {
+            push(&mut out, args, piece);
+        }
+    }
+    out
+}
+
+/// A piece as it was written, or as it would be written alone.
+fn push(out: &mut Vec<String>, args: &[String], piece: ArgPiece) {
+    match piece {
+        ArgPiece::Option { at, alone, .. } => {
+            out.push(alone.unwrap_or_else(|| args[at.start].clone()));
+            out.extend_from_slice(&args[at.start + 1..at.end]);
+        }
+        ArgPiece::Unknown { at }
+        | ArgPiece::Loose { at }
+        | ArgPiece::Separator { at }
+        | ArgPiece::Operand { at } => out.push(args[at].clone()),
+    }
+}
+
 /// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always
 /// the person's own, never those of an earlier run: which word was the prompt can only be seen there.
 #[must_use]
@@ -117,12 +147,7 @@ fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
             ArgPiece::Option { ref name, .. } if mode_follows && name == "--dangerously-skip-permissions" => {
                 out.push("--allow-dangerously-skip-permissions".to_owned());
             }
-            ArgPiece::Loose { at } | ArgPiece::Unknown { at } => out.push(args[at].clone()),
-            ArgPiece::Option { at, alone, .. } => {
-                let first = alone.unwrap_or_else(|| args[at.start].clone());
-                out.push(first);
-                out.extend_from_slice(&args[at.start + 1..at.end]);
-            }
+            piece => push(&mut out, args, piece),
         }
     }
     out
@@ -216,6 +241,24 @@ mod tests {
             for_launch(&args("--model -r"), None, &id()).join(" "),
             format!("--session-id {ID} --model -r")
         );
+    }
+
+    #[test]
+    fn a_conversation_has_the_name_that_it_is_to_have_and_no_other() {
+        let named = |line: &str, name: Option<&str>| with_name(&args(line), name).join("|");
+        for (line, with, without) in [
+            ("", "--name=My work", ""),
+            ("-n a fix", "--name=My work|fix", "fix"),
+            ("--name=a --verbose -n b", "--name=My work|--verbose", "--verbose"),
+            ("-cnfoo --ide", "--name=My work|-c|--ide", "-c|--ide"),
+            ("--add-dir a b -- -n x", "--name=My work|--add-dir|a|b|--|-n|x", "--add-dir|a|b|--|-n|x"),
+            ("--new-option -n x y", "--name=My work|--new-option|y", "--new-option|y"),
+            ("--system-prompt -n x", "--name=My work|--system-prompt|-n|x", "--system-prompt|-n|x"),
+        ] {
+            assert_eq!(named(line, Some("My work")), with, "{line}");
+            assert_eq!(named(line, None), without, "{line}");
+        }
+        assert_eq!(named("-na --name=b -c", Some("b")), "-na|--name=b|-c", "it stays as it was written");
     }
 
     #[test]

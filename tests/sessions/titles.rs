@@ -1,0 +1,118 @@
+//! One name for a session and for Claude's conversation: `hopty --name`, `hopty run --name`.
+
+use std::io::Write;
+
+use hopty::standin::script::{Script, ScriptedReply};
+use serde_json::Value;
+
+use super::support::claude::Kind;
+use super::support::wait_for;
+use super::support::world::World;
+use super::{end_all, text};
+
+fn world() -> World {
+    World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000))).unwrap()
+}
+
+fn status(world: &World, name: &str) -> Value {
+    serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap()
+}
+
+/// The names that Claude was given on its command line.
+fn given(world: &World, name: &str) -> Vec<String> {
+    let pid = status(world, name)["pid"].as_i64().unwrap();
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+    let words: Vec<String> = text(&line).split('\0').map(str::to_owned).collect();
+    let own = hopty::core::claude::args::facts(&words[1..]);
+    own.name.into_iter().collect()
+}
+
+#[test]
+fn claude_s_name_names_the_session_whatever_it_is() {
+    let world = world();
+    assert_eq!(world.ask(&["--detached", "--name", "rocket"]), "rocket\n");
+    assert_eq!(given(&world, "rocket"), ["rocket"]);
+    // What is no session's name is Claude's all the same.
+    let output = world.hopty(&["--detached", "-n", "My work/now"]);
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr)),
+        ("my-work-now\n".into(), "hopty: this session is my-work-now\n".into())
+    );
+    assert_eq!(given(&world, "my-work-now"), ["My work/now"]);
+    assert_eq!(status(&world, "my-work-now")["work"]["title"], "My work/now");
+    let output = world.hopty(&["--detached", "--name=My work/now"]);
+    assert_eq!(text(&output.stdout), "my-work-now-2\n");
+    let said = text(&output.stderr);
+    assert_eq!(said, "hopty: the name my-work-now is taken: this session is my-work-now-2\n");
+    assert_eq!(given(&world, "my-work-now-2"), ["My work/now"]);
+    let output = world.hopty(&["--detached", "--name", "日本"]);
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr)),
+        ("proj\n".into(), "hopty: this session is proj\n".into())
+    );
+    assert_eq!(given(&world, "proj"), ["日本"]);
+    end_all(&world);
+}
+
+#[test]
+fn a_session_s_name_is_claude_s_unless_that_has_one() {
+    let world = world();
+    let run = |name: &str, more: &[&str]| {
+        world.ask(&[&["run", "--name", name, "--detached", "--", "claude"], more].concat());
+        given(&world, name)
+    };
+    assert_eq!(run("one", &[]), ["one"]);
+    assert_eq!(run("two", &["--name", "Another"]), ["Another"]);
+    // A conversation that is resumed has a name already, or none that hopty should give it.
+    world.ask(&["ask", "one", "Hello?"]);
+    let id = status(&world, "one")["conversation"].as_str().unwrap().to_owned();
+    world.ask(&["stop", "one"]);
+    assert_eq!(run("three", &["--resume", &id]), [""; 0]);
+    wait_for("the name", || (status(&world, "three")["work"]["title"] == "one").then_some(()));
+    // Without a name nothing is added.
+    assert_eq!(world.ask(&["--detached"]), "proj\n");
+    assert_eq!(given(&world, "proj"), [""; 0]);
+    end_all(&world);
+}
+
+#[test]
+fn a_fresh_conversation_goes_by_the_last_name_of_the_one_before() {
+    let world = world();
+    world.ask(&["--detached", "--name", "My work"]);
+    let hand_over = || {
+        world.ask(&["ask", "my-work", "Hello?"]);
+        world.ask(&["restart", "my-work", "--wait"]);
+        given(&world, "my-work")
+    };
+    assert_eq!(hand_over(), ["My work"]);
+    world.ask(&["ask", "my-work", "Hello?"]);
+    // As `/rename` writes it.
+    let now = status(&world, "my-work");
+    let line =
+        serde_json::json!({"type": "custom-title", "customTitle": "Other", "sessionId": now["conversation"]});
+    let file = std::fs::File::options().append(true).open(now["transcript"].as_str().unwrap());
+    writeln!(file.unwrap(), "{line}").unwrap();
+    wait_for("the new name", || (status(&world, "my-work")["work"]["title"] == "Other").then_some(()));
+    assert_eq!(hand_over(), ["Other"]);
+    assert_eq!(status(&world, "my-work")["work"]["title"], "Other");
+    end_all(&world);
+}
+
+#[test]
+fn the_real_claude_shows_the_name_before_and_after_a_hand_over() {
+    let script = Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000));
+    let Some(world) = World::new(Kind::Real, script) else { return };
+    let term = world.start(&["--name", "My work"]);
+    let named =
+        || term.wait_for("the name", |screen| screen.lines().iter().any(|row| row.contains("── My work ─")));
+    term.wait_box();
+    named();
+    term.submit("Say hello.");
+    term.wait_text("Hello.");
+    let first = status(&world, "my-work")["conversation"].clone();
+    world.ask(&["restart", "my-work", "--wait"]);
+    named();
+    assert_ne!(status(&world, "my-work")["conversation"], first);
+    assert_eq!(status(&world, "my-work")["work"]["title"], "My work");
+    end_all(&world);
+}
