@@ -257,7 +257,8 @@ impl World {
         for caller in &self.callers {
             for asked in caller.asked.iter().filter(|asked| asked.answers == 0 && caller.is_there()) {
                 let bound = if caller.hook { hold } else { asked.bound };
-                assert!(now.since(asked.at) <= bound, "no answer within {bound} ms: {asked:?}");
+                let late = now.since(asked.at) > bound;
+                assert!(!late, "no answer within {bound} ms: {asked:?}\n{}", self.story());
             }
         }
         assert_eq!(
