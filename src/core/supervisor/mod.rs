@@ -21,7 +21,7 @@
 //! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
 //! | `delivery`, `sending` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
 //! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
-//! | `key_hold`, `deadlines` | who gets what a person types meanwhile; when something is due |
+//! | `key_hold`, `next_deadline` | who gets what a person types meanwhile; when something is due |
 //! | `decisions`, `state`, `next_handover` | what is written down with its reasons, and what others may ask |
 //! | `recorded_state` | the state in journals of earlier releases |
 
@@ -33,7 +33,6 @@ mod budget;
 pub mod compaction;
 mod conversation;
 mod crash;
-mod deadlines;
 mod decisions;
 mod delivery;
 pub mod event;
@@ -44,6 +43,7 @@ mod key_class;
 mod key_hold;
 mod levels;
 pub mod limits;
+mod next_deadline;
 pub mod next_handover;
 mod permission_mode;
 mod person;

@@ -12,17 +12,17 @@
 //! | `connection` | one connection: its stream and its time limits |
 //! | `incoming` | what arrives on it, in turns |
 //! | `answers` | requests whose answer is still owed |
-//! | `hook_calls` | hook calls that are held |
+//! | `unanswered_hooks` | hook calls that are held |
 //! | `waits` | requests that wait for a state, an end or a change of the screen |
 //! | `picture` | the screen as `hopty screen` and the dashboard receive it |
 
 mod answers;
 pub(super) mod connection;
-mod hook_calls;
 mod incoming;
 mod listener;
 pub(super) mod peer;
 pub(super) mod picture;
+mod unanswered_hooks;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -41,12 +41,12 @@ use crate::ipc::frame::{Frame, MAX_PAYLOAD};
 use crate::ipc::message::{HostHello, PROTOCOL, Request};
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use answers::OwedAnswers;
-use hook_calls::HookCalls;
+use unanswered_hooks::HookCalls;
 use waits::Waits;
 
 pub(super) use connection::Connection;
-pub(super) use hook_calls::OpenHookCall;
 pub(super) use listener::TURN;
+pub(super) use unanswered_hooks::OpenHookCall;
 pub(super) use waits::WaitingRequest;
 
 /// What arrived on a connection.

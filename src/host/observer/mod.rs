@@ -18,13 +18,13 @@
 //! | `work` | what the conversation is about |
 
 mod context_usage;
-mod reader;
+mod file_reader;
 mod scan_queue;
 mod session_topic;
 mod signal_files;
 pub(super) mod status_line;
 mod transcript;
-mod transcript_watch;
+mod transcript_growth;
 mod turns;
 mod usage_limits;
 
@@ -34,7 +34,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-pub(super) use reader::{
+pub(super) use file_reader::{
     DeviceInode, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
 };
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
@@ -51,9 +51,9 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::watch::{POLL_AT_REST_MS, POLL_MS, Watcher, pause};
-use reader::FollowTranscript;
+use file_reader::FollowTranscript;
 use scan_queue::ScanQueue;
-use transcript_watch::TranscriptWatch;
+use transcript_growth::TranscriptWatch;
 
 /// What is known of Claude's files, and when they are read next.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::reader::SessionFiles;
+use super::file_reader::SessionFiles;
 use crate::core::compat::layouts::{orchestrator, state_yaml};
 use crate::core::compat::signals::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
 use crate::core::supervisor::event::Event;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use super::reader::{TranscriptPart, TranscriptRead};
+use super::file_reader::{TranscriptPart, TranscriptRead};
 use crate::core::claude::carry_over::{CarryMethod, way};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::claude::tasks::Tasks;
