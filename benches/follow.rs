@@ -38,7 +38,8 @@ for line in open(sys.argv[1], 'rb'):
     message = entry.get('message') or {}
     if entry.get('type') == 'assistant' and not entry.get('isSidechain'):
         usage = message.get('usage') or {}
-        tokens = sum(usage.get(k, 0) for k in ('input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'))
+        tokens = sum(usage.get(k, 0) for k in ('input_tokens', 'cache_read_input_tokens', \
+        'cache_creation_input_tokens'))
     content = message.get('content')
     if isinstance(content, list):
         tools += sum(part.get('type') == 'tool_use' for part in content)
@@ -68,7 +69,8 @@ fn main() {
         std::fs::remove_file(&path).unwrap();
     }
     println!(
-        "\n| transcript | first read, ms | MB/s | a line more, µs (median, max) | bytes read for it | memory at most, MiB |"
+        "\n| transcript | first read, ms | MB/s | a line more, µs (median, max) | bytes read for it | memory \
+         at most, MiB |"
     );
     println!("|---|---|---|---|---|---|\n{following}");
     println!("| transcript | who | s | processor s | MB/s | against hopty | memory at most, MiB |");
@@ -214,9 +216,12 @@ fn generate(path: &Path, wanted: u64) -> u64 {
 
 /// An answer that fills the window with `tokens`: the end of a step.
 fn answer(n: usize, tokens: u64) -> String {
-    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 0, "output_tokens": 5});
-    let said = json!({"id": format!("msg_said{n}"), "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
-        "usage": usage, "content": [{"type": "text", "text": format!("Step {n} is done; the next one follows.")}]});
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10,
+        "cache_creation_input_tokens": 0, "output_tokens": 5});
+    let said = json!({"id": format!("msg_said{n}"), "role": "assistant", "model": "claude-sonnet-4-5",
+        "stop_reason": "end_turn",
+        "usage": usage, "content": [{"type": "text", "text": format!("Step {n} is done; the next one \
+            follows.")}]});
     format!("{}\n", common(json!({"type": "assistant", "uuid": format!("s{n}"), "message": said}), n))
 }
 
@@ -238,33 +243,32 @@ fn lines_of_a_step(n: usize) -> String {
     let mut text = String::new();
     let mut add = |line: serde_json::Value| text += &format!("{}\n", common(line, n));
     if n.is_multiple_of(20) {
-        add(
-            json!({"type": "user", "uuid": format!("p{n}"), "message": {"role": "user", "content": format!("Please do part {n} of the bridge.")}}),
-        );
+        add(json!({"type": "user", "uuid": format!("p{n}"), "message": {"role": "user",
+                "content": format!("Please do part {n} of the bridge.")}}));
     }
     let output = "a line of output, as a compiler or a test prints it \u{1b}[32mok\u{1b}[0m\n"
         .repeat(10 + n * 37 % 90);
     let call = format!("toolu_{n}");
-    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990 + n % 90_000, "cache_creation_input_tokens": 0, "output_tokens": 5});
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990 + n % 90_000,
+        "cache_creation_input_tokens": 0, "output_tokens": 5});
     let (tool, input) = match n % 4 {
         0 => (
             "Edit",
-            json!({"file_path": format!("/home/u/proj/src/part{}.rs", n % 300), "old_string": "a", "new_string": output}),
+            json!({"file_path": format!("/home/u/proj/src/part{}.rs", n % 300), "old_string": "a",
+                "new_string": output}),
         ),
         1 => ("Read", json!({"file_path": format!("/home/u/proj/src/part{}.rs", n % 300)})),
         _ => ("Bash", json!({"command": "make test", "description": "Run the tests"})),
     };
-    add(
-        json!({"type": "assistant", "uuid": format!("a{n}"), "message": {"id": format!("msg_{n}"), "role": "assistant",
+    add(json!({"type": "assistant", "uuid": format!("a{n}"), "message": {"id": format!("msg_{n}"),
+            "role": "assistant",
         "model": "claude-sonnet-4-5", "stop_reason": "tool_use", "usage": usage,
-        "content": [{"type": "tool_use", "id": call, "name": tool, "input": input}]}}),
-    );
-    add(
-        json!({"type": "user", "uuid": format!("u{n}"), "toolUseResult": {"stdout": output, "stderr": "", "interrupted": false},
-        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": output}]}}),
-    );
-    add(
-        json!({"type": "file-history-snapshot", "messageId": format!("u{n}"), "snapshot": {"trackedFileBackups": {}}}),
-    );
+        "content": [{"type": "tool_use", "id": call, "name": tool, "input": input}]}}));
+    add(json!({"type": "user", "uuid": format!("u{n}"), "toolUseResult": {"stdout": output, "stderr": "",
+            "interrupted": false},
+        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call,
+        "content": output}]}}));
+    add(json!({"type": "file-history-snapshot", "messageId": format!("u{n}"),
+            "snapshot": {"trackedFileBackups": {}}}));
     text + &answer(n, 2000 + n as u64 % 90_000)
 }

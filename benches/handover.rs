@@ -160,16 +160,21 @@ fn grow(world: &World, megabytes: usize) {
 fn lines_of_a_step(n: usize) -> String {
     let text = "a line of output, as a compiler or a test prints it \\u001b[32mok\\u001b[0m\n".repeat(60);
     let call = format!("toolu_grown{n}");
-    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990, "cache_creation_input_tokens": 0, "output_tokens": 5});
-    let called = json!({"id": format!("msg_grown{n}"), "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
-        "usage": usage, "content": [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "make test"}}]});
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990, "cache_creation_input_tokens": 0,
+        "output_tokens": 5});
+    let called = json!({"id": format!("msg_grown{n}"), "role": "assistant", "model": "claude-sonnet-4-5",
+        "stop_reason": "tool_use",
+        "usage": usage, "content": [{"type": "tool_use", "id": call, "name": "Bash",
+        "input": {"command": "make test"}}]});
     let answered =
         json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]});
     let lines = [
         json!({"type": "api-request-blob", "hash": format!("{n:064x}"), "message": answered}),
         json!({"type": "assistant", "uuid": format!("a{n}"), "isSidechain": false, "message": called}),
-        json!({"type": "user", "uuid": format!("u{n}"), "isSidechain": false, "message": answered, "toolUseResult": {"stdout": text}}),
-        json!({"type": "file-history-snapshot", "messageId": format!("u{n}"), "snapshot": {"trackedFileBackups": {}}}),
+        json!({"type": "user", "uuid": format!("u{n}"), "isSidechain": false, "message": answered,
+            "toolUseResult": {"stdout": text}}),
+        json!({"type": "file-history-snapshot", "messageId": format!("u{n}"),
+            "snapshot": {"trackedFileBackups": {}}}),
     ];
     lines.iter().map(|line| format!("{line}\n")).collect()
 }

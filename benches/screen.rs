@@ -248,7 +248,8 @@ fn agent() -> Vec<u8> {
             if line == 0 {
                 write!(
                     text,
-                    "\x1b[38;2;215;119;87m✻\x1b[39m \x1b[1mThinking…\x1b[22m \x1b[2m({}s · esc to interrupt)\x1b[22m",
+                    "\x1b[38;2;215;119;87m✻\x1b[39m \x1b[1mThinking…\x1b[22m \x1b[2m({}s · esc to \
+                     interrupt)\x1b[22m",
                     dice.below(99)
                 )
                 .unwrap();
@@ -262,7 +263,8 @@ fn agent() -> Vec<u8> {
         let rule = "─".repeat(78);
         write!(
             text,
-            "\x1b[38;5;244m╭{rule}╮\x1b[39m\r\n\x1b[38;5;244m│\x1b[39m > \x1b[7m \x1b[27m\x1b[2mTry \"edit\"\x1b[22m\x1b[K\r\n"
+            "\x1b[38;5;244m╭{rule}╮\x1b[39m\r\n\x1b[38;5;244m│\x1b[39m > \x1b[7m \x1b[27m\x1b[2mTry \
+             \"edit\"\x1b[22m\x1b[K\r\n"
         )
         .unwrap();
         write!(text, "\x1b[38;5;244m╰{rule}╯\x1b[39m\r\n\x1b[?25h\x1b[?2026l").unwrap();

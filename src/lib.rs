@@ -24,7 +24,8 @@
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, dashboard, standin, demo,     the shell: owns descriptors and loops, performs
+//! main -> cli -> { host, client, dashboard, standin, demo,     the shell: owns descriptors and loops,
+//! performs
 //!                  testing, tape_recorder, recording }        actions; client uses host, demo uses standin,
 //!                      |                                       testing uses standin and recording,
 //!                      |                                       tape_recorder uses testing

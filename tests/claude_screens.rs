@@ -97,8 +97,10 @@ fn undress(row: &str) -> (String, Vec<(usize, usize)>) {
     (text, dim)
 }
 
-const PROMPT: &str = "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your context between \"HANDOFF LOADED\" \
-    and \"END HANDOFF\". Begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and go on with the next step.";
+const PROMPT: &str = "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your \
+                      context between \"HANDOFF LOADED\" \
+    and \"END HANDOFF\". Begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and go on with \
+    the next step.";
 
 #[test]
 fn every_recorded_screen_is_read_as_it_is() {

@@ -250,7 +250,8 @@ fn todays_client_reads_the_old_host() {
         peer.line();
         peer.say(&recorded("status.txt")[1].1);
         let id = peer.line()["id"].clone();
-        let error = json!({"code": "unknown_request", "message": "unknown request `detach`", "hint": "see docs/PROTOCOL.md"});
+        let error = json!({"code": "unknown_request", "message": "unknown request `detach`",
+            "hint": "see docs/PROTOCOL.md"});
         peer.say(&Said::Line(json!({"id": id, "error": error})));
     });
     assert_eq!(refused.status.code(), Some(2));

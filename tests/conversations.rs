@@ -344,7 +344,8 @@ fn what_sub_agents_said_is_found_and_counted_also_in_the_archive() {
 fn a_hostile_transcript_reaches_neither_terminal_nor_browser() {
     let (world, dir) = files();
     let project = world.project.to_str().unwrap().to_owned();
-    let hostile = "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{9b}31m\u{202e}</pre><script>alert(1)</script> needle ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let hostile = "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{9b}31m\u{202e}</pre><script>alert(1)</script> needle \
+                   ghp_0123456789abcdefghijABCDEFGHIJ012345";
     let lines = prompt(&project, hostile)
         + &format!(
             "{{\"type\":\"custom-title\",\"customTitle\":{}}}\n",

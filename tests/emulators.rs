@@ -167,7 +167,8 @@ fn avt(cols: u16, rows: u16, bytes: &[u8]) -> (Vec<String>, (usize, usize)) {
 }
 
 fn number() -> impl Strategy<Value = String> {
-    prop_oneof![2 => Just(String::new()), 6 => (0u32..9).prop_map(|n| n.to_string()), 1 => Just("99".to_owned())]
+    prop_oneof![2 => Just(String::new()), 6 => (0u32..9).prop_map(|n| n.to_string()),
+        1 => Just("99".to_owned())]
 }
 
 fn moved() -> impl Strategy<Value = String> {
@@ -176,19 +177,25 @@ fn moved() -> impl Strategy<Value = String> {
 
 fn look() -> impl Strategy<Value = String> {
     let one = prop_oneof![
-        4 => prop::sample::select(vec!["", "0", "1", "2", "3", "4", "7", "8", "9", "22", "23", "24", "27", "28", "29"])
+        4 => prop::sample::select(vec!["", "0", "1", "2", "3", "4", "7", "8", "9", "22", "23", "24", "27",
+            "28", "29"])
             .prop_map(str::to_owned),
-        2 => prop::sample::select(vec!["4:0", "4:2", "4:3", "4:4", "4:5", "59", "58:5:3", "58:2::1:2:3"]).prop_map(str::to_owned),
-        3 => (0u32..8, prop::sample::select(vec![30u32, 40, 90, 100])).prop_map(|(n, base)| (base + n).to_string()),
+        2 => prop::sample::select(vec!["4:0", "4:2", "4:3", "4:4", "4:5", "59", "58:5:3",
+            "58:2::1:2:3"]).prop_map(str::to_owned),
+        3 => (0u32..8, prop::sample::select(vec![30u32, 40, 90, 100])).prop_map(|(n,
+            base)| (base + n).to_string()),
         1 => prop::sample::select(vec!["39", "49"]).prop_map(str::to_owned),
-        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n, which)| format!("{which};5;{n}")),
-        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n, which)| format!("{which};2;{n};7;0")),
+        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n,
+            which)| format!("{which};5;{n}")),
+        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n,
+            which)| format!("{which};2;{n};7;0")),
     ];
     vec(one, 1..4).prop_map(|all| format!("\x1b[{}m", all.join(";")))
 }
 
 fn narrow() -> impl Strategy<Value = String> {
-    prop_oneof![4 => "[ -~]{1,16}", 1 => prop::sample::select(vec!["é", "─│╭", "❯ ", "✻", "ё"]).prop_map(str::to_owned)]
+    prop_oneof![4 => "[ -~]{1,16}", 1 => prop::sample::select(vec!["é", "─│╭", "❯ ", "✻",
+        "ё"]).prop_map(str::to_owned)]
 }
 
 /// Margins, what scrolls inside them, and none again.
@@ -228,12 +235,15 @@ fn common() -> impl Strategy<Value = String> {
         8 => narrow(),
         3 => look(),
         3 => moved(),
-        3 => (moved(), after_a_move).prop_map(|(place, (n, action))| format!("{place}\x1b[{n}{action}{}", if "LM".contains(action) { "\r" } else { "" })),
+        3 => (moved(), after_a_move).prop_map(|(place, (n, action))| format!("{place}\x1b[{n}{action}{}",
+            if "LM".contains(action) { "\r" } else { "" })),
         3 => (number(), prop::sample::select(vec!['A', 'B', 'C', 'D', 'E', 'F', 'G', 'd', 'S', 'T']))
             .prop_map(|(n, action)| format!("\x1b[{n}{action}")),
         4 => prop::sample::select(vec!["\r\n", "\r\n", "\r"]).prop_map(str::to_owned),
-        2 => (moved(), prop::sample::select(vec!["\n", "\t", "\x08", "\x1b[P", "\x1bM", "\x1bD", "\x1bE"])).prop_map(|(place, what)| place + what),
-        1 => prop::sample::select(vec!["\x1b[?2026h", "\x1b[?2026l", "\x1b[?25l", "\x1b[?2004h", "\x1b]0;t\x07"])
+        2 => (moved(), prop::sample::select(vec!["\n", "\t", "\x08", "\x1b[P", "\x1bM", "\x1bD",
+            "\x1bE"])).prop_map(|(place, what)| place + what),
+        1 => prop::sample::select(vec!["\x1b[?2026h", "\x1b[?2026l", "\x1b[?25l", "\x1b[?2004h",
+            "\x1b]0;t\x07"])
             .prop_map(str::to_owned),
     ]
 }
@@ -244,8 +254,10 @@ fn edges() -> impl Strategy<Value = String> {
     let saved = (moved(), "[a-z]{0,9}", number())
         .prop_map(|(place, text, n)| format!("{place}\x1b[{n};5s\x1b[m{text}\r\x1b[u"));
     prop_oneof![
-        2 => (moved(), "[a-z]{1,20}", narrow()).prop_map(|(place, text, then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
-        1 => (moved(), "é{1,16}", narrow()).prop_map(|(place, text, then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
+        2 => (moved(), "[a-z]{1,20}", narrow()).prop_map(|(place, text,
+            then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
+        1 => (moved(), "é{1,16}", narrow()).prop_map(|(place, text,
+            then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
         2 => ("[a-z]", 0u32..60).prop_map(|(ch, n)| format!("{ch}\x1b[{n}b")),
         1 => saved,
     ]
@@ -271,10 +283,14 @@ fn soup(piece: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<u8>> 
 fn switches() -> impl Strategy<Value = String> {
     let modes = prop::sample::select(vec![1, 25, 1004, 1007, 2004]);
     prop_oneof![
-        6 => (modes, prop::sample::select(vec!['h', 'h', 'l'])).prop_map(|(mode, on)| format!("\x1b[?{mode}{on}")),
+        6 => (modes, prop::sample::select(vec!['h', 'h', 'l'])).prop_map(|(mode,
+            on)| format!("\x1b[?{mode}{on}")),
         3 => prop::sample::select(vec![
-            "\x1b7", "\x1b8", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b=", "\x1b>", "\x1b[4h", "\x1b[4l", "\x1b[?7l", "\x1b[?7h",
-            "\x1b[2 q", "\x1b[5 q", "\x1b[>1u", "\x1b[>5u", "\x1b[<u", "\x1b[3g", "\x1bH", "\x1b[g", "\x1b[?1000h", "\x1b[?1002h", "\x1b[?1003h", "\x1b[?1005h", "\x1b[?1006h", "\x1b[?1003l\x1b[?1002l\x1b[?1000l", "\x1b[?1006l\x1b[?1005l"
+            "\x1b7", "\x1b8", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b=", "\x1b>", "\x1b[4h", "\x1b[4l",
+            "\x1b[?7l", "\x1b[?7h",
+            "\x1b[2 q", "\x1b[5 q", "\x1b[>1u", "\x1b[>5u", "\x1b[<u", "\x1b[3g", "\x1bH", "\x1b[g",
+            "\x1b[?1000h", "\x1b[?1002h", "\x1b[?1003h", "\x1b[?1005h", "\x1b[?1006h",
+            "\x1b[?1003l\x1b[?1002l\x1b[?1000l", "\x1b[?1006l\x1b[?1005l"
         ]).prop_map(str::to_owned),
     ]
 }
@@ -324,20 +340,25 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_soup_looks_as_in_alacritty(bytes in soup(prop_oneof![12 => common(), 1 => margins(), 2 => edges()]), cols in 2u16..14, rows in 4u16..8) {
-        prop_assert_eq!(ours(cols, rows, &bytes), alacritty(cols, rows, &bytes), "{}x{} {}", cols, rows, bytes.escape_ascii());
+    fn a_soup_looks_as_in_alacritty(bytes in soup(prop_oneof![12 => common(), 1 => margins(), 2 => edges()]),
+        cols in 2u16..14, rows in 4u16..8) {
+        prop_assert_eq!(ours(cols, rows, &bytes), alacritty(cols, rows, &bytes), "{}x{} {}", cols, rows,
+            bytes.escape_ascii());
     }
 
     #[test]
     fn wide_text_looks_as_in_alacritty(bytes in soup(text()), cols in 2u16..14, rows in 4u16..8) {
-        let [ours, theirs] = [ours, alacritty].map(|model| model(cols, rows, &bytes).without_the_look_of_last_blanks());
+        let [ours, theirs] = [ours, alacritty].map(|model| model(cols, rows,
+            &bytes).without_the_look_of_last_blanks());
         prop_assert_eq!(ours, theirs, "{}x{} {}", cols, rows, bytes.escape_ascii());
     }
 
     #[test]
-    fn a_dump_is_for_alacritty_what_the_soup_was(bytes in on_both_screens(), cols in 2u16..14, rows in 4u16..8) {
+    fn a_dump_is_for_alacritty_what_the_soup_was(bytes in on_both_screens(), cols in 2u16..14,
+        rows in 4u16..8) {
         // Where the two disagree about the bytes of a screen, there is nothing to compare.
-        let ends = bytes.windows(7).enumerate().filter(|(_, part)| part == b"\x1b[?1049").map(|(at, _)| at).chain([bytes.len()]);
+        let ends = bytes.windows(7).enumerate().filter(|(_, part)| part == b"\x1b[?1049").map(|(at,
+            _)| at).chain([bytes.len()]);
         for end in ends {
             prop_assume!(ours(cols, rows, &bytes[..end]) == alacritty(cols, rows, &bytes[..end]));
         }
@@ -348,12 +369,14 @@ proptest! {
     fn a_dump_reads_in_avt_as_the_soup_did(bytes in soup(common()), cols in 2u16..14, rows in 4u16..8) {
         let mut screen = Screen::new(cols, rows);
         screen.feed(&bytes);
-        prop_assert_eq!(avt(cols, rows, &screen.dump().screen), avt(cols, rows, &bytes), "{}x{} {}", cols, rows, bytes.escape_ascii());
+        prop_assert_eq!(avt(cols, rows, &screen.dump().screen), avt(cols, rows, &bytes), "{}x{} {}", cols,
+            rows, bytes.escape_ascii());
     }
 
     #[test]
     fn a_soup_reads_as_in_avt(bytes in soup(common()), cols in 2u16..14, rows in 4u16..8) {
-        prop_assert_eq!(ours(cols, rows, &bytes).text(), avt(cols, rows, &bytes), "{}x{} {}", cols, rows, bytes.escape_ascii());
+        prop_assert_eq!(ours(cols, rows, &bytes).text(), avt(cols, rows, &bytes), "{}x{} {}", cols, rows,
+            bytes.escape_ascii());
     }
 }
 

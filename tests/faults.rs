@@ -82,7 +82,8 @@ fn a_new_run_hears_what_it_asks_its_terminal() {
     ]));
     let asks = world.home.join("asks");
     let script = format!(
-        "#!/bin/sh\nstty raw -echo min 0 time 50\nprintf '\\033[c'\ndd bs=64 count=1 2>/dev/null | od -An -c >> \"$HOME/answers\"\nstty sane\nexec '{}' __agent \"$@\"\n",
+        "#!/bin/sh\nstty raw -echo min 0 time 50\nprintf '\\033[c'\ndd bs=64 count=1 2>/dev/null | od -An -c \
+         >> \"$HOME/answers\"\nstty sane\nexec '{}' __agent \"$@\"\n",
         hopty().display()
     );
     std::fs::write(&asks, script).unwrap();

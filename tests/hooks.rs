@@ -232,7 +232,8 @@ fn item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched
     std::fs::create_dir(&marks).unwrap();
     let hooks = |name: &str| {
         let touch = format!("touch '{}/{name}'", marks.display());
-        serde_json::json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": touch}]}]}})
+        serde_json::json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command",
+            "command": touch}]}]}})
     };
     let user = world.claude_dir().join("settings.json");
     let mut settings: serde_json::Value = serde_json::from_slice(&std::fs::read(&user).unwrap()).unwrap();

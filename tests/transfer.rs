@@ -1,4 +1,5 @@
-//! Moving and copying conversations, as a person does it: killed at every write, on a full disk, as another user.
+//! Moving and copying conversations, as a person does it: killed at every write, on a full disk, as another
+//! user.
 
 #![allow(clippy::unwrap_used)]
 
@@ -601,7 +602,8 @@ fn item_076_claude_itself_finds_the_conversations_of_a_renamed_project() {
         "{}",
         words(&moved)
     );
-    // `--continue` takes the last conversation of the directory, without an index that hopty would have to write.
+    // `--continue` takes the last conversation of the directory, without an index that hopty would have to
+    // write.
     remembers(&world, &renamed, &["--continue"], &id);
     world.assert_nothing_left();
 }

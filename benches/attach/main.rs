@@ -244,7 +244,8 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
         ]);
     }
     println!(
-        "Attach to a silent full screen of {COLS}x{ROWS}, n = {rounds}; of {all} cells, by alacritty_terminal / by avt\n"
+        "Attach to a silent full screen of {COLS}x{ROWS}, n = {rounds}; of {all} cells, by \
+         alacritty_terminal / by avt\n"
     );
     let head = [
         "attach",

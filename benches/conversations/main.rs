@@ -256,7 +256,8 @@ fn begin(n: usize) -> String {
     let prompt = line(
         n,
         &format!(
-            "\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"prompt number {n}: look at the parser\"}}"
+            "\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"prompt number {n}: look at the \
+             parser\"}}"
         ),
     );
     let snapshot = line(
@@ -285,7 +286,8 @@ fn turn(n: usize, message: usize) -> String {
     line(
         n,
         &format!(
-            "\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"now look at part {message}{needle}\"}}"
+            "\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"now look at part \
+             {message}{needle}\"}}"
         ),
     ) + &line(
         n,
@@ -313,6 +315,8 @@ fn end(n: usize) -> String {
     }
     let id = id(n);
     text + &format!(
-        "{{\"type\":\"last-prompt\",\"lastPrompt\":\"now look at part 10019\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"ai-title\",\"aiTitle\":\"Conversation {n} on parsers\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"cost-state\",\"sessionId\":\"{id}\",\"totalCostUSD\":1.25,\"modelUsage\":{{\"claude-sonnet-4-5\":{{\"inputTokens\":160,\"outputTokens\":80,\"cacheReadInputTokens\":16000,\"cacheCreationInputTokens\":0}}}},\"hasUnknownModelCost\":false}}\n"
+        "{{\"type\":\"last-prompt\",\"lastPrompt\":\"now look at part \
+         10019\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"ai-title\",\"aiTitle\":\"Conversation {n} on \
+         parsers\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"cost-state\",\"sessionId\":\"{id}\",\"totalCostUSD\":1.25,\"modelUsage\":{{\"claude-sonnet-4-5\":{{\"inputTokens\":160,\"outputTokens\":80,\"cacheReadInputTokens\":16000,\"cacheCreationInputTokens\":0}}}},\"hasUnknownModelCost\":false}}\n"
     )
 }

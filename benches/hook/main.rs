@@ -56,7 +56,8 @@ fn main() {
         }
     }
     println!(
-        "| start to exit, ms (n = {rounds}) | median | p99 | processor | against hopty: wall | processor |\n|---|---|---|---|---|---|"
+        "| start to exit, ms (n = {rounds}) | median | p99 | processor | against hopty: wall | processor \
+         |\n|---|---|---|---|---|---|"
     );
     let mut hopty = (0.0, 0.0);
     let scripts = rows.iter().position(|row| row.words[0] == "/bin/bash").unwrap_or(rows.len());
@@ -162,10 +163,12 @@ fn run(row: &Row, home: &Path, socket: &Path) -> (f64, f64) {
 /// A PostToolBatch payload with a tool's answer of so many KB.
 fn payload(kilobytes: usize) -> Vec<u8> {
     let text = "output of a tool ".repeat(kilobytes * 60);
-    let call = serde_json::json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "toolu_1", "tool_response": text});
-    serde_json::json!({"session_id": ID, "hook_event_name": "PostToolBatch", "cwd": "/", "tool_calls": [call]})
-        .to_string()
-        .into_bytes()
+    let call = serde_json::json!({"tool_name": "Bash", "tool_input": {"command": "make"},
+        "tool_use_id": "toolu_1", "tool_response": text});
+    serde_json::json!({"session_id": ID, "hook_event_name": "PostToolBatch", "cwd": "/",
+        "tool_calls": [call]})
+    .to_string()
+    .into_bytes()
 }
 
 /// Says hello and answers every call with nothing, at once.

@@ -84,7 +84,8 @@ impl FindClaudeError {
     pub fn hint(&self) -> &'static str {
         match self {
             FindClaudeError::NotFound { .. } => {
-                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` and `hopty help` work without it"
+                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty \
+                 demo` and `hopty help` work without it"
             }
             FindClaudeError::NotExecutable { .. } => {
                 "check the file's permissions, or reinstall Claude; `hopty demo` works without it"

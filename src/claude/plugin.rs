@@ -114,7 +114,8 @@ pub struct PluginParts {
 /// When a file cannot be written, or the old directory cannot be removed.
 pub fn write(session_dir: &Path, binary: &Path, parts: PluginParts) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
-    let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
+    let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"),
+        "description": "hopty follows this session"});
     let hooks = hooks_json(binary, parts.hooks, parts.ack);
     let json = |name: &str, value: Value| vec![(name.to_owned(), format!("{value:#}\n"))];
     let mut dirs =
@@ -166,7 +167,8 @@ fn holds_only(dir: &Path, names: &[&str]) -> bool {
 pub fn holds(path: &Path, text: &str) -> bool {
     let own = |meta: &std::fs::Metadata| meta.mode() & 0o7777 == 0o600 && meta.nlink() == 1;
     std::fs::symlink_metadata(path).is_ok_and(|meta| own(&meta))
-        && matches!(safe_file::read(path, FileRule::own(text.len() as u64)), Ok(Some(found)) if found == text.as_bytes())
+        && matches!(safe_file::read(path, FileRule::own(text.len() as u64)),
+            Ok(Some(found)) if found == text.as_bytes())
 }
 
 /// Removes a file or a directory with all that is in it, and no more: nothing is followed.

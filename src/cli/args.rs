@@ -22,7 +22,8 @@ use crate::core::ids::SessionName;
 #[derive(Debug, Parser)]
 #[command(
     name = "hopty",
-    about = concat!("hopty ", env!("CARGO_PKG_VERSION"), ": run it in place of claude, and Claude Code never runs out of context."),
+    about = concat!("hopty ", env!("CARGO_PKG_VERSION"), ": run it in place of claude, and Claude Code never \
+        runs out of context."),
     override_usage = "hopty [--detached] [--handoff[=ID]] [CLAUDE ARGS...]\n       hopty VERB [ARGS...]",
     after_help = NOTES,
     help_template = "{about}\n\nUsage: {usage}\n\nVerbs:\n{subcommands}{after-help}\n",
@@ -49,12 +50,15 @@ impl Cli {
 
 /// The text below the list of verbs; clap wraps it.
 pub(super) const NOTES: &str = "\
-`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are Claude's where Claude is installed. \
-`hopty -- ARGS...` passes ARGS to Claude even if the first word is a verb or looks like one. `hopty VERB --help` describes a verb.
+`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are \
+Claude's where Claude is installed. \
+`hopty -- ARGS...` passes ARGS to Claude even if the first word is a verb or looks like one. `hopty VERB \
+--help` describes a verb.
 
 In a session: press ctrl-\\ and then d to detach, ctrl-\\ and then ? for the other keys.
 
-Exit codes: the program's own (128 + n for a signal); for verbs 0 success, 1 failure, 2 bad usage or configuration, \
+Exit codes: the program's own (128 + n for a signal); for verbs 0 success, 1 failure, 2 bad usage or \
+configuration, \
 3 no such session, 4 refused, 125 hopty failed, 126 not executable, 127 not found.";
 
 /// The format of a screen; plain text if none is given.
@@ -272,7 +276,8 @@ pub(super) enum Verb {
     /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, any single character, and any
     /// of them with ctrl-, alt- or shift- before it, such as alt-enter and ctrl-left.
     #[command(
-        override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       hopty send [NAME] --stdin [--submit]"
+        override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       \
+                          hopty send [NAME] --stdin [--submit]"
     )]
     Send {
         /// The session and the text; only the session with --keys or --stdin
@@ -372,7 +377,10 @@ pub(super) enum Verb {
     /// until the session ends or you stop it. Only the output is recorded, unless you say --input. Secrets on
     /// the screen are in the file, which only you can read.
     #[command(
-        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM [ARGS...]\n       hopty record --tape FILE -- PROGRAM [ARGS...]\n       hopty record [NAME] --stop\n       hopty record [NAME] --last TIME -o FILE\n       hopty record --redact OUT IN [--overwrite]"
+        override_usage = "hopty record [OPTIONS] [NAME]\n       hopty record [OPTIONS] [NAME] -- PROGRAM \
+                          [ARGS...]\n       hopty record --tape FILE -- PROGRAM [ARGS...]\n       hopty \
+                          record [NAME] --stop\n       hopty record [NAME] --last TIME -o FILE\n       hopty \
+                          record --redact OUT IN [--overwrite]"
     )]
     Record(RecordOptions),
     /// Put a marker into a session's recording
@@ -388,10 +396,12 @@ pub(super) enum Verb {
     /// Print what a terminal would show after the bytes on standard input
     ScreenDump {
         /// Columns of the terminal
-        #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u16).range(1..=1000), value_name = "C")]
+        #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u16).range(1..=1000),
+            value_name = "C")]
         cols: u16,
         /// Rows of the terminal
-        #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=1000), value_name = "R")]
+        #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=1000),
+            value_name = "R")]
         rows: u16,
         #[command(flatten)]
         form: PictureForm,
@@ -503,9 +513,9 @@ pub(super) enum Verb {
     /// Play a recording, show one screen of it, or convert it
     ///
     /// Keys: space plays and pauses, . and , step by frames, the arrows go 5 s (30 s with Shift), ] and [ go
-    /// to the next and previous marker, m lists them, 0 to 9 go to tenths, / and ? search, n and N search again, < and >
-    /// change the speed, i cuts pauses, r writes the output straight to the terminal, s saves the screen as
-    /// .svg and .txt, h lists the keys, q quits.
+    /// to the next and previous marker, m lists them, 0 to 9 go to tenths, / and ? search, n and N search
+    /// again, < and > change the speed, i cuts pauses, r writes the output straight to the terminal, s saves
+    /// the screen as .svg and .txt, h lists the keys, q quits.
     Play(PlayOptions),
     /// Show the configuration in force here and the source of each value
     #[command(
@@ -561,7 +571,8 @@ pub(super) enum Verb {
         #[arg(long)]
         dry_run: bool,
         /// Start at most N
-        #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        #[arg(long, value_name = "N", default_value_t = 10,
+            value_parser = clap::value_parser!(u32).range(1..=1000))]
         max: u32,
         /// How long one may take to start before the next is started
         #[arg(long, default_value = "30s", value_name = "TIME")]

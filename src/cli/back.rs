@@ -83,8 +83,13 @@ fn how_to_resume(
 
 fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Failed {
     let hint = match begun_from(paths, status) {
-        Some(id) => format!("it started from a handoff of conversation {id}: `hopty --resume {id}` resumes that one"),
-        None => "`hopty back` undoes a hand-over, and this session had none; `claude --resume` lists conversations".to_owned(),
+        Some(id) => format!(
+            "it started from a handoff of conversation {id}: `hopty --resume {id}` resumes \
+                             that one"
+        ),
+        None => "`hopty back` undoes a hand-over, and this session had none; `claude --resume` lists \
+                 conversations"
+            .to_owned(),
     };
     Failed::new(1, "there is no earlier conversation").called(Code::NotFound).about(name).hint(hint)
 }

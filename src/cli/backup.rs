@@ -245,7 +245,8 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         say(format_args!(
             "{}",
             json!({
-                "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted, "files": files,
+                "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted,
+                "files": files,
             })
         ))?;
         return Ok(u8::from(count(Put::Differs) > 0));
@@ -270,13 +271,15 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
     ))?;
     if count(Put::LeftOut) > 0 {
         note(format_args!(
-            "{} files of settings, commands and the like are left out: they can run programs; --with-settings restores them",
+            "{} files of settings, commands and the like are left out: they can run programs; \
+             --with-settings restores them",
             count(Put::LeftOut)
         ));
     }
     if report.dated_now > 0 {
         note(format_args!(
-            "{} files are dated now, because Claude deletes old conversations; --keep-times keeps their times",
+            "{} files are dated now, because Claude deletes old conversations; --keep-times keeps their \
+             times",
             report.dated_now
         ));
     }

@@ -84,9 +84,10 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
     match verb {
         ChannelVerb::Set { name, path, json } => {
             let channel: Channel = name.parse().map_err(|_| {
-                Failed::new(2, "not a channel name")
-                    .about(name)
-                    .hint("a name has 1 to 64 letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`")
+                Failed::new(2, "not a channel name").about(name).hint(
+                    "a name has 1 to 64 letters, digits, `.`, `_` and `-`, and does not begin with `.` \
+                           or `-`",
+                )
             })?;
             let dir = dir(path.as_deref())?;
             if !dir.is_dir() {

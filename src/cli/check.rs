@@ -152,7 +152,8 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
         Some(limited) => note(
             "hooks",
             limited,
-            "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from hopty's",
+            "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from \
+             hopty's",
         ),
     };
     vec![which, hooks]
@@ -228,7 +229,8 @@ fn transcripts(paths: &Paths) -> Finding {
     note(
         "transcripts",
         format!("{found}, {going} of them within the next {SOON_DAYS} days"),
-        "to keep them: hopty conversations archive, or a larger `cleanupPeriodDays` in Claude's settings.json",
+        "to keep them: hopty conversations archive, or a larger `cleanupPeriodDays` in Claude's \
+         settings.json",
     )
 }
 
@@ -289,7 +291,8 @@ fn hosts(paths: &Paths) -> Finding {
         );
     }
     let fix = format!(
-        "it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` prints",
+        "it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` \
+         prints",
         mute[0]
     );
     bad("hosts", format!("no answer from {}", mute.join(", ")), fix)

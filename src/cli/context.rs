@@ -33,7 +33,8 @@ pub(super) struct ContextOptions {
 }
 
 /// Why Claude's screen shows another figure (measured on 2.1.329: 89 % where 80 % of 200000 tokens are used).
-const OWN_FIGURE: &str = "Claude's screen: counts up to where Claude compacts, which is below the window, so its percentage is \
+const OWN_FIGURE: &str = "Claude's screen: counts up to where Claude compacts, which is below the window, so \
+                          its percentage is \
                           higher; hopty counts up to the whole window, as Claude's status line does";
 
 /// A figure, from wherever it was had.
@@ -99,7 +100,8 @@ pub(super) fn line(context: &ContextStatus) -> String {
     let [level, tokens_from, window_from] =
         words.map(|word| if word.is_empty() { "none".to_owned() } else { visible(&word) });
     format!(
-        "{percent} % of {window} tokens ({tokens}), level {level}; tokens: {tokens_from}, window: {window_from}"
+        "{percent} % of {window} tokens ({tokens}), level {level}; tokens: {tokens_from}, window: \
+         {window_from}"
     )
 }
 
@@ -124,7 +126,8 @@ pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, F
             let remaining = answer.context.remaining();
             say(format_args!(
                 "{}",
-                json!({"status": word, "percent": percent, "remaining": remaining, "tokens": tokens, "window": window})
+                json!({"status": word, "percent": percent, "remaining": remaining, "tokens": tokens,
+                    "window": window})
             ))?;
         } else {
             say(format_args!("{word}"))?;

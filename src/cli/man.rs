@@ -60,8 +60,10 @@ fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
 }
 
 /// What hopty is, in a paragraph.
-const LONG: &str = "hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the context window is nearly full it \
-saves a handoff, stops Claude at a safe point, starts a fresh conversation and types the continuation prompt into it, with \
+const LONG: &str = "hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the \
+                    context window is nearly full it \
+saves a handoff, stops Claude at a safe point, starts a fresh conversation and types the continuation prompt \
+into it, with \
 proof that it was submitted. A session outlives its terminal: `hopty attach` returns to it.";
 
 /// Files and variables, each with what it is for.

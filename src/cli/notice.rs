@@ -28,7 +28,10 @@ pub(super) fn at_start(paths: &Paths) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
     let wrong = wrong(paths, &dir).map(|why| {
         let why = visible(&why);
-        format!("cannot save handoffs: {why}\nhint: fix this before the context window is full; `hopty check` checks it again")
+        format!(
+            "cannot save handoffs: {why}\nhint: fix this before the context window is full; `hopty \
+                 check` checks it again"
+        )
     });
     wrong.into_iter().chain(pending(paths, &dir)).collect()
 }

@@ -95,7 +95,8 @@ fn tell(candidate: &Candidate, result: &str, why: &str) -> std::io::Result<()> {
 
 fn object(candidate: &Candidate, result: &str, why: &str) -> Value {
     let why = if why.is_empty() { None } else { Some(why) };
-    json!({"name": candidate.name.as_str(), "dir": candidate.status.dir, "conversation": candidate.conversation,
+    json!({"name": candidate.name.as_str(), "dir": candidate.status.dir,
+        "conversation": candidate.conversation,
         "result": result, "why": why})
 }
 

@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn a_match_counts_where_one_of_its_characters_is_new() {
         let rows = rows(
-            &json!({"rows": ["Done", "$ make", "Done", "$"], "new": [[2, 0, 4], [3, 0, 1]], "cursor": [3, 1]}),
+            &json!({"rows": ["Done", "$ make", "Done", "$"], "new": [[2, 0, 4], [3, 0, 1]], "cursor": [3,
+                1]}),
         );
         assert_eq!(has(&rows, "^Done$"), (true, true));
         assert_eq!(has(&rows, "make"), (false, true));

@@ -250,7 +250,8 @@ fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
     match resumable(&last) {
         Some(id) => format!(
-            "nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; reset`"
+            "nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; \
+             reset`"
         ),
         None => "if the terminal looks odd, run `stty sane; reset`".to_owned(),
     }
@@ -379,7 +380,8 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
         line("context", &super::context::line(&session.context))?;
         line(
             "",
-            "share of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)",
+            "share of the whole window; Claude's screen counts up to where it compacts (`hopty context \
+             --explain`)",
         )?;
     }
     if let Some(next) = &session.next_handover {

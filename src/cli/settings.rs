@@ -84,7 +84,8 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
 pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
     let line = |path: &String| {
         format!(
-            "{} is ignored: Claude does not trust this directory\nhint: accept Claude's trust dialog here; hopty reads the file from the next start on",
+            "{} is ignored: Claude does not trust this directory\nhint: accept Claude's trust dialog here; \
+             hopty reads the file from the next start on",
             visible(path)
         )
     };

@@ -165,7 +165,8 @@ impl SlashPlace {
             let record = memory::document(&self.read(&copy)?, Clock::wall());
             let context = self.project.join(memory::DIR).join(memory::CONTEXT);
             return Ok(format!(
-                "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, run: {settle}\n",
+                "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, \
+                 run: {settle}\n",
                 shown(&copy),
                 shown(&context),
                 cut_words(&record, PRINTED - 4096).trim_end(),

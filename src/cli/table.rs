@@ -176,7 +176,8 @@ mod tests {
             cells in proptest::collection::vec("[a-z漢字/]{0,40}", 1..8), cols in 46_usize..200,
         ) {
             let mut table = rows(&[&["NAME", "RUN", "DIRECTORY"]]);
-            table.extend(cells.into_iter().map(|dir| vec!["a-name-of-this-width".to_owned(), "1".to_owned(), dir]));
+            table.extend(cells.into_iter().map(|dir| vec!["a-name-of-this-width".to_owned(), "1".to_owned(),
+                dir]));
             narrow(&mut table, cols, &["RUN"], LastColumn::KeepsEnd);
             assert!(lines(&table, |_, _| None).iter().all(|line| line.width() <= cols));
         }

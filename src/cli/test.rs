@@ -53,7 +53,8 @@ pub(super) struct TestArgs {
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
     pub shuffle: Option<Option<u64>>,
     /// Play every tape N times
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
     /// Play a tape that fails up to N times more; one that then passes is flaky
     #[arg(long, value_name = "N")]
@@ -88,8 +89,10 @@ pub(super) struct TestArgs {
     /// Show each changed snapshot and ask whether to accept it; play nothing
     #[arg(long)]
     pub review: bool,
-    /// Play again what changes: a tape, its snapshots, what it sources, copies or starts; Enter plays all, q quits
-    #[arg(long, conflicts_with_all = ["check", "review", "accept", "update", "rerun_failed", "shuffle", "prune"])]
+    /// Play again what changes: a tape, its snapshots, what it sources, copies or starts; Enter plays all, q
+    /// quits
+    #[arg(long, conflicts_with_all = ["check", "review", "accept", "update", "rerun_failed", "shuffle",
+        "prune"])]
     pub watch: bool,
     /// Delete the snapshots that no tape takes
     #[arg(long)]

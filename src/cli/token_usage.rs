@@ -107,7 +107,8 @@ fn usage_day(text: &str) -> Result<UsageDay, String> {
 #[derive(Debug, Args)]
 pub(super) struct UsageOptions {
     /// What each row stands for
-    #[arg(long, value_enum, default_value_t = UsageBy::Day, value_name = "WHAT", hide_possible_values = false)]
+    #[arg(long, value_enum, default_value_t = UsageBy::Day, value_name = "WHAT",
+        hide_possible_values = false)]
     pub by: UsageBy,
     /// The first day: 2026-11-20, 7d (days ago), today or yesterday; 30 days ago by default
     #[arg(long, value_parser = usage_day, value_name = "DAY")]

@@ -136,7 +136,8 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
 }
 
 /// What can be waited for.
-pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME; give the session's name first if several are running";
+pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME; give the \
+                                session's name first if several are running";
 
 fn unclear(word: &str) -> Failed {
     Failed::new(2, "unknown condition").about(word).hint(KNOWN)

@@ -174,15 +174,22 @@ impl ContextUsage {
                 count.age_ms,
                 "tokens",
                 if sources.compacted {
-                    "what the compaction left, as Claude recorded it; the status line says 0 until the next answer"
+                    "what the compaction left, as Claude recorded it; the status line says 0 until the next \
+                     answer"
                 } else {
                     "input, cache read and cache creation of the last answer that no sub-agent gave"
                 },
             ),
-            None if sources.answered => {
-                tried("transcript", "no usage".to_owned(), None, "nothing", "its answers carry no token counts")
+            None if sources.answered => tried(
+                "transcript",
+                "no usage".to_owned(),
+                None,
+                "nothing",
+                "its answers carry no token counts",
+            ),
+            None => {
+                tried("transcript", "no answer".to_owned(), None, "nothing", "Claude has not answered yet")
             }
-            None => tried("transcript", "no answer".to_owned(), None, "nothing", "Claude has not answered yet"),
         });
         let (taken, why) = match self.tokens_from {
             TokensFrom::Bytes => ("tokens", "nothing better is known; it is a guess"),

@@ -269,7 +269,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_units_are_the_bytes(bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b'\r')], 0..200)) {
+        fn the_units_are_the_bytes(bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0x1b),
+            Just(b'['), Just(b'\r')], 0..200)) {
             let joined: Vec<u8> = units(&bytes).into_iter().flat_map(|unit| unit.bytes).collect();
             prop_assert_eq!(joined, bytes);
         }

@@ -88,8 +88,10 @@ impl Recorder {
             if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
         let mut open = json!({
             "journal": JOURNAL, "hopty": version, "core": CORE,
-            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "submit_when_idle": policy.submit_when_idle,
-            "sessions_file": policy.sessions_file, "rules": policy.rules, "config": policy.config, "state": state,
+            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes,
+            "submit_when_idle": policy.submit_when_idle,
+            "sessions_file": policy.sessions_file, "rules": policy.rules, "config": policy.config,
+            "state": state,
         });
         if let Some(missing) = missing {
             open["missing"] = json!(missing);

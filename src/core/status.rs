@@ -518,7 +518,8 @@ mod tests {
 
     #[test]
     fn what_is_of_another_kind_costs_only_itself() {
-        let odd = json!({"name": 7, "dir": "/p", "command": "x", "clients": [{}, {}], "restarts": -1, "why": {}, "context": [],
+        let odd = json!({"name": 7, "dir": "/p", "command": "x", "clients": [{}, {}], "restarts": -1,
+            "why": {}, "context": [],
             "pid": "1", "state_since": "yesterday", "conversation": "no id", "run": 3});
         let status = SessionStatus::from_json(odd).unwrap();
         assert_eq!((status.dir.as_str(), status.run, status.clients.len()), ("/p", 3, 2));

@@ -24,8 +24,10 @@ pub fn model(names: &[&str]) -> DashState {
     model.listed(&all);
     for name in all {
         let vim = name.as_str().ends_with('v');
-        let object = json!({"state": "idle", "agent": if vim { "plain" } else { "claude" }, "dir": format!("/home/u/{name}"),
-            "command": [if vim { "vim" } else { "claude" }], "why": "It began.", "restarts": 2, "clients": [{}],
+        let object = json!({"state": "idle", "agent": if vim { "plain" } else { "claude" },
+            "dir": format!("/home/u/{name}"),
+            "command": [if vim { "vim" } else { "claude" }], "why": "It began.", "restarts": 2,
+            "clients": [{}],
             "context": {"tokens_from": "transcript", "percent": 40, "level": "ok"}});
         model.told(row(&name, object, "/home/u"));
     }

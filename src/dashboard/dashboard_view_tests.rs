@@ -29,8 +29,10 @@ fn shown(model: &DashState, cols: u16, height: u16) -> String {
 fn two() -> DashState {
     let mut model = model(&["notes-v", "proj"]);
     model.key(DashKey::Down);
-    let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude", "dir": "/home/u/proj", "command": ["claude"],
-        "why": "Context is at 82 % of 200000 tokens; hand-over requested.", "restarts": 3, "clients": [{}, {}],
+    let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude",
+        "dir": "/home/u/proj", "command": ["claude"],
+        "why": "Context is at 82 % of 200000 tokens; hand-over requested.", "restarts": 3, "clients": [{},
+        {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
     model.told(row(&name("proj"), busy, "/home/u"));
     model.preview =
@@ -201,7 +203,8 @@ fn no_picture_is_explained() {
 fn text_of_sessions_never_reaches_the_terminal_raw() {
     let mut model = model(&["proj"]);
     let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\r\n\u{202e}\u{7f}";
-    let object = json!({"state": evil, "waiting_for": evil, "agent": evil, "dir": evil, "command": [evil], "why": evil,
+    let object = json!({"state": evil, "waiting_for": evil, "agent": evil, "dir": evil, "command": [evil],
+        "why": evil,
         "context": {"tokens_from": "transcript", "percent": 900, "level": evil}});
     model.told(row(&name("proj"), object, "/"));
     model.preview = Preview::read(&name("proj"), (80, 24), "\u{1b}]0;a\u{202e}b\u{7}x\u{202e}\u{85}y", false);

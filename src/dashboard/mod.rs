@@ -228,7 +228,8 @@ impl Dashboard<'_> {
                 DashReply::Screen(of, preview) => {
                     let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);
                     // One answer that is late is no reason to take the picture away.
-                    let keeps = matches!((&preview, &self.model.preview), (Preview::Missing(_), Preview::Shown { of: shown, .. }) if *shown == of);
+                    let keeps = matches!((&preview, &self.model.preview), (Preview::Missing(_),
+                        Preview::Shown { of: shown, .. }) if *shown == of);
                     if chosen && !keeps {
                         self.model.preview = preview;
                     }

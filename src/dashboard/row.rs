@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_session_object_becomes_a_row() {
-        let object = json!({"state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj", "agent": "claude",
+        let object = json!({"state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj",
+            "agent": "claude",
             "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
             "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
         let row = read(object, "/home/u");
@@ -139,7 +140,8 @@ mod tests {
         ] {
             assert_eq!(read(object, "/").percent, None);
         }
-        let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m", "command": ["\r", "\u{2028}"]});
+        let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m",
+            "command": ["\r", "\u{2028}"]});
         let row = read(object, "/home/u");
         for text in [&row.state, &row.dir, &row.last, &row.command] {
             assert!(text.contains('\u{fffd}') && text.chars().all(is_harmless), "{text:?}");

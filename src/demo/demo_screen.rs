@@ -306,7 +306,8 @@ mod tests {
     use super::*;
 
     fn picture<'a>(screen: &'a Screen, usage: &'a UsageLine, entries: &'a [DemoEvent]) -> Picture<'a> {
-        let caption = "A new conversation, an empty context: it has the handoff and continues where the file ends. Nobody typed.";
+        let caption = "A new conversation, an empty context: it has the handoff and continues where the file \
+                       ends. Nobody typed.";
         Picture {
             screen,
             caption,

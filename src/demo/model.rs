@@ -53,7 +53,8 @@ fn next(request: &ApiRequest, continued: Option<String>) -> ScriptedReply {
         }
         (n, _) if n < WORDS.len() => {
             let (last, new) = (WORDS[n - 1], WORDS[n]);
-            let input = json!({"file_path": FILE, "old_string": format!("{last}\n"), "new_string": format!("{last}\n{new}\n")});
+            let input = json!({"file_path": FILE, "old_string": format!("{last}\n"),
+                "new_string": format!("{last}\n{new}\n")});
             ScriptedReply::tool("Edit", input).saying(format!("Step {}: {new}.", n + 1))
         }
         _ => ScriptedReply::text(DONE),
@@ -112,8 +113,10 @@ mod tests {
         let first = answer(json!([{"role": "user", "content": GOAL}]));
         assert_eq!(first.tools[0].1["content"], "one\n");
         let use_of = |n: usize| {
-            json!({"role": "assistant", "content": [{"type": "tool_use", "id": format!("t{n}"), "name": "Edit",
-            "input": {"file_path": FILE, "old_string": "x", "new_string": format!("{}\n{}\n", WORDS[n - 1], WORDS[n])}}]})
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": format!("t{n}"),
+                "name": "Edit",
+            "input": {"file_path": FILE, "old_string": "x", "new_string": format!("{}\n{}\n", WORDS[n - 1],
+            WORDS[n])}}]})
         };
         let mut messages = vec![json!({"role": "user", "content": GOAL})];
         messages.extend((1..=6).map(use_of));
@@ -125,7 +128,8 @@ mod tests {
     #[test]
     fn a_continuation_looks_first_and_then_goes_on_where_the_file_ends() {
         let prompt = json!({"role": "user", "content": [
-            {"type": "text", "text": format!("<system-reminder>=== HANDOFF LOADED ===\nGoal\n{GOAL}</system-reminder>")},
+            {"type": "text", "text": format!("<system-reminder>=== HANDOFF LOADED \
+                                              ===\nGoal\n{GOAL}</system-reminder>")},
             {"type": "text", "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]});
         let first = answer(json!([prompt]));
         assert!(
@@ -134,8 +138,10 @@ mod tests {
             first.text
         );
         assert_eq!(first.tools[0].0, "Read");
-        let used = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": FILE}}]});
-        let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "r", "content": "1\tone\n2\ttwo\n3\t"}]});
+        let used = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "r", "name": "Read",
+            "input": {"file_path": FILE}}]});
+        let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "r",
+            "content": "1\tone\n2\ttwo\n3\t"}]});
         let next = answer(json!([prompt, used, result]));
         assert_eq!(next.tools[0].1["new_string"], "two\nthree\n");
     }

@@ -158,15 +158,22 @@ impl Page<'_> {
         let (percent, window) = (fill.percent(), grouped(fill.window));
         let steps = [
             format!("You started hopty in place of claude and typed a goal: \"{GOAL}\""),
-            format!("The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.", old.uses, window),
-            "Above 80 %, hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it took the next tool \
-             boundary: the tools had run, the next request had not been sent. No work was lost and no further token was spent."
+            format!(
+                "The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.",
+                old.uses, window
+            ),
+            "Above 80 %, hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it \
+             took the next tool \
+             boundary: the tools had run, the next request had not been sent. No work was lost and no \
+             further token was spent."
                 .to_owned(),
-            "hopty saved a handoff, ended the agent, started a fresh one, gave it the handoff, typed the continuation prompt and \
+            "hopty saved a handoff, ended the agent, started a fresh one, gave it the handoff, typed the \
+             continuation prompt and \
              pressed Enter, and had proof that it was submitted."
                 .to_owned(),
             format!(
-                "The new conversation read the state of the file and finished it in {} more tool steps. Nobody had to help.",
+                "The new conversation read the state of the file and finished it in {} more tool steps. \
+                 Nobody had to help.",
                 new.uses
             ),
         ];

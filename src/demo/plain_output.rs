@@ -11,9 +11,8 @@ use super::DemoEvent;
 /// # Errors
 /// When nobody reads any more.
 pub(super) fn begin() -> io::Result<()> {
-    say(
-        "hopty demo: the real hopty at work on a stand-in agent and a stand-in model. No account, no network.\n",
-    )
+    say("hopty demo: the real hopty at work on a stand-in agent and a stand-in model. No account, no \
+         network.\n")
 }
 
 /// One line.

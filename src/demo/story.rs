@@ -49,10 +49,12 @@ impl Beat {
             }
             Beat::Waiting => "Above 80 %, hopty waits for the end of the turn. At 90 % it stops waiting.",
             Beat::HandingOver => {
-                "The context is nearly full. hopty saves a handoff, stops the agent at a safe point, starts a fresh one."
+                "The context is nearly full. hopty saves a handoff, stops the agent at a safe point, starts \
+                 a fresh one."
             }
             Beat::GoingOn => {
-                "A new conversation, an empty context: it has the handoff and continues where the file ends. Nobody typed."
+                "A new conversation, an empty context: it has the handoff and continues where the file ends. \
+                 Nobody typed."
             }
             Beat::Done => "Two conversations finished the work, and nobody had to be there.",
             Beat::Leaving => "You leave with /exit, and hopty ends with the agent.",

@@ -136,7 +136,8 @@ pub fn remove_dir(path: &Path) -> Result<(), FsError> {
     fs::remove_dir_all(path).map_err(FsError::io("delete", path))
 }
 
-/// What is read next of a synced file comes from the disk, not from memory: it is to be proven that it is there.
+/// What is read next of a synced file comes from the disk, not from memory: it is to be proven that it is
+/// there.
 #[cfg(target_os = "linux")]
 pub(super) fn forget_cached(file: &File) {
     use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};

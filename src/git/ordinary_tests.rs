@@ -21,7 +21,8 @@ const TABLE: [(&str, &str); 31] = [
     ("links", "ln -s a l; git add l; git commit -qm l; ln -sf b l"),
     (
         "names",
-        "printf x >\"$(printf 'n\\303\\244me')\"; printf x >'new\nline'; printf x >'quo\"te'; git add .; echo two >a",
+        "printf x >\"$(printf 'n\\303\\244me')\"; printf x >'new\nline'; printf x >'quo\"te'; git add .; \
+         echo two >a",
     ),
     (
         "names that are not UTF-8",
@@ -29,26 +30,31 @@ const TABLE: [(&str, &str); 31] = [
     ),
     (
         "ignored",
-        "echo '*.o' >.gitignore; echo i >.git/info/exclude; touch x.o i j; echo k >../k; git config core.excludesFile ../k; touch k",
+        "echo '*.o' >.gitignore; echo i >.git/info/exclude; touch x.o i j; echo k >../k; git config \
+         core.excludesFile ../k; touch k",
     ),
     (
         "line ends of the work tree",
-        "git config core.autocrlf true; rm a; git checkout -q a; printf 'two\\r\\n' >b; printf 'o\\r\\n' >n; git add n",
+        "git config core.autocrlf true; rm a; git checkout -q a; printf 'two\\r\\n' >b; printf 'o\\r\\n' >n; \
+         git add n",
     ),
     (
         "line ends by attribute",
-        "printf '* text eol=crlf\\nc -text\\n' >.gitattributes; git add .; printf 'one\\r\\n' >a; printf 'x\\r\\n' >c; echo b >b",
+        "printf '* text eol=crlf\\nc -text\\n' >.gitattributes; git add .; printf 'one\\r\\n' >a; printf \
+         'x\\r\\n' >c; echo b >b",
     ),
     (
         "encoding by attribute",
-        "echo 'u working-tree-encoding=UTF-16LE' >.gitattributes; printf 'a\\0\\n\\0' >u; git add .; git commit -qm u; printf 'b\\0\\n\\0' >u",
+        "echo 'u working-tree-encoding=UTF-16LE' >.gitattributes; printf 'a\\0\\n\\0' >u; git add .; git \
+         commit -qm u; printf 'b\\0\\n\\0' >u",
     ),
     ("detached", "git checkout -q --detach; echo two >a"),
     ("unborn", "rm -rf .git; git init -q -b first; git add a; echo two >b"),
     ("packed", "git gc -q; git pack-refs --all; git tag x; echo two >a"),
     (
         "follows another",
-        "git branch up; git branch -q -u up; git commit -q --allow-empty -m 1; git checkout -q up; git commit -q --allow-empty -m 2; git checkout -q main",
+        "git branch up; git branch -q -u up; git commit -q --allow-empty -m 1; git checkout -q up; git \
+         commit -q --allow-empty -m 2; git checkout -q main",
     ),
     (
         "a clone",
@@ -56,28 +62,34 @@ const TABLE: [(&str, &str); 31] = [
     ),
     (
         "a shallow clone",
-        "git commit -q --allow-empty -m 1; cd ..; git clone -q --depth 1 file://$PWD/w v; mv w u; mv v w; cd w; git commit -q --allow-empty -m 2",
+        "git commit -q --allow-empty -m 1; cd ..; git clone -q --depth 1 file://$PWD/w v; mv w u; mv v w; cd \
+         w; git commit -q --allow-empty -m 2",
     ),
     (
         "a partial clone",
-        "git config uploadpack.allowFilter true; cd ..; git clone -q --filter=blob:none file://$PWD/w v; mv w u; mv v w; cd w; echo two >a",
+        "git config uploadpack.allowFilter true; cd ..; git clone -q --filter=blob:none file://$PWD/w v; mv \
+         w u; mv v w; cd w; echo two >a",
     ),
     (
         "objects elsewhere",
-        "cd ..; git clone -q --shared w v; mv w u; mv v w; cd w; echo ../../../u/.git/objects >.git/objects/info/alternates; echo two >a",
+        "cd ..; git clone -q --shared w v; mv w u; mv v w; cd w; echo ../../../u/.git/objects \
+         >.git/objects/info/alternates; echo two >a",
     ),
     (
         "a linked worktree",
-        "git worktree add -q -b side ../v; cd ..; mv w u; mv v w; cd w; git -C ../u worktree repair ../w 2>&- >&-; echo two >a; git branch -u main",
+        "git worktree add -q -b side ../v; cd ..; mv w u; mv v w; cd w; git -C ../u worktree repair ../w \
+         2>&- >&-; echo two >a; git branch -u main",
     ),
     ("a directory of its own", "git init -q --separate-git-dir ../s; echo two >a"),
     (
         "a submodule",
-        "git clone -q . ../s; git -c protocol.file.allow=always submodule --quiet add ../s sub; git commit -qm s; cd sub; git commit -q --allow-empty -m 1; echo dirt >a; touch new",
+        "git clone -q . ../s; git -c protocol.file.allow=always submodule --quiet add ../s sub; git commit \
+         -qm s; cd sub; git commit -q --allow-empty -m 1; echo dirt >a; touch new",
     ),
     (
         "a submodule of which nothing is there",
-        "git clone -q . ../s; git -c protocol.file.allow=always submodule --quiet add ../s sub; git commit -qm s; git submodule -q deinit -f sub; echo two >a",
+        "git clone -q . ../s; git -c protocol.file.allow=always submodule --quiet add ../s sub; git commit \
+         -qm s; git submodule -q deinit -f sub; echo two >a",
     ),
     (
         "another repository in it",
@@ -85,23 +97,28 @@ const TABLE: [(&str, &str); 31] = [
     ),
     (
         "sparse",
-        "mkdir d e; touch d/x e/x; git add .; git commit -qm d; git sparse-checkout init --cone; git sparse-checkout set d; echo 1 >d/x; touch d/y",
+        "mkdir d e; touch d/x e/x; git add .; git commit -qm d; git sparse-checkout init --cone; git \
+         sparse-checkout set d; echo 1 >d/x; touch d/y",
     ),
     (
         "sparse index",
-        "mkdir d e; touch d/x e/x; git add .; git commit -qm d; git sparse-checkout init --cone --sparse-index; git sparse-checkout set d; echo 1 >d/x",
+        "mkdir d e; touch d/x e/x; git add .; git commit -qm d; git sparse-checkout init --cone \
+         --sparse-index; git sparse-checkout set d; echo 1 >d/x",
     ),
     (
         "split index",
-        "git update-index --split-index; echo two >a; git add a; echo three >b; git update-index --untracked-cache; touch n",
+        "git update-index --split-index; echo two >a; git add a; echo three >b; git update-index \
+         --untracked-cache; touch n",
     ),
     (
         "a conflict",
-        "git checkout -q -b x; echo x >a; git commit -qam x; git checkout -q main; echo y >a; git commit -qam y; git merge -q x >&-; touch n",
+        "git checkout -q -b x; echo x >a; git commit -qam x; git checkout -q main; echo y >a; git commit \
+         -qam y; git merge -q x >&-; touch n",
     ),
     (
         "other ways to tell",
-        "seq 100 >l; git add l; git commit -qm l; git mv l m; git config diff.renames false; git config status.renames false; git config diff.context 7; git config diff.algorithm histogram; echo >>m",
+        "seq 100 >l; git add l; git commit -qm l; git mv l m; git config diff.renames false; git config \
+         status.renames false; git config diff.context 7; git config diff.algorithm histogram; echo >>m",
     ),
 ];
 

@@ -96,7 +96,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(tag: u8, payload in prop::collection::vec(any::<u8>(), 0..300), cut in 0usize..305) {
+        fn what_is_encoded_is_decoded(tag: u8, payload in prop::collection::vec(any::<u8>(), 0..300),
+            cut in 0usize..305) {
             let frame = Frame::new(tag, &payload);
             let bytes = frame.encode();
             let part = &bytes[..cut.min(bytes.len())];

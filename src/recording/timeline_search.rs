@@ -59,7 +59,8 @@ pub struct SearchHit {
     pub cols: u16,
 }
 
-/// A regular expression to be found in rows. Without a capital letter in it, capitals count like small letters.
+/// A regular expression to be found in rows. Without a capital letter in it, capitals count like small
+/// letters.
 #[derive(Clone, Debug)]
 struct SearchText(Option<Regex>);
 

@@ -110,7 +110,8 @@ pub fn events(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Vec<Answ
     }
     out.push(event(
         "message_delta",
-        json!({"delta": {"stop_reason": reply.stop_reason(), "stop_sequence": null}, "usage": reply.usage.to_json()}),
+        json!({"delta": {"stop_reason": reply.stop_reason(), "stop_sequence": null},
+            "usage": reply.usage.to_json()}),
     ));
     out.push(event("message_stop", json!({})));
     out

@@ -237,7 +237,8 @@ fn send_other(output: &mut TcpStream, request: &ApiRequest) -> io::Result<()> {
         (_, "/") => (200, json!({})),
         _ => (
             404,
-            json!({"type": "error", "error": {"type": "not_found_error", "message": "not part of the stand-in"}}),
+            json!({"type": "error", "error": {"type": "not_found_error",
+                "message": "not part of the stand-in"}}),
         ),
     };
     let body = if request.method == "HEAD" { String::new() } else { body.to_string() };
@@ -254,7 +255,8 @@ mod tests {
         let body = body.to_string();
         write!(
             stream,
-            "POST {target} HTTP/1.1\r\nconnection: close\r\nx-claude-code-session-id: u1\r\ncontent-length: {}\r\n\r\n{body}",
+            "POST {target} HTTP/1.1\r\nconnection: close\r\nx-claude-code-session-id: u1\r\ncontent-length: \
+             {}\r\n\r\n{body}",
             body.len()
         )
         .unwrap();
@@ -266,7 +268,8 @@ mod tests {
     #[test]
     fn only_main_requests_use_up_the_script() {
         let api = Api::start(Script::list([ScriptedReply::bash("ls"), ScriptedReply::text("end")])).unwrap();
-        let main = json!({"model": "m", "stream": true, "tools": [{}], "messages": [{"role": "user", "content": "x"}]});
+        let main = json!({"model": "m", "stream": true, "tools": [{}], "messages": [{"role": "user",
+            "content": "x"}]});
         let title = json!({"model": "m", "messages": [{"role": "user", "content": "title?"}]});
         assert!(ask(&api, "/v1/messages", &title).contains("Scripted session"));
         assert!(ask(&api, "/v1/messages?beta=true", &main).contains("tool_use"));

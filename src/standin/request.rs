@@ -303,7 +303,8 @@ mod tests {
         assert_eq!(kind("/v1/messages/count_tokens", &[], json!({})), AskerKind::CountTokens);
         assert_eq!(kind("/api/hello", &[], json!({})), AskerKind::Other);
         let summary = json!({"tools": [{}], "messages": [{"role": "user", "content": [
-            {"type": "text", "text": "Your task is to create a detailed summary of the conversation so far"}]}]});
+            {"type": "text", "text": "Your task is to create a detailed summary of the conversation so \
+                                      far"}]}]});
         assert_eq!(kind("/v1/messages", &[], summary), AskerKind::Compact);
     }
 
@@ -313,9 +314,12 @@ mod tests {
             "/v1/messages",
             &[("x-claude-code-session-id", "u")],
             json!({"messages": [
-            {"role": "user", "content": [{"type": "text", "text": "<system-reminder>"}, {"type": "text", "text": "do it"}]},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt", "is_error": false}]}]}),
+            {"role": "user", "content": [{"type": "text", "text": "<system-reminder>"}, {"type": "text",
+                "text": "do it"}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash",
+                "input": {"command": "ls"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt",
+                "is_error": false}]}]}),
         );
         assert_eq!(r.first_prompt().as_deref(), Some("do it"));
         assert_eq!(r.session_id(), Some("u"));

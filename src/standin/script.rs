@@ -43,7 +43,8 @@ impl ReplyUsage {
             "cache_read_input_tokens": self.cache_read,
             "output_tokens": self.output,
             "service_tier": "standard",
-            "cache_creation": {"ephemeral_5m_input_tokens": self.cache_creation, "ephemeral_1h_input_tokens": 0},
+            "cache_creation": {"ephemeral_5m_input_tokens": self.cache_creation,
+            "ephemeral_1h_input_tokens": 0},
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Which of the text that has come onto a screen a tape should wait for: words that come again in the next run.
+//! Which of the text that has come onto a screen a tape should wait for: words that come again in the next
+//! run.
 
 use crate::testing::look::{Look, TextPattern};
 use crate::testing::screen_watch::{ScreenWatch, TestMark};
@@ -13,8 +14,8 @@ const DATE_WORDS: [&str; 19] = [
     "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// A text that came after the mark, in one of these places. Preferred: words that stand there once, without digits,
-/// and the longest of them. `avoid`: what is different in every run.
+/// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
+/// digits, and the longest of them. `avoid`: what is different in every run.
 pub(super) fn lasting_text(
     watch: &ScreenWatch,
     mark: &TestMark,
@@ -77,8 +78,8 @@ impl Worth {
     }
 }
 
-/// The parts of a text that may be the same in the next run: runs of words without digits, and single words with
-/// few of them.
+/// The parts of a text that may be the same in the next run: runs of words without digits, and single words
+/// with few of them.
 fn stable_parts(text: &str, avoid: &[String]) -> Vec<String> {
     let mut parts = Vec::new();
     // Where the run of words began, and where it ends so far.

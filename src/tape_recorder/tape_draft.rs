@@ -237,7 +237,8 @@ mod tests {
         ];
         assert_eq!(
             tape(&steps),
-            "Expect \"name?\"\nType \"Ade\"\nBackspace\nSettle\nType \"a\"\nEnter\nExpect \"hello Ada\"\nExit 3\n"
+            "Expect \"name?\"\nType \"Ade\"\nBackspace\nSettle\nType \"a\"\nEnter\nExpect \"hello \
+             Ada\"\nExit 3\n"
         );
     }
 

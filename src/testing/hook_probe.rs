@@ -222,8 +222,10 @@ mod tests {
             "model": "m",
             "statusLine": {"type": "command", "command": "line.sh"},
             "hooks": {
-                "Stop": [{"hooks": [{"type": "command", "command": "echo 'a'"}, {"type": "prompt", "prompt": "?"}]}],
-                "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh", "timeout": 5}]}],
+                "Stop": [{"hooks": [{"type": "command", "command": "echo 'a'"}, {"type": "prompt",
+                "prompt": "?"}]}],
+                "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh",
+                "timeout": 5}]}],
             },
         });
         fs::write(&file, settings.to_string()).unwrap();

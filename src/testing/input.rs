@@ -19,7 +19,8 @@ const UTF8_LAST: u16 = 2015;
 pub enum InputRefusal {
     /// The program cannot be told of this key.
     #[error(
-        "a terminal sends nothing for {0} to this program, which has not asked for the kitty keyboard protocol"
+        "a terminal sends nothing for {0} to this program, which has not asked for the kitty keyboard \
+         protocol"
     )]
     NoBytes(KeyChord),
     /// The program does not want the mouse.
@@ -29,7 +30,8 @@ pub enum InputRefusal {
     #[error("the program has asked for clicks, but not for the motion of the mouse (?1002 or ?1003)")]
     NoMotion,
     /// The program asked for a form of reports that cannot tell this place.
-    #[error("row {}, column {} cannot be told in the form of mouse report that the program asked for", row + 1, col + 1)]
+    #[error("row {}, column {} cannot be told in the form of mouse report that the program asked for",
+        row + 1, col + 1)]
     TooFar {
         /// The row, 0-based.
         row: u16,

@@ -629,7 +629,8 @@ mod tests {
     #[test]
     fn a_frame_is_found_by_its_title() {
         let screen = screen(
-            "╭────────────────╮\n│┌─ Logs ┐+--+   │\n││saved  │|in|   │\n│└───────┘+--+   │\n╰────────────────╯",
+            "╭────────────────╮\n│┌─ Logs ┐+--+   │\n││saved  │|in|   │\n│└───────┘+--+   \
+             │\n╰────────────────╯",
         );
         let frame = frame_around(&screen, "Logs").unwrap();
         assert_eq!(frame.outside, CellRegion { row: 1, col: 1, rows: 3, cols: 9 });

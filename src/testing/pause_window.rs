@@ -1,7 +1,8 @@
-//! What a person sees of a paused test: `hopty __pause-window SOCKET`, the program of the session to attach to.
+//! What a person sees of a paused test: `hopty __pause-window SOCKET`, the program of the session to attach
+//! to.
 //!
-//! It draws the screen of the test at the top left of its terminal, whatever size that has, sets the modes that
-//! change what keys send, and passes the keys on. Ctrl+] ends it, and with it the pause.
+//! It draws the screen of the test at the top left of its terminal, whatever size that has, sets the modes
+//! that change what keys send, and passes the keys on. Ctrl+] ends it, and with it the pause.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;

@@ -64,7 +64,8 @@ pub fn shell(name: &str) -> Option<ShellStart> {
         ),
         "nu" => {
             let prompt = format!(
-                "$env.PROMPT_COMMAND = {{ \"{PROMPT}\" }}; $env.PROMPT_INDICATOR = \"\"; $env.PROMPT_COMMAND_RIGHT = {{ \"\" }}"
+                "$env.PROMPT_COMMAND = {{ \"{PROMPT}\" }}; $env.PROMPT_INDICATOR = \"\"; \
+                 $env.PROMPT_COMMAND_RIGHT = {{ \"\" }}"
             );
             start(&["nu", "--no-config-file", "--no-history", "--execute", &prompt], &[], false)
         }
@@ -81,7 +82,8 @@ pub fn shell(name: &str) -> Option<ShellStart> {
                 "-NoExit",
                 "-NoProfile",
                 "-Command",
-                "Set-PSReadLineOption -HistorySaveStyle SaveNothing; function prompt { Write-Host '>' -NoNewline -ForegroundColor Blue; ' ' }",
+                "Set-PSReadLineOption -HistorySaveStyle SaveNothing; function prompt { Write-Host '>' \
+                 -NoNewline -ForegroundColor Blue; ' ' }",
             ],
             &[],
             false,

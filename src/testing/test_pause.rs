@@ -1,8 +1,8 @@
 //! A test that stops so that a person can look and type.
 //!
-//! The program lives in the terminal of the test, inside this process. A session of hopty shows it: the program
-//! of that session is a window ([`super::pause_window`]), which draws the screen and sends the keys over a socket. So
-//! `hopty attach` works as with any session, and the test goes on when the session ends.
+//! The program lives in the terminal of the test, inside this process. A session of hopty shows it: the
+//! program of that session is a window ([`super::pause_window`]), which draws the screen and sends the keys
+//! over a socket. So `hopty attach` works as with any session, and the test goes on when the session ends.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read, Write};

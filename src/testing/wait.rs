@@ -607,7 +607,8 @@ impl TestTerminal {
         if let Some(place) = found.all.first() {
             let (line, place_words) = (self.line_before(place, since), place.to_string());
             let state = format!(
-                "{} stands {place_words} since before line {line}; Wait looks at what is there, Expect at what is new",
+                "{} stands {place_words} since before line {line}; Wait looks at what is there, Expect at \
+                 what is new",
                 what.pattern
             );
             let row = match place {

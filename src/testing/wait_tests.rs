@@ -174,7 +174,8 @@ fn a_shell_that_announces_its_prompts_tells_the_status() {
 #[test]
 fn typed_text_is_waited_for_where_the_program_shows_it() {
     // Raw mode, and every byte is shown a little later.
-    let script = "stty raw -echo; printf ready; while c=$(dd bs=1 count=1 2>/dev/null); do sleep 0.02; printf '%s' \"$c\"; done";
+    let script = "stty raw -echo; printf ready; while c=$(dd bs=1 count=1 2>/dev/null); do sleep 0.02; \
+                  printf '%s' \"$c\"; done";
     let mut terminal = shell(script);
     let mark = terminal.start_mark(1);
     terminal.expect(&text("ready"), &mark, LONG).unwrap();

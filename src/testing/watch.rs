@@ -63,7 +63,8 @@ pub enum WatchEnd {
 }
 
 impl TapeWatch {
-    /// Reads a tape and watches it with everything that it depends on. A change after this reading is noticed.
+    /// Reads a tape and watches it with everything that it depends on. A change after this reading is
+    /// noticed.
     pub fn load(&mut self, file: &TapeFile, vhs_only: bool) -> LoadedTape {
         self.add(file.path.clone(), &file.path);
         loop {

@@ -38,7 +38,8 @@ fn quiet() -> Script {
 /// A transcript with a goal of its own.
 fn plant(path: &std::path::Path, id: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let line = json!({"type": "user", "sessionId": id, "cwd": "/", "uuid": "1", "message": {"role": "user", "content": "PLANTED goal"},
+    let line = json!({"type": "user", "sessionId": id, "cwd": "/", "uuid": "1", "message": {"role": "user",
+        "content": "PLANTED goal"},
         "origin": {"kind": "human"}, "promptSource": "typed"});
     fs::write(path, format!("{line}\n")).unwrap();
 }
@@ -71,12 +72,14 @@ fn a_forged_call_swaps_no_conversation(kind: Kind) {
             let answer = forged::call(
                 &world,
                 "SessionStart",
-                &json!({"session_id": id, "transcript_path": path, "source": source, "model": "claude-opus-4-8[1m]"}),
+                &json!({"session_id": id, "transcript_path": path, "source": source,
+                    "model": "claude-opus-4-8[1m]"}),
             );
             assert_eq!(answer, "", "{id} {source}");
             for event in ["UserPromptSubmit", "Stop", "PostToolBatch", "SessionEnd", "PreCompact"] {
                 if id != own {
-                    let payload = json!({"session_id": id, "transcript_path": path, "prompt": "x", "trigger": "auto",
+                    let payload = json!({"session_id": id, "transcript_path": path, "prompt": "x",
+                        "trigger": "auto",
                         "last_assistant_message": "done", "tool_calls": [{"tool_use_id": "t"}]});
                     assert_eq!(forged::call(&world, event, &payload), "", "{id} {event}");
                 }

@@ -495,8 +495,10 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
     let conversation = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
     let dir = world.claude_dir().join("projects").join(project_dir_name(world.project.to_str().unwrap()));
     std::fs::create_dir_all(&dir).unwrap();
-    let line = serde_json::json!({"type": "user", "uuid": "u1", "isSidechain": false, "sessionId": conversation, "cwd": world.project,
-        "timestamp": "2026-11-20T14:29:50.000Z", "message": {"role": "user", "content": "Build the bridge."}});
+    let line = serde_json::json!({"type": "user", "uuid": "u1", "isSidechain": false,
+        "sessionId": conversation, "cwd": world.project,
+        "timestamp": "2026-11-20T14:29:50.000Z", "message": {"role": "user",
+        "content": "Build the bridge."}});
     std::fs::write(dir.join(format!("{conversation}.jsonl")), format!("{line}\n")).unwrap();
     let id = world.ask(&["handoff", "create"]).trim().to_owned();
     let boot = world.claude_dir().join("handoff/records").join(&id).join("boot");

@@ -75,8 +75,10 @@ impl Trap {
             project,
             json!({"type": "user", "message": {"role": "user", "content": "Build the bridge."}}),
         );
-        let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 9, "cache_creation_input_tokens": 0, "output_tokens": 7});
-        let message = json!({"id": "m", "model": "claude-sonnet-4-5", "stop_reason": "end_turn", "usage": usage,
+        let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 9,
+            "cache_creation_input_tokens": 0, "output_tokens": 7});
+        let message = json!({"id": "m", "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
+            "usage": usage,
             "content": [{"type": "text", "text": "It is done."}]});
         let answer = line(
             if moved.is_empty() { project } else { &there },
@@ -162,7 +164,10 @@ fn a_git_that_lies_in_a_project_is_not_run() {
         [".", "", "bin", "PROJECT/bin", "PROJECT/../proj/bin", "ROOT/other/bin", "ROOT/link", "ROOT/links"]
     {
         let mut trap = Trap::new();
-        trap.sh("mkdir bin links; git init -q ../other; mkdir ../other/bin ../links; ln -s proj/bin ../link; ln -s ../proj/bin/git ../links/git");
+        trap.sh(
+            "mkdir bin links; git init -q ../other; mkdir ../other/bin ../links; ln -s proj/bin ../link; \
+                 ln -s ../proj/bin/git ../links/git",
+        );
         for at in [trap.world.project.clone(), trap.world.project.join("bin"), trap.root.join("other/bin")] {
             std::fs::copy(&trap.evil, at.join("git")).unwrap();
         }
@@ -222,7 +227,8 @@ fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run(
     trap.sh(
         "mkdir hooks; cp $EVIL hooks/post-index-change; cp $EVIL fs; cp $EVIL clean; touch -d yesterday b",
     );
-    trap.sh("git init -q ../in; git -C ../in config core.fsmonitor $EVIL; echo '* filter=x diff=x' >.gitattributes");
+    trap.sh("git init -q ../in; git -C ../in config core.fsmonitor $EVIL; echo '* filter=x diff=x' \
+             >.gitattributes");
     let keys = [
         "core.fsmonitor=./fs",
         "core.hooksPath=hooks",

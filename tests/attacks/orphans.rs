@@ -74,7 +74,8 @@ fn a_program_that_ignores_everything_is_ended_by_who_finds_its_host_dead() {
 #[test]
 fn a_program_that_hears_hangups_ends_in_its_own_way() {
     let world = world();
-    let script = "trap 'sleep 0.3; echo clean >end; exit' HUP TERM; echo be$((1))gun; while :; do sleep 0.1; done 2>/dev/null";
+    let script = "trap 'sleep 0.3; echo clean >end; exit' HUP TERM; echo be$((1))gun; while :; do sleep 0.1; \
+                  done 2>/dev/null";
     let mut term = world.terminal(&["run", "--", "sh", "-c", script]);
     term.wait_text("be1gun");
     support::kill(number(&world, "host_pid"), libc::SIGKILL);

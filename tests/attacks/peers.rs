@@ -394,7 +394,8 @@ fn verbs_from_claude(world: &mut World, name: &str, shell: &str) -> (Vec<i32>, S
     }
     // In a terminal of its own, and as if it did not know where it runs: the host sees it all the same.
     script.push_str(&format!(
-        "script -qec \"env -u HOPTY_SESSION '{}' attach b\" /dev/null >>'{}' 2>&1 </dev/null; echo $? >>'{}'; [ $LEFT ] || exec sleep 1000\n",
+        "script -qec \"env -u HOPTY_SESSION '{}' attach b\" /dev/null >>'{}' 2>&1 </dev/null; echo $? \
+         >>'{}'; [ $LEFT ] || exec sleep 1000\n",
         hopty().display(),
         said.display(),
         codes.display()
@@ -467,7 +468,8 @@ fn a_name_that_another_claude_gives_itself_does_not_count() {
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("config.toml"), "[control]\nallow_from = [\"boss\"]\n").unwrap();
     detached(&world, "b", &["cat"]);
-    let shell = "case $HOPTY_SESSION in evil) '{hopty}' run --name boss --detached -- claude; sleep 1000;; *) sh '{}';; esac";
+    let shell = "case $HOPTY_SESSION in evil) '{hopty}' run --name boss --detached -- claude; sleep 1000;; \
+                 *) sh '{}';; esac";
     let (codes, said) = verbs_from_claude(&mut world, "evil", shell);
     assert_eq!((codes[0], codes[15]), (4, 4), "{said}");
     end_all(&world);
@@ -480,7 +482,8 @@ fn claude_steers_what_it_started_and_a_person_steers_from_a_shell_in_a_session()
     let mut world = world();
     let out = world.project.join("out");
     let script = format!(
-        "'{0}' run --name mine --detached -- cat\n'{0}' send mine x; echo $? >>'{1}'\n'{0}' stop mine --kill; echo $? >>'{1}'\nexec sleep 1000\n",
+        "'{0}' run --name mine --detached -- cat\n'{0}' send mine x; echo $? >>'{1}'\n'{0}' stop mine \
+         --kill; echo $? >>'{1}'\nexec sleep 1000\n",
         hopty().display(),
         out.display()
     );
@@ -536,7 +539,8 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
     let holds = hopty::ipc::stream::FrameStream::new(one).unwrap().peer_process().unwrap().is_some();
     if !holds {
         support::skip(
-            "a host that is stopped while a number is used again: this kernel has no SO_PEERPIDFD (Linux 6.5)",
+            "a host that is stopped while a number is used again: this kernel has no SO_PEERPIDFD (Linux \
+             6.5)",
         );
     }
     for stopped in [false, true] {

@@ -86,7 +86,8 @@ fn what_lies_in_the_sessions_directory_is_written_afresh_for_every_run(kind: Kin
                     json!({"x": {"command": "touch", "args": [&mark]}}).to_string(),
                 )
                 .unwrap();
-                let line = json!({"statusLine": {"type": "command", "command": format!("touch '{}'", mark.display())}});
+                let line = json!({"statusLine": {"type": "command", "command": format!("touch '{}'",
+                    mark.display())}});
                 std::fs::write(dir.join("settings.json"), line.to_string()).unwrap();
                 std::fs::write(dir.join("statusline.json"), line["statusLine"].to_string()).unwrap();
             }
@@ -140,7 +141,8 @@ fn changes_at_its_end(kind: Kind) -> Option<(World, PathBuf)> {
     std::fs::write(&script, plant(&settings, &hook("SessionStart", &mark))).unwrap();
     let path = world.claude_dir().join("settings.json");
     let mut own: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    own["hooks"] = json!({"SessionEnd": [{"hooks": [{"type": "command", "command": format!("sh < '{}'", script.display())}]}]});
+    own["hooks"] = json!({"SessionEnd": [{"hooks": [{"type": "command", "command": format!("sh < '{}'",
+        script.display())}]}]});
     std::fs::write(path, own.to_string()).unwrap();
     Some((world, mark))
 }
@@ -155,7 +157,10 @@ fn a_change_made_while_claude_ends_holds_the_next_run_until_a_person_agrees(kind
         sentence.contains(".claude/settings.local.json: hooks added") && sentence.contains("`hopty restart`"),
         "{sentence}"
     );
-    term.wait_text("hopty: Claude is not started, because settings that run code have changed: .claude/settings.local.json: hooks added");
+    term.wait_text(
+        "hopty: Claude is not started, because settings that run code have changed: \
+                    .claude/settings.local.json: hooks added",
+    );
     term.wait_text("hint: `hopty restart proj`");
     let status = world.status();
     assert_eq!(

@@ -108,8 +108,10 @@ fn quoted_text_cannot_end_the_frame_of_a_handoff() {
         .iter()
         .enumerate()
         .map(|(n, text)| {
-            let line = json!({"type": "user", "uuid": format!("u{n}"), "isSidechain": false, "sessionId": conversation, "cwd": cwd,
-                "timestamp": "2026-11-20T14:29:50.000Z", "message": {"role": "user", "content": format!("quote {n}: {text}\nDo as I say.")}});
+            let line = json!({"type": "user", "uuid": format!("u{n}"), "isSidechain": false,
+                "sessionId": conversation, "cwd": cwd,
+                "timestamp": "2026-11-20T14:29:50.000Z", "message": {"role": "user",
+                "content": format!("quote {n}: {text}\nDo as I say.")}});
             format!("{line}\n")
         })
         .collect();

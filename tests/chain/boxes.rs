@@ -138,7 +138,8 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     let dir = world.project.join(".claude/claudikins-acm");
     let document = wait_for("the document", || std::fs::read_to_string(dir.join("handoff.md")).ok());
     let state = read(&dir.join("handoff-state.json"));
-    let todos = json!([{"content": "Sand the fence", "status": "pending"}, {"content": "Paint the gate", "status": "in_progress"}]);
+    let todos = json!([{"content": "Sand the fence", "status": "pending"}, {"content": "Paint the gate",
+        "status": "in_progress"}]);
     tick(&[10], state["context"]["active_todos"] == todos, "todos from the transcript");
     let file = state["context"]["key_files_modified"][0].as_str().unwrap_or_default().to_owned();
     tick(&[11], file.ends_with("colours.txt"), "changed files from the transcript");

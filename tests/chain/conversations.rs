@@ -153,7 +153,8 @@ pub fn a_conversation_that_a_session_runs_is_not_started_twice(kind: Kind) {
 /// Where it works is what git is asked about: the branch, the changes and what is new are the worktree's, and
 /// the handoff says which directory that is.
 pub fn git_is_of_the_worktree_that_the_conversation_went_to(kind: Kind) {
-    let go = "git worktree add -q -b side .claude/worktrees/side && cd .claude/worktrees/side && echo two bricks > wall.txt";
+    let go = "git worktree add -q -b side .claude/worktrees/side && cd .claude/worktrees/side && echo two \
+              bricks > wall.txt";
     let script =
         Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
             (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),

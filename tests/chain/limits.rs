@@ -79,7 +79,8 @@ fn reset(away: u64) -> impl Fn() -> u64 {
 fn step(kind: Kind, claim: &str, resets: u64) -> ScriptedReply {
     let hopty = env!("CARGO_BIN_EXE_hopty");
     let told = format!(
-        "for n in $(seq 100); do {hopty} status proj --json | grep -q '\"percent\": *97' && break; sleep 0.1; done"
+        "for n in $(seq 100); do {hopty} status proj --json | grep -q '\"percent\": *97' && break; sleep \
+         0.1; done"
     );
     let reply = match kind {
         Kind::Real => ScriptedReply::bash(told),

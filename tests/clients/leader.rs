@@ -36,7 +36,8 @@ fn the_others_see_what_the_leader_sees() {
     let world = world();
     let first = run(
         &world,
-        "printf '\\033[?1049h\\033[2J\\033[?2004h\\033[3;5H\\033[1;31mred 漢字\\033[m\\033[10;2H\\033]2;a title\\007'; cat",
+        "printf '\\033[?1049h\\033[2J\\033[?2004h\\033[3;5H\\033[1;31mred 漢字\\033[m\\033[10;2H\\033]2;a \
+         title\\007'; cat",
     );
     first.wait_text("red 漢字");
     let second = sized(&world, &["attach"], (120, 40));

@@ -160,7 +160,8 @@ fn a_stopped_client_does_not_hold_up_the_others() {
 }
 
 /// Writes as fast as it can, and counts its megabytes in a file, until there is a file `stop`.
-const FULL_SPEED: &str = "echo begun; read x; n=0; while [ ! -e stop ]; do yes 'as fast as it can be taken' | head -c 1000000; \
+const FULL_SPEED: &str = "echo begun; read x; n=0; while [ ! -e stop ]; do yes 'as fast as it can be taken' \
+                          | head -c 1000000; \
     n=$((n+1)); echo x >>megabytes; done; echo; echo the end of $n; exec cat";
 
 /// What the child writes while a client is stopped, unless `HOPTY_TEST_STOPPED_SECONDS` says for how long it
@@ -224,7 +225,8 @@ fn a_stopped_client_costs_nothing_while_the_program_writes_at_full_speed() {
         let after = memory(&world);
         let who = if leader { "the leader" } else { "the other" };
         println!(
-            "both run: {both:.0} bytes/s; {who} is stopped: {one:.0} bytes/s; the host has {before} KiB, then {after} KiB"
+            "both run: {both:.0} bytes/s; {who} is stopped: {one:.0} bytes/s; the host has {before} KiB, \
+             then {after} KiB"
         );
         assert!(after < before + GROWTH, "the host grew from {before} to {after} KiB");
         std::fs::write(world.project.join("stop"), "").unwrap();

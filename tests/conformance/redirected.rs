@@ -9,7 +9,8 @@ fn file(world: &World) {
 }
 
 /// A program that tells where its streams lead, and uses them.
-const TELLS: &str = "sh -c 'cat; echo out; echo err >&2; for n in 0 1 2; do test -t $n && echo $n; done; env | grep -c HOPTY_; exit 3'";
+const TELLS: &str = "sh -c 'cat; echo out; echo err >&2; for n in 0 1 2; do test -t $n && echo $n; done; env \
+                     | grep -c HOPTY_; exit 3'";
 
 #[test]
 fn standard_input_or_output_or_both() {

@@ -27,9 +27,8 @@ const SEQUENCES: &[(&str, &[&str])] = &[
     ("charsets", &["\x1b(0lqqk\x1b(B\x1b)0\x0elqk\x0f\x1b*A\x1bn\x1bo\x1b%G\x1b%@\x1b#8\x1b[2J"]),
     (
         "titles",
-        &[
-            "\x1b]0;both\x07\x1b]1;icon\x1b\\\x1b]2;window \u{6f22}\x1b\\\x1b[22;0t\x1b[22;2t\x1b]2;other\x07\x1b[23;0t\x1bkscreen's\x1b\\",
-        ],
+        &["\x1b]0;both\x07\x1b]1;icon\x1b\\\x1b]2;window \
+             \u{6f22}\x1b\\\x1b[22;0t\x1b[22;2t\x1b]2;other\x07\x1b[23;0t\x1bkscreen's\x1b\\"],
     ),
     (
         "hyperlinks",
@@ -73,9 +72,8 @@ const SEQUENCES: &[(&str, &[&str])] = &[
     ("a frame at once", &["\x1b[?2026hframe\x1b[2;2Hmore\x1b[?2026l\x1bP=1s\x1b\\old\x1bP=2s\x1b\\"]),
     (
         "nonsense",
-        &[
-            "\x1b[9999999999;;;;;;;999z\x1b[?\x18\x1b]unknown;\x1a\x1bP1;2;3zdata\x1b\\\x1bX sos \x1b\\\x1b^pm\x1b\\\x1b_apc\x1b\\\x1b[\x1b[\x1b[m\u{9b}31mC1\u{85}\x7f\x00",
-        ],
+        &["\x1b[9999999999;;;;;;;999z\x1b[?\x18\x1b]unknown;\x1a\x1bP1;2;3zdata\x1b\\\x1bX sos \
+             \x1b\\\x1b^pm\x1b\\\x1b_apc\x1b\\\x1b[\x1b[\x1b[m\u{9b}31mC1\u{85}\x7f\x00"],
     ),
     ("strings that are never ended", &["\x1b]0;open\x1b[m", "\x1bPqopen\x18text", "\x1b_Gopen"]),
 ];
@@ -123,7 +121,8 @@ fn every_mode_on_and_off() {
         // urgency (1042) on from the beginning, as some terminals have and others have not: with these, what
         // is on at the end is compared with another terminal.
         let script = format!(
-            "stty raw -echo; for n in $(seq 1 46) $(seq 48 1006) $(seq 1008 1041) $(seq 1043 1046) $(seq 1048 2100) 5522 7727 9001 737769; do printf '\\033[?%d{end}\\033[%d{end}' $n $n; done"
+            "stty raw -echo; for n in $(seq 1 46) $(seq 48 1006) $(seq 1008 1041) $(seq 1043 1046) $(seq \
+             1048 2100) 5522 7727 9001 737769; do printf '\\033[?%d{end}\\033[%d{end}' $n $n; done"
         );
         Case::script(&world, &script).answers(Answers::Table(&[])).leaves_things_on().run(|_| ());
     }

@@ -16,7 +16,8 @@ use super::support::world::World;
 fn script() -> String {
     let pager = if needs("less").is_some() { "less lines; " } else { "" };
     format!(
-        "@ sh -c 'printf \"\\033[1;31mbold red\\033[m 漢\\n\"; stty size; tput colors; read line; echo \"got $line\"; {pager}exit 7'; \
+        "@ sh -c 'printf \"\\033[1;31mbold red\\033[m 漢\\n\"; stty size; tput colors; read line; echo \"got \
+         $line\"; {pager}exit 7'; \
          echo \"code $? \"; read line"
     )
 }
@@ -126,7 +127,8 @@ fn server(world: &World) -> Option<Server> {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let config = format!(
-        "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}.pub\nStrictModes no\nUsePAM no\n\
+        "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}.pub\nStrictModes no\nUsePAM \
+         no\n\
          PasswordAuthentication no\nPermitRootLogin yes\nPidFile none\nPrintMotd no\nPrintLastLog no\n",
         host.display(),
         key.display()
@@ -207,7 +209,8 @@ fn ssh() {
     let env = settings(&world, &["HOME", "PATH", "LANG"]);
     let line = |file: &Path| {
         format!(
-            "ssh -F /dev/null -p {} -i {} -o IdentitiesOnly=yes -o IdentityAgent=none -o StrictHostKeyChecking=no \
+            "ssh -F /dev/null -p {} -i {} -o IdentitiesOnly=yes -o IdentityAgent=none -o \
+             StrictHostKeyChecking=no \
              -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -tt 127.0.0.1 \
              'cd {} && exec env {} sh {}'",
             server.port,

@@ -30,7 +30,8 @@ fn a_host_that_does_not_answer_holds_up_neither_keys_nor_others() {
     detached(&world, "good", "exec sleep 1000");
     detached(&world, "stuck", "exec sleep 1000");
     let host = i32::try_from(
-        serde_json::from_str::<serde_json::Value>(&world.ask(&["status", "stuck", "--json"])).unwrap()["host_pid"].as_i64().unwrap(),
+        serde_json::from_str::<serde_json::Value>(&world.ask(&["status", "stuck",
+            "--json"])).unwrap()["host_pid"].as_i64().unwrap(),
     )
     .unwrap();
     kill(host, libc::SIGSTOP);

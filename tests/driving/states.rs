@@ -178,7 +178,8 @@ pub fn a_background_shell_keeps_nobody_waiting() {
 pub fn a_question_of_the_model_blocks() {
     let options =
         json!([{"label": "A", "description": "the first"}, {"label": "B", "description": "the second"}]);
-    let input = json!({"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false, "options": options}]});
+    let input = json!({"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false,
+        "options": options}]});
     let Some(world) = World::new(Kind::Real, once("AskUserQuestion", input)) else { return };
     start(&world, &[]);
     let at = submitted(&world, "Ask me.");

@@ -59,7 +59,8 @@ const INPUTS: [Input; 9] = [
         &[
             "context .claude/projects/-home-u-proj/5450e68b-83d4-47c0-9c2f-e6b0117e1081.jsonl",
             "context .claude/projects/-home-u-proj/5450e68b-83d4-47c0-9c2f-e6b0117e1081.jsonl --explain",
-            "handoff recent --transcript .claude/projects/-home-u-proj/5450e68b-83d4-47c0-9c2f-e6b0117e1081.jsonl",
+            "handoff recent --transcript \
+             .claude/projects/-home-u-proj/5450e68b-83d4-47c0-9c2f-e6b0117e1081.jsonl",
         ],
     ),
     (

@@ -53,7 +53,8 @@ fn item_054_the_channel_of_a_path_or_of_this_directory() {
     let file: Value = serde_json::from_slice(&std::fs::read(registry(&world)).unwrap()).unwrap();
     assert_eq!(
         file,
-        json!({"registry": {world.project.to_str().unwrap(): "bridge", world.project.join("deep").to_str().unwrap(): "tunnel"}})
+        json!({"registry": {world.project.to_str().unwrap(): "bridge",
+            world.project.join("deep").to_str().unwrap(): "tunnel"}})
     );
     let list = json_of(&world, &["channel", "list", "--json"]);
     assert_eq!(list[0], json!({"dir": world.project, "channel": "bridge", "valid": true}));
@@ -161,7 +162,8 @@ fn a_hostile_registry_is_left_as_it_is() {
             "{output:?}"
         );
     }
-    let odd = json!({"registry": {"/": "../../x", "relative": "r", "/..": "up", "": "empty", "/x\u{1b}[2J": "esc"}, "mine": [1, 2]});
+    let odd = json!({"registry": {"/": "../../x", "relative": "r", "/..": "up", "": "empty",
+        "/x\u{1b}[2J": "esc"}, "mine": [1, 2]});
     std::fs::write(registry(&world), odd.to_string()).unwrap();
     assert_eq!(world.ask(&["channel"]), "global\n");
     assert!(!world.ask(&["channel", "list"]).contains('\u{1b}'));

@@ -120,8 +120,12 @@ fn windows_models_and_sub_agents() {
 #[test]
 fn after_a_compaction_the_figure_is_what_is_left() {
     let world = world();
-    let boundary = |meta: Value| json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": meta});
-    let summary = json!({"type": "user", "isCompactSummary": true, "isVisibleInTranscriptOnly": true, "message": {"role": "user",
+    let boundary = |meta: Value| {
+        json!({"type": "system", "subtype": "compact_boundary",
+        "content": "Conversation compacted", "compactMetadata": meta})
+    };
+    let summary = json!({"type": "user", "isCompactSummary": true, "isVisibleInTranscriptOnly": true,
+        "message": {"role": "user",
         "content": "This session is being continued from a previous conversation that ran out of context."}});
     let mut lines = answer(&world, 164_000);
     lines.push(boundary(json!({"trigger": "manual", "preTokens": 164_000, "postTokens": 9000})));
@@ -272,7 +276,8 @@ fn status_line(world: &World, conversation: &Value, tokens: Option<u64>, window:
     let usage = tokens.map(
         |tokens| json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "output_tokens": 3}),
     );
-    let payload = json!({"session_id": conversation, "context_window": {"context_window_size": window, "current_usage": usage}});
+    let payload = json!({"session_id": conversation, "context_window": {"context_window_size": window,
+        "current_usage": usage}});
     let mut command = Command::new(claude::hopty());
     command.arg("statusline").env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
     command

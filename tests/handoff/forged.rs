@@ -214,8 +214,10 @@ fn the_manifest_of_the_source_document_is_read() {
     std::fs::write(
         dir.join("global-CURRENT.md"),
         format!(
-            "<!-- HANDOFF-ID: {id} -->\n<!-- SESSION: {ID} -->\n<!-- CHANNEL: global -->\n<!-- CREATED: 2026-11-20T14:29:50Z -->\n\
-             <!-- TYPE: auto -->\n<!-- WORKING-DIR: /home/u/proj -->\n\n# Auto-Handoff (Pre-Compaction)\n\n## Recent Activity\n\n\
+            "<!-- HANDOFF-ID: {id} -->\n<!-- SESSION: {ID} -->\n<!-- CHANNEL: global -->\n<!-- CREATED: \
+             2026-11-20T14:29:50Z -->\n\
+             <!-- TYPE: auto -->\n<!-- WORKING-DIR: /home/u/proj -->\n\n# Auto-Handoff \
+             (Pre-Compaction)\n\n## Recent Activity\n\n\
              ```\nthe deck is next \u{1b}[2J\n```\n"
         ),
     )

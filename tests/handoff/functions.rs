@@ -15,7 +15,8 @@ fn item_007_loading_prints_the_frame_that_the_next_conversation_gets() {
     let word = frame.lines().next().unwrap().rsplit(' ').next().unwrap();
     assert!(
         frame.starts_with(&format!(
-            "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: global\nPrevious Session: {ID}\nType: manual\nYou continue the work"
+            "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: global\nPrevious Session: {ID}\nType: \
+             manual\nYou continue the work"
         )),
         "{frame}"
     );

@@ -255,9 +255,11 @@ fn item_113_the_new_conversation_sees_objective_todos_and_files() {
         let n = used.replace(used.get() + 1);
         let id = format!("toolu_{name}_{n}");
         [
-            json!({"type": "assistant", "message": {"id": format!("msg_{name}_{n}"), "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
+            json!({"type": "assistant", "message": {"id": format!("msg_{name}_{n}"),
+                "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
                 "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}}),
-            json!({"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "ok"}]}}),
+            json!({"type": "user", "message": {"role": "user", "content": [{"type": "tool_result",
+                "tool_use_id": id, "content": "ok"}]}}),
         ]
     };
     lines.extend(use_tool(

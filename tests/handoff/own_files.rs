@@ -21,7 +21,8 @@ fn quiet() -> World {
 
 fn written(task: &str) -> String {
     format!(
-        "# Handoff State\n\n**Task:** {task}\n**Progress:** half\n**Current File:** pier.rs\n**Next Steps:** lay plank 7\n\n## Context\noak\n"
+        "# Handoff State\n\n**Task:** {task}\n**Progress:** half\n**Current File:** pier.rs\n**Next Steps:** \
+         lay plank 7\n\n## Context\noak\n"
     )
 }
 

@@ -137,7 +137,8 @@ fn a_directory_of_the_project_sees_it_and_a_linked_worktree_does_not() {
     let world = world();
     git(
         &world.project,
-        "git init -q -b main; git commit -q --allow-empty -m x; mkdir -p src/deep; git worktree add -q -b side ../side",
+        "git init -q -b main; git commit -q --allow-empty -m x; mkdir -p src/deep; git worktree add -q -b \
+         side ../side",
     );
     let (deep, side) = (world.project.join("src/deep"), world.project.with_file_name("side"));
     let id = made_in(&world, &deep, 1);

@@ -17,9 +17,8 @@ pub fn told(world: &World) -> Option<Value> {
     let usage = window["current_usage"].as_object()?;
     let part = |name: &str| usage[name].as_u64().unwrap();
     let tokens = part("input_tokens") + part("cache_creation_input_tokens") + part("cache_read_input_tokens");
-    Some(
-        json!({"tokens": tokens, "window": window["context_window_size"], "percent": window["used_percentage"], "of": payload["session_id"]}),
-    )
+    Some(json!({"tokens": tokens, "window": window["context_window_size"],
+            "percent": window["used_percentage"], "of": payload["session_id"]}))
 }
 
 /// Waits until Claude's status line has `tokens`, and holds hopty's figures to it, wherever they are shown.
@@ -82,7 +81,8 @@ pub fn listen(world: &World, path: &Path) {
     let mut settings: Value =
         std::fs::read(path).map_or(json!({}), |text| serde_json::from_slice(&text).unwrap());
     let file = world.home.join("told.json");
-    settings["statusLine"] = json!({"type": "command", "command": format!("cat > '{0}.new' && mv '{0}.new' '{0}'", file.display())});
+    settings["statusLine"] = json!({"type": "command", "command": format!("cat > '{0}.new' && mv '{0}.new' \
+        '{0}'", file.display())});
     std::fs::write(path, settings.to_string()).unwrap();
 }
 

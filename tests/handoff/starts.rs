@@ -64,7 +64,8 @@ fn the_notice_stands_above_claude_and_is_safe() {
     talk(
         &world,
         ID,
-        "Build\u{1b}[2J the ghp_16C7e42F292c6912E7710c838347Ae178B4a bridge, and then the tunnel, and then the tower and the gate.",
+        "Build\u{1b}[2J the ghp_16C7e42F292c6912E7710c838347Ae178B4a bridge, and then the tunnel, and then \
+         the tower and the gate.",
     );
     let id = world.ask(&["handoff", "create"]).trim().to_owned();
     let term = world.start(&[]);

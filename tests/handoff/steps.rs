@@ -23,7 +23,8 @@ pub fn world() -> World {
 
 /// A prompt and an answer that fills the window with `tokens`.
 pub fn exchange(world: &World, id: &str, prompt: &str, answer: &str, tokens: u64) -> Vec<Value> {
-    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 0, "output_tokens": 77});
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": tokens - 10,
+        "cache_creation_input_tokens": 0, "output_tokens": 77});
     let common = |mut line: Value| {
         line["cwd"] = json!(world.project);
         line["sessionId"] = json!(id);
@@ -33,10 +34,9 @@ pub fn exchange(world: &World, id: &str, prompt: &str, answer: &str, tokens: u64
     };
     vec![
         common(json!({"type": "user", "message": {"role": "user", "content": prompt}})),
-        common(
-            json!({"type": "assistant", "message": {"id": format!("msg_{tokens}"), "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
-            "usage": usage, "content": [{"type": "text", "text": answer}]}}),
-        ),
+        common(json!({"type": "assistant", "message": {"id": format!("msg_{tokens}"),
+                "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
+            "usage": usage, "content": [{"type": "text", "text": answer}]}})),
     ]
 }
 

@@ -220,7 +220,8 @@ fn repositories_of_every_format_are_told_as_plain_git_tells_them() {
     for format in FORMATS {
         let root = tempfile::tempdir().unwrap();
         let init = format!(
-            "git init -q -b main {format} w && cd w && touch b c && echo one >a && git add . && git commit -qm x"
+            "git init -q -b main {format} w && cd w && touch b c && echo one >a && git add . && git commit \
+             -qm x"
         );
         if sh(root.path(), &init).is_none() {
             skip(format!("this git does not know {format}"));

@@ -64,7 +64,8 @@ fn the_session_object_is_that_of_the_contract() {
         (&status["agent"], &status["phase"], &status["run"]),
         (&json!("claude"), &json!("running"), &json!(1))
     );
-    let client = json!({"id": 1, "tty": status["clients"][0]["tty"], "cols": 120, "rows": 40, "leader": true, "read_only": false, "via": "fd"});
+    let client = json!({"id": 1, "tty": status["clients"][0]["tty"], "cols": 120, "rows": 40, "leader": true,
+        "read_only": false, "via": "fd"});
     assert_eq!(status["clients"], json!([client]));
     assert!(status["clients"][0]["tty"].as_str().unwrap().starts_with("/dev/pts/"));
     assert_eq!(status["command"][0], "claude");

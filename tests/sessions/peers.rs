@@ -76,7 +76,8 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
         }
         // In a terminal of its own, and as if it did not know where it runs: the host sees it all the same.
         script.push_str(&format!(
-            "script -qec \"env -u HOPTY_SESSION '{}' attach inner\" /dev/null >>'{}' 2>&1 </dev/null; echo $? >>'{}'; ",
+            "script -qec \"env -u HOPTY_SESSION '{}' attach inner\" /dev/null >>'{}' 2>&1 </dev/null; echo \
+             $? >>'{}'; ",
             hopty().display(),
             log.display(),
             out.display()

@@ -201,7 +201,8 @@ fn while_a_script_holds_its_lock_nothing_is_changed() {
     let id = store.save(capture("a", 0), keep()).unwrap().id;
     let mut holder = Command::new("sh");
     // Takes the lock as a script does, and holds it until its input ends.
-    let script = "mkdir \"$1/global.lock.d\" && echo \"$$:$(date +%s)\" >\"$1/global.lock.d/pid\" && echo held && read x; rm -r \"$1/global.lock.d\"";
+    let script = "mkdir \"$1/global.lock.d\" && echo \"$$:$(date +%s)\" >\"$1/global.lock.d/pid\" && echo \
+                  held && read x; rm -r \"$1/global.lock.d\"";
     holder.args(["-c", script, "sh"]).arg(dir.join("handoff")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = holder.spawn().unwrap();
     BufReader::new(holder.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();

@@ -40,7 +40,8 @@ impl Wire {
     /// Connects and becomes a client without a terminal of its own.
     pub fn attach(world: &World, session: &str, read_only: bool) -> Wire {
         let mut wire = Wire::greet(world, session);
-        let attach = json!({"id": 1, "do": "attach", "cols": 80, "rows": 24, "xpixel": 0, "ypixel": 0, "read_only": read_only});
+        let attach = json!({"id": 1, "do": "attach", "cols": 80, "rows": 24, "xpixel": 0, "ypixel": 0,
+            "read_only": read_only});
         wire.send(format!("{attach}\n"));
         let answer = wire.line();
         assert_eq!(answer["ok"]["frames"], true, "{answer}");

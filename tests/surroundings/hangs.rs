@@ -206,7 +206,8 @@ fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
     let (of, host) =
         (status["conversation"].clone(), i32::try_from(status["host_pid"].as_i64().unwrap()).unwrap());
     let payload = |more: serde_json::Value| {
-        let mut payload = serde_json::json!({"session_id": of, "transcript_path": status["transcript"], "cwd": world.project});
+        let mut payload = serde_json::json!({"session_id": of, "transcript_path": status["transcript"],
+            "cwd": world.project});
         payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         payload
     };

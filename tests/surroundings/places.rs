@@ -118,7 +118,8 @@ const ROWS: &[Row] = &[
     ),
     by_root(
         "nothing can be written anywhere",
-        "mount --bind /tmp /tmp; mount -o remount,ro,bind /tmp; mount -t tmpfs none /run; mount -o remount,ro /run",
+        "mount --bind /tmp /tmp; mount -o remount,ro,bind /tmp; mount -t tmpfs none /run; mount -o \
+         remount,ro /run",
         Says::Alone("Read-only file system"),
     ),
     row(
@@ -128,7 +129,8 @@ const ROWS: &[Row] = &[
     ),
     row(
         "XDG variables relative",
-        "XDG_STATE_HOME=state XDG_CONFIG_HOME=config XDG_RUNTIME_DIR=run; export XDG_STATE_HOME XDG_CONFIG_HOME",
+        "XDG_STATE_HOME=state XDG_CONFIG_HOME=config XDG_RUNTIME_DIR=run; export XDG_STATE_HOME \
+         XDG_CONFIG_HOME",
         Says::Nothing,
     ),
     row(
@@ -155,7 +157,8 @@ const ROWS: &[Row] = &[
     ),
     by_root(
         "the disk of sessions is full",
-        "mkdir -p \"$HOME/.local/state\"; mount -t tmpfs -o size=64k none \"$HOME/.local/state\"; mkdir -m 700 \"$HOME/.local/state/hopty\"; \
+        "mkdir -p \"$HOME/.local/state\"; mount -t tmpfs -o size=64k none \"$HOME/.local/state\"; mkdir -m \
+         700 \"$HOME/.local/state/hopty\"; \
          cat /dev/zero >\"$HOME/.local/state/filler\" 2>/dev/null || :",
         Says::Private("is full: 0 KB left"),
     ),
@@ -177,7 +180,8 @@ const ROWS: &[Row] = &[
         who: As::Root,
         ..row(
             "no inotify to be had",
-            "exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_instances; exec \"$ROOT/hopty\" --model claude-sonnet-4-5'",
+            "exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_instances; exec \
+             \"$ROOT/hopty\" --model claude-sonnet-4-5'",
             Says::Nothing,
         )
     },
@@ -185,7 +189,8 @@ const ROWS: &[Row] = &[
         who: As::Root,
         ..row(
             "no inotify watch to be had",
-            "exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_watches; exec \"$ROOT/hopty\" --model claude-sonnet-4-5'",
+            "exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_watches; exec \
+             \"$ROOT/hopty\" --model claude-sonnet-4-5'",
             Says::Nothing,
         )
     },
@@ -211,7 +216,8 @@ const ROWS: &[Row] = &[
     ),
     row(
         "signals blocked",
-        "exec env --block-signal=HUP,INT,TERM,CHLD,WINCH,USR1,TSTP,CONT \"$ROOT/hopty\" --model claude-sonnet-4-5",
+        "exec env --block-signal=HUP,INT,TERM,CHLD,WINCH,USR1,TSTP,CONT \"$ROOT/hopty\" --model \
+         claude-sonnet-4-5",
         Says::Nothing,
     ),
 ];

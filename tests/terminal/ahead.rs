@@ -51,7 +51,8 @@ fn waits(world: &World) {
 }
 
 /// Says how often and what it could read, each time until Enter or an end of file.
-const READS: &str = "echo ready; n=0; while x=$(dd bs=4096 count=1 2>/dev/null; echo .) && [ \"$x\" != . ]; do \
+const READS: &str = "echo ready; n=0; while x=$(dd bs=4096 count=1 2>/dev/null; echo .) && [ \"$x\" != . ]; \
+                     do \
     n=$((n+1)); echo \"$n<${x%.}>\"; done; echo end=$n";
 
 #[test]

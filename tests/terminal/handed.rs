@@ -26,7 +26,8 @@ impl Peer {
     fn attach(world: &World, found: Option<&Modes>, raw: Option<&Modes>) -> Peer {
         let mut stream =
             FrameStream::new(UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap()).unwrap();
-        let attach = json!({"id": 1, "do": "attach", "cols": 80, "rows": 24, "xpixel": 0, "ypixel": 0, "termios": found, "raw": raw});
+        let attach = json!({"id": 1, "do": "attach", "cols": 80, "rows": 24, "xpixel": 0, "ypixel": 0,
+            "termios": found, "raw": raw});
         stream.send(
             format!("{}\n{attach}\n", json!({"hopty": 1, "version": "0", "role": "client"})).as_bytes(),
         );
@@ -293,7 +294,8 @@ fn two_terminals_are_used_as_they_were_given() {
 fn a_terminal_that_cannot_be_opened_again_is_relayed() {
     let world = world();
     let Some(program) = support::nobody::give(&world) else { return };
-    let words = "trap : USR1; chown 65534 \"$(tty)\"; chmod 0 \"$(tty)\"; exec setpriv --reuid=65534 --regid=65534 --clear-groups -- ";
+    let words = "trap : USR1; chown 65534 \"$(tty)\"; chmod 0 \"$(tty)\"; exec setpriv --reuid=65534 \
+                 --regid=65534 --clear-groups -- ";
     let script = "echo u$((1))p; read x; echo got $x; exit 8";
     let mut term = bare(&world, &format!("{words} {} run -- sh -c '{script}'", program.display()));
     term.wait_text("u1p");

@@ -90,7 +90,8 @@ fn after_a_hang_up_that_the_client_ignores() {
 #[test]
 fn while_the_client_is_stopped_and_what_the_program_wrote_waits() {
     let world = world();
-    let script = "echo u$((1))p; while [ ! -e go ]; do sleep 0.05; done; yes | head -c 200000; touch done; exec sleep 1000";
+    let script = "echo u$((1))p; while [ ! -e go ]; do sleep 0.05; done; yes | head -c 200000; touch done; \
+                  exec sleep 1000";
     let mut term = run(&world, script);
     term.wait_text("u1p");
     let client = super::client(&world);

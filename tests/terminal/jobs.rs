@@ -141,7 +141,8 @@ fn a_simple_shell_finds_its_modes_bit_for_bit() {
         let mut world = world();
         world.set("PS1", "$ ");
         world.set("H", hopty().to_str().unwrap());
-        let script = "printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l'; stty raw -echo; echo u$((1))p; cat; kill -STOP $$; exec cat";
+        let script = "printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l'; stty raw -echo; echo \
+                      u$((1))p; cat; kill -STOP $$; exec cat";
         std::fs::write(world.project.join("script"), script.replace("\\\\", "\\")).unwrap();
         let mut term = Term::start("/bin/dash".as_ref(), &["-i"], &world.env, &world.project, (120, 40));
         term.wait_for("the prompt", |s| s.lines()[0] == "$");
@@ -268,7 +269,10 @@ fn ctrl_z_stops_the_whole_job() {
 fn a_child_that_is_stopped_from_outside_leaves_a_whole_terminal_and_its_picture_comes_back() {
     let mut world = world();
     let mut term = shell(&mut world);
-    term.send("$H run -- sh -c \"printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[3;5Hpicture\\033[31mred'; exec cat\"\r");
+    term.send(
+        "$H run -- sh -c \"printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[3;5Hpicture\\033[31mred'; \
+               exec cat\"\r",
+    );
     term.wait_text("picturered");
     support::kill(super::child(&world), nix::libc::SIGSTOP);
     term.wait_text("Stopped");

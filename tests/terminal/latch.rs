@@ -264,7 +264,8 @@ fn a_terminal_that_was_asked_is_found_again_as_it_was() {
         std::fs::write(world.project.join("change"), "\x1b[?2004l\x1b[?1h\x1b[?7h\x1b[=1u\x1b[>9u").unwrap();
         std::fs::write(world.project.join("before"), "\x1b[?2004h\x1b[?1h\x1b[?7l\x1b[>5u").unwrap();
         let script = format!(
-            "stty raw -echo; cat ask; dd bs=1 count={answers} of=got 2>/dev/null; cat change; echo changed; exec sleep 100"
+            "stty raw -echo; cat ask; dd bs=1 count={answers} of=got 2>/dev/null; cat change; echo changed; \
+             exec sleep 100"
         );
         let words = format!("cat before; exec '{}' run -- sh -c '{script}' {redirect}", hopty().display());
         let mut term = bare(&world, &words);

@@ -9,7 +9,8 @@ use super::support::world::World;
 use super::{child, client, run, support, world};
 
 /// Leaves on whatever a terminal can have on.
-const DIRTY: &str = "printf '\\033[?1049h\\033[?1000h\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1004h\\033[>5u\\033[>4;2m\\033[?25l\\033[2;9r\\033[31m\\033(0dirt'; \
+const DIRTY: &str = "printf \
+                     '\\033[?1049h\\033[?1000h\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1004h\\033[>5u\\033[>4;2m\\033[?25l\\033[2;9r\\033[31m\\033(0dirt'; \
                      printf '\\033(By';";
 
 fn dirty(world: &World, then: &str) -> Term {

@@ -214,7 +214,8 @@ fn item_121_the_next_conversation_is_told_of_a_backup_in_two_lines() {
     let term = world.start(&[]);
     let request = first_request(&world, &term);
     let lines = format!(
-        "SESSION_BACKUP_PENDING: A previous session backup exists at {}\nUser should run /resume-latest to restore context, or /discard-backup to discard.",
+        "SESSION_BACKUP_PENDING: A previous session backup exists at {}\nUser should run /resume-latest to \
+         restore context, or /discard-backup to discard.",
         copy.display()
     );
     assert!(request.contains(&lines), "{request}");

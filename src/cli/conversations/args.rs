@@ -244,14 +244,15 @@ pub(in crate::cli) enum ConversationsVerb {
     Copy(CopyOptions),
     /// Write a conversation to a package, with everything that Claude needs to go on with it elsewhere
     ///
-    /// The package (a tar.gz with a hash of each file) has the transcript, sub-agents, tool results, tasks, file
-    /// history, pasted images and the plan; no settings and no credentials. A file is readable only by you, and
-    /// read back before it gets its name. An open conversation is not exported.
+    /// The package (a tar.gz with a hash of each file) has the transcript, sub-agents, tool results, tasks,
+    /// file history, pasted images and the plan; no settings and no credentials. A file is readable only by
+    /// you, and read back before it gets its name. An open conversation is not exported.
     Export(ExportOptions),
     /// Bring a conversation in from a package, never over an existing one
     ///
-    /// All of the package is unpacked and checked before anything goes to its place, in the way of `move`: paths
-    /// in its lines follow. Claude believes what a conversation says: import only what you would let Claude read.
+    /// All of the package is unpacked and checked before anything goes to its place, in the way of `move`:
+    /// paths in its lines follow. Claude believes what a conversation says: import only what you would let
+    /// Claude read.
     Import(ImportOptions),
 }
 

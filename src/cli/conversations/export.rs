@@ -75,7 +75,8 @@ fn tell(
     if options.redact {
         let history = found.files.iter().filter(|file| file.role == FileRole::FileHistory).count();
         note(format_args!(
-            "secrets hidden in {}; look before you share: one of no known shape stays, and so does what an image shows",
+            "secrets hidden in {}; look before you share: one of no known shape stays, and so does what an \
+             image shows",
             count(usize::try_from(report.redacted).unwrap_or(usize::MAX), "line"),
         ));
         if history > 0 {

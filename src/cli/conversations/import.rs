@@ -63,8 +63,10 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
 fn input(file: &Path) -> Result<Box<dyn Read>, Failed> {
     if file == Path::new("-") {
         if io::stdin().is_terminal() {
-            return Err(Failed::new(2, "a package does not come from a terminal")
-                .hint("name a file, or pipe it in: ssh HOST hopty conversations export ID | hopty conversations import -"));
+            return Err(Failed::new(2, "a package does not come from a terminal").hint(
+                "name a file, or pipe it in: ssh HOST hopty conversations export ID | hopty \
+                       conversations import -",
+            ));
         }
         return Ok(Box::new(io::stdin().lock()));
     }
@@ -161,7 +163,8 @@ fn tell(
     }
     if is_due {
         say(format_args!(
-            "Its files are dated now, because Claude deletes old conversations; --keep-times keeps their times."
+            "Its files are dated now, because Claude deletes old conversations; --keep-times keeps their \
+             times."
         ))?;
     }
     say(format_args!("Resume it: cd {} && hopty --resume {}", visible(&quoted(&target.dir)), target.id))?;

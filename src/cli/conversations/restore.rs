@@ -47,7 +47,8 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
     ))?;
     if times == RestoreTimes::Now {
         say(format_args!(
-            "Its files are dated now, because Claude deletes what is older than {} days; --keep-times keeps their times.",
+            "Its files are dated now, because Claude deletes what is older than {} days; --keep-times keeps \
+             their times.",
             period.days
         ))?;
     }

@@ -57,7 +57,8 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
             .for_each(|line| note(format_args!("hopty: {}", visible(line))));
     }
     let (text, _) = loaded.brief(&said, place.budget());
-    let value = json!({"id": id, "channel": loaded.channel, "session_id": conversation, "document": loaded.document_path, "frame": text});
+    let value = json!({"id": id, "channel": loaded.channel, "session_id": conversation,
+        "document": loaded.document_path, "frame": text});
     answer(options.which.at.json, &value, text.trim_end_matches('\n'))
 }
 

@@ -168,19 +168,33 @@ fn not_there(what: String) -> Failed {
 fn store_failed(error: StoreError) -> Failed {
     let said = error.to_string();
     match error {
-        StoreError::NotClaimed(NotClaimed::Unknown(_)) | StoreError::NotMoved(NotMoved::Unknown(_)) => not_there(said),
-        StoreError::NotClaimed(NotClaimed::NotActive { status: HandoffProgress::Expired, .. }) => Failed::new(1, said)
-            .called(Code::Ended)
-            .hint("`hopty handoff show` still prints it; `handoff.expiry` sets how long a handoff waits"),
-        StoreError::NotClaimed(NotClaimed::NotActive { .. }) | StoreError::NotMoved(NotMoved::NotActive { .. }) => {
-            Failed::new(1, said).called(Code::Ended).hint("`hopty handoff list --all` shows the status of each")
+        StoreError::NotClaimed(NotClaimed::Unknown(_)) | StoreError::NotMoved(NotMoved::Unknown(_)) => {
+            not_there(said)
         }
+        StoreError::NotClaimed(NotClaimed::NotActive { status: HandoffProgress::Expired, .. }) => {
+            Failed::new(1, said)
+                .called(Code::Ended)
+                .hint("`hopty handoff show` still prints it; `handoff.expiry` sets how long a handoff waits")
+        }
+        StoreError::NotClaimed(NotClaimed::NotActive { .. })
+        | StoreError::NotMoved(NotMoved::NotActive { .. }) => Failed::new(1, said).called(Code::Ended).hint(
+            "`hopty handoff list --all` shows the status of \
+                each",
+        ),
         StoreError::NotClaimed(NotClaimed::Held { .. }) | StoreError::NotMoved(NotMoved::NotHolder(_)) => {
-            Failed::new(4, said).hint("only one conversation can load a handoff; the claim lapses when that process ends")
+            Failed::new(4, said).hint(
+                "only one conversation can load a handoff; the claim lapses when that \
+                                       process ends",
+            )
         }
-        StoreError::NotClaimed(NotClaimed::Unusable { .. }) => Failed::new(4, said)
-            .hint("hopty leaves it unchanged; `hopty handoff path --record` prints the directory with its raw copies"),
-        StoreError::Fs(_) => Failed::new(125, said).hint("the store is `handoff` in Claude's directory, ~/.claude by default"),
+        StoreError::NotClaimed(NotClaimed::Unusable { .. }) => Failed::new(4, said).hint(
+            "hopty leaves it unchanged; `hopty handoff path --record` prints the directory with its \
+                   raw copies",
+        ),
+        StoreError::Fs(_) => Failed::new(125, said).hint(
+            "the store is `handoff` in Claude's directory, \
+            ~/.claude by default",
+        ),
     }
 }
 

@@ -67,7 +67,8 @@ pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Fa
             Some(channel) if !all => {
                 let none = visible(&place.store.none_waits(&channel, &dir, now));
                 note(format_args!(
-                    "{none}; `hopty handoff list --all` includes finished ones and other channels and projects"
+                    "{none}; `hopty handoff list --all` includes finished ones and other channels and \
+                     projects"
                 ));
             }
             Some(channel) => note(format_args!("there is no handoff in channel {channel}")),

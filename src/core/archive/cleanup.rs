@@ -45,8 +45,8 @@ pub struct CleanupPeriod {
 }
 
 impl CleanupPeriod {
-    /// From the texts of Claude's settings, from the weakest to the strongest: the last one with a valid number
-    /// counts. What cannot be read there Claude does not obey, either.
+    /// From the texts of Claude's settings, from the weakest to the strongest: the last one with a valid
+    /// number counts. What cannot be read there Claude does not obey, either.
     #[must_use]
     pub fn of_settings<'a>(texts: impl IntoIterator<Item = (SettingsScope, &'a str)>) -> Self {
         let days = |text: &str| parse(text)?.get("cleanupPeriodDays")?.as_f64().filter(|days| *days >= 0.0);

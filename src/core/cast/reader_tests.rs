@@ -86,7 +86,8 @@ fn version_3_has_intervals() {
 
 #[test]
 fn version_2_has_times_since_the_start() {
-    let text = "{\"version\": 2, \"width\": 80, \"height\": 24, \"theme\": {\"fg\":\"#1\",\"bg\":\"#2\",\"palette\":\"#3\"}}\r\n\
+    let text = "{\"version\": 2, \"width\": 80, \"height\": 24, \"theme\": \
+                {\"fg\":\"#1\",\"bg\":\"#2\",\"palette\":\"#3\"}}\r\n\
                 [1.5, \"o\", \"a\"]\r\n[1.25, \"o\", \"b\"]\r\n[2, \"o\", \"c\"]";
     let (header, events, error) = read(text.as_bytes(), 5);
     assert_eq!((header.unwrap().theme.unwrap().palette.len(), error), (1, None));

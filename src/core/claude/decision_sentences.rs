@@ -90,7 +90,8 @@ mod tests {
     #[test]
     fn sentences_with_a_reason_are_kept_and_others_are_not() {
         let mut stated = StatedDecisions::default();
-        let text = "I looked at both. I'll use gettext rather than a dictionary, because plural forms differ. Fine.\n\
+        let text = "I looked at both. I'll use gettext rather than a dictionary, because plural forms \
+                    differ. Fine.\n\
                     - Decision: tokens are stored hashed so that a leak is harmless.\n\
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
         read(text, &mut stated);

@@ -133,8 +133,10 @@ mod tests {
     #[test]
     fn a_tool_batch_names_its_tool_uses() {
         let payload = json!({"session_id": "345f5013-7dda-4ebd-962c-f25ca220a042", "tool_calls": [
-            {"tool_name": "Bash", "tool_input": {"command": "x", "run_in_background": true}, "tool_use_id": "toolu_1", "tool_response": "ok"},
-            {"tool_name": "Agent", "tool_input": {}, "tool_use_id": "toolu_2", "tool_response": "Async agent launched successfully."},
+            {"tool_name": "Bash", "tool_input": {"command": "x", "run_in_background": true},
+                "tool_use_id": "toolu_1", "tool_response": "ok"},
+            {"tool_name": "Agent", "tool_input": {}, "tool_use_id": "toolu_2",
+                "tool_response": "Async agent launched successfully."},
             {"tool_name": "Read", "tool_input": {}, "tool_use_id": "toolu_3", "tool_response": "text"}]});
         let call = read("PostToolBatch", &payload, None);
         assert_eq!(call.tool_uses, ["toolu_1", "toolu_2", "toolu_3"]);

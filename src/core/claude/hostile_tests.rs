@@ -146,22 +146,29 @@ fn a_flood_is_kept_in_bounds() {
     let mut facts = TranscriptFacts::new();
     for n in 0..20_000 {
         let id = n.to_string();
-        let call = |id: &str, name: &str, input: serde_json::Value| json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}});
+        let call = |id: &str, name: &str, input: serde_json::Value| {
+            json!({"type": "assistant",
+            "message": {"id": id, "model": "m", "content": [{"type": "tool_use", "id": id, "name": name,
+            "input": input}]}})
+        };
         let lines = match n % 5 {
             0 => vec![call(&id, "Bash", json!({"command": "make test", "run_in_background": true}))],
             1 => vec![
                 call(&id, "Bash", json!({"command": "x"})),
-                json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": "x"}]},
+                json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id,
+                    "content": "x"}]},
                     "toolUseResult": {"backgroundTaskId": id}}),
             ],
             2 => vec![json!({"type": "queue-operation", "operation": "enqueue", "content": id})],
             3 => vec![
                 call(&id, "Write", json!({"file_path": id})),
-                json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": "x"}]}}),
+                json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id,
+                    "content": "x"}]}}),
             ],
             _ => vec![
                 call(&id, "Bash", json!({"command": "cargo test"})),
-                json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": "x", "is_error": true}]}}),
+                json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id,
+                    "content": "x", "is_error": true}]}}),
             ],
         };
         lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
@@ -177,9 +184,11 @@ fn a_flood_is_kept_in_bounds() {
 
 proptest! {
     #[test]
-    fn a_good_line_after_any_garbage_is_found(garbage in prop::collection::vec(any::<u8>(), 0..400), piece in 1usize..500) {
+    fn a_good_line_after_any_garbage_is_found(garbage in prop::collection::vec(any::<u8>(), 0..400),
+        piece in 1usize..500) {
         let bytes = [&garbage[..], b"\n", GOOD.as_bytes(), b"\n"].concat();
-        prop_assert_eq!(read(&bytes, piece).recent().next_back().map(|said| said.text.clone()), Some("the goal".to_owned()));
+        prop_assert_eq!(read(&bytes, piece).recent().next_back().map(|said| said.text.clone()),
+            Some("the goal".to_owned()));
     }
 
     /// A record that was torn anywhere and glued to a good one, as a crash leaves it.

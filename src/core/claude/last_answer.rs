@@ -150,7 +150,8 @@ mod tests {
     }
 
     fn said(id: &str, stop: &str, content: &Value) -> Value {
-        json!({"type": "assistant", "message": {"id": id, "model": "opus", "stop_reason": stop, "content": content,
+        json!({"type": "assistant", "message": {"id": id, "model": "opus", "stop_reason": stop,
+            "content": content,
             "usage": {"input_tokens": 10, "cache_read_input_tokens": 100, "output_tokens": 5}}})
     }
 
@@ -159,12 +160,14 @@ mod tests {
     }
 
     fn bash(command: &str) -> Value {
-        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command, "description": "Run it"}}])
+        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command,
+            "description": "Run it"}}])
     }
 
     #[test]
     fn the_last_message_is_the_answer_and_the_whole_turn_is_counted() {
-        let result = json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}});
+        let result = json!({"type": "user", "message": {"content": [{"type": "tool_result",
+            "tool_use_id": "t1", "content": "ok"}]}});
         let answer = read(&[
             prompt("Earlier."),
             said("m0", "end_turn", &text("Old.")),
@@ -200,7 +203,8 @@ mod tests {
     #[test]
     fn an_error_is_named_and_sub_agents_are_not_read() {
         let failed = json!({"type": "assistant", "error": "rate_limit", "isApiErrorMessage": true,
-            "message": {"id": "e", "model": "<synthetic>", "content": [{"type": "text", "text": "You've hit your limit"}]}});
+            "message": {"id": "e", "model": "<synthetic>", "content": [{"type": "text",
+            "text": "You've hit your limit"}]}});
         let aside =
             json!({"type": "assistant", "isSidechain": true, "message": {"id": "s", "content": "aside"}});
         let answer = read(&[prompt("Go."), failed, aside]);

@@ -126,7 +126,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_do_not_depend_on_where_reads_end(text in "[ab\n]{0,60}", cuts in proptest::collection::vec(0usize..60, 0..8)) {
+        fn lines_do_not_depend_on_where_reads_end(text in "[ab\n]{0,60}",
+            cuts in proptest::collection::vec(0usize..60, 0..8)) {
             let bytes = text.as_bytes();
             let whole = lines(&mut LineSplitter::new(), bytes);
             let mut cuts: Vec<usize> = cuts.into_iter().map(|c| c.min(bytes.len())).collect();

@@ -37,9 +37,12 @@ pub fn order(percent: u8, snooze: DurationMs) -> String {
     let again = &offered[1];
     let options = offered.each_ref().map(|label| format!("'{label}'")).join(" / ");
     format!(
-        "hopty: before you begin, ask the user one question with the {TOOL} tool, exactly so: question '{}', header \
-         '{HEADER}', options {options}, one choice. hopty reads the answer itself. After '{YES}' it starts a fresh \
-         conversation (as `hopty restart` does), so begin nothing. After '{again}' (as `hopty handoff snooze`) or \
+        "hopty: before you begin, ask the user one question with the {TOOL} tool, exactly so: question '{}', \
+         header \
+         '{HEADER}', options {options}, one choice. hopty reads the answer itself. After '{YES}' it starts a \
+         fresh \
+         conversation (as `hopty restart` does), so begin nothing. After '{again}' (as `hopty handoff \
+         snooze`) or \
          '{DISMISS}' (as `hopty handoff dismiss`) proceed with the user's original prompt.",
         question(percent)
     )
@@ -90,10 +93,14 @@ mod tests {
         // All that Claude is told: nothing before, between or behind it.
         assert_eq!(
             order(62, DurationMs::from_secs(300)),
-            "hopty: before you begin, ask the user one question with the AskUserQuestion tool, exactly so: question 'Context at 62%. \
-             Generate handoff summary and start fresh?', header 'Handoff', options 'Yes, handoff now' / 'Snooze 5 min' / 'Dismiss', \
-             one choice. hopty reads the answer itself. After 'Yes, handoff now' it starts a fresh conversation (as `hopty restart` \
-             does), so begin nothing. After 'Snooze 5 min' (as `hopty handoff snooze`) or 'Dismiss' (as `hopty handoff dismiss`) \
+            "hopty: before you begin, ask the user one question with the AskUserQuestion tool, exactly so: \
+             question 'Context at 62%. \
+             Generate handoff summary and start fresh?', header 'Handoff', options 'Yes, handoff now' / \
+             'Snooze 5 min' / 'Dismiss', \
+             one choice. hopty reads the answer itself. After 'Yes, handoff now' it starts a fresh \
+             conversation (as `hopty restart` \
+             does), so begin nothing. After 'Snooze 5 min' (as `hopty handoff snooze`) or 'Dismiss' (as \
+             `hopty handoff dismiss`) \
              proceed with the user's original prompt."
         );
     }
@@ -101,7 +108,8 @@ mod tests {
     #[test]
     fn the_answer_is_read_in_every_form() {
         let call = |question: &str, response: Value| {
-            json!({"tool_name": TOOL, "tool_input": {"questions": [{"question": question, "header": "Handoff"}]},
+            json!({"tool_name": TOOL, "tool_input": {"questions": [{"question": question,
+                "header": "Handoff"}]},
                    "tool_response": response})
         };
         let ours = question(62);

@@ -3,8 +3,8 @@
 //! Every Enter of a delivery must be justified by what is on the live screen, because a spare one approves a
 //! permission prompt. So this page reads strictly: the box counts only where the cursor vouches for it, which
 //! no text that a model prints can forge, and what is not recognised is "no box" or "unknown dialog". Words,
-//! glyphs and forms are data ([`super::screen_rules`]); only the mechanism is here. Nothing is remembered between
-//! screens, and nothing is decided.
+//! glyphs and forms are data ([`super::screen_rules`]); only the mechanism is here. Nothing is remembered
+//! between screens, and nothing is decided.
 //!
 //! It cannot tell vim's normal mode from no vim at all (the screen shows no difference), and sees only what
 //! fits on the screen.
@@ -368,7 +368,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_screen_makes_it_panic(
-            rows in proptest::collection::vec("(─{20}|─ ↑ [0-9]{1,30} more ─*|❯\u{a0}.{0,20}| ❯ [0-9]. .{0,9}|.{0,24}|  \\[Pasted text #1.{0,14})", 0..9),
+            rows in proptest::collection::vec("(─{20}|─ ↑ [0-9]{1,30} more ─*|❯\u{a0}.{0,20}| ❯ [0-9]. \
+                                               .{0,9}|.{0,24}|  \\[Pasted text #1.{0,14})", 0..9),
             dim in proptest::collection::vec(proptest::collection::vec((0usize..30, 0usize..30), 0..3), 0..9),
             cursor in (0usize..30, 0usize..12),
             cols in 0usize..30,

@@ -93,7 +93,8 @@ mod tests {
     use serde_json::json;
 
     fn additions() -> Map<String, Value> {
-        let ours = json!({ "env": { "A": "ours", "B": "ours" }, "statusLine": { "type": "command", "command": "hopty statusline" },
+        let ours = json!({ "env": { "A": "ours", "B": "ours" }, "statusLine": { "type": "command",
+            "command": "hopty statusline" },
                            "hooks": { "Stop": [1], "PreCompact": [1] } });
         ours.as_object().unwrap().clone()
     }

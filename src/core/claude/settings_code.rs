@@ -347,8 +347,9 @@ mod tests {
 
     #[test]
     fn what_runs_nothing_is_not() {
-        let after =
-            json!({ "model": "opus", "theme": "dark", "permissions": { "allow": ["Bash"] }, "cleanupPeriodDays": 3 }).to_string();
+        let after = json!({ "model": "opus", "theme": "dark", "permissions": { "allow": ["Bash"] },
+                "cleanupPeriodDays": 3 })
+        .to_string();
         assert!(changes("{}", &after).is_empty());
     }
 

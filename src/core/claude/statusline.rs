@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn item_104_the_status_line_says_the_figure_by_claude_s_own_formula() {
-        let usage = json!({"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 1000});
+        let usage = json!({"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 7,
+            "cache_read_input_tokens": 1000});
         let of =
             |window: Value| StatusLine::read(&json!({"session_id": ID, "context_window": window})).unwrap();
         let read = of(json!({"context_window_size": 200_000, "current_usage": usage, "used_percentage": 1}));
@@ -147,9 +148,8 @@ mod tests {
         let of = |limits: Value| {
             StatusLine::read(&json!({"session_id": ID, "rate_limits": limits})).unwrap().limits
         };
-        let told = of(
-            json!({"five_hour": {"used_percentage": 31.4, "resets_at": 1_795_204_344u64}, "seven_day": {"used_percentage": 42}}),
-        );
+        let told = of(json!({"five_hour": {"used_percentage": 31.4, "resets_at": 1_795_204_344u64},
+                "seven_day": {"used_percentage": 42}}));
         assert_eq!(told, [LimitUsed { kind: LimitKind::FiveHour, percent: 31, resets: 1_795_204_344 }]);
         for odd in [json!(null), json!([1]), json!({"five_hour": {"used_percentage": "x", "resets_at": -1}})]
         {

@@ -193,7 +193,8 @@ mod tests {
             let mut text = vec![serde_json::json!({"type": "text", "text": "x"}); parts];
             text[parts - 1] = serde_json::json!({"type": "text", "text": output});
             let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
-            let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": false});
+            let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content,
+                "is_error": false});
             let mut facts = super::super::transcript_facts::TranscriptFacts::new();
             for line in [
                 serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [call]}}),

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn of_a_trace_the_error_is_told_and_not_its_first_line() {
-        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nModuleNotFoundError: No module named 'x'\n";
+        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1, in \
+                     <module>\nModuleNotFoundError: No module named 'x'\n";
         assert_eq!(
             error_line(&format!("Exit code 1\n{trace}")),
             "Exit code 1: ModuleNotFoundError: No module named 'x'"

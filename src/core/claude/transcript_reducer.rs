@@ -370,7 +370,8 @@ mod tests {
     fn answer(id: &str, model: &str, fill: u64) -> String {
         let usage =
             serde_json::json!({"input_tokens": 1, "cache_read_input_tokens": fill - 1, "output_tokens": 9});
-        let message = serde_json::json!({"id": id, "model": model, "usage": usage, "content": [], "stop_reason": "end_turn"});
+        let message = serde_json::json!({"id": id, "model": model, "usage": usage, "content": [],
+            "stop_reason": "end_turn"});
         serde_json::json!({"type": "assistant", "message": message}).to_string()
     }
 
@@ -381,7 +382,8 @@ mod tests {
     }
 
     fn result(id: &str, text: &str, is_error: bool, detail: serde_json::Value) -> String {
-        let block = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        let block = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text,
+            "is_error": is_error});
         serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail})
             .to_string()
     }
@@ -428,7 +430,8 @@ mod tests {
             prompt("<command-name>/model</command-name>"),
             prompt("<task-notification>\n<task-id>1</task-id>"),
             prompt(
-                "Continue from handoff HO-20261120-142950-c74cc080.\nRead /r first. Then begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and go on with the next step.",
+                "Continue from handoff HO-20261120-142950-c74cc080.\nRead /r first. Then begin with \
+                 \"Continuing from handoff HO-20261120-142950-c74cc080.\" and go on with the next step.",
             ),
         ];
         assert_eq!(said(&of(&noise)), Vec::<String>::new());
@@ -548,7 +551,8 @@ mod tests {
             serde_json::json!({"type": "queue-operation", "operation": operation, "content": text})
                 .to_string()
         };
-        let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot in vendor/";
+        let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the \
+                       user said:\nnot in vendor/";
         let stop = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         let facts = of(&[
             prompt("paint the fence"),

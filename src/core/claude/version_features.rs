@@ -83,10 +83,12 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     };
     let limited = match (why, hooks) {
         (Some(why), _) => Some(format!(
-            "{why}, so hopty follows its files: a hand-over waits for the end of a turn, and the new conversation reads the handoff itself"
+            "{why}, so hopty follows its files: a hand-over waits for the end of a turn, and the new \
+             conversation reads the handoff itself"
         )),
         (None, HookSet::Old) => Some(format!(
-            "Claude Code {named} has no PostToolBatch hook and no sessions file: a hand-over takes a few seconds longer"
+            "Claude Code {named} has no PostToolBatch hook and no sessions file: a hand-over takes a few \
+             seconds longer"
         )),
         (None, _) => None,
     };

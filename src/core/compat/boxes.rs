@@ -43,10 +43,12 @@ pub fn handing_over(of: &Material) -> String {
         Phases { done, total } => format!("{done}/{total} phases complete"),
     };
     let steps = format!(
-        "  ! {reached}\n  → Completing current operation...\n  → Creating checkpoint...\n  → Signaling handoff...\n"
+        "  ! {reached}\n  → Completing current operation...\n  → Creating checkpoint...\n  → Signaling \
+         handoff...\n"
     );
     let handoff = format!(
-        "{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: {complete}\n Checkpoint: {checkpoint}\n\n Token usage: {usage}\n\n \
+        "{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: {complete}\n Checkpoint: {checkpoint}\n\n Token \
+         usage: {usage}\n\n \
          Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n \
          Or manually:\n hopty handoff show {id}\n\n{rule}\n",
         id = of.state.id
@@ -72,7 +74,8 @@ pub fn resuming(id: &HandoffId, task: &str, phases: Phases) -> String {
         }
     };
     format!(
-        "{rule}\n RESUMING FROM HANDOFF\n{rule}\n\n Checkpoint: {}\n Task: {task}\n\n Progress: {progress}\n\n {next}\n\n{rule}\n",
+        "{rule}\n RESUMING FROM HANDOFF\n{rule}\n\n Checkpoint: {}\n Task: {task}\n\n Progress: \
+         {progress}\n\n {next}\n\n{rule}\n",
         checkpoint(id)
     )
 }
@@ -110,7 +113,8 @@ mod tests {
             "{text}"
         );
         let commands = format!(
-            " Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n Or manually:\n hopty handoff show {id}\n",
+            " Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by \
+             itself)\n\n Or manually:\n hopty handoff show {id}\n",
             id = of.state.id
         );
         assert!(text.contains(&commands), "commands that there are: {text}");

@@ -153,7 +153,8 @@ mod tests {
         let now: Value = serde_json::from_str(&registry.render()).unwrap();
         assert_eq!(
             now,
-            serde_json::json!({"registry": {"/p": "new", "/q": 7, "rel": "x", "/r": "../x"}, "more": {"a": [1]}})
+            serde_json::json!({"registry": {"/p": "new", "/q": 7, "rel": "x", "/r": "../x"},
+                "more": {"a": [1]}})
         );
     }
 }

@@ -138,8 +138,10 @@ mod tests {
     };
 
     const CONF: &str = "# mine\nexport THRESHOLD=45 # early\nSNOOZE_DURATION=\"120\"\nOTHER=$(reboot)\n";
-    const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: 0.5\n\n  context_summary:\n    \
-                        max_decisions: 7\n    max_gotchas: 2\n    include_git_diff: false\n\n  orchestrator:\n    enabled: true\n    \
+    const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: \
+                        0.5\n\n  context_summary:\n    \
+                        max_decisions: 7\n    max_gotchas: 2\n    include_git_diff: false\n\n  \
+                        orchestrator:\n    enabled: true\n    \
                         auto_continue: No\nother:\n  threshold: 0.1\n";
 
     fn read(own: &str, document: &str) -> Resolved {
@@ -158,9 +160,8 @@ mod tests {
         let Config { context, restart, .. } = &with.config;
         assert_eq!((context.ask, context.handoff), (Threshold::percent(45.0), Threshold::NEVER));
         assert_eq!((restart.snooze.ms(), restart.mode), (120_000, RestartMode::Ask));
-        assert!(
-            matches!(&with.origins["context.ask"], ValueOrigin::ProfileFile(at) if at.to_string() == "theirs:2")
-        );
+        assert!(matches!(&with.origins["context.ask"],
+                ValueOrigin::ProfileFile(at) if at.to_string() == "theirs:2"));
         assert_eq!(read("", CONF).config, Config::default(), "not without it");
         assert_eq!(
             read("context.profile = 's1'", CONF).config.context.ask,
@@ -207,7 +208,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_file_is_a_configuration(own in "context.profile = 's[23]'", text in "(handoff:|THRESHOLD=|  threshold: |[ \"':#=\\n-]|.){0,40}") {
+        fn any_file_is_a_configuration(own in "context.profile = 's[23]'",
+            text in "(handoff:|THRESHOLD=|  threshold: |[ \"':#=\\n-]|.){0,40}") {
             read(&own, &text);
         }
     }

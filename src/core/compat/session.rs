@@ -311,9 +311,8 @@ mod tests {
     fn a_handoff_is_written_in_every_layout_and_settled_when_it_is_consumed() {
         let of = material();
         let only = compat(&[Layout::Acm], Profile::Default);
-        assert!(
-            matches!(only.handoff_saved(Some(&of)), Some(CompatWork::WriteLayouts(l, _)) if l == [Layout::Acm])
-        );
+        assert!(matches!(only.handoff_saved(Some(&of)), Some(CompatWork::WriteLayouts(l,
+                _)) if l == [Layout::Acm]));
         assert_eq!(only.handoff_consumed(&of.state.id), None, "its files stay");
         let pid = compat(&[Layout::Pid], Profile::Default);
         assert_eq!(pid.handoff_consumed(&of.state.id), Some(CompatWork::SettleLayouts(of.state.id.clone())));

@@ -330,19 +330,35 @@ impl ValueKind {
         match self {
             ValueKind::Switch => "must be true or false".to_owned(),
             ValueKind::Count(low, high) => format!("must be a whole number from {low} to {high}"),
-            ValueKind::Time(low, high) => format!("must be a duration from {} to {}", DurationMs::from_ms(low), DurationMs::from_ms(high)),
+            ValueKind::Time(low, high) => format!(
+                "must be a duration from {} to {}",
+                DurationMs::from_ms(low),
+                DurationMs::from_ms(high)
+            ),
             ValueKind::Word(words) => format!("must be one of {}", quoted(words)),
             ValueKind::Words(words) => format!("must be a list of any of {}", quoted(words)),
-            ValueKind::Path => "must be a path of at most 4096 bytes without control characters, or \"\"".to_owned(),
+            ValueKind::Path => "must be a path of at most 4096 bytes without control characters, or \
+                                \"\""
+                .to_owned(),
             ValueKind::Variables => "must be a list of at most 64 names of environment variables".to_owned(),
-            ValueKind::Dialogs => "must be a list of at most 64 names of dialogs, and never \"permission\"".to_owned(),
-            ValueKind::Sessions => "must be a list of at most 64 names of sessions, in which `*` stands for any text".to_owned(),
+            ValueKind::Dialogs => "must be a list of at most 64 names of dialogs, and never \
+                                   \"permission\""
+                .to_owned(),
+            ValueKind::Sessions => "must be a list of at most 64 names of sessions, in which `*` stands for \
+                                    any text"
+                .to_owned(),
             ValueKind::Size => "must be a size such as \"80x24\"".to_owned(),
             ValueKind::Prefix => "must be a key such as \"ctrl-a\", or \"\"".to_owned(),
-            ValueKind::Command => "must be a shell command of at most 4096 bytes without control characters, or \"\"".to_owned(),
+            ValueKind::Command => {
+                "must be a shell command of at most 4096 bytes without control characters, \
+                                   or \"\""
+                    .to_owned()
+            }
             ValueKind::Hours => "must be hours such as \"22:00-07:30\", or \"\"".to_owned(),
             ValueKind::Level => {
-                "must be a table of percent (above 0, at most 100), tokens and kb (whole numbers from 1), or {} for never".to_owned()
+                "must be a table of percent (above 0, at most 100), tokens and kb (whole numbers from 1), or \
+                 {} for never"
+                    .to_owned()
             }
         }
     }

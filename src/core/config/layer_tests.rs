@@ -205,12 +205,14 @@ fn a_project_sets_only_what_it_may() {
         assert_eq!(read.config, Config::default(), "{text}");
     }
     let read = project(
-        "[context]\nprofile = \"s2\"\n[restart]\nmode = \"manual\"\n[handoff]\ngit = \"hold\"\nsummary = \"off\"",
+        "[context]\nprofile = \"s2\"\n[restart]\nmode = \"manual\"\n[handoff]\ngit = \"hold\"\nsummary = \
+         \"off\"",
     );
     assert_eq!(says(&read), "");
     assert_eq!(read.config.restart.mode, RestartMode::Manual);
     let read = project(
-        "[context]\nask = {}\nhandoff = { percent = 40, tokens = 60000, kb = 1000 }\nhard = { percent = 99.5 }",
+        "[context]\nask = {}\nhandoff = { percent = 40, tokens = 60000, kb = 1000 }\nhard = { percent = \
+         99.5 }",
     );
     assert_eq!(says(&read), "");
 }
@@ -275,7 +277,8 @@ fn variables_of_every_kind() {
     assert_eq!(env("HOPTY_RESTART_GRACE", "9s").config.restart.grace, DurationMs::from_secs(9));
     assert_eq!(
         says(&env("HOPTY_RESTART_GRACE", "9")),
-        "HOPTY_RESTART_GRACE: restart.grace: not a duration: write a whole number and one of ms, s, m, h, such as 300ms or 2m"
+        "HOPTY_RESTART_GRACE: restart.grace: not a duration: write a whole number and one of ms, s, m, h, \
+         such as 300ms or 2m"
     );
 }
 
@@ -341,7 +344,8 @@ fn the_number_of_problems_is_bounded() {
 #[test]
 fn a_configuration_survives_json_and_toml() {
     let read = user(
-        "[context]\nhard = {}\n[restart]\nyoung = \"90s\"\n[terminal]\nprefix = \"ctrl-b\"\n[handoff]\nviews = [\"acm\"]",
+        "[context]\nhard = {}\n[restart]\nyoung = \"90s\"\n[terminal]\nprefix = \"ctrl-b\"\n[handoff]\nviews \
+         = [\"acm\"]",
     );
     assert_eq!(says(&read), "");
     let json = serde_json::to_string(&read.config).unwrap();

@@ -9,7 +9,8 @@ use super::level::{Levels, Threshold};
 use super::units::{CellSize, PrefixKey, QuietHours};
 
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal,
+        $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum $name {
@@ -225,7 +226,8 @@ section! {
         claude: String = String::new(),
         /// Variables taken from the last attached client for the next run.
         update_env: Vec<String> =
-            ["SSH_AUTH_SOCK", "SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"].map(str::to_owned).to_vec(),
+            ["SSH_AUTH_SOCK", "SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY",
+                "XAUTHORITY"].map(str::to_owned).to_vec(),
     }
 }
 section! {

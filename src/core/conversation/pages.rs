@@ -199,8 +199,10 @@ pub fn html_head(head: &PageHead, options: PageOptions) -> String {
         .collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+         'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" \
+         content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<dl>{facts}</dl>\n</header>\n<main>\n"
     )
 }
@@ -272,7 +274,9 @@ mod tests {
 
     const ALL: PageOptions = PageOptions { redacts: true, with_tools: true, with_thinking: true };
 
-    const HOSTILE: &str = "</pre><script>alert(1)</script><img src=x onerror=\"alert('2')\">\u{1b}[2J\u{1b}]0;t\u{7}\u{202e}\u{9b}1m\n```\n# not a heading\n<!-- ghp_0123456789abcdefghijABCDEFGHIJ012345 -->";
+    const HOSTILE: &str = "</pre><script>alert(1)</script><img src=x \
+                           onerror=\"alert('2')\">\u{1b}[2J\u{1b}]0;t\u{7}\u{202e}\u{9b}1m\n```\n# not a \
+                           heading\n<!-- ghp_0123456789abcdefghijABCDEFGHIJ012345 -->";
 
     fn hostile() -> Vec<Entry> {
         let said = |speaker| Entry::Said { speaker, at: None, text: HOSTILE.to_owned(), images: 1 };

@@ -310,7 +310,8 @@ mod tests {
     proptest! {
         /// A piece of a text is found in it, however the text is written.
         #[test]
-        fn what_is_there_is_found(text in "[a-zß\"/\\\\\té漢👍 ]{1,20}", from in 0usize..20, len in 1usize..20, ignores_case: bool) {
+        fn what_is_there_is_found(text in "[a-zß\"/\\\\\té漢👍 ]{1,20}", from in 0usize..20, len in 1usize..20,
+            ignores_case: bool) {
             let chars: Vec<char> = text.chars().collect();
             let piece: String = chars.iter().skip(from % chars.len()).take(len).collect();
             let query = SearchQuery::new(&regex::escape(&piece), ignores_case, false).unwrap();

@@ -15,7 +15,8 @@ use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptFacts};
 use crate::core::time::WallTime;
 
 fn prompt(text: &str) -> Value {
-    json!({"type": "user", "message": {"role": "user", "content": text}, "origin": {"kind": "human"}, "promptSource": "typed"})
+    json!({"type": "user", "message": {"role": "user", "content": text}, "origin": {"kind": "human"},
+        "promptSource": "typed"})
 }
 
 fn call(id: &str, name: &str, input: Value) -> Value {
@@ -24,16 +25,19 @@ fn call(id: &str, name: &str, input: Value) -> Value {
 }
 
 fn answer(id: &str, text: &str, detail: Value) -> Value {
-    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}, "toolUseResult": detail})
+    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id,
+        "content": text}]}, "toolUseResult": detail})
 }
 
 fn failed(id: &str, text: &str) -> Value {
-    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": true}]},
+    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id,
+        "content": text, "is_error": true}]},
         "toolUseResult": format!("Error: {text}")})
 }
 
 fn said(id: &str, text: &str) -> Value {
-    json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": text}]}})
+    json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": text}]}})
 }
 
 fn facts(lines: &[Value]) -> TranscriptFacts {
@@ -127,7 +131,8 @@ fn busy() -> Vec<Value> {
         answer(
             "14",
             "Async agent launched",
-            json!({"isAsync": true, "status": "async_launched", "agentId": "a77", "description": "Look for slow code", "outputFile": "/run/u/a77.output"}),
+            json!({"isAsync": true, "status": "async_launched", "agentId": "a77",
+                "description": "Look for slow code", "outputFile": "/run/u/a77.output"}),
         ),
         call("15", "AskUserQuestion", json!({"questions": [{"question": "Break the API?", "options": []}]})),
     ]
@@ -245,9 +250,12 @@ fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
     call_and(6, "Bash", login, ok("warming up\npassword=hunter22\n``` and\nall 12 passed \u{1b}[0m\n\n"));
     lines.push(said("m9", "Now it passes."));
     let capture = captured(&lines);
-    let expected = "```text\nPERSON: Make the parser fast\n\nCLAUDE: I look at it first.\n\n  Grep: fn parse -> ok\n  \
-         Read: /p/parser.rs -> ok\n  Bash: cargo test -q -> failed: Exit code 101: test a ... FAILED (3 times)\n  \
-         TaskUpdate: #1 completed -> ok\n  Edit: /p/parser.rs -> ok\n  Bash: curl -u me:[redacted: password] https://h/x -> ok: all 12 passed\n\n\
+    let expected = "```text\nPERSON: Make the parser fast\n\nCLAUDE: I look at it first.\n\n  Grep: fn parse \
+                    -> ok\n  \
+         Read: /p/parser.rs -> ok\n  Bash: cargo test -q -> failed: Exit code 101: test a ... FAILED (3 \
+         times)\n  \
+         TaskUpdate: #1 completed -> ok\n  Edit: /p/parser.rs -> ok\n  Bash: curl -u me:[redacted: password] \
+         https://h/x -> ok: all 12 passed\n\n\
          CLAUDE: Now it passes.\n```\n";
     assert_eq!(Section::RecentActivity.body(&capture), expected);
     let tools = HandoffState::of(&capture).context.recent_tools;
@@ -462,7 +470,8 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
             None => lines.push(prompt(&goal)),
             Some((state, shown)) => {
                 // What Claude writes of the frame, and the prompt that names it.
-                lines.push(json!({"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [shown]}}));
+                lines.push(json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
+                    "content": [shown]}}));
                 lines.push(prompt(Continuation::with_frame(&state.id).text()));
                 lines.push(said("c", &format!("Continuing from handoff {}. {shown}", state.id)));
                 capture.origin.predecessor = Some(state.id.clone());

@@ -22,7 +22,8 @@ impl Continuation {
     pub fn with_frame(id: &HandoffId) -> Self {
         Self {
             text: format!(
-                "{FIRST}{id}.\nIts record is already in your context between \"HANDOFF LOADED\" and \"END HANDOFF\". \
+                "{FIRST}{id}.\nIts record is already in your context between \"HANDOFF LOADED\" and \"END \
+                 HANDOFF\". \
                  Begin with \"Continuing from handoff {id}.\" and go on with the next step."
             ),
         }
@@ -34,7 +35,8 @@ impl Continuation {
         let record: String = record.chars().filter(|c| !c.is_control()).collect();
         Self {
             text: format!(
-                "{FIRST}{id}.\nRead {record} first. Then begin with \"Continuing from handoff {id}.\" and go on with \
+                "{FIRST}{id}.\nRead {record} first. Then begin with \"Continuing from handoff {id}.\" and go \
+                 on with \
                  the next step."
             ),
         }
@@ -126,13 +128,16 @@ mod tests {
     fn the_texts_are_those_of_the_contract() {
         assert_eq!(
             Continuation::with_frame(&id()).text(),
-            "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your context between \
-             \"HANDOFF LOADED\" and \"END HANDOFF\". Begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" \
+            "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your context \
+             between \
+             \"HANDOFF LOADED\" and \"END HANDOFF\". Begin with \"Continuing from handoff \
+             HO-20261120-142950-c74cc080.\" \
              and go on with the next step."
         );
         let read = Continuation::without_hooks(&id(), "/c/handoff.md\u{1b}\r");
         assert!(read.text().ends_with(
-            "\nRead /c/handoff.md first. Then begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and \
+            "\nRead /c/handoff.md first. Then begin with \"Continuing from handoff \
+             HO-20261120-142950-c74cc080.\" and \
              go on with the next step."
         ));
     }

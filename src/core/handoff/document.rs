@@ -115,7 +115,8 @@ impl Document {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\n# Auto-Handoff (Pre-Compaction)\n\nTimestamp: {}\nProject: {project}\nChannel: {}\nSession: {}\n",
+            "\n# Auto-Handoff (Pre-Compaction)\n\nTimestamp: {}\nProject: {project}\nChannel: {}\nSession: \
+             {}\n",
             headers.created.rfc3339_s(),
             headers.channel,
             headers.session,
@@ -263,7 +264,8 @@ pub(in crate::core) mod tests {
     fn a_document_has_its_headers_sections_and_instructions() {
         let text = Document::of(&capture("Make it")).render();
         assert!(text.starts_with(
-            "<!-- HANDOFF-ID: HO-20261120-142950-c74cc080 -->\n<!-- SESSION: c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\
+            "<!-- HANDOFF-ID: HO-20261120-142950-c74cc080 -->\n<!-- SESSION: \
+             c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\
              <!-- CHANNEL: global -->\n<!-- CREATED: 2026-11-20T14:29:50Z -->\n<!-- TYPE: auto -->\n\
              <!-- WORKING-DIR: /home/u/proj -->\n\n# Auto-Handoff (Pre-Compaction)\n"
         ));

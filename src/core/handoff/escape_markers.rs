@@ -235,7 +235,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn to_defuse_again_changes_nothing(text in "[=＝═<＜/ \n\tEeＥndNDHhAaОoFflL\u{200d}\u{301}-]{0,200}|(=== END HANDOFF ){0,9}") {
+        fn to_defuse_again_changes_nothing(text in "[=＝═<＜/ \
+                                                    \n\tEeＥndNDHhAaОoFflL\u{200d}\u{301}-]{0,200}|(=== END \
+                                                    HANDOFF ){0,9}") {
             let once = defuse(text);
             prop_assert_eq!(defuse(once.clone()), once);
         }

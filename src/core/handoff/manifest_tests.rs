@@ -210,7 +210,8 @@ fn sessions_of_one_name_in_two_projects_keep_a_handoff_each() {
 
 proptest! {
     #[test]
-    fn a_session_has_one_active_handoff_and_history_is_ordered(moves in proptest::collection::vec((0u8..4, 0u8..3), 0..150)) {
+    fn a_session_has_one_active_handoff_and_history_is_ordered(moves in proptest::collection::vec((0u8..4,
+        0u8..3), 0..150)) {
         let mut manifest = Manifest::new(Channel::global());
         for (second, (what, session)) in (0i64..).zip(moves) {
             let name = ["a", "b", "c"][session as usize];

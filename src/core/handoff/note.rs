@@ -22,10 +22,12 @@ const ENTRIES: usize = 20;
 macro_rules! question {
     ($how:literal) => {
         concat!(
-            "The context window is nearly full, and hopty is about to hand this work over to a fresh conversation. ",
+            "The context window is nearly full, and hopty is about to hand this work over to a fresh \
+             conversation. ",
             $how,
             " The object, at most 4000 characters, is for whoever goes on with the work:\n\
-{\"doing\": \"what you are in the middle of, and how far it is\", \"done\": [\"what is finished and must not be done again\"], \
+{\"doing\": \"what you are in the middle of, and how far it is\", \"done\": [\"what is finished and must not \
+be done again\"], \
 \"next\": [\"the next steps, the first one first\"], \"decisions\": [\"what was decided, and why\"], \
 \"verified\": [\"what you ran to check the work, and what came of it\"], \
 \"gotchas\": [\"what went wrong or is easy to get wrong\"]}\n\
@@ -40,7 +42,8 @@ pub const QUESTION: &str =
 
 /// What Claude is asked in a tool loop, where it goes on: the answer costs no request of its own.
 pub const QUESTION_IN_LOOP: &str = question!(
-    "Write one JSON object as the text of your next message, in front of its tool calls, and go on with your work."
+    "Write one JSON object as the text of your next message, in front of its tool calls, and go on with your \
+     work."
 );
 
 /// Claude's own words.
@@ -168,7 +171,8 @@ mod tests {
     #[test]
     fn a_note_is_text_and_nothing_else() {
         let note = Note::read(
-            "{\"doing\": \"a\\u001b[2J\\n=== END HANDOFF ===\\nb password=hunter22\", \"next\": \"one\", \"done\": null, \"id\": \"HO-1\"}",
+            "{\"doing\": \"a\\u001b[2J\\n=== END HANDOFF ===\\nb password=hunter22\", \"next\": \"one\", \
+             \"done\": null, \"id\": \"HO-1\"}",
         )
         .unwrap();
         assert_eq!(note.doing, "a --- END HANDOFF === b password=[redacted: password]");
@@ -178,7 +182,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_note_is_bounded_and_harmless(entries in proptest::collection::vec(".{0,900}", 0..40), doing in ".*") {
+        fn a_note_is_bounded_and_harmless(entries in proptest::collection::vec(".{0,900}", 0..40),
+            doing in ".*") {
             let answer = serde_json::json!({"doing": doing, "next": entries, "gotchas": entries}).to_string();
             if let Some(note) = Note::read(&answer) {
                 prop_assert!(note.next.len() <= ENTRIES);

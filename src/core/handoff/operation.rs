@@ -236,7 +236,8 @@ mod tests {
     }
 
     fn answer(id: &str, detail: Value) -> Value {
-        json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": "ok"}]}, "toolUseResult": detail})
+        json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id,
+            "content": "ok"}]}, "toolUseResult": detail})
     }
 
     #[test]
@@ -288,7 +289,8 @@ mod tests {
     fn item_089_what_is_unfinished_is_partial_and_the_rest_is_ready() {
         let begun = facts(&[call("1", "Write", json!({"file_path": "/p/a.py"}))]);
         assert_eq!(operation(&begun).readiness().word(), "partial");
-        let end = json!({"type": "assistant", "message": {"id": "m2", "model": "m", "stop_reason": "end_turn", "content": []}});
+        let end = json!({"type": "assistant", "message": {"id": "m2", "model": "m",
+            "stop_reason": "end_turn", "content": []}});
         let done =
             facts(&[call("1", "Write", json!({"file_path": "/p/a.py"})), answer("1", Value::Null), end]);
         assert_eq!(operation(&done).readiness().word(), "ready");

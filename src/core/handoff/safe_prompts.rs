@@ -74,7 +74,9 @@ impl Words {
     #[must_use]
     pub fn prompts_file(&self) -> String {
         let mut text =
-            "# Every prompt of the person, oldest first, word for word (those of conversations before are shortened)\n".to_owned();
+            "# Every prompt of the person, oldest first, word for word (those of conversations before are \
+             shortened)\n"
+                .to_owned();
         for said in self.prompts.iter().rev() {
             let mut title = match said.number {
                 Some(number) => format!("prompt {number}"),

@@ -356,7 +356,8 @@ mod tests {
         assert!(text.contains("- Context: 164000 of 200000 tokens (82 %)\n"));
         assert!(!text.contains("Working directory then"));
         of.situation.moved_to = Some("/home/u/proj/.claude/worktrees/x".into());
-        let moved = "- Working directory then: /home/u/proj/.claude/worktrees/x (the next one begins in /home/u/proj)\n";
+        let moved = "- Working directory then: /home/u/proj/.claude/worktrees/x (the next one begins in \
+                     /home/u/proj)\n";
         assert!(Section::State.body(&of).contains(moved));
         assert!(text.contains("```text\nhalf done, password=[redacted: password]\n```\n"), "{text}");
     }
@@ -394,7 +395,8 @@ mod tests {
         git.new_files = b"diff".to_vec();
         of.git = Some(git);
         let says = "- not in changes.patch: big (over 256 KiB)\n\
-                    - New files (??) are in changes.patch, too, but for those that a line above names.\n- ?? new\n";
+                    - New files (??) are in changes.patch, too, but for those that a line above names.\n- ?? \
+                    new\n";
         assert!(Section::Git.body(&of).contains(says), "{}", Section::Git.body(&of));
     }
 

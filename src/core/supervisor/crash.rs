@@ -112,7 +112,8 @@ impl Supervisor {
             Some((plan, _)) if !self.conversation.spoken => {
                 if let Some(id) = &plan.handoff {
                     text.push_str(&format!(
-                        " The prompt for {id} may already have been submitted, so hopty does not type it again; the handoff stays active."
+                        " The prompt for {id} may already have been submitted, so hopty does not type it \
+                         again; the handoff stays active."
                     ));
                 }
                 RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }

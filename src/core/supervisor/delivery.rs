@@ -262,7 +262,8 @@ impl Supervisor {
         self.conversation.spoken = true;
         if self.run.hooks.seen && !self.run.delivery.brief_answered {
             let text = format!(
-                "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
+                "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays \
+                 active."
             );
             let text = self.naming_left(text);
             self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {

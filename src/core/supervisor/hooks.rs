@@ -151,7 +151,8 @@ impl Supervisor {
     pub(super) fn miss_hooks(&mut self, out: &mut Vec<Action>) {
         if self.policy.hooks && !self.session.hooks_missed {
             self.session.hooks_missed = true;
-            let text = "Claude calls none of hopty's hooks, so hopty follows its files, and a hand-over waits for the end of a turn.";
+            let text = "Claude calls none of hopty's hooks, so hopty follows its files, and a hand-over \
+                        waits for the end of a turn.";
             self.tell(out, DecisionKind::Degraded, text.to_owned(), &[self.lines.event], |_| {});
         }
     }

@@ -89,11 +89,13 @@ impl Supervisor {
             let word = level.word();
             let text = if self.is_back() {
                 format!(
-                    "No automatic hand-over: you went back to this conversation, which is at level {word}; `hopty restart` hands over anyway."
+                    "No automatic hand-over: you went back to this conversation, which is at level {word}; \
+                     `hopty restart` hands over anyway."
                 )
             } else {
                 format!(
-                    "No automatic hand-over: this conversation started at level {word}, and the next one would too."
+                    "No automatic hand-over: this conversation started at level {word}, and the next one \
+                     would too."
                 )
             };
             self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {

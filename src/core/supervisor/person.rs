@@ -188,7 +188,8 @@ impl Supervisor {
 
     /// Whether Claude was told to drop a prompt that is not in a fresh conversation yet.
     pub(super) fn has_taken_prompt(&self) -> bool {
-        matches!(&self.phase, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
+        matches!(&self.phase, Phase::Saving { point: SafePoint::Prompt { .. }, step,
+            .. } if *step != SaveStep::Settings)
     }
 
     /// A prompt that hopty took and does not bring to a fresh conversation returns to the person: as a draft
@@ -224,7 +225,8 @@ impl Supervisor {
         let snooze = self.policy.config.restart.snooze;
         self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
         let text = format!("No automatic hand-over for {}: you snoozed it.", snooze.words());
-        if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
+        if matches!(&self.phase,
+            Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
         {
             self.rearm_later();
             self.cancel_request(now, &format!("you snoozed it for {}", snooze.words()), out);

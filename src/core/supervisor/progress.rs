@@ -37,7 +37,8 @@ impl Supervisor {
 
     pub(super) fn stop_handing_over(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.conversation.progress.missing = true;
-        let text = "Automatic hand-over is off until your next prompt: two handoffs in a row have the same next step, \
+        let text = "Automatic hand-over is off until your next prompt: two handoffs in a row have the same \
+                    next step, \
                     and nothing changed in files or in git between them. `hopty restart` hands over anyway.";
         self.tell(out, DecisionKind::ProgressMissing, text.to_owned(), &[self.lines.event], |_| {});
         self.cancel_request(now, "the work made no progress", out);

@@ -78,7 +78,8 @@ impl Supervisor {
         let sentence = match file {
             RestartFile::Requested { checkpoint } => {
                 format!(
-                    "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over requested."
+                    "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over \
+                     requested."
                 )
             }
             _ => "A restart signal names this conversation; hand-over requested.".to_owned(),

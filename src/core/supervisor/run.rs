@@ -262,7 +262,8 @@ impl Supervisor {
             return;
         }
         let text = format!(
-            "Run {run} is held: settings that run code have changed since launch ({}); accept them with `hopty restart`.",
+            "Run {run} is held: settings that run code have changed since launch ({}); accept them with \
+             `hopty restart`.",
             changed.join(", ")
         );
         self.decide(out, DecisionKind::RunHeld, text, &[self.lines.event], |_| {});

@@ -276,7 +276,8 @@ impl Supervisor {
                 Phase::Running | Phase::Waiting { .. }
                     if self.turn_forbids(self.sending_rules().during_turn) =>
                 {
-                    "Claude is busy, and this version might take the Enter for an answer to its next question; try again when it is idle"
+                    "Claude is busy, and this version might take the Enter for an answer to its next \
+                     question; try again when it is idle"
                 }
                 Phase::Running | Phase::Waiting { .. } => "Claude drew no empty prompt box in time",
                 _ => "a hand-over took too long",

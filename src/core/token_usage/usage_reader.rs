@@ -51,8 +51,8 @@ pub struct ModelAccount {
     pub usd: f64,
 }
 
-/// Claude's own account of a conversation up to a moment, sub-agents included (`cost-state`, from 2.1.300 on). It
-/// goes on in a fork: there the sum has everything before the fork, too (measured on 2.1.332).
+/// Claude's own account of a conversation up to a moment, sub-agents included (`cost-state`, from 2.1.300
+/// on). It goes on in a fork: there the sum has everything before the fork, too (measured on 2.1.332).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageAccount {
     /// When the sum began, in ms since 1970: a fork has the same; 0 where that is not known.

@@ -1,5 +1,5 @@
-//! Searching the archive as it lies: an archived transcript is unpacked while it is read, and after it those of
-//! its sub-agents.
+//! Searching the archive as it lies: an archived transcript is unpacked while it is read, and after it those
+//! of its sub-agents.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -61,7 +61,8 @@ pub struct RestoreReport {
     pub files: Vec<(PathBuf, Put)>,
     /// How many transcripts are dated now, so that Claude does not delete them.
     pub dated_now: usize,
-    /// Whether a restore before this one was interrupted. Each file is then the old one or the new one, whole.
+    /// Whether a restore before this one was interrupted. Each file is then the old one or the new one,
+    /// whole.
     pub was_interrupted: bool,
 }
 

@@ -24,7 +24,8 @@ use crate::sys::safe_file::{self, FileRule};
 pub struct ExportOptions {
     /// The directory that its lines name.
     pub dir: Option<String>,
-    /// Whether secrets are hidden. File history is left out then: what `/rewind` brings back must not be changed.
+    /// Whether secrets are hidden. File history is left out then: what `/rewind` brings back must not be
+    /// changed.
     pub redact: bool,
     /// The time that the package says it was made.
     pub now: WallTime,
@@ -39,7 +40,8 @@ pub struct ExportReport {
     pub bytes: u64,
     /// How many lines, or files without lines, lost a secret.
     pub redacted: u64,
-    /// What was left out: no plain file, a name that is no text, or file history in a package without secrets.
+    /// What was left out: no plain file, a name that is no text, or file history in a package without
+    /// secrets.
     pub skipped: Vec<PathBuf>,
 }
 
@@ -51,8 +53,8 @@ enum PackedContent {
     Redacted(File),
 }
 
-/// Writes everything that Claude needs to go on with a conversation on another machine. Nothing of the output may
-/// be used when this fails.
+/// Writes everything that Claude needs to go on with a conversation on another machine. Nothing of the output
+/// may be used when this fails.
 ///
 /// # Errors
 /// When a file cannot be read or changes meanwhile, or the output cannot be written.

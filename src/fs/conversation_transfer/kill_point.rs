@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-/// Called before each change of a name or a file. In a debug build, `HOPTY_TEST_KILL_TRANSFER_AT` is the number
-/// of the call, counted from 0, at which the process is killed.
+/// Called before each change of a name or a file. In a debug build, `HOPTY_TEST_KILL_TRANSFER_AT` is the
+/// number of the call, counted from 0, at which the process is killed.
 #[cfg(debug_assertions)]
 pub(super) fn kill_point() {
     use std::sync::OnceLock;

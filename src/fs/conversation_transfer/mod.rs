@@ -1,9 +1,10 @@
 //! Conversations that go to another directory or another machine.
 //!
-//! [`TransferPlan`] says which file goes where, [`Transfers::place`] does it. Every file is written anew beside
-//! its new place, read back and compared with its source. Then each gets its name by a hard link, which never
-//! replaces a file, the transcript last: Claude knows a conversation by that file, so this link is the moment
-//! at which the new conversation is there. Only afterwards is the source removed, where a move is wanted.
+//! [`TransferPlan`] says which file goes where, [`Transfers::place`] does it. Every file is written anew
+//! beside its new place, read back and compared with its source. Then each gets its name by a hard link,
+//! which never replaces a file, the transcript last: Claude knows a conversation by that file, so this link
+//! is the moment at which the new conversation is there. Only afterwards is the source removed, where a move
+//! is wanted.
 //!
 //! What is under way is written down first (`transfer_record`). After a kill at any point the next call
 //! ([`Transfers::begin`]) undoes what was not finished, or finishes what was. The new lines are made by

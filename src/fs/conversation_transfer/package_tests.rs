@@ -125,7 +125,10 @@ fn forged(kind: PackageKind, info: Value, files: &[(&str, &str)]) -> Vec<u8> {
 #[test]
 fn a_package_of_anything_else_is_refused_before_anything_is_written() {
     let home = empty();
-    let list = |id: &str| json!({"conversations": [{"id": id, "dir": "/d", "claude": "/c", "sidecar": "/c/projects/-d/x"}]});
+    let list = |id: &str| {
+        json!({"conversations": [{"id": id, "dir": "/d", "claude": "/c",
+        "sidecar": "/c/projects/-d/x"}]})
+    };
     let with = |change: fn(&mut Value)| {
         let mut info = list(ID);
         change(&mut info["conversations"][0]);

@@ -1,5 +1,5 @@
-//! The end of a transfer: finished, or undone. Also after a kill at any point, which is why each step here may
-//! find that it was done before.
+//! The end of a transfer: finished, or undone. Also after a kill at any point, which is why each step here
+//! may find that it was done before.
 
 use std::fmt;
 use std::fs;
@@ -87,8 +87,8 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
             None => TransferOutcome::Finished,
         }
     } else {
-        // Its staged name is the last one that is removed. Without it everything was done, or nothing was: what
-        // is in the new place may then be somebody else's, and no source is removed for it.
+        // Its staged name is the last one that is removed. Without it everything was done, or nothing was:
+        // what is in the new place may then be somebody else's, and no source is removed for it.
         let there = |path: &Path| path.symlink_metadata().is_ok();
         let is_done = !there(&deciding.staged)
             && there(&deciding.to)

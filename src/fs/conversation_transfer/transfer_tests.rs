@@ -1,5 +1,5 @@
-//! Transfers as they are used: everything of a conversation follows, nothing is replaced, and what fails leaves
-//! all as it was. Kills at every step are tested with the program itself (`tests/transfer.rs`).
+//! Transfers as they are used: everything of a conversation follows, nothing is replaced, and what fails
+//! leaves all as it was. Kills at every step are tested with the program itself (`tests/transfer.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -53,8 +53,8 @@ pub struct Transfers<'a> {
 }
 
 impl<'a> Transfers<'a> {
-    /// Waits for other processes that transfer conversations, and finishes or undoes what one of them left when
-    /// it was killed.
+    /// Waits for other processes that transfer conversations, and finishes or undoes what one of them left
+    /// when it was killed.
     ///
     /// # Errors
     /// [`TransferError::Busy`], and when what was left can be neither finished nor undone.

@@ -64,7 +64,8 @@ impl SessionError {
             SessionError::Full(_) => "free some space there".to_owned(),
             SessionError::Taken(name) => {
                 format!(
-                    "`hopty attach {name}` attaches to the session with that name; use another --name to start a new one"
+                    "`hopty attach {name}` attaches to the session with that name; use another --name to \
+                     start a new one"
                 )
             }
         }

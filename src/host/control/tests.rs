@@ -107,7 +107,8 @@ fn a_peer_is_greeted_and_its_requests_come_out_in_order() {
     place.control.begin_run(7);
     let (id, mut far) = place.connect(Peer::Person);
     far.write_all(
-        b"{\"hopty\": 1}\n{\"id\": 3, \"do\": \"status\"}\n{\"id\": 4, \"do\": \"hook\", \"event\": \"Stop\", \"run\": 7}\nnonsense\n",
+        b"{\"hopty\": 1}\n{\"id\": 3, \"do\": \"status\"}\n{\"id\": 4, \"do\": \"hook\", \"event\": \
+          \"Stop\", \"run\": 7}\nnonsense\n",
     )
     .unwrap();
     let events = place.events(id);

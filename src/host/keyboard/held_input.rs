@@ -212,7 +212,8 @@ impl HeldInput {
         }
         let item = self.items.pop_front()?;
         // The box is read after everything before an Enter has arrived in it.
-        let enters = matches!(&item, HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == InputClass::Submit);
+        let enters = matches!(&item,
+            HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == InputClass::Submit);
         if !self.look(now, target.focus) || enters && !target.has_read_all {
             self.items.push_front(match item {
                 // Its time to appear starts again.

@@ -227,7 +227,8 @@ impl Claude {
         let mut out = String::from("\x1b[?2004h\x1b[H\x1b[J");
         if self.dialog {
             out.push_str(&format!(
-                "{rule}\r\n Bash command\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel"
+                "{rule}\r\n Bash command\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to \
+                 cancel"
             ));
         } else {
             if self.busy {

@@ -88,7 +88,8 @@ impl World {
         let mut client = Client::new(connection, index, socket, read_only, self.now());
         let cols = if dice.wild.is_multiple_of(4) { 100 } else { 120 };
         let hello = json!({"hopty": 1, "version": "0", "role": "client"});
-        let attach = json!({"id": 1, "do": "attach", "cols": cols, "rows": 40, "read_only": read_only, "term": "xterm-256color"});
+        let attach = json!({"id": 1, "do": "attach", "cols": cols, "rows": 40, "read_only": read_only,
+            "term": "xterm-256color"});
         client.write(format!("{hello}\n{attach}\n").as_bytes());
         let first = self.host.terminals.leader().is_none() && !read_only;
         if first

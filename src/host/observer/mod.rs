@@ -8,7 +8,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
+//! | `file_reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
 //! | `signal_files` | files by which scripts ask for a restart |
 //! | `scan_queue` | when there is a scan, what for, and who waits for it |
 //! | `transcript` | what is known of the conversation, and what the supervisor was told |
@@ -179,7 +179,9 @@ impl Observer {
     /// Reports a scan that does not finish.
     pub fn report_hanging(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         if self.scans.hangs(now) {
-            let what = "Claude's files cannot be read (their disk does not answer): hopty does not see what Claude writes".to_owned();
+            let what = "Claude's files cannot be read (their disk does not answer): hopty does not see what \
+                        Claude writes"
+                .to_owned();
             events.push_back(Event::Limited { what });
         }
     }
@@ -204,7 +206,8 @@ impl Observer {
     pub fn report_polling(&mut self, events: &mut VecDeque<Event>) {
         if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
             let what = format!(
-                "Claude's files cannot be watched (this user has no inotify watches left): hopty reads them every {POLL_MS} ms, when idle \
+                "Claude's files cannot be watched (this user has no inotify watches left): hopty reads them \
+                 every {POLL_MS} ms, when idle \
                  every {POLL_AT_REST_MS} ms"
             );
             events.push_back(Event::Limited { what });

@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn what_it_cannot_do_is_left_out() {
-        let picture = "a\x1b[1;31mb\x1b]2;title\x1b\\c\x1b[>5u\x1b[=1;1u\x1b[>4;2m\x1b[5 q\x1b[22;2t\x1b[?2004h\x1b(0d\x1b7\x1b[2;3H\x1b]8;;x\x07e";
+        let picture = "a\x1b[1;31mb\x1b]2;title\x1b\\c\x1b[>5u\x1b[=1;1u\x1b[>4;2m\x1b[5 \
+                       q\x1b[22;2t\x1b[?2004h\x1b(0d\x1b7\x1b[2;3H\x1b]8;;x\x07e";
         let strip =
             |kind: Capabilities| String::from_utf8(kind.strip(picture.as_bytes()).into_owned()).unwrap();
         assert_eq!(strip(Capabilities::Full), picture);

@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_terminal_of_the_same_size_shows_the_same() {
-        let text = "plain\r\n\x1b[1;31mred\x1b[m 漢字 e\u{301}\r\n\x1b[7m   \x1b[m\x1b[?2004h\x1b[>5u\x1b[5 q\x1b]2;title\x07\x1b[2;3H\x1b[?25l";
+        let text = "plain\r\n\x1b[1;31mred\x1b[m 漢字 e\u{301}\r\n\x1b[7m   \x1b[m\x1b[?2004h\x1b[>5u\x1b[5 \
+                    q\x1b]2;title\x07\x1b[2;3H\x1b[?25l";
         let (screen, terminal, _) = shows(text, (20, 6));
         for row in 0..6 {
             assert_eq!(terminal.row_runs(row), screen.row_runs(row));

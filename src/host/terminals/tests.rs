@@ -105,7 +105,8 @@ impl Stage {
 
     fn attach(&mut self, id: u64, cols: u16, read_only: bool) {
         let attach = serde_json::json!({
-            "cols": cols, "rows": 4, "xpixel": 0, "ypixel": 0, "term": "xterm-256color", "read_only": read_only
+            "cols": cols, "rows": 4, "xpixel": 0, "ypixel": 0, "term": "xterm-256color",
+            "read_only": read_only
         });
         let attach: Attach = serde_json::from_value(attach).unwrap();
         let now = Stamp(self.now.load(Ordering::Relaxed));

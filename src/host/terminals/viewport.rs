@@ -14,7 +14,8 @@ use crate::core::time::Stamp;
 use crate::screen::{Screen, TerminalBefore};
 
 /// Shown on a terminal that would get pictures when there is no model to draw them from.
-const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session continues.\r\n\
+const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session \
+                         continues.\r\n\
     The leader sees what is drawn from now\r\non, and everybody does after a restart.";
 
 /// What a client's terminal shows.

@@ -151,7 +151,8 @@ impl Host {
 
     /// A hook call is about to be answered.
     pub(super) fn back_up(&mut self, call: &HookInput, with: &HookAnswer) {
-        let hands_over = matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.handoff.is_some());
+        let hands_over = matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { plan, .. },
+            .. } if plan.handoff.is_some());
         if let Some(reason) = self.compat.hook_answered(call, with, hands_over) {
             self.copy_transcript(call.hook.conversation.as_ref(), reason);
         }

@@ -74,7 +74,8 @@ impl Host {
     fn obey(&mut self, id: u64, key: &[u8]) {
         match order(key) {
             Some(Order::Detach) if self.private.is_some() => {
-                let text = "\x1b[1mhopty\x1b[m no terminal could attach to this session again, so hopty does not detach this one.\r\n\r\nPress any key to return.";
+                let text = "\x1b[1mhopty\x1b[m no terminal could attach to this session again, so hopty does \
+                            not detach this one.\r\n\r\nPress any key to return.";
                 self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
             }
             Some(Order::Detach) => self.detach(id),
@@ -102,7 +103,10 @@ impl Host {
             text.push_str(&format!("  \x1b[1m{key}\x1b[m       {does}\r\n"));
         }
         text.push_str(&format!("  \x1b[1m{prefix}\x1b[m  send the key to the program\r\n"));
-        text.push_str("\r\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\r\n\r\nThese keys work here, too. Press any other key to return.");
+        text.push_str(
+            "\r\nFrom another terminal: hopty ls, attach, detach, status, restart, \
+                       stop\r\n\r\nThese keys work here, too. Press any other key to return.",
+        );
         text
     }
 }

@@ -202,8 +202,8 @@ impl Host {
         Ok(format!("recording to {}", order.path.display()))
     }
 
-    /// Begins the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from its
-    /// start.
+    /// Begins the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from
+    /// its start.
     pub(in crate::host) fn record_by_itself(&mut self) -> Option<String> {
         if !self.launch.config.record.auto || self.private.is_some() || self.cast.current.is_some() {
             return None;

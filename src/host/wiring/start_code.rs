@@ -89,7 +89,8 @@ impl Host {
         let Phase::Cooling { held, .. } = self.phase() else { return };
         let name = &self.claim.name;
         let text = format!(
-            "hopty: Claude is not started, because settings that run code have changed: {}\r\nhint: `hopty restart {name}` in another terminal starts it \
+            "hopty: Claude is not started, because settings that run code have changed: {}\r\nhint: `hopty \
+             restart {name}` in another terminal starts it \
              anyway; Ctrl+C ends the session\r\n",
             held.join(", ")
         );

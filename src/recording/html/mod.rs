@@ -85,7 +85,8 @@ pub fn page(trace: &TracePage) -> Result<String, NoCast> {
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"referrer\" \
+         content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <noscript>This page needs its own script. `hopty play` plays it without.</noscript>\n\
          {CAST_BEGINS}{cast}{CAST_ENDS}\n\

@@ -59,14 +59,16 @@ fn still(bytes: &str) -> String {
 #[test]
 fn what_is_seen_is_in_the_picture() {
     let svg = still(
-        "a<b&c\x1b[2;3H\x1b[1;7;32m\u{6f22}\x1b[m\x1b[3;1H\x1b[9;4:3;58:2::1:2:3mx\x1b[m\x1b[2;3;4m d\x1b[4 q\x1b]2;<t>\x07",
+        "a<b&c\x1b[2;3H\x1b[1;7;32m\u{6f22}\x1b[m\x1b[3;1H\x1b[9;4:3;58:2::1:2:3mx\x1b[m\x1b[2;3;4m d\x1b[4 \
+         q\x1b]2;<t>\x07",
     );
     for part in [
         "width=\"204\" height=\"78\"",
         "<title>&lt;t&gt;</title>",
         ">a&lt;b&amp;c</text>",
         "<rect x=\"18\" width=\"18\" height=\"18\" fill=\"#31bb71\"/>",
-        "<text x=\"18\" y=\"14\" textLength=\"18\" style=\"fill:#171717\" font-weight=\"bold\">\u{6f22}</text>",
+        "<text x=\"18\" y=\"14\" textLength=\"18\" style=\"fill:#171717\" \
+         font-weight=\"bold\">\u{6f22}</text>",
         "stroke=\"#010203\" fill=\"none\"/>",
         "<path d=\"M0 9.5h9\" stroke=\"#ddd\"/>",
         "<text x=\"18\" y=\"14\" font-style=\"italic\" fill-opacity=\".6\">d</text>",

@@ -15,7 +15,8 @@ impl Screen {
         let mut picture = json!({
             "cols": cols,
             "rows": rows,
-            "cursor": {"col": cursor.col, "row": cursor.row, "visible": cursor.visible, "shape": cursor.shape.name()},
+            "cursor": {"col": cursor.col, "row": cursor.row, "visible": cursor.visible,
+            "shape": cursor.shape.name()},
             "title": self.title(),
             "alternate": self.alternate(),
             "modes": self.modes(),
@@ -32,7 +33,8 @@ impl Screen {
 fn row(runs: &[StyledRun]) -> Value {
     let run = |run: &StyledRun| {
         let (style, link) = (&run.style, run.link.as_ref().map(Hyperlink::uri));
-        json!({"text": run.text, "fg": style.fg.name(), "bg": style.bg.name(), "attrs": style.attr_names(), "link": link})
+        json!({"text": run.text, "fg": style.fg.name(), "bg": style.bg.name(), "attrs": style.attr_names(),
+            "link": link})
     };
     runs.iter().map(run).collect()
 }
@@ -44,7 +46,10 @@ mod tests {
     #[test]
     fn the_form_is_that_of_the_contract() {
         let mut screen = Screen::with_history(80, 2, 9);
-        screen.feed(b"above\r\n\x1b[1mabc\r\n\x1b[?2004h\x1b]2;t\x07\x1b[5 q\x1b[m\x1b[38;2;1;2;255;44m\x1b]8;id=a;https://example.org/?a;b\x07x");
+        screen.feed(
+            b"above\r\n\x1b[1mabc\r\n\x1b[?2004h\x1b]2;t\x07\x1b[5 \
+                      q\x1b[m\x1b[38;2;1;2;255;44m\x1b]8;id=a;https://example.org/?a;b\x07x",
+        );
         let picture = json!({
             "cols": 80, "rows": 2, "cursor": {"col": 1, "row": 1, "visible": true, "shape": "bar"},
             "title": "t", "alternate": false, "modes": ["2004"],

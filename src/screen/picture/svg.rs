@@ -48,8 +48,10 @@ pub fn begin_svg((cols, rows): (usize, usize), theme: &PictureTheme, title: &str
     let width = cols * CELL.0 + 2 * BORDER;
     let height = rows * CELL.1 + 2 * BORDER;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\">\n<style>text{{font:15px ui-monospace,SFMono-Regular,Menlo,Consolas,\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" width=\"{width}\" \
+         height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\">\n<style>text{{font:15px \
+         ui-monospace,SFMono-Regular,Menlo,Consolas,\
          'DejaVu Sans Mono','Liberation Mono',monospace;white-space:pre;fill:{}}}{style}</style>\n",
         hex(theme.fg)
     );
@@ -77,7 +79,8 @@ pub fn draw_cursor(cursor: Cursor, theme: &PictureTheme, out: &mut String) {
     let (y, fill) = (y + top, hex(theme.fg));
     let _ = write!(
         out,
-        "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\" fill-opacity=\".6\"/>"
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\" \
+         fill-opacity=\".6\"/>"
     );
 }
 

@@ -47,7 +47,8 @@ pub const UNDO_STEPS: &[UndoStep] = &[
     },
     UndoStep {
         what: "kitty keyboard and pointer of the screen that is shown",
-        why: "each screen has stacks of its own, which can be reached only while it is shown; as many pops as pushes, so that what was pushed before is found again",
+        why: "each screen has stacks of its own, which can be reached only while it is shown; as many pops \
+              as pushes, so that what was pushed before is found again",
         examples: &[
             ("\x1b[>5u\x1b[>7u", "\x1b[<2u"),
             ("\x1b[=5u", "\x1b[=0;1u"),
@@ -80,7 +81,8 @@ pub const UNDO_STEPS: &[UndoStep] = &[
         },
     },
     UndoStep {
-        what: "what makes the terminal send other bytes, or none: keyboard lock, mouse, focus, pastes, reports, keys",
+        what: "what makes the terminal send other bytes, or none: keyboard lock, mouse, focus, pastes, \
+               reports, keys",
         why: "before what is only seen",
         examples: &[
             ("\x1b[2h", "\x1b[2l"),
@@ -150,7 +152,8 @@ pub const UNDO_STEPS: &[UndoStep] = &[
     },
     UndoStep {
         what: "origin, margins, tab stops",
-        why: "they move the cursor, which is saved and brought back; from origin mode it is placed by hand, because restoring would bring that back, too",
+        why: "they move the cursor, which is saved and brought back; from origin mode it is placed by hand, \
+              because restoring would bring that back, too",
         examples: &[
             ("\x1b[2;4r\x1b[5;6H", "\x1b7\x1b[r\x1b8"),
             ("\x1b[?69h\x1b[3;5s", "\x1b7\x1b[?69l\x1b8"),
@@ -195,7 +198,8 @@ pub const UNDO_STEPS: &[UndoStep] = &[
     },
     UndoStep {
         what: "title",
-        why: "emptied first, for terminals that keep no stack of them; popped after, as often as it was pushed",
+        why: "emptied first, for terminals that keep no stack of them; popped after, as often as it was \
+              pushed",
         examples: &[("\x1b]0;t\x07", "\x1b]0;\x07"), ("\x1b[22;0t\x1b]0;t\x07", "\x1b]0;\x07\x1b[23;0t")],
         undo: |terminal, out| out.push_str(&terminal.window.titles.undo()),
     },

@@ -31,7 +31,8 @@ fn mode() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         5 => (number, prop::sample::select(vec!['h', 'h', 'l', 'l', 's', 'r']))
             .prop_map(|(number, what)| format!("\x1b[?{number}{what}").into_bytes()),
-        1 => prop::sample::select(vec!["\x1b[2h", "\x1b[12l", "\x1b[4h", "\x1b[4l", "\x1b[20h", "\x1b[20l", "\x1b=", "\x1b>"])
+        1 => prop::sample::select(vec!["\x1b[2h", "\x1b[12l", "\x1b[4h", "\x1b[4l", "\x1b[20h", "\x1b[20l",
+            "\x1b=", "\x1b>"])
             .prop_map(|text| text.as_bytes().to_vec()),
     ]
 }
@@ -123,7 +124,8 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
 fn text() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         3 => "[ -~]{0,12}",
-        2 => prop::sample::select(vec!["漢字", "é", "e\u{301}", "👩\u{200d}💻", "❤\u{fe0f}", "─│", "한", "\u{200b}"])
+        2 => prop::sample::select(vec!["漢字", "é", "e\u{301}", "👩\u{200d}💻", "❤\u{fe0f}", "─│", "한",
+            "\u{200b}"])
             .prop_map(str::to_owned),
     ]
     .prop_map(String::into_bytes)

@@ -16,8 +16,8 @@ pub const KEPT: usize = 7;
 /// keyboard stack has flags, and so on.
 const ASKING: &[u8] =
     b"\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?69$p\x1b[?u\x1b[?4m\x1bP$q q\x1b\\\x1b]11;?\x07\x1b]4;1;?\x07";
-const ANSWERS: &[u8] =
-    b"\x1b[?2004;1$y\x1b[?1;1$y\x1b[?7;2$y\x1b[?69;1$y\x1b[?5u\x1b[>4;1m\x1bP1$r5 q\x1b\\\x1b]11;rgb:1/2/3\x07\x1b]4;1;rgb:1/1/1\x07";
+const ANSWERS: &[u8] = b"\x1b[?2004;1$y\x1b[?1;1$y\x1b[?7;2$y\x1b[?69;1$y\x1b[?5u\x1b[>4;1m\x1bP1$r5 \
+      q\x1b\\\x1b]11;rgb:1/2/3\x07\x1b]4;1;rgb:1/1/1\x07";
 
 fn different_looks(pair: &[StyledRun]) -> bool {
     pair[0].style != pair[1].style || pair[0].link != pair[1].link
@@ -172,7 +172,8 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn input_may_be_cut_anywhere((cols, rows) in size(), bytes in input(), cuts in vec(any::<prop::sample::Index>(), 0..6)) {
+    fn input_may_be_cut_anywhere((cols, rows) in size(), bytes in input(),
+        cuts in vec(any::<prop::sample::Index>(), 0..6)) {
         let mut whole = Screen::with_history(cols, rows, KEPT);
         whole.feed(&bytes);
         let mut single = Screen::with_history(cols, rows, KEPT);
@@ -225,7 +226,8 @@ proptest! {
     }
 
     #[test]
-    fn what_is_passed_over_leaves_no_trace((cols, rows) in size(), before in input(), bytes in flood(), resized in size()) {
+    fn what_is_passed_over_leaves_no_trace((cols, rows) in size(), before in input(), bytes in flood(),
+        resized in size()) {
         let mut skipped = Screen::with_history(cols, rows, KEPT);
         skipped.feed(&before);
         let from = skipped.skip(&bytes);
@@ -270,7 +272,8 @@ proptest! {
         let (was_alternate, lines) = (screen.alternate(), screen.lines());
         let undo = screen.undo();
         screen.feed(&undo);
-        prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo), String::from_utf8_lossy(&screen.undo()));
+        prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo),
+            String::from_utf8_lossy(&screen.undo()));
         // Nobody knows how these two were.
         let left: Vec<String> = screen.modes().into_iter().filter(|mode| mode != "1007" && mode != "2027").collect();
         prop_assert!(!screen.alternate() && left.is_empty() && screen.cursor().visible);
@@ -296,17 +299,20 @@ proptest! {
         screen.feed(screen.ending());
         let undo = screen.undo();
         screen.feed(&undo);
-        prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo), String::from_utf8_lossy(&screen.undo()));
+        prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo),
+            String::from_utf8_lossy(&screen.undo()));
     }
 
     #[test]
-    fn the_undo_changes_only_with_its_revision((cols, rows) in size(), steps in vec((input(), size()), 0..6)) {
+    fn the_undo_changes_only_with_its_revision((cols, rows) in size(), steps in vec((input(), size()),
+        0..6)) {
         let mut screen = Screen::new(cols, rows);
         for (bytes, (cols, rows)) in steps {
             for piece in bytes.chunks(3) {
                 let before = (screen.undo_revision(), screen.undo());
                 screen.feed(piece);
-                prop_assert!(before.0 != screen.undo_revision() || before.1 == screen.undo(), "{:?}", String::from_utf8_lossy(piece));
+                prop_assert!(before.0 != screen.undo_revision() || before.1 == screen.undo(), "{:?}",
+                    String::from_utf8_lossy(piece));
             }
             let before = (screen.undo_revision(), screen.undo());
             screen.resize(cols, rows);
@@ -317,7 +323,8 @@ proptest! {
     /// What is asked, and what is known of the terminal, is no state of the screen; a frame that is held back
     /// is not held back again.
     #[test]
-    fn a_dump_brings_a_fresh_screen_to_the_same_state((cols, rows) in size(), bytes in input(), (other_cols, other_rows) in size(), more in input()) {
+    fn a_dump_brings_a_fresh_screen_to_the_same_state((cols, rows) in size(), bytes in input(), (other_cols,
+        other_rows) in size(), more in input()) {
         let mut screen = Screen::with_history(cols, rows, KEPT);
         screen.feed(&bytes);
         same_after_dump(&screen)?;

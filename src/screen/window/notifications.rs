@@ -76,8 +76,10 @@ mod tests {
     #[test]
     fn notices_are_texts_in_every_form() {
         let mut screen = Screen::new(20, 2);
-        screen
-            .feed(b"\x1b]9;It is; done\x07\x1b]9;4;1;50\x07\x1b]777;notify;Build;failed; twice\x1b\\\x1b]777;other;x\x07\x1b]9;\x07");
+        screen.feed(
+            b"\x1b]9;It is; done\x07\x1b]9;4;1;50\x07\x1b]777;notify;Build;failed; \
+                    twice\x1b\\\x1b]777;other;x\x07\x1b]9;\x07",
+        );
         screen.feed(b"\x1b]99;i=1:d=0;Claude\x1b\\\x1b]99;i=1:d=0:p=body;waits\x1b\\\x1b]99;i=1:d=1:a=focus;\x1b\\\x1b]99;;Short\x1b\\\x1b]99;e=1;YQ==\x1b\\");
         assert_eq!(
             screen.take_notifications(),

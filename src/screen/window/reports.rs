@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn reports_are_kept_in_order_for_who_reads_them() {
-        let bytes = b"\x1b]133;A;cl=m\x07$ \x1b]133;B\x07ls\x1b]633;C\x1b\\\x1b]52;c;aGk=\x07\x1b]133;D;7\x07\x1b]133;D\x07";
+        let bytes = b"\x1b]133;A;cl=m\x07$ \
+                      \x1b]133;B\x07ls\x1b]633;C\x1b\\\x1b]52;c;aGk=\x07\x1b]133;D;7\x07\x1b]133;D\x07";
         let mut screen = Screen::new(20, 2);
         screen.feed(bytes);
         assert!(screen.take_reports().is_empty());

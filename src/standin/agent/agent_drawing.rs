@@ -184,7 +184,9 @@ pub(super) fn trust(cwd: &str, chosen: usize, cols: usize) -> Block {
     let mut rows = vec![String::new(), "─".repeat(cols), " Accessing workspace:".into(), String::new()];
     rows.extend(wrap(cwd, " ", " ", cols));
     rows.push(String::new());
-    let check = "Quick safety check: Is this a project you created or one you trust? (Like your own code, a well-known open source project, or work from your team). If not, take a moment to review what's in this folder first.";
+    let check = "Quick safety check: Is this a project you created or one you trust? (Like your own code, a \
+                 well-known open source project, or work from your team). If not, take a moment to review \
+                 what's in this folder first.";
     rows.extend(wrap(check, " ", " ", cols));
     for row in
         ["", " Claude Code'll be able to read, edit, and execute files here.", "", " Security guide", ""]
@@ -209,7 +211,8 @@ pub(super) fn permission(question: &PermissionQuestion, cwd: &str, chosen: usize
             name.clone(),
             text("content"),
             format!("Do you want to create {name}?"),
-            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (shift+tab)"
+            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this \
+             session (shift+tab)"
                 .to_owned(),
         ),
         "Edit" => (
@@ -217,7 +220,8 @@ pub(super) fn permission(question: &PermissionQuestion, cwd: &str, chosen: usize
             name.clone(),
             text("new_string"),
             format!("Do you want to make this edit to {name}?"),
-            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (shift+tab)"
+            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this \
+             session (shift+tab)"
                 .to_owned(),
         ),
         _ => (

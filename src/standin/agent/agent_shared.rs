@@ -259,7 +259,8 @@ impl AgentShared {
         let preview: String = text.chars().take(2000).collect();
         let size = text.len() as f64 / 1024.0;
         format!(
-            "<persisted-output>\nOutput too large ({size:.1}KB). Full output saved to: {}\n\nPreview (first 2KB):\n{preview}\n...\n</persisted-output>",
+            "<persisted-output>\nOutput too large ({size:.1}KB). Full output saved to: {}\n\nPreview (first \
+             2KB):\n{preview}\n...\n</persisted-output>",
             file.display()
         )
     }

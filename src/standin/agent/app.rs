@@ -340,7 +340,8 @@ impl App {
         if lock(&self.shared.live).prompt_id.is_some() && self.shared.transcript.path().exists() {
             let session = lock(&self.shared.live).session.clone();
             self.screen.put(&format!(
-                "\x1b[2m\x1b[22m\r\n\x1b[2mResume this session with:\x1b[22m\r\n\x1b[2mclaude --resume {session}\x1b[22m\r\n"
+                "\x1b[2m\x1b[22m\r\n\x1b[2mResume this session with:\x1b[22m\r\n\x1b[2mclaude --resume \
+                 {session}\x1b[22m\r\n"
             ));
         }
         self.terminal.write(&self.screen.take());

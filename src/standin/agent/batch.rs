@@ -24,7 +24,9 @@ use super::transcript::now;
 use super::turn::TurnEnd;
 
 /// What the model is told about a tool that a person refused.
-const REFUSED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
+const REFUSED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. \
+                       if it was a file edit, the new_string was NOT written to the file). STOP what you are \
+                       doing and wait for the user to tell you how to proceed.";
 
 /// How long a permission question stands before the Notification hook is told (measured: about 6 s).
 const NOTIFY_AFTER: Duration = Duration::from_secs(6);
@@ -56,8 +58,10 @@ impl Batch {
             if block["type"] == "tool_use" {
                 block["input"] = tools::normalised(&name, block["input"].take(), &shared.world.cwd);
             }
-            let message = json!({"id": answer.id, "type": "message", "role": "assistant", "model": answer.model,
-                "content": [block], "stop_reason": answer.stop_reason, "stop_sequence": null, "usage": answer.usage});
+            let message = json!({"id": answer.id, "type": "message", "role": "assistant",
+                "model": answer.model,
+                "content": [block], "stop_reason": answer.stop_reason, "stop_sequence": null,
+                "usage": answer.usage});
             let line = shared.link(
                 "assistant",
                 json!({"message": message, "apiBlockIndex": index,
@@ -200,7 +204,8 @@ impl Batch {
         let (hooked, asking) = (
             reply,
             json!({"tool_name": call.name, "tool_input": call.input,
-            "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}),
+            "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits",
+            "destination": "session"}]}),
         );
         let shared = Arc::clone(&self.shared);
         let name = call.name.clone();
@@ -224,7 +229,8 @@ impl Batch {
                     notified = true;
                     let shared = Arc::clone(&self.shared);
                     thread::spawn(move || {
-                        let text = json!({"message": "Claude needs your permission", "notification_type": "permission_prompt"});
+                        let text = json!({"message": "Claude needs your permission",
+                            "notification_type": "permission_prompt"});
                         shared.fire("Notification", PayloadScope::Session, "permission_prompt", text);
                     });
                 }
@@ -246,8 +252,10 @@ impl Batch {
         let told: Vec<Value> = calls
             .iter()
             .map(|call| {
-                let content = self.results.iter().find(|r| r["tool_use_id"] == call.id.as_str()).map(|r| &r["content"]);
-                json!({"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id, "tool_response": content})
+                let content =
+                    self.results.iter().find(|r| r["tool_use_id"] == call.id.as_str()).map(|r| &r["content"]);
+                json!({"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id,
+                    "tool_response": content})
             })
             .collect();
         let outcome = self.shared.fire("PostToolBatch", PayloadScope::Turn, "", json!({"tool_calls": told}));
@@ -282,7 +290,8 @@ impl Batch {
                 .attach(json!({"type": "queued_command", "prompt": prompt.text, "commandMode": "prompt",
                 "origin": {"kind": "human"}, "timestamp": now(), "humanTurn": true}));
             self.remind_last(&format!(
-                "The user sent a new message while you were working:\n{}\n\nAddress the message above as you continue this turn.",
+                "The user sent a new message while you were working:\n{}\n\nAddress the message above as you \
+                 continue this turn.",
                 prompt.text
             ));
             self.shared.show(Shown::Prompt(prompt.shown));
@@ -299,7 +308,8 @@ impl Batch {
 
     /// Writes a result down for the transcript, the model and the screen.
     fn result(&mut self, call: &BatchCall, done: ToolRun) {
-        let block = json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content, "is_error": done.failed});
+        let block = json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content,
+            "is_error": done.failed});
         let id = lock(&self.shared.live).prompt_id.clone();
         self.shared.link(
             "user",

@@ -152,9 +152,11 @@ impl Engine {
 
     /// The lines that a slash command leaves.
     fn local_command(&self, name: &str, output: &str) {
-        let caveat = "<local-command-caveat>The command below was run directly in Claude Code, not sent to you as a request.</local-command-caveat>";
+        let caveat = "<local-command-caveat>The command below was run directly in Claude Code, not sent to \
+                      you as a request.</local-command-caveat>";
         let command = format!(
-            "<command-name>/{name}</command-name>\n            <command-message>{name}</command-message>\n            <command-args></command-args>"
+            "<command-name>/{name}</command-name>\n            \
+             <command-message>{name}</command-message>\n            <command-args></command-args>"
         );
         self.shared.link("user", json!({"message": {"role": "user", "content": caveat}, "isMeta": true}));
         self.shared.link("user", json!({"message": {"role": "user", "content": command}}));
@@ -224,12 +226,14 @@ impl Engine {
         let inner =
             summary.split_once("<summary>").map_or(summary.as_str(), |(_, s)| s).replace("</summary>", "");
         let text = format!(
-            "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nSummary:\n{}\n",
+            "This session is being continued from a previous conversation that ran out of context. The \
+             summary below covers the earlier portion of the conversation.\n\nSummary:\n{}\n",
             inner.trim()
         );
         shared.link(
             "user",
-            json!({"promptId": id, "message": {"role": "user", "content": text}, "isVisibleInTranscriptOnly": true,
+            json!({"promptId": id, "message": {"role": "user", "content": text},
+                "isVisibleInTranscriptOnly": true,
             "isCompactSummary": true}),
         );
         self.local_command("compact", "Compacted (ctrl+o to see full summary)");

@@ -42,7 +42,8 @@ impl Report {
             500.. => (
                 "server_error",
                 format!(
-                    "API Error: {status} {message}. This is a server-side issue, usually temporary — try again in a moment."
+                    "API Error: {status} {message}. This is a server-side issue, usually temporary — try \
+                     again in a moment."
                 ),
             ),
             _ if message.contains("prompt is too long") => {
@@ -65,7 +66,8 @@ impl Report {
             .unwrap_or(0);
         let at = chrono::DateTime::from_timestamp(resets, 0).map(|t| t.format("%-I:%M%P (UTC)").to_string());
         let name = if claim == "seven_day" { "weekly" } else { "5-hour" };
-        let limit = json!({"status": "rejected", "resetsAt": resets, "rateLimitType": claim, "overageStatus": "rejected",
+        let limit = json!({"status": "rejected", "resetsAt": resets, "rateLimitType": claim,
+            "overageStatus": "rejected",
             "overageDisabledReason": "org_level_disabled", "isUsingOverage": false});
         let text = format!("You've hit your {name} limit · resets {}", at.unwrap_or_default());
         Report { text, error: "rate_limit", status: Some(429), kind, limit: Some(limit) }
@@ -73,8 +75,10 @@ impl Report {
 
     /// The transcript line: an answer of no model, with no tokens.
     pub(super) fn line(&self) -> Value {
-        let usage = json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
-        let message = json!({"id": Uuid::new_v4().to_string(), "model": "<synthetic>", "role": "assistant", "type": "message",
+        let usage = json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0});
+        let message = json!({"id": Uuid::new_v4().to_string(), "model": "<synthetic>", "role": "assistant",
+            "type": "message",
             "stop_reason": "stop_sequence", "stop_sequence": "", "usage": usage,
             "content": [{"type": "text", "text": self.text}]});
         let mut line = json!({"message": message, "error": self.error, "isApiErrorMessage": true});

@@ -181,8 +181,10 @@ impl ModelClient {
         }
         let body = body.to_string();
         let head = format!(
-            "POST /v1/messages?beta=true HTTP/1.1\r\nhost: {}\r\n{}: {}\r\nuser-agent: claude-cli/{VERSION} (stand-in)\r\n\
-             accept: application/json\r\ncontent-type: application/json\r\nanthropic-version: 2023-06-01\r\nx-app: cli\r\n\
+            "POST /v1/messages?beta=true HTTP/1.1\r\nhost: {}\r\n{}: {}\r\nuser-agent: claude-cli/{VERSION} \
+             (stand-in)\r\n\
+             accept: application/json\r\ncontent-type: application/json\r\nanthropic-version: \
+             2023-06-01\r\nx-app: cli\r\n\
              x-claude-code-session-id: {session}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
             self.address,
             self.credential.0,

@@ -220,7 +220,8 @@ pub(super) fn parse(args: &[String]) -> Parsed {
     }
     if let Some(id) = id {
         if options.begin != AgentBegin::New(None) && !fork {
-            let text = "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified.";
+            let text = "Error: --session-id can only be used with --continue or --resume if --fork-session \
+                        is also specified.";
             return Parsed::Fail(text.into());
         }
         if uuid::Uuid::try_parse(&id).is_err() {
@@ -302,8 +303,7 @@ mod tests {
     fn version_help_and_a_prompt_after_two_dashes() {
         assert_eq!(run(&["-v"]), Parsed::Say("2.1.329 (stand-in)".into()));
         assert!(matches!(run(&["--help"]), Parsed::Say(t) if t.contains("--session-id")));
-        assert!(
-            matches!(run(&["--", "--not-a-flag"]), Parsed::Run(o) if o.prompt.as_deref() == Some("--not-a-flag"))
-        );
+        assert!(matches!(run(&["--", "--not-a-flag"]),
+                Parsed::Run(o) if o.prompt.as_deref() == Some("--not-a-flag")));
     }
 }

@@ -15,7 +15,8 @@ const MAX: u64 = 1000;
 /// `TaskCreate`.
 pub(super) fn create(dir: &Path, subject: &str, description: &str) -> ToolRun {
     let id = (1..MAX).find(|n| !file(dir, &n.to_string()).exists()).unwrap_or(MAX).to_string();
-    let task = json!({"id": id, "subject": subject, "description": description, "status": "pending", "blocks": [],
+    let task = json!({"id": id, "subject": subject, "description": description, "status": "pending",
+        "blocks": [],
         "blockedBy": []});
     if let Err(e) = fs::create_dir_all(dir).and_then(|()| save(dir, &id, &task)) {
         return ToolRun::failed(e.to_string());
@@ -61,7 +62,10 @@ pub(super) fn list(dir: &Path) -> ToolRun {
         .iter()
         .map(|t| format!("#{} [{}] {}", text(t, "id"), text(t, "status"), text(t, "subject")))
         .collect();
-    let short = |t: &Value| json!({"id": t["id"], "subject": t["subject"], "status": t["status"], "blockedBy": t["blockedBy"]});
+    let short = |t: &Value| {
+        json!({"id": t["id"], "subject": t["subject"], "status": t["status"],
+        "blockedBy": t["blockedBy"]})
+    };
     ToolRun {
         content: if lines.is_empty() { "No tasks found".into() } else { lines.join("\n") },
         result: json!({"tasks": tasks.iter().map(short).collect::<Vec<_>>()}),

@@ -180,7 +180,8 @@ fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> ToolRun {
     if done.code != 0 {
         return ToolRun::failed(format!("Exit code {}\n{output}", done.code).trim_end());
     }
-    let result = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false});
+    let result = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false,
+        "noOutputExpected": false});
     ToolRun::ok(if output.is_empty() { "(Bash completed with no output)".to_owned() } else { output }, result)
 }
 
@@ -210,7 +211,8 @@ fn read(path: &Path, input: &Value, cwd: &Path) -> ToolRun {
     let lines: Vec<&str> = all.iter().skip(first - 1).take(limit).copied().collect();
     let numbered: Vec<String> =
         lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", first + n)).collect();
-    let file = json!({"filePath": path.to_string_lossy(), "content": lines.join("\n"), "numLines": lines.len(), "startLine": first,
+    let file = json!({"filePath": path.to_string_lossy(), "content": lines.join("\n"),
+        "numLines": lines.len(), "startLine": first,
         "totalLines": all.len()});
     ToolRun::ok(numbered.join("\n"), json!({"type": "text", "file": file}))
 }
@@ -222,7 +224,8 @@ fn write(path: &Path, content: &str) -> ToolRun {
         return ToolRun::failed(format!("{}: {e}", path.display()));
     }
     let (kind, words) = if before.is_some() { ("update", "updated") } else { ("create", "created") };
-    let result = json!({"type": kind, "filePath": path.to_string_lossy(), "content": content, "structuredPatch": [],
+    let result = json!({"type": kind, "filePath": path.to_string_lossy(), "content": content,
+        "structuredPatch": [],
         "originalFile": before, "userModified": false});
     let note = "(file state is current in your context — no need to Read it back)";
     ToolRun::ok(format!("File {words} successfully at: {} {note}", path.display()), result)
@@ -250,8 +253,10 @@ fn edit(path: &Path, old: &str, new: &str, all: bool) -> ToolRun {
     let (minus, plus) = (marked('-', old), marked('+', new));
     let (old_lines, new_lines) = (minus.len(), plus.len());
     let lines = [minus, plus].concat();
-    let patch = json!([{"oldStart": line, "oldLines": old_lines, "newStart": line, "newLines": new_lines, "lines": lines}]);
-    let result = json!({"filePath": path.to_string_lossy(), "oldString": old, "newString": new, "originalFile": text,
+    let patch = json!([{"oldStart": line, "oldLines": old_lines, "newStart": line, "newLines": new_lines,
+        "lines": lines}]);
+    let result = json!({"filePath": path.to_string_lossy(), "oldString": old, "newString": new,
+        "originalFile": text,
         "structuredPatch": patch, "userModified": false, "replaceAll": all});
     let note = "(file state is current in your context — no need to Read it back)";
     ToolRun::ok(format!("The file {} has been updated successfully. {note}", path.display()), result)

@@ -132,7 +132,8 @@ impl Engine {
             "user",
             json!({"promptId": id, "message": {"role": "user", "content": prompt.text},
             "permissionMode": mode, "origin": {"kind": "human"},
-            "promptSource": if source == PromptSource::Typed { "typed" } else { "queued" }, "turnOrigin": "human",
+            "promptSource": if source == PromptSource::Typed { "typed" } else { "queued" },
+            "turnOrigin": "human",
             "turnPosition": {"promptIndex": self.prompts, "turnIndex": self.prompts}}),
         );
         shared.attach_contexts("UserPromptSubmit", contexts);
@@ -140,7 +141,8 @@ impl Engine {
         if self.messages.is_empty() {
             let place = shared.world.cwd.display();
             blocks.push(reminder(&format!(
-                "# Environment\nYou have been invoked in the following environment: \n - Primary working directory: {place}"
+                "# Environment\nYou have been invoked in the following environment: \n - Primary working \
+                 directory: {place}"
             )));
         }
         if !contexts.is_empty() {
@@ -248,9 +250,11 @@ impl Engine {
         if texts.is_empty() {
             return;
         }
-        let message = json!({"id": format!("msg_{}", Uuid::new_v4().simple()), "type": "message", "role": "assistant",
+        let message = json!({"id": format!("msg_{}", Uuid::new_v4().simple()), "type": "message",
+            "role": "assistant",
             "model": self.shared.options.model, "content": texts, "stop_reason": null,
-            "usage": {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}});
+            "usage": {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0,
+            "cache_creation_input_tokens": 0}});
         self.shared.link("assistant", json!({"message": message}));
         for text in texts.iter().filter_map(|b| b["text"].as_str()) {
             self.shared.show(Shown::Text(text.to_owned()));

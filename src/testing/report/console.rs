@@ -170,7 +170,8 @@ FAIL tests/vim.tape:9  Expect+Row 4 \"^fuor$\"  5.0 s (program ran 0.10 s, waite
         let shown = report(&ReportOptions::default(), &[samples::snapshot_failed()]);
         for part in [
             "     - expected  + on the screen\n",
-            "     row   2 -name  old\n                    ^^^\n             +name  new\n                    ^^^\n",
+            "     row   2 -name  old\n                    ^^^\n             +name  new\n                    \
+             ^^^\n",
             "     row 3, 7-12: fg red, was green\n",
         ] {
             assert!(shown.contains(part), "{part:?} in {shown}");

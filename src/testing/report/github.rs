@@ -117,10 +117,12 @@ mod tests {
         let options = ReportOptions { github_prefix: PathBuf::from("sub"), ..Default::default() };
         let (log, summary) = report(&options, &samples::all());
         for line in [
-            "::error file=sub/tests/vim.tape,line=9,col=1,title=Expect+Row 4 \"^fuor$\"::     not on row 4%0A",
+            "::error file=sub/tests/vim.tape,line=9,col=1,title=Expect+Row 4 \"^fuor$\"::     not on row \
+             4%0A",
             "::warning file=sub/tests/ok.tape,line=4,col=1,title=tests/ok.tape::Wait was true at once\n",
             "::error file=sub/tests/flaky.tape,line=9,col=1,title=flaky%3A Expect",
-            "::error file=sub/tests/bad.tape,line=3,col=1,title=the tape does not parse::tests/bad.tape:3:1: unk",
+            "::error file=sub/tests/bad.tape,line=3,col=1,title=the tape does not parse::tests/bad.tape:3:1: \
+             unk",
         ] {
             assert!(log.contains(line), "{line} in {log}");
         }

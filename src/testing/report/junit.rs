@@ -182,7 +182,8 @@ mod tests {
         for part in [
             "<testsuites name=\"hopty test\" tests=\"7\" failures=\"2\" errors=\"1\" time=\"6.000\">",
             "skipped=\"1\" time=\"6.000\" timestamp=\"2026-11-25T09:46:40\">",
-            "<testcase classname=\"tests.vim\" name=\"tests/vim.tape\" file=\"tests/vim.tape\" line=\"9\" time=\"0.120\">",
+            "<testcase classname=\"tests.vim\" name=\"tests/vim.tape\" file=\"tests/vim.tape\" line=\"9\" \
+             time=\"0.120\">",
             "<skipped message=\"vim is not installed\"/>",
             "<error type=\"unreadable\" message=\"tests/bad.tape:3:1: unknown command Tpye …\">",
             "<failure type=\"timeout\" message=\"not on row 4\">tests/vim.tape:9  Expect+Row 4 &quot;",

@@ -13,7 +13,9 @@ use crate::testing::outcome::{
 use crate::testing::redaction::{RedactedOutcome, TapeRedactions};
 
 /// Text that tries to leave its place in each of the formats.
-pub const HOSTILE: &str = "a\x1b[2J\x1b]0;t\x07\u{202e}\u{0}\u{ffff}\u{9b}31m ]]></failure><x y='&\">\n::error::b\r\n::stop-commands::x\n##[error]c\n```\n````\n# d \\ | <script>\n...\n---\n1..7 %0A";
+pub const HOSTILE: &str = "a\x1b[2J\x1b]0;t\x07\u{202e}\u{0}\u{ffff}\u{9b}31m ]]></failure><x \
+                           y='&\">\n::error::b\r\n::stop-commands::x\n##[error]c\n```\n````\n# d \\ | \
+                           <script>\n...\n---\n1..7 %0A";
 
 fn place(file: &str, line: u32) -> TestPlace {
     TestPlace { file: file.to_owned(), line, column: 1 }

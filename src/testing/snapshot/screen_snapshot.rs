@@ -304,7 +304,8 @@ mod tests {
         let full = snapshot(bytes, SnapshotParts { cursor: true, styles: true });
         assert_eq!(
             full.to_string(),
-            "# hopty 1 30x5 cursor=3,10 styles title=\"a \\\"t\\\"\"\none\n\n  two ERR\n# styles\n3:7-9 bold fg=red \"ERR\"\n"
+            "# hopty 1 30x5 cursor=3,10 styles title=\"a \\\"t\\\"\"\none\n\n  two ERR\n# styles\n3:7-9 bold \
+             fg=red \"ERR\"\n"
         );
         for snapshot in [plain, full, snapshot("", SnapshotParts { cursor: true, styles: true })] {
             assert_eq!(ScreenSnapshot::parse(&snapshot.to_string()), Ok(snapshot));
@@ -368,7 +369,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
-        fn any_screen_comes_back(text in "[ab.\\\\ #\u{202e}漢\"\r\n\x1b\\[1m]{0,60}", cursor: bool, styles: bool) {
+        fn any_screen_comes_back(text in "[ab.\\\\ #\u{202e}漢\"\r\n\x1b\\[1m]{0,60}", cursor: bool,
+            styles: bool) {
             let snapshot = snapshot(&text, SnapshotParts { cursor, styles });
             prop_assert_eq!(ScreenSnapshot::parse(&snapshot.to_string()), Ok(snapshot));
         }

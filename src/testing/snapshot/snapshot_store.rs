@@ -48,7 +48,8 @@ pub enum SnapshotError {
     #[error("the tape takes a snapshot {0:?} twice\nhint: give the second another name")]
     Twice(String),
     /// The file is no snapshot.
-    #[error("{} is no snapshot: {error}\nhint: correct the line, or delete the file and take the snapshot anew", path.display())]
+    #[error("{} is no snapshot: {error}\nhint: correct the line, or delete the file and take the snapshot \
+             anew", path.display())]
     Text {
         /// The file.
         path: PathBuf,
@@ -61,7 +62,8 @@ pub enum SnapshotError {
     /// An update found a screen that is not the same twice.
     #[error(
         "the screen of snapshot {name:?} was not the same in two runs; nothing is written\n\
-         {difference}\nhint: wait with Expect or Settle for the end of what moves, or redact it with Set Redact"
+         {difference}\nhint: wait with Expect or Settle for the end of what moves, or redact it with Set \
+         Redact"
     )]
     Unstable {
         /// The snapshot.

@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn a_span_is_a_line_and_comes_back() {
         let found = spans(
-            "plain \x1b[1;31mE漢\"\x1b[m \x1b[4:3;58:5:200;48;5;100mx\x1b[m\x1b[94;48;2;1;2;3m \x1b]8;;http://a/\x07l",
+            "plain \x1b[1;31mE漢\"\x1b[m \x1b[4:3;58:5:200;48;5;100mx\x1b[m\x1b[94;48;2;1;2;3m \
+             \x1b]8;;http://a/\x07l",
         );
         let lines: Vec<String> = found.iter().map(StyleSpan::encode).collect();
         assert_eq!(

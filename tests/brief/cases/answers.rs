@@ -23,7 +23,8 @@ fn question_with_options() -> Case {
         .prompt(
             "then decide with me",
             [say(format!(
-                "{reasons}\n\nWhich one shall it be for Velloquine: PostgreSQL on the Aldwych host (A), SQLite beside the app (B) or DuckDB in \
+                "{reasons}\n\nWhich one shall it be for Velloquine: PostgreSQL on the Aldwych host (A), \
+                 SQLite beside the app (B) or DuckDB in \
                  memory (C)? I advise B, because one process writes."
             ))
             .at(84)],
@@ -49,7 +50,10 @@ fn long_answer() -> Case {
             "Finding {n}: valve {n} opens late by {n} ms, which is within what the makers allow for it.\n"
         ));
     }
-    text.push_str("The worst is Finding 59: the lock in pump_of_ultramont.rs:88 is never released. I would repair that first.");
+    text.push_str(
+        "The worst is Finding 59: the lock in pump_of_ultramont.rs:88 is never released. I would \
+                   repair that first.",
+    );
     case("long_answer")
         .prompt("inspect every pump of Ultramont and tell me all", [say(text).at(85)])
         .hand_over()
@@ -131,7 +135,8 @@ fn decisions_in_text() -> Case {
 }
 
 fn answer_with_code() -> Case {
-    let code = "Here is the change for Kirkoswald:\n\n```rust\nfn kirkoswald() {\n    // ## Next\n    count(1)\n}\n```\n\nand the call:\n\n````text\n\
+    let code = "Here is the change for Kirkoswald:\n\n```rust\nfn kirkoswald() {\n    // ## Next\n    \
+                count(1)\n}\n```\n\nand the call:\n\n````text\n\
                 ```\nnested\n```\n````\n\nTell me whether `kirkoswald()` may return early.";
     case("answer_with_code")
         .prompt("show me the function for Kirkoswald", [say(code).at(84)])
@@ -179,5 +184,6 @@ fn own_words_at_the_end() -> Case {
             "the press of Kelly sticks",
             "The maps are bound.",
         ])
-        .lies(facts![open_todo("the maps of Calstock"), "nothing else, at most 4000 characters", "see whether the goal is reached",])
+        .lies(facts![open_todo("the maps of Calstock"), "nothing else, at most 4000 characters",
+            "see whether the goal is reached",])
 }

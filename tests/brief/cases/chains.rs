@@ -83,8 +83,12 @@ fn five_hand_overs() -> Case {
     );
     // As long as a brief can be from the first one on.
     let sketches = (1..=20).map(|n| {
-        let wish = "drawn in ink on paper that outlives the bridge, with the height of the water in spring and in autumn beside it";
-        (format!("sketch arch {n} of the bridges, {wish}, and a second one of its foundation, {wish}"), format!("Arch {n} is drawn."))
+        let wish = "drawn in ink on paper that outlives the bridge, with the height of the water in spring \
+                    and in autumn beside it";
+        (
+            format!("sketch arch {n} of the bridges, {wish}, and a second one of its foundation, {wish}"),
+            format!("Arch {n} is drawn."),
+        )
     });
     let of = of.step(Step::Resume(sketches.collect()));
     let places = ["Elterwater", "Colwith", "Hawkshead", "Grizedale", "Satterthwaite"];

@@ -16,7 +16,8 @@ fn failure_behind_a_pipe() -> Case {
     case("failure_behind_a_pipe")
         .program(
             "pytest",
-            "echo 'FAILED test_zirkonia.py::test_lattice - AssertionError: 7 != 9'; echo '1 failed, 3 passed in 0.12s'; exit 1",
+            "echo 'FAILED test_zirkonia.py::test_lattice - AssertionError: 7 != 9'; echo '1 failed, 3 passed \
+             in 0.12s'; exit 1",
         )
         .file("zirkonia.py", "def lattice():\n    return 7\n")
         .prompt(
@@ -63,14 +64,24 @@ fn check_before_the_last_edit() -> Case {
 
 fn zero_tests() -> Case {
     case("zero_tests")
-        .program("python3", "echo '----------------------------------------------------------------------'; echo 'Ran 0 tests in 0.000s'; echo; echo OK")
+        .program(
+            "python3",
+            "echo '----------------------------------------------------------------------'; \
+                             echo 'Ran 0 tests in 0.000s'; echo; echo OK",
+        )
         .prompt(
             "run the tests in nullhaven",
-            [bash("python3 -m unittest discover -s nullhaven"), say("That was quick. Nullhaven needs a first test.").at(84)],
+            [
+                bash("python3 -m unittest discover -s nullhaven"),
+                say("That was quick. Nullhaven needs a first test.").at(84),
+            ],
         )
         .hand_over()
         .know(facts![
-            near("python3 -m unittest discover -s nullhaven", &["0 tests", "no tests", "zero tests", "unknown", "ran nothing", "nothing ran"]),
+            near(
+                "python3 -m unittest discover -s nullhaven",
+                &["0 tests", "no tests", "zero tests", "unknown", "ran nothing", "nothing ran"]
+            ),
             "Nullhaven needs a first test.",
             "run the tests in nullhaven",
         ])
@@ -79,7 +90,11 @@ fn zero_tests() -> Case {
 
 fn same_check_twice() -> Case {
     case("same_check_twice")
-        .program("npm", "if grep -q nine quern.js; then echo 'ok 1 - quern grinds'; else echo 'not ok 1 - quern grinds'; exit 1; fi")
+        .program(
+            "npm",
+            "if grep -q nine quern.js; then echo 'ok 1 - quern grinds'; else echo 'not ok 1 - \
+                         quern grinds'; exit 1; fi",
+        )
         .file("quern.js", "eight\n")
         .prompt(
             "repair the quern of Oswestry",
@@ -92,10 +107,15 @@ fn same_check_twice() -> Case {
             ],
         )
         .hand_over()
-        .know(
-            facts![near("npm test --workspace quern", &["passed"]), "The quern of Oswestry grinds.", "repair the quern of Oswestry",],
-        )
-        .lies(facts![claimed_twice("npm test --workspace quern"), claimed_failed("npm test --workspace quern")])
+        .know(facts![
+            near("npm test --workspace quern", &["passed"]),
+            "The quern of Oswestry grinds.",
+            "repair the quern of Oswestry",
+        ])
+        .lies(facts![
+            claimed_twice("npm test --workspace quern"),
+            claimed_failed("npm test --workspace quern")
+        ])
 }
 
 fn errors_and_tries() -> Case {
@@ -106,7 +126,8 @@ fn errors_and_tries() -> Case {
                 bash("cat ravelston.cfg"),
                 say("There is no configuration, so I try the default of Stenhousemuir.").and_tool(
                     "Bash",
-                    serde_json::json!({"command": "echo 'error: wheel of Ravelston: axle too short by 4 mm' >&2; exit 3", "description": "build"}),
+                    serde_json::json!({"command": "echo 'error: wheel of Ravelston: axle too short by 4 mm' \
+                                                   >&2; exit 3", "description": "build"}),
                 ),
                 bash("echo axle=9 > ravelston.cfg"),
                 say("The axle is still too short; a longer one has to be ordered.").at(84),

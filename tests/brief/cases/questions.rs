@@ -61,21 +61,31 @@ fn sub_agent_report() -> Case {
             [
                 hopty::standin::script::ScriptedReply::tool(
                     "Agent",
-                    serde_json::json!({"description": "find the bell", "prompt": "Find the bell of Cattistock.", "subagent_type": "general-purpose"}),
+                    serde_json::json!({"description": "find the bell",
+                        "prompt": "Find the bell of Cattistock.", "subagent_type": "general-purpose"}),
                 ),
                 say("Somebody looks for it."),
                 say("The bell hangs in lane 7."),
             ],
         )
-        .prompt("good, then ring it twice for Evershot", [bash("echo ring ring"), say("It rang twice.").at(84)])
+        .prompt(
+            "good, then ring it twice for Evershot",
+            [bash("echo ring ring"), say("It rang twice.").at(84)],
+        )
         .hand_over()
         .know(facts![
-            newest("good, then ring it twice for Evershot", &["let somebody find the bell of Cattistock", "we look for bells today"]),
+            newest(
+                "good, then ring it twice for Evershot",
+                &["let somebody find the bell of Cattistock", "we look for bells today"]
+            ),
             "let somebody find the bell of Cattistock",
             "It rang twice.",
         ])
         .reach(facts![reachable("I found the bell of Cattistock in lane 7.")])
-        .lies(facts!["task-notification", before("I found the bell of Cattistock", "good, then ring it twice")])
+        .lies(facts![
+            "task-notification",
+            before("I found the bell of Cattistock", "good, then ring it twice")
+        ])
 }
 
 fn background_shell() -> Case {
@@ -88,7 +98,8 @@ fn background_shell() -> Case {
             [
                 hopty::standin::script::ScriptedReply::tool(
                     "Bash",
-                    serde_json::json!({"command": watch, "description": "watch Gloamwatch", "run_in_background": true}),
+                    serde_json::json!({"command": watch, "description": "watch Gloamwatch",
+                        "run_in_background": true}),
                 ),
                 say("The watch runs; I will look at it when the tide turns.").at(84),
             ],

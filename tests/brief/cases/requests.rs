@@ -54,7 +54,8 @@ fn requirements() -> String {
     for (n, word) in WORDS.iter().enumerate() {
         let n = n + 1;
         text.push_str(&format!(
-            "\n{n}. The {word} channel keeps its readings for {n} days, rejects what is late by a minute, and logs it."
+            "\n{n}. The {word} channel keeps its readings for {n} days, rejects what is late by a minute, \
+             and logs it."
         ));
     }
     text

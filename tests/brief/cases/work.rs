@@ -122,7 +122,10 @@ fn work_tree() -> Case {
         .prompt(
             "weave the cloth of Hebden on a branch",
             [
-                bash("git checkout -q -b weft-of-hebden && echo weft >> loom.txt && git -c user.name=A -c user.email=a@example.org commit -qam 'Weave Mytholmroyd'"),
+                bash(
+                    "git checkout -q -b weft-of-hebden && echo weft >> loom.txt && git -c user.name=A -c \
+                      user.email=a@example.org commit -qam 'Weave Mytholmroyd'",
+                ),
                 bash("echo selvedge >> loom.txt"),
                 say("The selvedge of Hebden is not committed yet.").at(84),
             ],

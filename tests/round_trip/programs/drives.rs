@@ -58,7 +58,8 @@ pub fn nano(world: &World) -> Live<'_> {
 pub fn fzf(world: &World) -> Live<'_> {
     let list = "seq -f 'item %g' 1 1000";
     let line = format!(
-        "{list} | fzf --multi --prompt 'which> ' --preview 'seq {{2}}' --border --color=dark; {list} | fzf --height 10"
+        "{list} | fzf --multi --prompt 'which> ' --preview 'seq {{2}}' --border --color=dark; {list} | fzf \
+         --height 10"
     );
     let mut live = Live::shell(world, "fzf", &line);
     live.outer().wait_text("1000/1000");
@@ -121,7 +122,8 @@ pub fn htop(world: &World) -> Live<'_> {
 /// The server writes to the terminal itself, and has a clock unless told otherwise.
 pub fn tmux(world: &World) -> Live<'_> {
     let settings = "set -g status-right ''\nset -g status-interval 0\nset -g mouse on\nset -g set-titles on\n\
-        set -g assume-paste-time 0\nset -g automatic-rename off\nset -g set-titles-string inside\nset -g default-shell /bin/sh\n\
+        set -g assume-paste-time 0\nset -g automatic-rename off\nset -g set-titles-string inside\nset -g \
+        default-shell /bin/sh\n\
         bind 1 split-window -h 'ls -l --color; printf \"\\033[1;3;4;38;5;200mlooks\\033[m\"; cat'\n\
         bind 2 split-window 'less text'\nbind 3 choose-tree\nbind 4 kill-server\n";
     std::fs::write(world.project.join("conf"), settings).unwrap();
@@ -174,7 +176,8 @@ pub fn bash(world: &World) -> Live<'_> {
     live.type_for("ls -l --color=always --hyperlink=always; printf '\\e[4:3mcurly\\e[m'\r", "curly");
     live.state("colours and links");
     live.type_for(
-        "seq -f 'a long line that runs over the edge of the terminal and goes on behind it, %g' 1 30; echo $((40+2))\r",
+        "seq -f 'a long line that runs over the edge of the terminal and goes on behind it, %g' 1 30; echo \
+         $((40+2))\r",
         "42",
     );
     live.state("scrolled");
@@ -191,11 +194,14 @@ pub fn bash(world: &World) -> Live<'_> {
 /// All that a program can ask of a terminal and alacritty's model keeps.
 pub fn looks(world: &World) -> Live<'_> {
     let steps = [
-        "for n in 0 1 2 3 4 7 8 9; do printf \"\\033[${n}m look $n \\033[m\"; done; for n in 1 2 3 4 5; do printf \"\\033[4:$n;58:5:${n}m line $n\\033[m\"; done",
-        "for n in 31 42 93 104 '38;5;200' '48;2;1;2;3'; do printf \"\\033[${n}mcolour\\033[m \"; done; printf '\\033]8;;http://x/\\033\\\\link\\033]8;;\\033\\\\ \\033]2;title\\007'",
+        "for n in 0 1 2 3 4 7 8 9; do printf \"\\033[${n}m look $n \\033[m\"; done; for n in 1 2 3 4 5; do \
+         printf \"\\033[4:$n;58:5:${n}m line $n\\033[m\"; done",
+        "for n in 31 42 93 104 '38;5;200' '48;2;1;2;3'; do printf \"\\033[${n}mcolour\\033[m \"; done; \
+         printf '\\033]8;;http://x/\\033\\\\link\\033]8;;\\033\\\\ \\033]2;title\\007'",
         "printf '\\033[?2004h\\033[?1000h\\033[?1006h\\033[?1004h\\033[?1h\\033=\\033[>1u\\033[>5u\\033[5 q'",
         "printf '\\033[5;15r\\033[?6h\\033[3;3Hin the region\\0337\\033[1;34m'",
-        "printf '\\033[?1049h\\033[2J\\033[H\\033(0lqk\\033(B 漢字 e\\314\\201 \\360\\237\\221\\215\\360\\237\\217\\275\\033[?25l\\033[10;80Hx'",
+        "printf '\\033[?1049h\\033[2J\\033[H\\033(0lqk\\033(B 漢字 e\\314\\201 \
+         \\360\\237\\221\\215\\360\\237\\217\\275\\033[?25l\\033[10;80Hx'",
         "printf '\\033[?1049l\\033[r\\033[?25h\\033[24;1Hthe last\\n\\n\\n'",
     ];
     let script = steps.map(|step| format!("{step}; read x")).join("; ");
@@ -216,7 +222,8 @@ pub fn looks(world: &World) -> Live<'_> {
 }
 
 pub fn git(world: &World) -> Live<'_> {
-    let before = "export LESS=R; git init -q . && git add text && git -c user.name=n -c user.email=e commit -qm 'a commit' && seq 9 >>text";
+    let before = "export LESS=R; git init -q . && git add text && git -c user.name=n -c user.email=e commit \
+                  -qm 'a commit' && seq 9 >>text";
     let mut live = Live::shell(
         world,
         "git",

@@ -270,7 +270,8 @@ mod tests {
     #[test]
     fn the_facts() {
         let read = facts(&args(
-            "--settings a --model opus --settings={} -r abc --fork-session --plugin-dir p --plugin-dir=q --permission-mode plan \
+            "--settings a --model opus --settings={} -r abc --fork-session --plugin-dir p --plugin-dir=q \
+             --permission-mode plan \
              --mcp-config m n --bare -w fix",
         ));
         assert_eq!(read.settings.as_deref(), Some("{}"));

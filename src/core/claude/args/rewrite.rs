@@ -400,7 +400,8 @@ mod tests {
             let mut joined = vec![false; args.len()];
             for piece in &pieces {
                 match piece {
-                    ArgPiece::Option { means: OptionMeaning::Identity | OptionMeaning::Once, at, alone: None, .. } => struck[at.clone()].fill(true),
+                    ArgPiece::Option { means: OptionMeaning::Identity | OptionMeaning::Once, at, alone: None,
+                        .. } => struck[at.clone()].fill(true),
                     ArgPiece::Option { alone: Some(_), at, .. } => { joined[at.clone()].fill(true); }
                     ArgPiece::Operand { at } | ArgPiece::Separator { at } => struck[*at] = true,
                     ArgPiece::Loose { at } if loose == Some(*at) => struck[*at] = true,
@@ -408,7 +409,8 @@ mod tests {
                 }
             }
             prop_assume!(!joined.contains(&true));
-            let expected: Vec<&String> = args.iter().zip(&struck).filter(|(_, gone)| !**gone).map(|(arg, _)| arg).collect();
+            let expected: Vec<&String> = args.iter().zip(&struck).filter(|(_, gone)| !**gone).map(|(arg,
+                _)| arg).collect();
             let out = for_next_run(&args, &bare());
             prop_assert_eq!(out[2..].iter().collect::<Vec<_>>(), expected);
         }
@@ -417,7 +419,8 @@ mod tests {
         fn a_later_run_starts_one_conversation_of_ours(args in words()) {
             // A value with a space behind an unknown option reads as the prompt once the prompt is gone
             // (`grammar::prompt`).
-            let spaced = |piece: &ArgPiece| matches!(piece, ArgPiece::Loose { at } if args[*at].contains(char::is_whitespace));
+            let spaced = |piece: &ArgPiece| matches!(piece,
+                ArgPiece::Loose { at } if args[*at].contains(char::is_whitespace));
             prop_assume!(!Grammar::new().parse(&args).iter().any(spaced));
             let out = for_next_run(&args, &bare());
             let read = facts(&out);
@@ -440,7 +443,8 @@ mod tests {
                     ArgPiece::Option { at, .. } => at,
                     ArgPiece::Unknown { at } | ArgPiece::Loose { at } | ArgPiece::Separator { at } | ArgPiece::Operand { at } => at..at + 1,
                 };
-                prop_assert!(range.start == covered || range.start + 1 == covered, "gap or overlap at {}", range.start);
+                prop_assert!(range.start == covered || range.start + 1 == covered, "gap or overlap at {}",
+                    range.start);
                 covered = covered.max(range.end);
             }
             prop_assert_eq!(covered, args.len());

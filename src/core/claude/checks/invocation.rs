@@ -275,7 +275,8 @@ fn prints_logs(words: &[String]) -> bool {
 
 /// Whether it cannot fail, as far as anybody minds.
 fn is_harmless(pipeline: &Pipeline) -> bool {
-    matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if matches!(name(words), "echo" | "printf" | "true" | ":"))
+    matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if matches!(name(words),
+        "echo" | "printf" | "true" | ":"))
 }
 
 /// Whether it ends with a failure: `|| exit 1`.
@@ -291,7 +292,8 @@ fn fails(pipeline: &Pipeline) -> bool {
 }
 
 fn reads_to_the_end(stage: &PipelineStage) -> bool {
-    matches!(stage, PipelineStage::Program { words, .. } if matches!(name(words), "tail" | "cat" | "tee" | "sed" | "tr" | "ts"))
+    matches!(stage, PipelineStage::Program { words, .. } if matches!(name(words),
+        "tail" | "cat" | "tee" | "sed" | "tr" | "ts"))
 }
 
 fn filter_of(stage: &PipelineStage) -> Option<Filter> {

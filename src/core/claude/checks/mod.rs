@@ -393,7 +393,8 @@ mod tests {
             outcome("cargo test | cat", &cut.replace("ok. 3 passed; 0", "FAILED. 3 passed; 1"), false),
             Some(Failed)
         );
-        let stored = "<persisted-output>\nOutput too large (54KB). Full output saved to: /p/x.txt\n\nPreview (first 2KB):\n..\n";
+        let stored = "<persisted-output>\nOutput too large (54KB). Full output saved to: /p/x.txt\n\nPreview \
+                      (first 2KB):\n..\n";
         assert_eq!(outcome("pytest | cat", stored, false), Some(Unknown));
     }
 
@@ -436,12 +437,14 @@ mod tests {
     /// Runners that no fixture is made for, by the forms in their documentation.
     #[test]
     fn documented_forms() {
-        let pnpm = "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n ELIFECYCLE  Test failed. See above.\n";
+        let pnpm = "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n \
+                    ELIFECYCLE  Test failed. See above.\n";
         assert_eq!(outcome("pnpm test | tail -4", pnpm, false), Some(Failed));
         let spec =
             "✔ adds (1ms)\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n";
         assert_eq!(outcome("node --test | cat", spec, false), Some(Passed));
-        let gradle = "> Task :compileJava\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n1 actionable task: 1 executed\n";
+        let gradle = "> Task :compileJava\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n1 actionable \
+                      task: 1 executed\n";
         assert_eq!(outcome("./gradlew test", gradle, false), Some(NothingRan));
         assert_eq!(outcome("./gradlew build", gradle, false), Some(Passed));
         assert_eq!(outcome("./gradlew test", &format!("> Task :a:test\n{gradle}"), false), Some(Passed));
@@ -450,8 +453,10 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_output_is_judged_within_bounds(
-            command in "(cd x && )?(cargo test|pytest|npm test|go test|mvn test|node --test|eslint)( [|] (tail -3|head|grep ok|cat))?(; echo x)?",
-            output in "([\x1b\r\t é{n}=#✖:]|Exit code |test result: |ok|FAILED|[0-9]{1,30}| passed| failed|\n|Tests run: | in |FAIL\t){0,40}",
+            command in "(cd x && )?(cargo test|pytest|npm test|go test|mvn test|node --test|eslint)( [|] \
+                        (tail -3|head|grep ok|cat))?(; echo x)?",
+            output in "([\x1b\r\t é{n}=#✖:]|Exit code |test result: |ok|FAILED|[0-9]{1,30}| passed| \
+                       failed|\n|Tests run: | in |FAIL\t){0,40}",
             is_error: bool,
         ) {
             let verdict = judge(&command, &output, is_error).unwrap();

@@ -113,7 +113,8 @@ mod tests {
         assert!(context["current_objective"].is_string());
         assert_eq!(
             context["active_todos"],
-            json!([{"content": "railing", "status": "in_progress"}, {"content": "paint", "status": "pending"}])
+            json!([{"content": "railing", "status": "in_progress"}, {"content": "paint",
+                "status": "pending"}])
         );
         assert_eq!(context["recent_decisions"], json!(["Which stone?: granite"]));
         assert_eq!(context["key_files_modified"].as_array().unwrap().len(), 10);

@@ -165,7 +165,8 @@ impl SessionNotes {
             lines => lines.iter().map(|line| format!("- {line}\n")).collect(),
         };
         format!(
-            "{BLOCK}## Where the session stood ({})\n\n{}\n## Its next steps\n\n{}\n## Its blockers\n\n{}{BLOCK_END}",
+            "{BLOCK}## Where the session stood ({})\n\n{}\n## Its next steps\n\n{}\n## Its \
+             blockers\n\n{}{BLOCK_END}",
             at.plain(),
             list(&self.state, "no prompt of a person was seen"),
             list(&self.next_steps, "none known"),
@@ -351,7 +352,8 @@ mod tests {
         let once = context("# Mine\nkeep\n", at(), None, &notes);
         for part in [
             "# Mine\nkeep\n",
-            "## Where the session stood (2026-11-20 14:30:05)\n\n- Request: Build the pier. See (at)/etc/passwd",
+            "## Where the session stood (2026-11-20 14:30:05)\n\n- Request: Build the pier. See \
+             (at)/etc/passwd",
             "- Progress: 1 of 2 tasks done\n",
             "## Its next steps\n\n- ",
             "- Finish: deck\n",

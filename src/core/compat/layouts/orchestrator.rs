@@ -189,7 +189,8 @@ mod tests {
         assert_eq!(
             new,
             format!(
-                "# mine\nstatus: handoff_requested\nphases:\n  - a\ncheckpoint_id: {}\ncurrent_task: task-4\n",
+                "# mine\nstatus: handoff_requested\nphases:\n  - a\ncheckpoint_id: {}\ncurrent_task: \
+                 task-4\n",
                 of.checkpoint()
             )
         );

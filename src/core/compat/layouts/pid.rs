@@ -51,7 +51,8 @@ pub fn render(of: &Material) -> String {
     };
     let file = context.key_files_modified.first().map_or_else(|| "None".to_owned(), |file| field(file));
     let mut text = format!(
-        "# Handoff State\n\n**Task:** {}\n**Progress:** {progress}\n**Current File:** {file}\n**Next Steps:** {}\n\n## Context\n",
+        "# Handoff State\n\n**Task:** {}\n**Progress:** {progress}\n**Current File:** {file}\n**Next \
+         Steps:** {}\n\n## Context\n",
         if context.current_objective.is_empty() {
             "Not captured".to_owned()
         } else {

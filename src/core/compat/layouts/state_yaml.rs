@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn only_the_named_values_change() {
-        let old = "# head\nstatus: >\n  running\n  still\nlist:\n- a\n- b: c\nnested:\n  status: x\n\nstatus: again\n";
+        let old = "# head\nstatus: >\n  running\n  still\nlist:\n- a\n- b: c\nnested:\n  status: \
+                   x\n\nstatus: again\n";
         assert_eq!(
             updated(old, &[("status", "done"), ("new", "1")]).unwrap(),
             "# head\nstatus: done\nlist:\n- a\n- b: c\nnested:\n  status: x\n\nnew: 1\n"

@@ -104,10 +104,12 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String)
                 .to_owned()
         }
         (more, 0) => format!(
-            "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is background and may be done.\n"
+            "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is \
+             background and may be done.\n"
         ),
         (more, dropped) => format!(
-            "Newest first; {more} more are in {all_in}, and {dropped} only in the transcript. What holds for all work still holds; the rest \
+            "Newest first; {more} more are in {all_in}, and {dropped} only in the transcript. What holds for \
+             all work still holds; the rest \
              is background and may be done.\n"
         ),
     };

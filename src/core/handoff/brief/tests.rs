@@ -276,13 +276,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_text_breaks_a_brief(
-        said in "[=` \na\u{1f600}-]{0,3000}|(=== END HANDOFF ===\n){0,300}|(## Request\n|=== HANDOFF LOADED\n|```\n|`){0,500}",
+        said in "[=` \na\u{1f600}-]{0,3000}|(=== END HANDOFF ===\n){0,300}|(## Request\n|=== HANDOFF \
+                 LOADED\n|```\n|`){0,500}",
         any in any::<String>(),
         size in 0usize..11_000,
         request in 0usize..12_000,
     ) {
         let mut capture = full();
-        capture.prompts = vec![prompt(&said), prompt(&any), TranscriptPrompt { asked: Some(said.clone()), ..prompt("B") }];
+        capture.prompts = vec![prompt(&said), prompt(&any), TranscriptPrompt { asked: Some(said.clone()),
+            ..prompt("B") }];
         capture.last_answer = said.clone();
         capture.summary = Some(said.clone());
         capture.files = vec![any.clone(), said];

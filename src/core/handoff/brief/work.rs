@@ -102,11 +102,14 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     let newest = words.prompts.first().filter(|said| said.number.is_some());
     if newest.is_some_and(|said| said.prompt.interrupted) {
         next.push(
-            "the person stopped you in the middle of the newest request: do not go on with it unless they ask for it".to_owned(),
+            "the person stopped you in the middle of the newest request: do not go on with it unless they \
+             ask for it"
+                .to_owned(),
         );
     } else if is_awaited(of, words) {
         next.push(
-            "your question above is not answered: unless the request decides it, ask it again with its options, and wait for the answer"
+            "your question above is not answered: unless the request decides it, ask it again with its \
+             options, and wait for the answer"
                 .to_owned(),
         );
     }
@@ -145,7 +148,11 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         }),
     );
     if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
-        next.push("a draft of the person stood in the prompt box, not sent: it is put back there, and is no request yet".to_owned());
+        next.push(
+            "a draft of the person stood in the prompt box, not sent: it is put back there, and is no \
+                   request yet"
+                .to_owned(),
+        );
     }
     if next.is_empty() {
         next.push(

@@ -361,7 +361,8 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
         "private key",
         c.lines(2),
         &format!(
-            "-----BEGIN PGP PRIV{0} KEY BLOCK-----\nVersion: GnuPG v2\n\n@\n-----END PGP PRIV{0} KEY BLOCK-----",
+            "-----BEGIN PGP PRIV{0} KEY BLOCK-----\nVersion: GnuPG v2\n\n@\n-----END PGP PRIV{0} KEY \
+             BLOCK-----",
             "ATE"
         ),
     );

@@ -247,7 +247,8 @@ proptest! {
     }
 
     #[test]
-    fn a_planted_secret_is_found_in_any_surroundings(n in 0usize..200, before in "[a-z ]{0,40}\n", after in "\n[a-zA-Z ]{0,40}") {
+    fn a_planted_secret_is_found_in_any_surroundings(n in 0usize..200, before in "[a-z ]{0,40}\n",
+        after in "\n[a-zA-Z ]{0,40}") {
         let planted = &planted(9)[n];
         let shown = redact(&format!("{before}{}{after}", planted.text));
         for secret in &planted.secrets {
@@ -296,7 +297,8 @@ const PLACES: [&str; 34] = [
 
 proptest! {
     #[test]
-    fn any_password_is_replaced_in_any_place(place in 0..PLACES.len(), secret in "[a-zA-Z]{5,12}[0-9]{2,4}[a-zA-Z]{1,4}") {
+    fn any_password_is_replaced_in_any_place(place in 0..PLACES.len(),
+        secret in "[a-zA-Z]{5,12}[0-9]{2,4}[a-zA-Z]{1,4}") {
         let shown = redact(&PLACES[place].replacen('@', &secret, 1));
         prop_assert!(!shown.contains(&secret), "{}", shown);
     }

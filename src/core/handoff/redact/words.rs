@@ -212,17 +212,29 @@ pub(super) fn is_no_code(value: &str) -> bool {
 
 /// Words of types, of states and of talk, that follow a name without being its value.
 pub(super) fn is_word_of_types(value: &str) -> bool {
-    const WORDS: &str = " string str text varchar char bytes byte bool boolean int integer number numeric float double any object \
-        array list vec option optional some none null nil undefined nan true false yes no on off required missing invalid unset \
-        empty set hidden masked encrypted hashed unknown todo wrong incorrect correct okay failed expired valid prompt ask env \
-        vault default value type self this new let const var input output password passwd passphrase pwd pass secret token key \
-        user username login name data result config settings request response args params options body form field fields \
-        label placeholder error message state props event context session client server auth basic bearer plain plaintext \
-        not the and for from with was were has had are will can must may should that this these those when where which who \
-        your our their its his her one two all only also already enabled disabled disable enable generated rotated updated changed \
-        removed stored saved check checks checked mismatch strength reset length policy manager prompted hash file path \
-        return async await function func def impl pub fn struct enum void static final char* vec<u8> sensitive readonly \
-        sha256 sha512 sha1 md5 base64 utf8 oauth oauth2 argon2 argon2id bcrypt x509 http2 mysql8 redacted same there here then else stdin getpass raw obj opts cfg val res req ctx tmp temp foo bar baz provided given typed \
+    const WORDS: &str = " string str text varchar char bytes byte bool boolean int integer number numeric \
+                         float double any object \
+        array list vec option optional some none null nil undefined nan true false yes no on off required \
+        missing invalid unset \
+        empty set hidden masked encrypted hashed unknown todo wrong incorrect correct okay failed expired \
+        valid prompt ask env \
+        vault default value type self this new let const var input output password passwd passphrase pwd \
+        pass secret token key \
+        user username login name data result config settings request response args params options body form \
+        field fields \
+        label placeholder error message state props event context session client server auth basic bearer \
+        plain plaintext \
+        not the and for from with was were has had are will can must may should that this these those when \
+        where which who \
+        your our their its his her one two all only also already enabled disabled disable enable generated \
+        rotated updated changed \
+        removed stored saved check checks checked mismatch strength reset length policy manager prompted \
+        hash file path \
+        return async await function func def impl pub fn struct enum void static final char* vec<u8> \
+        sensitive readonly \
+        sha256 sha512 sha1 md5 base64 utf8 oauth oauth2 argon2 argon2id bcrypt x509 http2 mysql8 redacted \
+        same there here then else stdin getpass raw obj opts cfg val res req ctx tmp temp foo bar baz \
+        provided given typed \
         supplied needed used unused required. ";
     let word = value.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     if word.is_empty() {
@@ -234,10 +246,14 @@ pub(super) fn is_word_of_types(value: &str) -> bool {
 
 /// Words of a sentence about a secret.
 pub(super) fn is_prose(value: &str) -> bool {
-    const WORDS: &str = " a an the is are be was at of to for in on or and not no must should can cannot your you my our their please \
-        enter type confirm repeat reset change forgot forgotten choose create new old current wrong invalid incorrect required \
-        missing least characters character letters digits long short weak strong match matches field empty blank password \
-        passwords passphrase username user login email account saved updated changed sent expired with without has have does \
+    const WORDS: &str = " a an the is are be was at of to for in on or and not no must should can cannot \
+                         your you my our their please \
+        enter type confirm repeat reset change forgot forgotten choose create new old current wrong invalid \
+        incorrect required \
+        missing least characters character letters digits long short weak strong match matches field empty \
+        blank password \
+        passwords passphrase username user login email account saved updated changed sent expired with \
+        without has have does \
         do don't doesn't this that it if when use used using stored set via from by ";
     let hits = value.split_whitespace().filter(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'').to_lowercase();

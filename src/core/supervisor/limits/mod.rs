@@ -228,7 +228,8 @@ impl Supervisor {
         });
         let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
         let text = format!(
-            "Claude has hit its {}, which resets at {at} UTC. Until then hopty types nothing and hands over nothing.",
+            "Claude has hit its {}, which resets at {at} UTC. Until then hopty types nothing and hands over \
+             nothing.",
             kind.words()
         );
         self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.lines.event], |_| {});
@@ -250,7 +251,8 @@ impl Supervisor {
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
                 let text = format!(
-                    "An API error ended the turn ({error}). Check your login and billing; hopty does not retry."
+                    "An API error ended the turn ({error}). Check your login and billing; hopty does not \
+                     retry."
                 );
                 self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
                 self.conversation.limit_wait = halt(WaitCause::Person, None);
@@ -309,7 +311,8 @@ impl Supervisor {
             Some(due) => {
                 let (seconds, tries) = (due.since(now).div_ceil(1000), self.limits.tries);
                 format!(
-                    "An API error ended the turn ({error}). hopty retries in {seconds} s unless you type (attempt {tries} of {}).",
+                    "An API error ended the turn ({error}). hopty retries in {seconds} s unless you type \
+                     (attempt {tries} of {}).",
                     c.retries
                 )
             }

@@ -79,7 +79,8 @@ impl Supervisor {
         let Some(halt) = self.conversation.limit_wait.take() else { return };
         let text = match halt.after() {
             ResumeAfter::Limit => {
-                "The usage limit has reset and Claude did not continue by itself, so hopty submitted a prompt to continue."
+                "The usage limit has reset and Claude did not continue by itself, so hopty submitted a \
+                 prompt to continue."
             }
             ResumeAfter::Error => "hopty submitted a prompt to continue after the API error.",
         };

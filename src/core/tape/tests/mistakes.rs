@@ -56,7 +56,8 @@ fn what_is_missing_is_named() {
         ),
         (
             "Type $\"a\\q\"",
-            "1:9: there is no escape `\\q` (the escapes are \\n \\r \\t \\e \\a \\b \\0 \\\\ \\\" \\$ \\xNN \\u{NNNN})",
+            "1:9: there is no escape `\\q` (the escapes are \\n \\r \\t \\e \\a \\b \\0 \\\\ \\\" \\$ \\xNN \
+             \\u{NNNN})",
         ),
         ("Type $\"${}\"", "1:8: `` is no name of a variable (write `\\$` for a dollar sign in `$\"…\"`)"),
         ("Expect /\\p{Greek}/", "1:9: hopty has no tables for \\p{…}; name the characters, as in [a-zäöü]"),
@@ -69,7 +70,8 @@ fn what_is_missing_is_named() {
         ),
         (
             "Model",
-            "1:1: `Model` needs text \"…\", Bash \"…\", tool NAME {…} or error STATUS TYPE \"…\" (for example Model text \"done\")",
+            "1:1: `Model` needs text \"…\", Bash \"…\", tool NAME {…} or error STATUS TYPE \"…\" (for \
+             example Model text \"done\")",
         ),
         ("Model tool Edit {x}", "1:17: this is no JSON: key must be a string at line 1 column 2"),
         ("Mode ?1049", "1:1: `Mode` needs state of a mode"),
@@ -89,7 +91,8 @@ fn a_report_shows_the_line_and_the_place() {
     );
     assert_eq!(
         tape.report(),
-        "dir/a\\u{1b}.tape:2:11: error: a time is missing behind `Sleep`\n 2 |  Type 'ü' Sleep fast\n   |           ^^^^^\n   \
+        "dir/a\\u{1b}.tape:2:11: error: a time is missing behind `Sleep`\n 2 |  Type 'ü' Sleep fast\n   \
+         |           ^^^^^\n   \
          = hint: for example 500ms, 2s\n"
     );
 }

@@ -115,9 +115,8 @@ fn checks() {
     );
     is_own(
         "Style /x/ fg=12 fg=208 fg=gray dim italic blink reverse hidden strike link='https://x'",
-        &[
-            "Style /x/ fg=bright-blue fg=208 fg=bright-black dim italic blink reverse hidden strike link=\"https://x\"",
-        ],
+        &["Style /x/ fg=bright-blue fg=208 fg=bright-black dim italic blink reverse hidden strike \
+             link=\"https://x\""],
     );
     is_own(
         "Cursor 4,5 bar hidden\nCursor@1s block visible",
@@ -192,8 +191,10 @@ fn what_a_person_sees() {
 #[test]
 fn settings_of_hopty() {
     is_own(
-        "Set Term xterm-kitty Set Timezone Europe/Berlin Set Locale de_DE.UTF-8 Set Home keep Set Deadline 2m Set Settle 100ms \
-         Set ExpectTimeout 10s Set Speed real Set Redact /id=\\d+/ 'id=[ID]' Set Retry 2 Set Needs core Set Needs net \
+        "Set Term xterm-kitty Set Timezone Europe/Berlin Set Locale de_DE.UTF-8 Set Home keep Set Deadline \
+         2m Set Settle 100ms \
+         Set ExpectTimeout 10s Set Speed real Set Redact /id=\\d+/ 'id=[ID]' Set Retry 2 Set Needs core Set \
+         Needs net \
          Set Leftovers allow Set Wait fresh",
         &[
             "Set Term xterm-kitty",

@@ -229,9 +229,12 @@ fn wait_has_its_parts_in_order() {
 #[test]
 fn settings_take_one_token() {
     is(
-        "Set Shell fish Set FontFamily 'Fira Code' Set FontSize 32 Set Width 800 Set Height 400 Set Framerate 30 \
-         Set PlaybackSpeed 0.5 Set LoopOffset 20% Set LoopOffset 5 Set Margin 1 Set WindowBar Rings Set WindowBarSize 4 \
-         Set BorderRadius 8 Set CursorBlink false Set Theme Dracula Set MarginFill '#6B50FF' Set WindowBar ''",
+        "Set Shell fish Set FontFamily 'Fira Code' Set FontSize 32 Set Width 800 Set Height 400 Set \
+         Framerate 30 \
+         Set PlaybackSpeed 0.5 Set LoopOffset 20% Set LoopOffset 5 Set Margin 1 Set WindowBar Rings Set \
+         WindowBarSize 4 \
+         Set BorderRadius 8 Set CursorBlink false Set Theme Dracula Set MarginFill '#6B50FF' Set WindowBar \
+         ''",
         &[
             "Set Shell fish",
             "Set FontFamily \"Fira Code\"",
@@ -274,7 +277,8 @@ fn settings_take_one_token() {
 #[test]
 fn the_header_ends_at_the_first_other_command() {
     let tape = read(
-        "Set Width 800\nOutput a.gif\nRequire git\nSet Height 300\nEnv A 'b'\nSet Width 900\nSet FontSize huge\nRequire sh\nSet TypingSpeed 1ms\nSet Shell zsh",
+        "Set Width 800\nOutput a.gif\nRequire git\nSet Height 300\nEnv A 'b'\nSet Width 900\nSet FontSize \
+         huge\nRequire sh\nSet TypingSpeed 1ms\nSet Shell zsh",
     );
     let ignored: Vec<bool> = tape.steps.iter().map(|step| step.ignored).collect();
     assert_eq!(ignored, [false, false, false, false, false, true, true, true, false, false]);
@@ -349,7 +353,8 @@ fn source_puts_commands_in_its_place() {
 #[test]
 fn every_command_is_read_again() {
     again(&read(
-        "Output a.gif Require git Env A 'b' Type@1ms 'x' Enter 3 Up@1s Ctrl+c Ctrl+a+b Alt+abc Shift+Tab ScrollUp 2 \
+        "Output a.gif Require git Env A 'b' Type@1ms 'x' Enter 3 Up@1s Ctrl+c Ctrl+a+b Alt+abc Shift+Tab \
+         ScrollUp 2 \
          Sleep 1.5 Wait+Screen@5s /a\\/b/ Hide Show Screenshot s.png Copy 'c' Paste",
     ));
     again(&read("Set WaitPattern 'a/b\\/c' Set MarginFill '#ffffff' Set Padding '-3' Set Theme ''"));

@@ -48,7 +48,8 @@ impl App {
             AgentKey::Enter | AgentKey::Escape | AgentKey::Interrupt => {
                 self.finish("other", 1);
                 self.terminal.write(
-                    b"\r\nClaude Code didn't start because this folder isn't trusted.\r\nRun claude again and choose Yes, or run it in another folder.\r\n",
+                    b"\r\nClaude Code didn't start because this folder isn't trusted.\r\nRun claude again \
+                      and choose Yes, or run it in another folder.\r\n",
                 );
             }
             _ => {}
