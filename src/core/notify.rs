@@ -15,6 +15,11 @@ const WAITING_CAP: usize = 20;
 /// A dialog that comes back within so many ms, and that nobody has answered, was there all the time: it was
 /// drawn anew, or one source of the state was ahead of another.
 const FLICKER_MS: u64 = 1000;
+/// What a blocked session waits for that is no dialog: a limit and a held run have events of their own, and
+/// after an API error hopty continues by itself.
+const NO_DIALOG: [&str; 3] = ["usage_limit", "api_error", "settings"];
+/// Claude's dialog about a limit: no news once the limit itself was told.
+const LIMIT_DIALOG: &str = "limit";
 
 /// One thing that a person is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub struct NotificationQueue {
     /// When Claude began the work that it has not been seen to end.
     busy_since: Option<Stamp>,
     typed: Option<Stamp>,
+    /// When the usage limit was reached that Claude waits for.
+    limit_since: Option<Stamp>,
 }
 
 /// A dialog that is not seen any more.
@@ -67,6 +74,7 @@ impl NotificationQueue {
             answered: false,
             busy_since: None,
             typed: None,
+            limit_since: None,
         }
     }
 
@@ -94,8 +102,12 @@ impl NotificationQueue {
             let untold = self.waiting.iter().find(|waiting| is_its(waiting)).cloned();
             self.last_dialog = Some(GoneDialog { reason: before.1, at: now, untold });
         }
+        let is_no_dialog = known
+            .waiting_for
+            .as_deref()
+            .is_some_and(|on| NO_DIALOG.contains(&on) || on == LIMIT_DIALOG && self.limit_since.is_some());
         match known.state {
-            SessionState::Blocked => {
+            SessionState::Blocked if !is_no_dialog => {
                 self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
                 let on = known.waiting_for.clone();
                 let last = self.last_dialog.take();
@@ -126,30 +138,39 @@ impl NotificationQueue {
 
     /// The supervisor decided something. `cooling`: the run has ended and the session has not.
     pub fn decided(&mut self, now: Stamp, decision: &Decision, cooling: bool) {
-        let mut tell = |event| self.put(now, event, decision.sentence.clone(), None);
-        match decision.kind {
+        let event = match decision.kind {
             DecisionKind::LimitReached => {
-                tell(NotifyEvent::LimitReached);
-                // Claude is idle because of the limit, and that is told.
+                self.limit_since = Some(now);
+                // Claude is idle because of the limit, or asks about it, and that is told.
                 self.busy_since = None;
-                self.forget(&[NotifyEvent::Idle]);
+                self.forget(&[NotifyEvent::Idle, NotifyEvent::Blocked]);
+                Some(NotifyEvent::LimitReached)
             }
-            DecisionKind::LimitOver => {
+            // The second follows a limit or an API error.
+            DecisionKind::LimitOver | DecisionKind::ContinueSubmitted => {
+                let ended = self.limit_since.take().is_some();
                 let untold = self.forget(&[NotifyEvent::LimitReached]);
-                if !untold {
-                    self.put(now, NotifyEvent::LimitOver, decision.sentence.clone(), None);
-                }
+                (ended && !untold).then_some(NotifyEvent::LimitOver)
             }
-            DecisionKind::RunHeld => tell(NotifyEvent::HandoverHeld),
+            // If nobody typed, hopty's prompt failed: the limit is over, and the work stands still.
+            DecisionKind::ContinueCancelled => {
+                let alone = self.limit_since.is_some_and(|since| self.typed < Some(since));
+                self.limit_since.take_if(|_| alone).map(|_| NotifyEvent::LimitOver)
+            }
+            DecisionKind::RunHeld => Some(NotifyEvent::HandoverHeld),
             DecisionKind::RestartCancelled | DecisionKind::DeliveryFailed => {
-                tell(NotifyEvent::HandoverFailed)
+                Some(NotifyEvent::HandoverFailed)
             }
-            DecisionKind::RunEnded if cooling => tell(NotifyEvent::Crashed),
+            DecisionKind::RunEnded => cooling.then_some(NotifyEvent::Crashed),
             DecisionKind::RunSpawned => {
                 self.last_dialog = None;
                 self.forget(&[NotifyEvent::HandoverHeld]);
+                None
             }
-            _ => {}
+            _ => None,
+        };
+        if let Some(event) = event {
+            self.put(now, event, decision.sentence.clone(), None);
         }
     }
 
@@ -350,6 +371,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_dialog_is_not_told_as_one() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &is(SessionState::Busy));
+        queue.state(Stamp(10), &blocked("permission"));
+        queue.state(Stamp(20), &blocked("api_error"));
+        queue.state(Stamp(25), &blocked("limit"));
+        queue.decided(Stamp(30), &decision(DecisionKind::LimitReached), false);
+        queue.state(Stamp(30), &blocked("usage_limit"));
+        queue.state(Stamp(40), &blocked("limit"));
+        assert_eq!(events(&mut queue, AFTER + 30), [NotifyEvent::LimitReached]);
+        queue.decided(Stamp(2 * AFTER), &decision(DecisionKind::RunHeld), true);
+        queue.state(Stamp(2 * AFTER), &blocked("settings"));
+        assert_eq!(events(&mut queue, 3 * AFTER), [NotifyEvent::HandoverHeld]);
+    }
+
+    #[test]
     fn idle_is_told_only_after_work() {
         let mut queue = queue();
         queue.state(Stamp(0), &is(SessionState::Idle));
@@ -378,6 +415,35 @@ mod tests {
         queue.decided(Stamp(4 * AFTER), &decision(DecisionKind::LimitReached), false);
         queue.decided(Stamp(4 * AFTER + 1), &decision(DecisionKind::LimitOver), false);
         assert!(events(&mut queue, 6 * AFTER).is_empty(), "it was over before anybody was told");
+    }
+
+    #[test]
+    fn hoptys_own_prompt_ends_a_limit_too() {
+        let reached = decision(DecisionKind::LimitReached);
+        for (kind, typed, told) in [
+            (
+                DecisionKind::ContinueSubmitted,
+                false,
+                &[NotifyEvent::LimitReached, NotifyEvent::LimitOver][..],
+            ),
+            (DecisionKind::ContinueCancelled, false, &[NotifyEvent::LimitReached, NotifyEvent::LimitOver]),
+            (DecisionKind::ContinueCancelled, true, &[NotifyEvent::LimitReached]),
+        ] {
+            let mut queue = queue();
+            queue.typed(Stamp(1));
+            queue.decided(Stamp(10), &reached, false);
+            let mut all = events(&mut queue, AFTER + 10);
+            if typed {
+                queue.typed(Stamp(AFTER + 20));
+            }
+            queue.decided(Stamp(AFTER + 20), &decision(kind), false);
+            queue.decided(Stamp(AFTER + 20), &decision(kind), false);
+            all.extend(events(&mut queue, 3 * AFTER));
+            assert_eq!(all, told, "{kind:?}, typed: {typed}");
+        }
+        let mut queue = queue();
+        queue.decided(Stamp(10), &decision(DecisionKind::ContinueSubmitted), false);
+        assert!(events(&mut queue, AFTER + 10).is_empty(), "after an API error");
     }
 
     #[test]

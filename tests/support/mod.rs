@@ -9,6 +9,7 @@
 
 pub mod cells;
 pub mod claude;
+pub mod limits;
 pub mod nobody;
 pub mod skip;
 pub mod term;
