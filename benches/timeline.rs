@@ -5,16 +5,23 @@
 //! cargo bench --bench timeline -- 20      # 20 MB
 //! ```
 //!
-//! Nothing is asserted.
+//! The peer is asciinema's `convert`, which reads all of a recording into its own screen model once
+//! (`cargo install asciinema --locked`). Nothing is asserted.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 
+#[path = "support/mod.rs"]
+mod support;
+
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use hopty::core::cast::{CastHeader, CastWriter};
 use hopty::recording::moment::Moment;
 use hopty::recording::timeline::{Timeline, TimelineLoader};
 use hopty::recording::timeline_search::{SearchDirection, TimelineSearch};
+use support::stats::table;
+use support::target::Target;
 
 /// Times that are gone to, and frames that are stepped back.
 const SEEKS: usize = 300;
@@ -22,15 +29,18 @@ const STEPS: u32 = 20;
 
 fn main() {
     let mb: usize = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(100);
-    println!(
-        "| {mb} MB of 100x30 | load, MB/s | seek, ms (median, worst) | a step back, ms | search all, s |"
-    );
-    println!("|---|---|---|---|---|");
+    let head = format!("{mb} MB of 100x30");
+    let asciinema = support::find("asciinema");
+    if asciinema.is_none() {
+        println!("Skipped, because it is not installed: asciinema.\n");
+    }
+    let mut rows = Vec::new();
     for (name, piece) in [("plain lines", plain as fn(&mut u64) -> String), ("dense colour", dense)] {
         let cast = cast(mb << 20, piece);
         let start = Instant::now();
         let timeline = load(&cast);
         let load = cast.len() as f64 / 1e6 / start.elapsed().as_secs_f64();
+        let peer = asciinema.as_ref().map(|program| convert(program, &cast));
         drop(cast);
         let mut moment = Moment::new(&timeline);
         let (mut noise, mut seeks) = (1, Vec::new());
@@ -49,12 +59,44 @@ fn main() {
         let found = TimelineSearch::new(&moment, "no such text", SearchDirection::Forward).run();
         let search = start.elapsed().as_secs_f64();
         assert!(found.is_none());
-        println!(
-            "| {name} | {load:.0} | {:.2}, {:.2} | {step:.2} | {search:.1} |",
-            seeks[SEEKS / 2],
-            seeks[SEEKS - 1]
-        );
+        let worst = seeks[SEEKS - 1];
+        rows.push(vec![
+            name.to_owned(),
+            format!("{load:.0}"),
+            Target::AtLeast(200.0).judge(load),
+            peer.map_or("–".to_owned(), |peer| format!("{peer:.0} ({:.2})", peer / load)),
+            format!("{:.2}, {worst:.2}", seeks[SEEKS / 2]),
+            Target::AtMost(30.0).judge(worst),
+            format!("{step:.2}"),
+            format!("{search:.1}"),
+        ]);
     }
+    table(
+        &[
+            &head,
+            "load, MB/s",
+            "*target*",
+            "asciinema (× hopty)",
+            "seek, ms (median, worst)",
+            "*target*",
+            "a step back, ms",
+            "search all, s",
+        ],
+        &rows,
+    );
+}
+
+/// MB/s at which asciinema reads a recording.
+fn convert(asciinema: &std::path::Path, cast: &[u8]) -> f64 {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("a.cast"), dir.path().join("a.txt"));
+    std::fs::write(&from, cast).unwrap();
+    let mut command = Command::new(asciinema);
+    command.args(["convert", "-f", "txt"]).arg(&from).arg(&to).env("HOME", dir.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    assert!(command.status().unwrap().success());
+    cast.len() as f64 / 1e6 / start.elapsed().as_secs_f64()
 }
 
 fn load(cast: &[u8]) -> Timeline {

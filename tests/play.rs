@@ -290,8 +290,26 @@ fn a_gif_is_drawn_by_agg_where_that_is_installed() {
     let done = play(&world, &["usual.cast", "--to", "1", "--idle-limit", "3s", "-o", "x.gif"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done.stderr));
     assert_eq!(said(&done.stdout), "--idle-time-limit 3\n");
-    assert!(std::fs::read_to_string(world.project.join("x.gif")).unwrap().contains("second"));
-    assert!(!world.project.join("x.cast").exists());
+    let given = std::fs::read_to_string(world.project.join("x.gif")).unwrap();
+    assert!(given.starts_with("{\"height\":") && given.contains("\"version\":2"), "{given}");
+    assert!(given.contains("second"), "{given}");
+    // A GIF may have the recording's own name, and nothing else is left or lost beside it.
+    let before = std::fs::read(world.project.join("usual.cast")).unwrap();
+    let done = play(&world, &["usual.cast", "-o", "usual.gif"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done.stderr));
+    std::fs::write(bin.join("agg"), "#!/bin/sh\n: > \"$4\"; exit 3\n").unwrap();
+    let done = play(&world, &["usual.cast", "-o", "fails.gif"]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(said(&done.stderr).contains("fails.cast is for it"), "{}", said(&done.stderr));
+    std::fs::remove_file(world.project.join("usual.gif")).unwrap();
+    let done = play(&world, &["usual.cast", "-o", "usual.gif"]);
+    assert!(!said(&done.stderr).contains("is for it"), "{}", said(&done.stderr));
+    assert_eq!(std::fs::read(world.project.join("usual.cast")).unwrap(), before);
+    let entries = std::fs::read_dir(&world.project).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.ends_with(".cast") || name.ends_with(".gif"));
+    names.sort();
+    assert_eq!(names, ["fails.cast", "usual.cast", "x.gif"]);
 }
 
 #[test]

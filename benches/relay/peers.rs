@@ -122,6 +122,13 @@ pub fn all() -> (Vec<Peer>, Vec<&'static str>) {
         of_ours("hop1", Model::Yardstick, own.clone(), &["--hop1"]),
         of_ours("hop2", Model::Yardstick, own, &["--hop2"]),
         of_ours("hopty", Model::Screen, env!("CARGO_BIN_EXE_hopty").into(), &["run", "--"]),
+        // It records the session from its start.
+        of_ours(
+            "hopty-rec",
+            Model::Screen,
+            "/usr/bin/env".into(),
+            &["HOPTY_RECORD_AUTO=true", env!("CARGO_BIN_EXE_hopty"), "run", "--"],
+        ),
     ];
     let mut missing = Vec::new();
     for (name, model, program, start, child, daemon, stop) in TABLE {

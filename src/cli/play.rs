@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use clap::Args;
 
@@ -20,6 +20,7 @@ use crate::recording::play_time::PlayTime;
 use crate::recording::player::{self, PlayerEnd, PlayerOptions};
 use crate::recording::svg::{AnimationRange, FILM_BYTES_MAX, animated_svg, theme_of};
 use crate::recording::timeline::{Timeline, TimelineLoader};
+use crate::recording::version_2::version_2;
 use crate::screen::PictureLines;
 
 /// Bytes of a file that are read at a time.
@@ -306,32 +307,7 @@ fn convert(
                 .map_err(|error| Failed::new(125, error.to_string()))?
                 .into_bytes()
         }
-        "gif" => {
-            let cast = output.with_extension("cast");
-            write(file, &cast, &part())?;
-            let (from, to) = (quoted(&cast), quoted(output));
-            // What agg does without a word cuts pauses to 5 s.
-            let limit = range.idle_us.map_or(1e9, |limit| limit as f64 / 1e6);
-            let idle = format!("--idle-time-limit {limit} ");
-            let mut agg = Command::new("agg");
-            agg.args(idle.split_whitespace()).arg(&cast).arg(output).stdin(Stdio::null());
-            return match agg.status() {
-                Ok(status) if status.success() => {
-                    let _ = std::fs::remove_file(&cast);
-                    Ok(0)
-                }
-                Ok(status) => Err(Failed::new(1, format!("agg failed: {status}"))
-                    .hint(format!("{} is the recording for it", cast.display()))),
-                Err(_) => Err(Failed::new(
-                    1,
-                    format!(
-                        "hopty has agg draw a GIF, and there is no agg in PATH; {} is for it",
-                        cast.display()
-                    ),
-                )
-                .hint(format!("install agg (https://github.com/asciinema/agg), or: agg {idle}{from} {to}"))),
-            };
-        }
+        "gif" => return gif(&part(), range.idle_us, output),
         other => {
             let what =
                 if other.is_empty() { "a file without an extension".to_owned() } else { format!(".{other}") };
@@ -340,6 +316,51 @@ fn convert(
     };
     write(file, output, &bytes)?;
     Ok(0)
+}
+
+/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF, unless
+/// another file has that name.
+fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
+    let unwritable = |error: io::Error| {
+        Failed::new(1, format!("{} cannot be written: {error}", output.with_extension("cast").display()))
+    };
+    let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = |bytes: &[u8]| {
+        let mut file = tempfile::Builder::new().prefix(".hopty-").suffix(".cast").tempfile_in(dir)?;
+        file.write_all(bytes)?;
+        Ok(file)
+    };
+    let input = temporary(&version_2(cast)).map_err(unwritable)?;
+    // What agg does without a word cuts pauses to 5 s.
+    let limit = idle_us.map_or(1e9, |limit| limit as f64 / 1e6);
+    let idle = format!("--idle-time-limit {limit} ");
+    let mut agg = Command::new("agg");
+    agg.args(idle.split_whitespace()).arg(input.path()).arg(output).stdin(Stdio::null());
+    let is_new = !output.exists();
+    let status = agg.status();
+    if status.as_ref().is_ok_and(ExitStatus::success) {
+        return Ok(0);
+    }
+    if is_new {
+        // What it has left is no GIF.
+        let _ = std::fs::remove_file(output);
+    }
+    let kept = output.with_extension("cast");
+    let kept = temporary(cast).map_err(unwritable)?.persist_noclobber(&kept).ok().map(|_| kept);
+    let is_for_it = kept.as_ref().map_or(String::new(), |cast| format!("; {} is for it", cast.display()));
+    let command = kept.map(|cast| format!("agg {idle}{} {}", quoted(&cast), quoted(output)));
+    Err(match status {
+        Ok(status) => {
+            let failed = Failed::new(1, format!("agg failed: {status}{is_for_it}"));
+            command.into_iter().fold(failed, |failed, command| failed.hint(command))
+        }
+        Err(_) => {
+            let message = format!("hopty has agg draw a GIF, and there is no agg in PATH{is_for_it}");
+            let install = "install agg (https://github.com/asciinema/agg)";
+            let or = command.map_or(String::new(), |command| format!(", or: {command}"));
+            Failed::new(1, message).hint(format!("{install}{or}"))
+        }
+    })
 }
 
 fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {

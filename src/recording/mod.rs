@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`timeline`], [`moment`] | the recording in memory; the screen at a time, step forward and back |
 //! | [`timeline_search`] | where a text comes onto the screen |
+//! | [`version_2`] | a recording for programs that do not read version 3 |
 //! | [`play_time`], [`play_position`] | pauses cut to the idle limit; times, shares and markers as a person names them |
 //! | [`svg`] | one screen, or a film, as SVG; [`theme`]: its colours |
 //! | [`html`] | the recording as a page, with the lines of a tape |
@@ -29,3 +30,4 @@ pub mod timeline;
 pub mod timeline_search;
 #[cfg(test)]
 mod timeline_tests;
+pub mod version_2;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::new_text::lasting_text;
 use crate::core::process::ProcessEnd;
 use crate::core::tape::{
-    ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeText,
+    ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeSignal, TapeText,
 };
 use crate::screen::ScreenPlace;
+use crate::testing::processes::end_words;
 use crate::testing::screen_watch::{ScreenWatch, TestMark};
 
 /// Inputs with a longer pause between them are two, so that a check can stand between them.
@@ -141,10 +142,11 @@ impl TapeDraft {
 
     /// The program has ended.
     pub fn end(&mut self, end: ProcessEnd) {
-        if let ProcessEnd::Exited(code) = end {
-            let end = ProgramEnd::Code(i32::from(code));
-            self.commands.push(TapeCommand::Exit { limit: None, end });
-        }
+        let end = match end {
+            ProcessEnd::Exited(code) => Some(ProgramEnd::Code(i32::from(code))),
+            _ => end_words(end).strip_prefix("SIG").and_then(TapeSignal::named).map(ProgramEnd::Signal),
+        };
+        self.commands.extend(end.map(|end| TapeCommand::Exit { limit: None, end }));
     }
 
     /// The tape, behind its first lines.

@@ -26,6 +26,7 @@
 
 pub mod discovery;
 pub mod echo;
+mod evidence_cast;
 pub mod hook_probe;
 pub mod input;
 pub mod isolation;

@@ -431,6 +431,13 @@ pub enum WheelDirection {
     Right,
 }
 
+/// Signals by name.
+pub(super) const SIGNALS: [&str; 28] = [
+    "HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "SEGV", "PIPE", "ALRM", "TERM", "CONT", "STOP",
+    "TSTP", "WINCH", "CHLD", "BUS", "FPE", "ILL", "TRAP", "SYS", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF",
+];
+
 /// A signal by its name without `SIG`: `TERM`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeSignal(pub(super) &'static str);
@@ -440,6 +447,12 @@ impl TapeSignal {
     #[must_use]
     pub fn name(&self) -> &str {
         self.0
+    }
+
+    /// One that tapes know, by its name without `SIG`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<TapeSignal> {
+        SIGNALS.into_iter().find(|known| *known == name).map(TapeSignal)
     }
 }
 

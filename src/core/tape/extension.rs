@@ -42,13 +42,6 @@ pub(super) const OWN_SETTINGS: [&str; 15] = [
     "Wait",
 ];
 
-/// Signals by name.
-const SIGNALS: [&str; 28] = [
-    "HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "SEGV", "PIPE", "ALRM", "TERM", "CONT", "STOP",
-    "TSTP", "WINCH", "CHLD", "BUS", "FPE", "ILL", "TRAP", "SYS", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
-    "VTALRM", "PROF",
-];
-
 /// How long a name of a snapshot, region or terminal may be.
 const LONGEST_NAME: usize = 100;
 
@@ -288,8 +281,8 @@ fn times(args: &mut TapeArgs<'_>) -> ArgResult<Option<u32>> {
 fn need_signal(word: &ArgWord) -> ArgResult<TapeSignal> {
     let upper = word.as_str().to_ascii_uppercase();
     let plain = upper.strip_prefix("SIG").unwrap_or(&upper);
-    if let Some(known) = SIGNALS.iter().find(|known| **known == plain) {
-        return Ok(TapeSignal(known));
+    if let Some(known) = TapeSignal::named(plain) {
+        return Ok(known);
     }
     let error = word.error(format!("there is no signal `{}`", shown(word.as_str())));
     Err(match nearest(plain, SIGNALS) {

@@ -11,8 +11,9 @@ use std::time::Duration;
 use regex_lite::Regex;
 
 use super::{PoisonError, Terminal, TestFailure, TestResult};
-use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
+use crate::core::cast::{CastEvent, CastEventKind, CastHeader};
 use crate::screen::PictureLines;
+use crate::testing::evidence_cast::{evidence_cast, last_screen};
 use crate::testing::isolation::{EnvironmentRules, TestDirs};
 use crate::testing::outcome::{EvidenceFile, FailureKind, TapeFailure, TestPlace};
 use crate::testing::redaction::TapeRedactions;
@@ -161,7 +162,7 @@ fn recorded(event: TapEvent<'_>, bytes: &mut usize) -> Option<CastEventKind> {
         TapEvent::Input { bytes, secret: false } => CastEventKind::Input(bytes.to_vec()),
         TapEvent::Input { .. } => return None,
         TapEvent::Resize { cols, rows } => CastEventKind::Resize { cols, rows },
-        TapEvent::End(_) => return None,
+        TapEvent::End(end) => CastEventKind::Exit(end.code().into()),
     })
 }
 
@@ -199,12 +200,16 @@ impl Terminal {
         if fs::create_dir_all(&dir).is_err() {
             return Vec::new();
         }
+        let redactions = Some(&self.redactions).filter(|all| all.has_rules());
+        let cast = self.cast(redactions);
+        let redacted_screen = redactions.and_then(|_| last_screen(&cast));
         let screen = self.terminal.screen();
         let text = self.redactions.text(&screen.text(PictureLines::WithHistory));
+        let screen = redacted_screen.as_ref().unwrap_or(screen);
         let files = [
             ("screen", "screen.txt", text.into_bytes()),
             ("screen", "screen.svg", screen.svg(PictureLines::Screen).into_bytes()),
-            ("cast", "session.cast", self.cast()),
+            ("cast", "session.cast", cast),
         ];
         let mut kept = Vec::new();
         for (kind, name, content) in files {
@@ -216,20 +221,15 @@ impl Terminal {
         kept
     }
 
-    fn cast(&self) -> Vec<u8> {
+    fn cast(&self, redactions: Option<&TapeRedactions>) -> Vec<u8> {
         let (cols, rows) = self.size;
         let header = CastHeader {
             command: Some(self.command.clone()),
             idle_time_limit: Some(2.0),
             ..CastHeader::new(cols, rows)
         };
-        let mut lines = header.line().into_bytes();
-        let mut writer = CastWriter::new();
-        for event in self.events.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            writer.event(event, &mut lines);
-        }
-        writer.finish(&mut lines);
-        lines
+        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        evidence_cast(header, events, redactions)
     }
 }
 

@@ -56,6 +56,25 @@ fn a_failure_shows_the_screen_and_keeps_it() {
 }
 
 #[test]
+fn the_evidence_of_a_failure_lacks_what_the_test_redacts() {
+    let kept = |builder: TerminalBuilder| {
+        let mut t = builder.timeout(Duration::from_millis(200)).start().unwrap();
+        t.expect("open").unwrap();
+        let failure = t.expect("closed").map(drop).unwrap_err();
+        let files = &failure.details().evidence;
+        let texts: Vec<String> = files.iter().map(|file| fs::read_to_string(&file.path).unwrap()).collect();
+        fs::remove_dir_all(files[0].path.parent().unwrap()).unwrap();
+        texts
+    };
+    let program = || shell("echo id=4711 open; read x");
+    let plain = kept(program());
+    assert!(plain.len() == 3 && plain.iter().all(|text| text.contains("4711")), "{plain:?}");
+    let redacted = kept(program().redact(Regex::new(r"id=\d+").unwrap(), "id=[ID]"));
+    assert_eq!(redacted.len(), 3);
+    assert!(redacted.iter().all(|text| !text.contains("4711") && text.contains("open")), "{redacted:?}");
+}
+
+#[test]
 fn an_end_that_was_not_expected_is_told_at_once() {
     let mut t = shell("exit 3").start().unwrap();
     let failure = t.expect("never").map(drop).unwrap_err();

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use super::session::NamedTerminal;
 use super::{TapePlayer, redactions_of};
-use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastReader, CastWriter};
+use crate::core::cast::CastHeader;
 use crate::recording::html::{self, TraceOutcome, TracePage, TraceStep};
-use crate::recording::redacted_cast::redacted_cast_with;
-use crate::screen::{PictureLines, Screen};
+use crate::screen::PictureLines;
+use crate::testing::evidence_cast::{evidence_cast, last_screen};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
 use crate::testing::redaction::TapeRedactions;
 
@@ -38,7 +38,7 @@ impl TapePlayer<'_> {
         };
         let mut files: Vec<(&str, String, Vec<u8>)> = Vec::new();
         let casts: Vec<Vec<u8>> =
-            self.session.named().map(|named| cast(named, &self.settings.term, redactions.as_ref())).collect();
+            self.session.named().map(|named| self.cast(named, redactions.as_ref())).collect();
         let redacted_screen =
             redactions.as_ref().and_then(|_| casts.first()).and_then(|cast| last_screen(cast));
         if let Some(screen) = self.session.screen() {
@@ -83,6 +83,16 @@ impl TapePlayer<'_> {
         written
     }
 
+    fn cast(&self, named: &NamedTerminal, redactions: Option<&TapeRedactions>) -> Vec<u8> {
+        let header = CastHeader {
+            term_type: Some(self.settings.term.clone()),
+            command: Some(named.command.clone()),
+            idle_time_limit: Some(2.0),
+            ..CastHeader::new(named.size.0, named.size.1)
+        };
+        evidence_cast(header, named.recording().events.clone(), redactions)
+    }
+
     /// The commands with the times at which they began, since the start of the current terminal.
     fn trace_steps(&mut self) -> Vec<TraceStep> {
         let started = self.session.current().map_or(self.began, |(_, terminal)| terminal.started());
@@ -121,53 +131,4 @@ fn comparison_text(comparison: &ScreenComparison) -> String {
     }
     lines.extend(comparison.others.iter().cloned());
     lines.join("\n")
-}
-
-/// A recording as a file, without what the tape redacts.
-fn cast(named: &NamedTerminal, term: &str, redactions: Option<&TapeRedactions>) -> Vec<u8> {
-    let header = CastHeader {
-        term_type: Some(term.to_owned()),
-        command: Some(named.command.clone()),
-        idle_time_limit: Some(2.0),
-        ..CastHeader::new(named.size.0, named.size.1)
-    };
-    let events = named.recording().events.clone();
-    if let Some(redactions) = redactions {
-        let header = CastHeader { command: Some(redactions.text(&named.command)), ..header };
-        let events: Vec<CastEvent> = events
-            .into_iter()
-            .map(|event| match event.kind {
-                CastEventKind::Marker(label) => {
-                    CastEvent { at_us: event.at_us, kind: CastEventKind::Marker(redactions.text(&label)) }
-                }
-                _ => event,
-            })
-            .collect();
-        return redacted_cast_with(&header, &events, |text| redactions.rule_ranges(text));
-    }
-    let mut lines = header.line().into_bytes();
-    let mut writer = CastWriter::new();
-    for event in &events {
-        writer.event(event, &mut lines);
-    }
-    writer.finish(&mut lines);
-    lines
-}
-
-/// The screen at the end of a recording.
-fn last_screen(cast: &[u8]) -> Option<Screen> {
-    let mut reader = CastReader::new();
-    reader.push(cast);
-    reader.finish();
-    let mut screen: Option<Screen> = None;
-    while let Some(event) = reader.next() {
-        let header = reader.header()?;
-        let screen = screen.get_or_insert_with(|| Screen::new(header.cols, header.rows));
-        match event.ok()?.kind {
-            CastEventKind::Output(bytes) => screen.feed(&bytes),
-            CastEventKind::Resize { cols, rows } => screen.resize(cols, rows),
-            _ => {}
-        }
-    }
-    screen
 }

@@ -9,6 +9,7 @@ use crate::core::tape::{
 };
 use crate::screen::{Attr, Color, ModeSpace, Screen, ScreenPlace, StyledRun, TerminalMode, Underline};
 use crate::testing::look::{FoundPlace, Look, ScreenArea};
+use crate::testing::snapshot::style_span::style_words;
 
 /// The 16 colours that have names.
 const COLOR_NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
@@ -178,8 +179,10 @@ fn mismatch(screen: &Screen, places: &[ScreenPlace], conditions: &[StyleConditio
                 conditions.iter().filter_map(|condition| wrong_with(&run, condition)).collect();
             if !wrong.is_empty() {
                 let (row, text) = (place.row + 1, run.text.trim_end());
+                let words = style_words(&run.style);
+                let style = if words.is_empty() { "plain".to_owned() } else { words.join(" ") };
                 return Some(format!(
-                    "row {row}, from column {}: {text:?} has {}",
+                    "row {row}, from column {}: {text:?} has {}; it is {style}",
                     col + 1,
                     wrong.join(", ")
                 ));

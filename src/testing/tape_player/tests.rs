@@ -222,6 +222,18 @@ fn what_was_scrolled_back_to_is_old_where_it_was_there_before_the_input() {
 }
 
 #[test]
+fn a_wrong_style_is_told_with_the_right_one() {
+    let told = |style: &str| {
+        let start = r#"Start sh -c "printf '\033[1;31mred\033[m plain'; read a""#;
+        failure(play_now(commands(&format!("Set ExpectTimeout 200ms\n{start}\nStyle {style}")))).message
+    };
+    let message = told("'red' bold bg=blue");
+    assert!(message.ends_with("\"red\" has bg=default, not blue; it is bold fg=red"), "{message}");
+    let message = told("'plain' reverse");
+    assert!(message.ends_with("\"plain\" has no reverse; it is plain"), "{message}");
+}
+
+#[test]
 fn an_end_by_a_signal_is_named() {
     let told = |source: &str| {
         let failure = failure(play_now(commands(source)));
