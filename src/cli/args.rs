@@ -11,7 +11,7 @@ use super::channel::ChannelVerb;
 use super::config::ConfigVerb;
 use super::conversations::args::ConversationsVerb;
 use super::handoff::args::HandoffVerb;
-use super::play::PlayOptions;
+use super::play::PlayRecordingOptions;
 use super::token_usage::UsageOptions;
 use super::wait::WaitSince;
 use crate::core::config::DurationMs;
@@ -516,7 +516,7 @@ pub(super) enum Verb {
     /// to the next and previous marker, m lists them, 0 to 9 go to tenths, / and ? search, n and N search
     /// again, < and > change the speed, i cuts pauses, r writes the output straight to the terminal, s saves
     /// the screen as .svg and .txt, h lists the keys, q quits.
-    Play(PlayOptions),
+    Play(PlayRecordingOptions),
     /// Show the configuration in force here and the source of each value
     #[command(
         args_conflicts_with_subcommands = true,

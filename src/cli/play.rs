@@ -34,7 +34,7 @@ const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi, .cas
 
 /// Options of `play`.
 #[derive(Debug, Args)]
-pub(super) struct PlayOptions {
+pub(super) struct PlayRecordingOptions {
     /// The recording: an asciicast, or a page that hopty made of one; `-` reads standard input
     #[arg(required_unless_present = "last", conflicts_with = "last", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
@@ -106,7 +106,7 @@ struct PlayRange {
     to_us: u64,
 }
 
-pub(super) fn play(options: &PlayOptions) -> Result<u8, Failed> {
+pub(super) fn play(options: &PlayRecordingOptions) -> Result<u8, Failed> {
     let file = match &options.file {
         Some(file) => file.clone(),
         None => last_recording(options.all)?,
@@ -122,7 +122,7 @@ pub(super) fn play(options: &PlayOptions) -> Result<u8, Failed> {
     Ok(done.max(1))
 }
 
-fn show(options: &PlayOptions, file: &Path, timeline: &Timeline) -> Result<u8, Failed> {
+fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Result<u8, Failed> {
     let range = range(options, timeline)?;
     let at = match &options.at {
         Some(at) => Some(find(at, timeline, &range.time)?),
@@ -240,7 +240,7 @@ fn find(position: &PlayPosition, timeline: &Timeline, time: &PlayTime) -> Result
     })
 }
 
-fn range(options: &PlayOptions, timeline: &Timeline) -> Result<PlayRange, Failed> {
+fn range(options: &PlayRecordingOptions, timeline: &Timeline) -> Result<PlayRange, Failed> {
     let picture = options.output.as_deref().is_some_and(|path| extension(path) == "svg");
     let recorded = timeline.header().idle_time_limit.map(|limit| (limit * 1e6) as u64);
     let idle_us = match options.idle {

@@ -167,7 +167,8 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
     } else {
         let style = TableStyle::of_output();
         let names = row_names(&paths, &found, &report, options.by);
-        stdout()?.write_all(Page { report: &report, names: &names, style }.text(options.by).as_bytes())?;
+        stdout()?
+            .write_all(UsagePage { report: &report, names: &names, style }.text(options.by).as_bytes())?;
         tell_about(&report, since, options.all);
     }
     for (path, error) in files.failures() {
@@ -227,7 +228,7 @@ fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: Usage
 }
 
 /// The report as a person sees it.
-struct Page<'a> {
+struct UsagePage<'a> {
     report: &'a UsageReport,
     names: &'a [String],
     style: TableStyle,
@@ -252,7 +253,7 @@ const COLUMNS: [UsageColumn; 9] = [
     UsageColumn { heading: "HANDOVERS", from_width: 76, text: |sums| sums.handovers.to_string() },
 ];
 
-impl Page<'_> {
+impl UsagePage<'_> {
     fn text(&self, by: UsageBy) -> String {
         let width = self.style.cols;
         let rows = &self.report.rows;
@@ -419,7 +420,8 @@ mod tests {
             .map(|(key, sums)| UsageRow { key: key.to_owned(), sums });
         let names: Vec<String> = rows.iter().map(|row| row.key.clone()).collect();
         let report = UsageReport { rows: rows.to_vec(), total: sums(5.0, 1_500_900, 10) };
-        Page { report: &report, names: &names, style: TableStyle { cols, colors: false } }.text(UsageBy::Day)
+        UsagePage { report: &report, names: &names, style: TableStyle { cols, colors: false } }
+            .text(UsageBy::Day)
     }
 
     #[test]

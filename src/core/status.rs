@@ -78,7 +78,7 @@ pub struct SessionStatus {
     /// When the next hand-over comes.
     pub next_handover: Option<HandoverStatus>,
     /// The size of the program's terminal.
-    pub size: CellSize,
+    pub size: SessionSize,
     /// Its recording, while there is one.
     pub recording: Option<RecordingStatus>,
     /// The attached terminals.
@@ -214,7 +214,7 @@ pub struct HandoverStatus {
 /// A size in cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct CellSize {
+pub struct SessionSize {
     /// Columns.
     pub cols: u16,
     /// Rows.

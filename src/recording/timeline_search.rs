@@ -39,14 +39,14 @@ pub enum SearchTurn {
     /// It is not done.
     Working,
     /// The text comes onto the screen here.
-    Found(SearchHit),
+    Found(TimelineHit),
     /// It does not come any more.
     Nothing,
 }
 
 /// Where text comes onto the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SearchHit {
+pub struct TimelineHit {
     /// When, in µs since the start of the recording.
     pub at_us: u64,
     /// How many events have happened then.
@@ -112,7 +112,7 @@ impl<'a> TimelineSearch<'a> {
 
     /// Goes on to its end.
     #[must_use]
-    pub fn run(mut self) -> Option<SearchHit> {
+    pub fn run(mut self) -> Option<TimelineHit> {
         loop {
             match self.turn() {
                 SearchTurn::Working => {}
@@ -138,7 +138,7 @@ impl<'a> TimelineSearch<'a> {
         }
     }
 
-    fn first_hit(&mut self, to: usize) -> Option<SearchHit> {
+    fn first_hit(&mut self, to: usize) -> Option<TimelineHit> {
         let mut watch = self.walk.watch();
         // A frame that is begun is gone through to its end, whatever turn it is.
         while self.walk.events() < to || self.walk.screen().is_drawing() {
@@ -179,14 +179,14 @@ impl<'a> TimelineSearch<'a> {
         &self,
         is_new: impl Fn(u16, u16) -> bool,
         rows: impl IntoIterator<Item = u16>,
-    ) -> Option<SearchHit> {
+    ) -> Option<TimelineHit> {
         let screen = self.walk.screen();
         let lines = screen.size().1;
         rows.into_iter().take_while(|row| *row < lines).find_map(|row| {
             let places = self.text.find(&row_text(screen, row));
             let (col, cols) =
                 places.into_iter().find(|(col, cols)| (*col..col + cols).any(|col| is_new(row, col)))?;
-            Some(SearchHit { at_us: self.walk.at_us(), events: self.walk.events(), row, col, cols })
+            Some(TimelineHit { at_us: self.walk.at_us(), events: self.walk.events(), row, col, cols })
         })
     }
 }

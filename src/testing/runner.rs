@@ -161,8 +161,12 @@ pub fn run(
     let mut options = options.clone();
     options.play.stop = Some(Arc::new(stop_fd));
     let _busy = options.stress.is_some().then(BusyLoops::start).transpose()?;
-    let mut jobs =
-        Jobs { options: &options, interrupted: &interrupted, stop_end: Some(stop_end), failed: Vec::new() };
+    let mut jobs = TestWorkers {
+        options: &options,
+        interrupted: &interrupted,
+        stop_end: Some(stop_end),
+        failed: Vec::new(),
+    };
     // Those that want to be alone come last, one at a time.
     let (alone, together): (Vec<_>, Vec<_>) =
         playable.into_iter().partition(|(_, tape)| tape_player::wants_to_be_alone(tape));
@@ -180,7 +184,7 @@ pub fn run(
 }
 
 /// The jobs of one run.
-struct Jobs<'a> {
+struct TestWorkers<'a> {
     options: &'a RunPlanOptions,
     interrupted: &'a AtomicBool,
     /// Closed to end every wait.
@@ -188,7 +192,7 @@ struct Jobs<'a> {
     failed: Vec<String>,
 }
 
-impl Jobs<'_> {
+impl TestWorkers<'_> {
     fn is_stopped(&self) -> bool {
         self.stop_end.is_none()
     }

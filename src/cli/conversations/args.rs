@@ -166,7 +166,7 @@ pub(in crate::cli) struct CopyOptions {
 
 /// Which conversation is exported, and how.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ExportOptions {
+pub(in crate::cli) struct ExportPackageOptions {
     /// The conversation, as for `show`
     #[arg(value_name = "ID")]
     pub which: String,
@@ -247,7 +247,7 @@ pub(in crate::cli) enum ConversationsVerb {
     /// The package (a tar.gz with a hash of each file) has the transcript, sub-agents, tool results, tasks,
     /// file history, pasted images and the plan; no settings and no credentials. A file is readable only by
     /// you, and read back before it gets its name. An open conversation is not exported.
-    Export(ExportOptions),
+    Export(ExportPackageOptions),
     /// Bring a conversation in from a package, never over an existing one
     ///
     /// All of the package is unpacked and checked before anything goes to its place, in the way of `move`:

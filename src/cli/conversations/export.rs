@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::args::ExportOptions;
+use super::args::ExportPackageOptions;
 use super::transfer::{failed, one_summary, open_by};
 use super::{count, named, size};
 use crate::cli::control::paths;
@@ -18,7 +18,7 @@ use crate::fs::error::FsError;
 use crate::fs::package::PackageReader;
 use crate::sys::clock::Clock;
 
-pub(super) fn export(options: &ExportOptions) -> Result<u8, Failed> {
+pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let to = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if to.is_none() && io::stdout().is_terminal() {
@@ -61,7 +61,7 @@ pub(super) fn export(options: &ExportOptions) -> Result<u8, Failed> {
 }
 
 fn tell(
-    options: &ExportOptions,
+    options: &ExportPackageOptions,
     found: &ConversationFiles,
     report: &ExportReport,
     packed: Option<(&Path, u64)>,

@@ -140,13 +140,13 @@ struct RawEntry {
     subtype: Text<64>,
     timestamp: Text<64>,
     is_sidechain: Flag,
-    message: Object<RawMessage>,
+    message: Object<RawEntryMessage>,
     attachment: Object<RawAttachment>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct RawMessage {
+struct RawEntryMessage {
     model: Text<200>,
     content: Value,
 }
@@ -312,7 +312,7 @@ impl EntryReader {
         }
     }
 
-    fn assistant(&mut self, message: RawMessage, at: Option<WallTime>) {
+    fn assistant(&mut self, message: RawEntryMessage, at: Option<WallTime>) {
         let synthetic = message.model.0.as_deref() == Some("<synthetic>");
         let blocks = match message.content {
             Value::String(text) => return self.said(Speaker::Claude, at, text, 0),

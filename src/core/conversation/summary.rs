@@ -215,7 +215,7 @@ struct RawLine {
     version: Text<40>,
     slug: Text<100>,
     is_sidechain: Flag,
-    message: Object<RawMessage>,
+    message: Object<RawSummaryMessage>,
     custom_title: Text<PROMPT_CAP>,
     ai_title: Text<PROMPT_CAP>,
     last_prompt: Text<PROMPT_CAP>,
@@ -228,7 +228,7 @@ struct RawLine {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct RawMessage {
+struct RawSummaryMessage {
     id: Text<200>,
     model: Text<200>,
     usage: Object<RawUsage>,

@@ -28,7 +28,7 @@ const PADDING: u64 = 1 << 20;
 
 /// A package whose manifest was read and checked, and whose files are still to come.
 pub struct PackageReader<R: Read> {
-    stream: Stream<R>,
+    stream: PackedStream<R>,
     manifest: PackageManifest,
 }
 
@@ -38,7 +38,7 @@ impl<R: Read> PackageReader<R> {
     /// # Errors
     /// When it is no package, the manifest is refused, or the input cannot be read.
     pub fn open(input: R, limits: &PackageLimits) -> Result<Self, PackageFailure> {
-        let mut stream = Stream::new(input, limits);
+        let mut stream = PackedStream::new(input, limits);
         let other = |why: String| PackageFailure::from(PackageError::NotAPackage(why));
         let first = match stream.entry() {
             Ok(Some(entry)) => entry,
@@ -188,14 +188,14 @@ impl Sink for Unpacked {
 }
 
 /// The head of an entry.
-struct Entry {
+struct PackedEntry {
     name: Vec<u8>,
     bytes: u64,
 }
 
 /// The tar stream within the compressed one. Headers are read one by one, and only plain files are accepted:
 /// the extensions of tar are memory that a stranger can ask for.
-struct Stream<R: Read> {
+struct PackedStream<R: Read> {
     gzip: GzDecoder<BufReader<Counted<R>>>,
     compressed: Rc<Cell<u64>>,
     unpacked: u64,
@@ -204,11 +204,11 @@ struct Stream<R: Read> {
     buffer: Vec<u8>,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read> PackedStream<R> {
     fn new(input: R, limits: &PackageLimits) -> Self {
         let compressed = Rc::new(Cell::new(0));
         let counted = Counted { input, bytes: Rc::clone(&compressed) };
-        Stream {
+        PackedStream {
             gzip: GzDecoder::new(BufReader::with_capacity(1 << 16, counted)),
             compressed,
             unpacked: 0,
@@ -233,7 +233,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The next head; `None` at the end of the tar stream.
-    fn entry(&mut self) -> Result<Option<Entry>, PackageFailure> {
+    fn entry(&mut self) -> Result<Option<PackedEntry>, PackageFailure> {
         self.fill(BLOCK)?;
         let block = &self.buffer[..BLOCK];
         if block.iter().all(|byte| *byte == 0) {
@@ -261,7 +261,7 @@ impl<R: Read> Stream<R> {
             let name = String::from_utf8_lossy(&name).into_owned();
             return Err(PackageError::NotAFile { name, found }.into());
         }
-        Ok(Some(Entry { name, bytes: header.size().map_err(|_| damaged())? }))
+        Ok(Some(PackedEntry { name, bytes: header.size().map_err(|_| damaged())? }))
     }
 
     /// The content of an entry, in parts, and what fills up its last block.

@@ -3,7 +3,7 @@
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::HandoffId;
 use crate::core::status::{
-    CellSize, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus, WorkStatus,
+    HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionSize, SessionStatus, WorkStatus,
 };
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::{Stamp, WallTime};
@@ -55,7 +55,7 @@ impl Host {
             limits: self.limits(),
             handoff: active.or_else(consumed),
             next_handover: self.next_handover(),
-            size: CellSize { cols: size.cols, rows: size.rows },
+            size: SessionSize { cols: size.cols, rows: size.rows },
             recording: self.recording_status(),
             clients: self.terminals.list(),
             exit: self.exit.map(HostExit::status),

@@ -5,7 +5,7 @@ use crate::recording::moment::Moment;
 use crate::recording::play_position::ClockTime;
 use crate::recording::play_time::PlayTime;
 use crate::recording::timeline::Timeline;
-use crate::recording::timeline_search::{SearchDirection, SearchHit, SearchTurn, TimelineSearch};
+use crate::recording::timeline_search::{SearchDirection, SearchTurn, TimelineHit, TimelineSearch};
 
 /// What the arrows go, in µs.
 const NEAR_US: u64 = 5_000_000;
@@ -64,7 +64,7 @@ pub struct PlayerState<'a> {
     prompt: Option<SearchPrompt>,
     search: Option<TimelineSearch<'a>>,
     searched: Option<(String, SearchDirection)>,
-    hit: Option<SearchHit>,
+    hit: Option<TimelineHit>,
     words: Option<(String, u64)>,
     help: bool,
     /// The marker that is chosen in their list, while it is shown.
@@ -126,7 +126,7 @@ impl<'a> PlayerState<'a> {
 
     /// Where the text that was found stands, while that is shown.
     #[must_use]
-    pub fn hit(&self) -> Option<SearchHit> {
+    pub fn hit(&self) -> Option<TimelineHit> {
         self.hit.filter(|hit| hit.events == self.moment.events())
     }
 
@@ -495,7 +495,7 @@ impl<'a> PlayerState<'a> {
         self.search = Some(TimelineSearch::new(&self.moment, text, direction));
     }
 
-    fn found(&mut self, hit: SearchHit) {
+    fn found(&mut self, hit: TimelineHit) {
         self.search = None;
         self.moment.go_to(hit.events);
         self.hit = Some(hit);

@@ -19,7 +19,7 @@ use super::model_client::{Cancel, ModelClient};
 use super::options::{AgentPermissionMode, Options, VERSION};
 use super::outcome::{self, HookPlace, HooksOutcome};
 use super::presence::{AgentPresence, Presence};
-use super::transcript::{AgentTranscript, Chain};
+use super::transcript::{Chain, TranscriptOutput};
 use super::world::World;
 
 /// Longest text that one hook may give to the model, in UTF-16 units (measured: 10,000 whole, 10,001 not).
@@ -144,7 +144,7 @@ pub(super) struct AgentShared {
     /// Ends what the turn is doing.
     pub(super) cancel: Cancel,
     /// The transcript file.
-    pub(super) transcript: AgentTranscript,
+    pub(super) transcript: TranscriptOutput,
     /// The sessions file.
     pub(super) presence: Mutex<Presence>,
     /// Prompts that wait for the running turn.

@@ -58,7 +58,7 @@ use model_client::{Cancel, ModelClient};
 use options::{AgentBegin, Options, Parsed};
 use presence::Presence;
 use terminal::AgentTerminal;
-use transcript::{AgentTranscript, Chain, Persistence};
+use transcript::{Chain, Persistence, TranscriptOutput};
 use world::World;
 
 /// Longest prompt that is read from a pipe, in bytes.
@@ -122,7 +122,7 @@ fn start(options: Options) -> Result<Started, String> {
         client: ModelClient::from_env(),
         children: Children::default(),
         cancel: Cancel::default(),
-        transcript: AgentTranscript::new(world.transcript(&session), persistence),
+        transcript: TranscriptOutput::new(world.transcript(&session), persistence),
         presence: Mutex::new(Presence::new(&world.config.join("sessions"), persistence)),
         queue: Mutex::new(VecDeque::new()),
         chain: Mutex::new(Chain::new(&session, &world.cwd.to_string_lossy(), &world.git_branch())),

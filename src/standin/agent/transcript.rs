@@ -36,7 +36,7 @@ pub(super) enum Persistence {
 }
 
 /// The file of one agent; `/clear` makes it write to another.
-pub(super) struct AgentTranscript {
+pub(super) struct TranscriptOutput {
     shared: Arc<AgentFileShared>,
     writer: Option<JoinHandle<()>>,
     persistence: Persistence,
@@ -56,16 +56,16 @@ struct AgentFileState {
     waiting: Vec<u8>,
 }
 
-impl AgentTranscript {
+impl TranscriptOutput {
     /// A transcript that will be at `path` once it is opened.
-    pub(super) fn new(path: PathBuf, persistence: Persistence) -> AgentTranscript {
+    pub(super) fn new(path: PathBuf, persistence: Persistence) -> TranscriptOutput {
         let shared = Arc::new(AgentFileShared {
             state: Mutex::new(AgentFileState { path, ..AgentFileState::default() }),
             ..AgentFileShared::default()
         });
         let for_thread = Arc::clone(&shared);
         let writer = (persistence == Persistence::On).then(|| thread::spawn(move || write_on(&for_thread)));
-        AgentTranscript { shared, writer, persistence }
+        TranscriptOutput { shared, writer, persistence }
     }
 
     /// Where it is, or will be.
@@ -93,7 +93,7 @@ impl AgentTranscript {
         }
     }
 
-    /// Writes what waits, then goes on in another file, which is not made before [`AgentTranscript::open`].
+    /// Writes what waits, then goes on in another file, which is not made before [`TranscriptOutput::open`].
     pub(super) fn switch(&self, path: PathBuf) {
         self.flush();
         let mut state = lock(&self.shared.state);
@@ -116,7 +116,7 @@ impl AgentTranscript {
     }
 }
 
-impl Drop for AgentTranscript {
+impl Drop for TranscriptOutput {
     fn drop(&mut self) {
         lock(&self.shared.state).over = true;
         self.shared.changed.notify_all();
@@ -233,7 +233,7 @@ mod tests {
     fn nothing_is_written_before_the_first_prompt_and_all_of_it_afterwards() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (dir.path().join("a/one.jsonl"), dir.path().join("two.jsonl"));
-        let transcript = AgentTranscript::new(one.clone(), Persistence::On);
+        let transcript = TranscriptOutput::new(one.clone(), Persistence::On);
         transcript.line(&json!({"n": 1}));
         transcript.flush();
         assert!(!one.exists());
@@ -251,7 +251,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (persistence, there) in [(Persistence::On, true), (Persistence::Off, false)] {
             let path = dir.path().join(format!("{there}.jsonl"));
-            let transcript = AgentTranscript::new(path.clone(), persistence);
+            let transcript = TranscriptOutput::new(path.clone(), persistence);
             transcript.open();
             transcript.line(&json!({}));
             drop(transcript);

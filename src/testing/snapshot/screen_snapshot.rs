@@ -19,7 +19,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::style_span::StyleSpan;
+use super::style_span::SnapshotStyle;
 use crate::core::visible::visible;
 use crate::screen::SIDE_MAX;
 use crate::testing::outcome::ScreenCopy;
@@ -79,7 +79,7 @@ pub struct ScreenSnapshot {
     /// The rows, without blank ones at the end.
     pub rows: Vec<SnapshotRow>,
     /// The styles; `None` when they are not compared.
-    pub styles: Option<Vec<StyleSpan>>,
+    pub styles: Option<Vec<SnapshotStyle>>,
 }
 
 /// Why a file is no snapshot.
@@ -101,7 +101,7 @@ impl ScreenSnapshot {
         rows.truncate(rows.iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1));
         let cursor = screen.cursor.map_or(SnapshotCursor::Hidden, |(row, col)| SnapshotCursor::At(row, col));
         let spans =
-            || (1..).zip(&screen.lines).flat_map(|(row, runs)| StyleSpan::of_row(row, runs)).collect();
+            || (1..).zip(&screen.lines).flat_map(|(row, runs)| SnapshotStyle::of_row(row, runs)).collect();
         ScreenSnapshot {
             size: (screen.cols, screen.rows),
             cursor: parts.cursor.then_some(cursor),
@@ -131,7 +131,7 @@ impl ScreenSnapshot {
             let mut spans = Vec::new();
             for (number, line) in (at + 3..).zip(&body[at + 1..]) {
                 spans
-                    .push(StyleSpan::parse(line).ok_or_else(|| {
+                    .push(SnapshotStyle::parse(line).ok_or_else(|| {
                         bad(number, "expected a style like `3:7-12 bold fg=red \"ERROR\"`")
                     })?);
             }

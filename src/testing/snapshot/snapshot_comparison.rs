@@ -6,7 +6,7 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
 use super::screen_snapshot::{ScreenSnapshot, SnapshotRow};
-use super::style_span::{StyleSpan, difference, width};
+use super::style_span::{SnapshotStyle, difference, width};
 use crate::testing::outcome::{RowComparison, ScreenComparison};
 
 /// Differences of style that are listed at most.
@@ -254,11 +254,11 @@ fn graphemes(text: &str) -> Vec<(&str, u16)> {
 
 /// Where the styles of cells differ, in words; `skips` tells rows that are not compared.
 fn style_differences(
-    expected: &[StyleSpan],
-    actual: &[StyleSpan],
+    expected: &[SnapshotStyle],
+    actual: &[SnapshotStyle],
     skips: impl Fn(u16) -> bool,
 ) -> Vec<String> {
-    type Spans<'a> = Vec<&'a StyleSpan>;
+    type Spans<'a> = Vec<&'a SnapshotStyle>;
     let mut rows: BTreeMap<u16, (Spans<'_>, Spans<'_>)> = BTreeMap::new();
     expected.iter().for_each(|span| rows.entry(span.row).or_default().0.push(span));
     actual.iter().for_each(|span| rows.entry(span.row).or_default().1.push(span));
@@ -276,7 +276,7 @@ fn style_differences(
         for piece in cuts.windows(2) {
             let (old, new) = (words(&expected, piece[0]), words(&actual, piece[0]));
             if old != new {
-                let span = StyleSpan {
+                let span = SnapshotStyle {
                     row,
                     from: piece[0],
                     to: piece[1] - 1,

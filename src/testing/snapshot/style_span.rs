@@ -19,7 +19,7 @@ const UNDERLINES: [(Underline, &str); 5] = [
 
 /// Neighbouring cells of one style that is not the default one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StyleSpan {
+pub struct SnapshotStyle {
     /// The row, from 1.
     pub row: u16,
     /// The first column, from 1.
@@ -32,9 +32,9 @@ pub struct StyleSpan {
     pub text: String,
 }
 
-impl StyleSpan {
+impl SnapshotStyle {
     /// The spans of a row.
-    pub fn of_row(row: u16, runs: &[StyledRun]) -> Vec<StyleSpan> {
+    pub fn of_row(row: u16, runs: &[StyledRun]) -> Vec<SnapshotStyle> {
         let (mut spans, mut col) = (Vec::new(), 1usize);
         for run in runs {
             let width: usize = run.text.chars().map(|ch| ch.width().unwrap_or(0)).sum();
@@ -42,23 +42,28 @@ impl StyleSpan {
             words.extend(run.link.as_ref().map(|link| format!("link={}", link.uri().replace(' ', "%20"))));
             if !words.is_empty() && width > 0 {
                 let (from, to) = (clamped(col), clamped(col + width - 1));
-                spans.push(StyleSpan { row, from, to, words, text: visible(&run.text) });
+                spans.push(SnapshotStyle { row, from, to, words, text: visible(&run.text) });
             }
             col += width;
         }
         spans
     }
 
-    /// Reads a line of the form of [`StyleSpan::encode`].
-    pub fn parse(line: &str) -> Option<StyleSpan> {
+    /// Reads a line of the form of [`SnapshotStyle::encode`].
+    pub fn parse(line: &str) -> Option<SnapshotStyle> {
         let (place, rest) = line.split_once(' ')?;
         let (row, cols) = place.split_once(':')?;
         let (from, to) = cols.split_once('-').unwrap_or((cols, cols));
         let (words, text) = rest.split_once('"')?;
         let text: String = serde_json::from_str(&format!("\"{text}")).ok()?;
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        let span =
-            StyleSpan { row: row.parse().ok()?, from: from.parse().ok()?, to: to.parse().ok()?, words, text };
+        let span = SnapshotStyle {
+            row: row.parse().ok()?,
+            from: from.parse().ok()?,
+            to: to.parse().ok()?,
+            words,
+            text,
+        };
         (span.row > 0 && span.from > 0 && span.to >= span.from && !span.words.is_empty()).then_some(span)
     }
 
@@ -143,10 +148,10 @@ mod tests {
     use super::*;
     use crate::screen::Screen;
 
-    fn spans(bytes: &str) -> Vec<StyleSpan> {
+    fn spans(bytes: &str) -> Vec<SnapshotStyle> {
         let mut screen = Screen::new(40, 2);
         screen.feed(bytes.as_bytes());
-        StyleSpan::of_row(3, &screen.row_runs(0))
+        SnapshotStyle::of_row(3, &screen.row_runs(0))
     }
 
     #[test]
@@ -155,7 +160,7 @@ mod tests {
             "plain \x1b[1;31mE漢\"\x1b[m \x1b[4:3;58:5:200;48;5;100mx\x1b[m\x1b[94;48;2;1;2;3m \
              \x1b]8;;http://a/\x07l",
         );
-        let lines: Vec<String> = found.iter().map(StyleSpan::encode).collect();
+        let lines: Vec<String> = found.iter().map(SnapshotStyle::encode).collect();
         assert_eq!(
             lines,
             [
@@ -165,12 +170,12 @@ mod tests {
                 "3:14 fg=bright-blue bg=#010203 link=http://a/ \"l\"",
             ]
         );
-        let read: Vec<StyleSpan> = lines.iter().map(|line| StyleSpan::parse(line).unwrap()).collect();
+        let read: Vec<SnapshotStyle> = lines.iter().map(|line| SnapshotStyle::parse(line).unwrap()).collect();
         assert_eq!(read, found);
         for bad in
             ["", "3:7", "0:1 bold \"x\"", "3:9-2 bold \"x\"", "3:1 \"x\"", "3:1 bold \"x", "a:b bold \"x\""]
         {
-            assert_eq!(StyleSpan::parse(bad), None, "{bad}");
+            assert_eq!(SnapshotStyle::parse(bad), None, "{bad}");
         }
     }
 
