@@ -162,6 +162,9 @@ fn a_program_is_recorded_from_its_first_byte_to_its_exit_code() {
         .collect();
     assert_eq!(output, b"a\xffb");
     // Nothing is started where nothing can be recorded.
+    let picture = world.hopty(&["record", "-o", "a.gif", "--detached", "--", "touch", "started"]);
+    assert_eq!(picture.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&picture.stderr).contains("hint: record to a.cast"), "{picture:?}");
     let again = world.hopty(&["record", "-o", "a.cast", "--detached", "--", "touch", "started"]);
     let told = String::from_utf8(again.stderr).unwrap();
     assert_eq!(again.status.code(), Some(4));

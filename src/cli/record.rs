@@ -33,6 +33,9 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     if let Some(tape) = &options.tape {
         return super::record_tape::record_tape(tape, &options.program, options.overwrite);
     }
+    if let Some(output) = &options.output {
+        is_recording(output)?;
+    }
     if let (Some(last_us), Some(output)) = (options.last, &options.output) {
         return last(options.name.as_deref(), last_us, output, &options);
     }
@@ -55,6 +58,19 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
         program: options.program,
     };
     run::program(options, Some(order), host.unwrap_or_else(Forked::new))
+}
+
+/// Refuses the name of a picture or a page: what is written is an asciicast.
+fn is_recording(output: &Path) -> Result<(), Failed> {
+    const MADE: [&str; 8] = ["gif", "svg", "html", "htm", "png", "mp4", "webm", "ansi"];
+    let extension = output.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if !MADE.contains(&extension.as_str()) {
+        return Ok(());
+    }
+    let name = visible(&output.to_string_lossy());
+    let cast = visible(&output.with_extension("cast").to_string_lossy());
+    let hint = format!("record to {cast}; `hopty play` writes .svg, .html and, with agg, .gif from it");
+    Err(Failed::new(2, format!("{name}: a recording is an asciicast, which .{extension} is not")).hint(hint))
 }
 
 /// A session that runs.
