@@ -33,6 +33,7 @@ const VERBS: &[&str] = &[
     "man",
     "play",
     "record",
+    "rename",
     "prune",
     "replay",
     "restart",

@@ -256,6 +256,19 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Give a session another name
+    ///
+    /// Attached terminals stay attached, and the program notices nothing. Claude's conversation keeps its own
+    /// name: `/rename` in Claude changes that.
+    #[command(override_usage = "hopty rename [OPTIONS] [NAME] NEW")]
+    Rename {
+        /// The session, if more than one is meant, and the new name
+        #[arg(num_args = 1..=2, required = true, value_name = "NAME, NEW")]
+        words: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// End a session for good
     Stop {
         /// The session
@@ -627,6 +640,7 @@ impl Verb {
             | Verb::Detach { json, .. }
             | Verb::Restart { json, .. }
             | Verb::Back { json, .. }
+            | Verb::Rename { json, .. }
             | Verb::Stop { json, .. }
             | Verb::Send { json, .. }
             | Verb::Wait { json, .. }

@@ -14,7 +14,7 @@ use super::error::{Failed, stdout};
 const LIVE: [&str; 11] =
     ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen", "record", "mark"];
 /// Those that still tell of one that has ended.
-const TELLING: [&str; 7] = ["ls", "status", "events", "log", "why", "restore", "rm"];
+const TELLING: [&str; 8] = ["ls", "rename", "status", "events", "log", "why", "restore", "rm"];
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
@@ -122,7 +122,7 @@ const ZSH: &str = r#"_hopty_sessions() {
     local verb=${${curcontext##*-command-}%%:*} expl ret=1
     local -a all names
     [[ $verb == ({telling|}) ]] && all=(--all)
-    if [[ $verb != (send|ask|wait|mark) ]] || (( CURRENT == 1 )); then
+    if [[ $verb != (send|ask|wait|mark|rename) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
     fi

@@ -54,6 +54,7 @@ pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
 pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, Failed> {
     if let Some(text) = given {
         let name = named(text)?;
+        not_renamed(paths, &name)?;
         return if session::is_alive(&paths.session(&name)) {
             Ok(name)
         } else if paths.session(&name).is_dir() {
@@ -75,7 +76,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
     let all = session::list(paths);
     let alive: Vec<SessionName> =
         all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
-    if let Some(name) = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok())
+    if let Some(name) = outer_session(paths)
         && alive.contains(&name)
     {
         return Ok(name);
@@ -184,10 +185,30 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     }
 }
 
+/// The session that this command is run in, by its present name.
+pub(super) fn outer_session(paths: &Paths) -> Option<SessionName> {
+    let name = std::env::var("HOPTY_SESSION").ok()?.parse().ok()?;
+    Some(session::current(paths, &name))
+}
+
+/// That a name is no session's former one.
+///
+/// # Errors
+/// Exit code 3 where it is one; the hint has the present name.
+pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+    match session::renamed(paths, name) {
+        None => Ok(()),
+        Some(now) => Err(Failed::new(3, "there is no such session")
+            .about(name)
+            .hint(format!("it was renamed: its name is {now} now"))),
+    }
+}
+
 /// The session that is meant, ended ones included when they are named.
 pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Failed> {
     let Some(text) = given else { return live(paths, None, Rule::Any) };
     let name = named(text)?;
+    not_renamed(paths, &name)?;
     if paths.session(&name).is_dir() { Ok(name) } else { Err(unknown(paths, &name)) }
 }
 

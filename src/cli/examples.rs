@@ -27,6 +27,13 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         ],
     ),
     (
+        "rename",
+        &[
+            ("hopty rename rocket saturn", "Call session rocket saturn from now on."),
+            ("hopty rename saturn", "Rename the session of this directory."),
+        ],
+    ),
+    (
         "ls",
         &[
             ("hopty ls --watch", "Refresh the list every two seconds."),

@@ -48,6 +48,7 @@ mod prose;
 mod record;
 mod record_tape;
 mod remove;
+mod rename;
 mod replay;
 mod restore;
 mod run;
@@ -121,6 +122,7 @@ const NOW: &[&str] = &[
     "ask",
     "answer",
     "restore",
+    "rename",
     "rm",
     "prune",
     "setup",
@@ -228,6 +230,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Stop { all: true, kill, .. } => session::stop_all(kill),
         Verb::Detach { name, client, json, .. } => session::detach(name.as_deref(), client, json),
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
+        Verb::Rename { words, json } => rename::rename(&words, json),
         Verb::Restart { name, now, no_handoff, wait, json } => {
             session::restart(name.as_deref(), now, no_handoff, wait, json)
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::control::{named, paths, readable};
+use super::control::{named, not_renamed, paths, readable};
 use super::error::{Failed, note, say};
 use super::restore::died_with_machine;
 use super::session::ended;
@@ -16,6 +16,7 @@ pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
     let paths = paths()?;
     let names = names.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, Failed>>()?;
     for name in &names {
+        not_renamed(&paths, name)?;
         if !paths.session(name).is_dir() {
             return Err(Failed::new(3, "there is no such session")
                 .about(name)

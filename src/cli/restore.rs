@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::control::{HostControl, named, paths, readable};
+use super::control::{HostControl, named, not_renamed, paths, readable};
 use super::error::{Failed, note, say, visible};
 use super::session::{ended, resumable};
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
@@ -129,6 +129,7 @@ fn died(paths: &Paths) -> Vec<Candidate> {
 fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<Candidate>, Failed> {
     let mut found = Vec::new();
     for name in names {
+        not_renamed(paths, name)?;
         if session::is_alive(&paths.session(name)) {
             return Err(Failed::new(4, "the session is running")
                 .about(name)

@@ -188,6 +188,8 @@ pub(super) fn join(
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     let Stay { left, notices } = left?;
+    // It may have been renamed meanwhile.
+    let name = &crate::fs::session::current(paths, name);
     let tell_notices =
         |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));
     match left {

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::control::{Rule, dir_of, live, paths};
+use super::control::{Rule, dir_of, live, outer_session, paths};
 use super::conversation::{Meant, meant};
 use super::error::{Failed, say};
 use super::handoff::age;
@@ -62,8 +62,7 @@ impl SlashPlace {
     fn new() -> Result<Self, Failed> {
         let paths = paths()?;
         let config = super::settings::valid(&paths, &[])?;
-        let session: Option<SessionName> =
-            std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok());
+        let session = outer_session(&paths);
         let own = session.as_ref().and_then(|name| dir_of(&paths, name));
         let project = own.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
         Ok(SlashPlace { paths, config, session, project })

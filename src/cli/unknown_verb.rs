@@ -36,6 +36,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("settings", "config"),
     ("completion", "completions"),
     ("manual", "man"),
+    ("rename-session", "rename"),
     ("delete", "rm"),
     ("remove", "rm"),
     ("clean", "prune"),

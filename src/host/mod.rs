@@ -346,11 +346,13 @@ impl Host {
         if let Some(run) = self.child.run.take() {
             run.abandon();
         }
-        let (given, socket) =
-            (std::mem::take(&mut self.child.launching.given), self.control.socket().to_owned());
+        let given = std::mem::take(&mut self.child.launching.given);
+        let sockets: Vec<PathBuf> = self.control.sockets().cloned().collect();
         within(LAST_WRITES, move || {
             given.remove();
-            let _ = std::fs::remove_file(socket);
+            for socket in sockets {
+                let _ = std::fs::remove_file(socket);
+            }
         });
         self.claim.give_back();
         self.control.clear();

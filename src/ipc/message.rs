@@ -163,6 +163,11 @@ pub enum Request {
         #[serde(default)]
         client: Option<u32>,
     },
+    /// Give the session another name.
+    Rename {
+        /// The new name.
+        name: String,
+    },
     /// Record the session, or end its recording.
     Record(Record),
     /// Put a marker into the session's recording.
@@ -324,7 +329,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     };
     let known = [
         "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "screen",
-        "ask", "context", "record", "mark",
+        "ask", "context", "record", "mark", "rename",
     ];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();

@@ -14,6 +14,7 @@ mod marks;
 mod names;
 mod peers;
 mod protocol;
+mod renaming;
 mod restarts;
 mod screens;
 mod sending;

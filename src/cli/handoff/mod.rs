@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::control::{dir_of, paths};
+use super::control::{dir_of, outer_session, paths};
 use super::error::{Failed, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::brief::Budget;
@@ -70,7 +70,7 @@ impl HandoffPlace {
     fn new() -> Result<Self, Failed> {
         let paths = paths()?;
         let config = super::settings::valid(&paths, &[])?;
-        let session = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok());
+        let session = outer_session(&paths);
         let store = Store::at(&paths.claude);
         Ok(HandoffPlace { paths, config, session, store })
     }

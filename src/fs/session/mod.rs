@@ -1,6 +1,8 @@
 //! A session's directory. The name is taken as long as the host holds the lock: whether a session is alive
 //! is decided by the lock, never by a pid file.
 
+mod rename;
+
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -17,6 +19,8 @@ use crate::fs::paths::Paths;
 use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
+
+pub use rename::{current, forget_former_names, former_names, rename_ended, renamed};
 
 /// How often to retry a lock without a living holder before its name counts as taken: a process that only
 /// checks whether a host lives holds it for a moment.
@@ -48,6 +52,17 @@ pub enum SessionError {
     /// A living host holds the name.
     #[error("the name is taken")]
     Taken(SessionName),
+    /// A running session had the name before, and its program still uses it.
+    #[error("the name is taken: session {now} had it, and its program uses it until it ends")]
+    Former {
+        /// The name.
+        name: SessionName,
+        /// The session's present name.
+        now: SessionName,
+    },
+    /// An ended session has the name.
+    #[error("an ended session has that name")]
+    Ended(SessionName),
 }
 
 impl SessionError {
@@ -62,11 +77,14 @@ impl SessionError {
                 format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display())
             }
             SessionError::Full(_) => "free some space there".to_owned(),
+            SessionError::Former { name, now } => {
+                format!("use another name, or `hopty rename {now} {name}` to give it back")
+            }
+            SessionError::Ended(name) => {
+                format!("`hopty rm {name}` removes that one, `hopty rename {name} NEW` gives it another name")
+            }
             SessionError::Taken(name) => {
-                format!(
-                    "`hopty attach {name}` attaches to the session with that name; use another --name to \
-                     start a new one"
-                )
+                format!("`hopty attach {name}` attaches to the session with that name; use another name")
             }
         }
     }
@@ -258,6 +276,13 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
+        match rename::free(paths, &name) {
+            Err(SessionError::Former { .. }) if numbered => {
+                name = wanted.numbered(n);
+                continue;
+            }
+            free => free?,
+        }
         match private(&dir, FileLinks::Refuse, 0o022) {
             // It was removed between its creation and the check; the next attempt creates it again.
             Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => {
@@ -358,7 +383,7 @@ pub fn host_of(dir: &Path) -> Option<i32> {
 pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
     let dir = std::fs::read_dir(paths.sessions()).ok()?;
     let wanted = format!("{pid} {start}");
-    dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok()).find(|name| {
+    dir.flatten().filter_map(|entry| named(&entry)).find(|name| {
         let mut text = String::new();
         let read = open_lock(&paths.session(name), FileOwner::User)
             .map(|lock| lock.take(LOCK_LENGTH as u64).read_to_string(&mut text));
@@ -373,7 +398,9 @@ pub fn remove_stale_socket(paths: &Paths, name: &SessionName) -> bool {
     for _ in 0..DYING_TRIES {
         if lock.try_lock().is_ok() {
             // Nobody can take the name and bind meanwhile.
-            let _ = std::fs::remove_file(paths.socket(name));
+            for name in former_names(paths, name).iter().chain([name]) {
+                let _ = std::fs::remove_file(paths.socket(name));
+            }
             return true;
         }
         std::thread::sleep(PAUSE);
@@ -418,6 +445,7 @@ pub fn remove(paths: &Paths, name: &SessionName) -> io::Result<Removal> {
         return Ok(Removal::InUse);
     }
     let _ = std::fs::remove_file(paths.socket(name));
+    rename::forget_former_names(paths, name);
     // Renamed first: whoever takes this name meanwhile creates a directory of its own, and nothing of that is
     // removed.
     let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));
@@ -437,13 +465,19 @@ pub fn readable(paths: &Paths) -> io::Result<()> {
     }
 }
 
+/// The session that an entry of their directory is; a link is a former name.
+fn named(entry: &std::fs::DirEntry) -> Option<SessionName> {
+    let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    entry.file_name().to_str().filter(|_| !is_link)?.parse().ok()
+}
+
 /// All sessions that have a directory, by name, each with whether its host lives.
 #[must_use]
 pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
     let Ok(dir) = std::fs::read_dir(paths.sessions()) else { return Vec::new() };
     let mut found: Vec<_> = dir
         .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok())
+        .filter_map(|entry| named(&entry))
         .map(|name| {
             let alive = is_alive(&paths.session(&name));
             (name, alive)

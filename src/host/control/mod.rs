@@ -90,6 +90,8 @@ pub(super) struct Control {
     config: config::Control,
     listener: UnixListener,
     socket: PathBuf,
+    /// The sockets by the names that the session had before; the running program was told one of them.
+    former: Vec<PathBuf>,
     /// Connections cannot be accepted: when to try again.
     accept_at: Option<Stamp>,
     /// The socket file is gone: when to bind it again.
@@ -119,6 +121,7 @@ impl Control {
             config,
             listener,
             socket,
+            former: Vec::new(),
             accept_at: None,
             rebind_at: None,
             run: 0,
@@ -140,6 +143,18 @@ impl Control {
     pub fn renamed(&mut self, name: &SessionName, socket: PathBuf) {
         self.name = name.clone();
         self.socket = socket;
+    }
+
+    /// The session was given another name, and its socket can be reached by both.
+    pub fn rename(&mut self, name: &SessionName, socket: PathBuf) {
+        self.former.retain(|former| *former != socket);
+        self.former.push(std::mem::replace(&mut self.socket, socket));
+        self.name = name.clone();
+    }
+
+    /// The paths by which the socket can be reached.
+    pub fn sockets(&self) -> impl Iterator<Item = &PathBuf> {
+        self.former.iter().chain([&self.socket])
     }
 
     /// A run begins.

@@ -103,13 +103,14 @@ impl Control {
         let (Some(_), Some(socket)) = (value("CLAUDECODE"), value("HOPTY_SOCKET")) else {
             return Peer::Person;
         };
-        if self.socket.to_str() == Some(socket.as_str()) {
+        if self.sockets().any(|own| own.to_str() == Some(socket.as_str())) {
             return Peer::Inside;
         }
         if std::env::var("HOPTY_SOCKET").is_ok_and(|own| own == socket) {
             return Peer::Person;
         }
-        Peer::Other(vec![value("HOPTY_SESSION").and_then(|name| name.parse().ok())])
+        let name = value("HOPTY_SESSION").and_then(|name| name.parse().ok());
+        Peer::Other(vec![name.map(|name| session::current(&self.paths, &name))])
     }
 
     /// The peer of a connection.
@@ -133,6 +134,7 @@ impl Control {
             Request::Stop { .. } => ("stop it", "stop"),
             Request::Back { .. } => ("leave its conversation", "back"),
             Request::Attach(_) => ("attach to it", "attach"),
+            Request::Rename { .. } => ("rename it", "rename"),
             Request::Record(_) => ("record it", "record"),
             Request::Mark { .. } if !inside => ("mark its recording", "mark"),
             Request::Detach { .. } => ("detach its clients", "detach"),

@@ -31,11 +31,12 @@ use std::path::{Path, PathBuf};
 
 use crate::core::claude::settings_code::CodeDigest;
 use crate::core::config::Config;
-use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::time::Stamp;
 use crate::fs::atomic;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::paths::Paths;
+use crate::fs::session::SessionError;
 use crate::host::cast_recording::CastOrder;
 use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::PollToken;
@@ -81,6 +82,8 @@ pub(super) enum JobEvent {
     Written(u32, Box<RestoredFiles>, io::Result<LaunchFiles>),
     /// The session's directory and its socket are back.
     Restored(Box<RestoredFiles>, Option<UnixListener>),
+    /// The session has its new name, for the request of this connection and number.
+    Renamed((u64, u64), SessionName, Result<PathBuf, SessionError>),
     /// A scan of Claude's files.
     Scanned(Box<FileReader>, Box<ScanResult>),
     /// The answer that an earlier host got in this conversation.

@@ -21,8 +21,14 @@ pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     let pid = last.pid.filter(|pid| *pid > 1 && last.exit.is_none());
     let Some(process) = pid.and_then(|pid| Process::open(pid).ok()) else { return };
     // Open the pidfd first, and then check the process: the pid may be another process's by now.
-    let mark = [b"HOPTY_SOCKET=", paths.socket(name).as_os_str().as_encoded_bytes()].concat();
-    if !environment(process.pid).split(|byte| *byte == 0).any(|entry| entry == mark) {
+    let mut names = session::former_names(paths, name);
+    names.push(name.clone());
+    let marks: Vec<Vec<u8>> = names
+        .iter()
+        .map(|name| [b"HOPTY_SOCKET=", paths.socket(name).as_os_str().as_encoded_bytes()].concat())
+        .collect();
+    if !environment(process.pid).split(|byte| *byte == 0).any(|entry| marks.iter().any(|mark| entry == mark))
+    {
         return;
     }
     let patience = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);

@@ -113,7 +113,7 @@ enum Refused {
 impl Refused {
     fn ready(&self, launch: &Launch) -> StartReport {
         match self {
-            Refused::Session(e @ SessionError::Taken(_)) => {
+            Refused::Session(e @ (SessionError::Taken(_) | SessionError::Former { .. })) => {
                 StartReport::failed(1, format!("{}: {e}", launch.name), e.hint())
             }
             Refused::Session(e) => StartReport::failed(125, e.to_string(), e.hint()),
@@ -143,7 +143,8 @@ pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPla
     // Without a terminal nobody could ever reach the session, and a requested handoff is in the directory
     // that cannot be used.
     let may_go = !launch.detached && launch.handoff == BeginWith::Fresh;
-    if !may_go || matches!(refused, Refused::Session(SessionError::Taken(_))) {
+    let is_taken = matches!(refused, Refused::Session(SessionError::Taken(_) | SessionError::Former { .. }));
+    if !may_go || is_taken {
         return Err(refused.ready(launch));
     }
     let reason = launch.unplaced.clone().unwrap_or_else(|| refused.reason());
@@ -159,6 +160,8 @@ fn take(paths: &Paths, launch: &Launch, private: Option<PrivateStateDir>) -> Res
     let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
     // We hold its lock.
     orphan::end(paths, &claim.name, || true);
+    // They were those of the ended session of this name.
+    session::forget_former_names(paths, &claim.name);
     let socket = paths.socket(&claim.name);
     let listener = address::bind(&socket).map_err(Refused::Socket)?;
     Ok(SessionPlace { paths: paths.clone(), claim, listener, socket, private })

@@ -25,6 +25,7 @@ impl Host {
                 JobEvent::Site(run, site) => self.site_read(run, *site),
                 JobEvent::Written(run, restored, given) => self.restored_and_written(run, *restored, given),
                 JobEvent::Restored(restored, listener) => self.rebound(*restored, listener),
+                JobEvent::Renamed(asked, name, done) => self.renamed(asked, name, done),
                 JobEvent::Saved(mut brief, notices) => {
                     for text in std::mem::take(&mut brief.found) {
                         self.notice(DecisionKind::HandoffSaved, &text);

@@ -15,6 +15,7 @@ pub(super) mod own_files;
 mod prefix_key;
 mod prompts;
 mod recording;
+mod rename;
 mod requests;
 mod screen;
 mod sends;

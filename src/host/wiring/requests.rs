@@ -112,6 +112,7 @@ impl Host {
             Request::Record(wanted) if wanted.stop => self.stop_recording(id, request),
             Request::Record(wanted) => self.record(id, request, &wanted),
             Request::Mark { label } => self.mark(id, request, &label),
+            Request::Rename { name } => self.rename(id, request, &name),
             Request::Ask { answer } => self.ask_request(id, request, answer),
             // It comes as an event of its own.
             Request::Hook { .. } => {}

@@ -1,0 +1,154 @@
+//! `hopty rename`: everything speaks of the new name, and nothing that runs notices.
+
+use std::process::Command;
+
+use hopty::standin::script::{Script, ScriptedReply};
+use serde_json::Value;
+
+use super::support::claude::{Kind, hopty};
+use super::support::wait_for;
+use super::support::world::World;
+use super::{assert_fails, detached, end_all, list, text, world};
+
+fn asked() -> World {
+    World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000))).unwrap()
+}
+
+fn status(world: &World, name: &str) -> Value {
+    serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap()
+}
+
+fn variable(world: &World, name: &str, variable: &str) -> String {
+    let pid = status(world, name)["pid"].as_i64().unwrap();
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let found =
+        environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(variable.as_bytes()));
+    text(found.unwrap())
+}
+
+/// Everything by the new name, nothing by the old one, with a client that stays and a Claude whose hooks go on.
+#[test]
+fn a_session_with_a_client_is_renamed_and_nobody_notices() {
+    let world = asked();
+    let mut term = world.start(&[]);
+    term.wait_box();
+    term.submit("One?");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    assert_eq!(world.ask(&["rename", "proj", "rocket"]), "");
+    let hint = "hint: it was renamed: its name is rocket now";
+    for verb in ["status", "attach", "stop", "send", "why", "screen", "restart", "rm", "ls", "context"] {
+        let words: &[&str] = if verb == "send" { &["send", "proj", "x"] } else { &[verb, "proj"] };
+        let output = world.hopty(words);
+        assert_fails(&output, 3, "proj: there is no such session");
+        assert!(text(&output.stderr).contains(hint), "{verb}: {}", text(&output.stderr));
+    }
+    assert_eq!(world.ask(&["ls", "--names"]), "rocket\n");
+    assert!(world.ask(&["ls", "--format", "tmux"]).starts_with("rocket idle"));
+    // From inside, by what the program was told at its start.
+    let inside = Command::new(hopty())
+        .args(["status", "--json"])
+        .env_clear()
+        .envs(world.env.iter().cloned())
+        .env("HOPTY_SESSION", "proj")
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&inside.stdout).unwrap()["name"], "rocket");
+    // The terminal goes on, and so do the hooks of the Claude that knows the old name.
+    let prompts = || {
+        let journal =
+            std::fs::read_to_string(world.state_dir().join("sessions/rocket/journal.jsonl")).unwrap();
+        journal.matches("\"event\":\"UserPromptSubmit\"").count()
+    };
+    assert_eq!(prompts(), 1);
+    term.submit("Two?");
+    wait_for("the turn", || {
+        let now = status(&world, "rocket");
+        (now["state"] == "idle" && now["work"]["prompt"] == "Two?").then_some(())
+    });
+    wait_for("the hook's call in the journal", || (prompts() == 2).then_some(()));
+    assert_eq!(variable(&world, "rocket", "HOPTY_SESSION="), "proj");
+    // A new session does not get the name that this Claude still uses.
+    assert_fails(
+        &world.hopty(&["run", "--name", "proj", "--detached", "--", "sleep", "100"]),
+        1,
+        "session rocket had it",
+    );
+    assert_eq!(world.ask(&["run", "--detached", "--", "sleep", "100"]), "proj-2\n");
+    world.ask(&["stop", "proj-2", "--kill"]);
+    // The next run is told the new name, and the journal goes on in one file.
+    let said = world.ask(&["restart", "rocket", "--wait"]);
+    assert!(said.contains("handed over as "), "{said}");
+    assert_eq!(variable(&world, "rocket", "HOPTY_SESSION="), "rocket");
+    assert!(variable(&world, "rocket", "HOPTY_SOCKET=").ends_with("/rocket.sock"));
+    wait_for("the state", || (status(&world, "rocket")["state"] == "idle").then_some(()));
+    world.assert_replays();
+    // Detached and attached again by the new name.
+    term.hang_up();
+    term.wait_exit();
+    let mut term = world.terminal(&["attach", "rocket"]);
+    term.wait_box();
+    term.submit("/exit");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+    world.assert_nothing_left();
+    assert_eq!(status(&world, "rocket")["state"], "ended");
+    assert_eq!(status(&world, "rocket")["name"], "rocket");
+    assert_eq!(world.ask(&["ls", "--all", "--names"]), "proj-2\nrocket\n");
+    // Now the name is free again.
+    detached(&world, "proj", &["sleep", "100"]);
+    world.ask(&["rm", "rocket"]);
+    end_all(&world);
+}
+
+#[test]
+fn names_that_are_taken_or_none_are_refused() {
+    let world = world();
+    detached(&world, "one", &["sleep", "100"]);
+    detached(&world, "two", &["sleep", "100"]);
+    detached(&world, "over", &["true"]);
+    wait_for("its end", || (status(&world, "over")["state"] == "ended").then_some(()));
+    for (from, to, code, words) in [
+        ("one", "two", 4, "one: two: the name is taken"),
+        ("one", "over", 4, "one: over: an ended session has that name"),
+        ("over", "two", 4, "over: two: the name is taken"),
+        ("one", "No name", 2, "No name: not a session name"),
+        ("one", "../one", 2, "../one: not a session name"),
+        ("none", "new", 3, "none: there is no such session"),
+    ] {
+        assert_fails(&world.hopty(&["rename", from, to]), code, words);
+    }
+    let names = |all: &[&str]| world.ask(&[&["ls", "--names"], all].concat());
+    assert_eq!(names(&["--all"]), "one\nover\ntwo\n");
+    world.ask(&["rename", "one", "one"]);
+    let said: Value = serde_json::from_str(&world.ask(&["rename", "--json", "over", "done"])).unwrap();
+    assert_eq!(said, serde_json::json!({"name": "done", "before": "over"}));
+    assert_eq!(status(&world, "done")["name"], "done");
+    world.ask(&["rename", "one", "a"]);
+    world.ask(&["rename", "a", "b"]);
+    // Back to a name that it had.
+    world.ask(&["rename", "b", "one"]);
+    assert_eq!(names(&[]), "one\ntwo\n");
+    let names: Vec<_> = list(&world).into_iter().map(|session| session["name"].clone()).collect();
+    assert_eq!(names, ["one", "two"]);
+    assert_fails(&world.hopty(&["why", "a"]), 3, "a: there is no such session");
+    end_all(&world);
+}
+
+#[test]
+fn a_host_that_is_killed_after_a_rename_leaves_nothing() {
+    let world = world();
+    detached(&world, "one", &["sh", "-c", "trap '' HUP TERM; while :; do sleep 1; done"]);
+    world.ask(&["rename", "one", "two"]);
+    let host = status(&world, "two")["host_pid"].as_i64().unwrap();
+    hopty::sys::process::Process::open(i32::try_from(host).unwrap())
+        .unwrap()
+        .signal(hopty::core::process::Signal::KILL)
+        .unwrap();
+    wait_for("its end", || (status(&world, "two")["state"] == "ended").then_some(()));
+    // The next session of that name ends the program of the one before.
+    detached(&world, "two", &["sleep", "100"]);
+    world.ask(&["ls"]);
+    end_all(&world);
+}
