@@ -1,6 +1,6 @@
 //! Secrets, replaced in what is shown to a model or a person.
 //!
-//! Keys of known services by their beginnings (`keys`) and shapes (`shapes`), private keys (`blocks`),
+//! Keys of known services by a table of rules (`secret_rules`), private keys (`blocks`),
 //! credentials in URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names`
 //! and `values`), and the places of credentials in headers and password files (`places`) and in command lines
 //! (`commands`, and `argv` for their words). Each of them reads the text once, so that any input costs linear
@@ -14,10 +14,9 @@ mod assigned;
 mod blocks;
 mod colours;
 mod commands;
-mod keys;
 mod names;
 mod places;
-mod shapes;
+mod secret_rules;
 mod urls;
 mod values;
 mod words;
@@ -234,7 +233,7 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
     for Range { start: at, end } in cuts.into_iter().chain(std::iter::once(text.len()..text.len())) {
         let mut spans = Vec::new();
         let part = &text[from..at];
-        for find in [blocks::find, keys::find, shapes::find, urls::find, places::find, assigned::find] {
+        for find in [blocks::find, secret_rules::find, urls::find, places::find, assigned::find] {
             find(part, &mut spans);
         }
         spans.sort_by_key(|span| (span.from, usize::MAX - span.to));

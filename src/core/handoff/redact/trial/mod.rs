@@ -10,13 +10,14 @@ mod wraps;
 
 use std::collections::BTreeMap;
 
+use super::secret_rules::shapes_of_keys;
 use crate::core::handoff::text::{cut_words, safe};
 use named::{ASSIGNED, NAMED, PASSWORDS};
 use shaped::{ANYWHERE, SHAPED};
 use wraps::Wrap;
 
 /// Numbers from a seed.
-struct Chance(u64);
+pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
     fn next(&mut self, below: usize) -> usize {
@@ -29,7 +30,7 @@ impl Chance {
     }
 
     /// `shape` with each `{A36}` replaced by 36 characters of the alphabet `A`, and each `|` left out.
-    fn fill(&mut self, shape: &str) -> String {
+    pub(super) fn fill(&mut self, shape: &str) -> String {
         const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut out = String::new();
         for part in shape.replace('|', "").split('{') {
@@ -179,18 +180,14 @@ fn rounds() -> usize {
 fn keys_of_known_services_are_replaced_wherever_they_stand() {
     let (mut c, mut score) = (Chance(7), Score::default());
     for _ in 0..rounds() {
-        for line in SHAPED.lines() {
-            let (kind, shape) = line.split_once('=').unwrap();
+        let placed = SHAPED.lines().filter_map(|line| line.split_once('='));
+        let placed = placed.map(|(kind, shape)| (kind, shape.replace('|', "")));
+        for (kind, shape) in shapes_of_keys().chain(placed) {
             for place in ANYWHERE {
                 let wrap = Wrap::ALL[c.next(Wrap::ALL.len())];
-                let secret = c.fill(shape);
+                let secret = c.fill(&shape);
                 let by = [format!("kind {kind}"), format!("place {place}"), format!("wrap {wrap:?}")];
-                score.count(
-                    &by,
-                    &wrap.write(place, &secret),
-                    &secret,
-                    &format!("{place}{}", shape.replace('|', "")),
-                );
+                score.count(&by, &wrap.write(place, &secret), &secret, &format!("{place}{shape}"));
             }
         }
     }
