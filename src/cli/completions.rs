@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use super::args::Cli;
 use super::error::{Failed, stdout};
+use super::wait_conditions;
 
 /// The verbs that take a live session's name as their first word.
 const LIVE: [&str; 11] =
@@ -18,11 +19,12 @@ const TELLING: [&str; 8] = ["ls", "rename", "status", "events", "log", "why", "r
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
-const WITH_VALUE: [&str; 11] = [
+const WITH_VALUE: [&str; 12] = [
     "--client",
     "--keys",
     "--timeout",
     "--since",
+    "--settle",
     "--max",
     "--older",
     "--format",
@@ -31,9 +33,6 @@ const WITH_VALUE: [&str; 11] = [
     "--max-size",
     "--redact",
 ];
-/// What `wait` can wait for.
-const CONDITIONS: &str = "idle busy blocked exit text=";
-
 /// Prints it.
 pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
     stdout()?.write_all(script(shell).as_bytes())?;
@@ -78,7 +77,7 @@ fn tree() -> Command {
 fn filled(piece: &str) -> String {
     let lists: [(&str, &[&str]); 4] =
         [("live", &LIVE), ("telling", &TELLING), ("or_file", &OR_FILE), ("with_value", &WITH_VALUE)];
-    let piece = piece.replace("{conditions}", CONDITIONS);
+    let piece = piece.replace("{conditions}", &wait_conditions::WORDS.join(" "));
     lists.into_iter().fold(piece, |text, (name, words)| {
         text.replace(&format!("{{{name}|}}"), &words.join("|"))
             .replace(&format!("{{{name} }}"), &words.join(" "))
@@ -109,7 +108,7 @@ const BASH: &str = r#"_hopty_sessions() {
     if (( words == 0 )); then
         COMPREPLY=( $(compgen -W "$(command hopty ls --names $all 2>/dev/null)" -- "$cur") )
     fi
-    if [[ $verb == wait ]] && (( words < 2 )); then
+    if [[ $verb == wait ]]; then
         COMPREPLY+=( $(compgen -W "{conditions}" -- "$cur") )
         [[ ${COMPREPLY[*]} == *= ]] && (( ${#COMPREPLY[@]} == 1 )) && compopt -o nospace 2>/dev/null
     fi
@@ -127,10 +126,11 @@ const ZSH: &str = r#"_hopty_sessions() {
         _wanted sessions expl session compadd -a names && ret=0
     fi
     if [[ $verb == wait ]]; then
-        names=(${=:-{conditions}})
-        names=(${names:#*=})
+        all=(${=:-{conditions}})
+        names=(${all:#*=})
         _wanted conditions expl condition compadd -a names && ret=0
-        compadd -S '' text= && ret=0
+        names=(${(M)all:#*=})
+        compadd -S '' -a names && ret=0
     fi
     [[ $verb == ({or_file|}) ]] && _files && ret=0
     return ret
@@ -159,7 +159,7 @@ end
 complete -c hopty -n "__fish_hopty_using_subcommand {live } {telling }" -f
 complete -c hopty -n "__fish_hopty_using_subcommand {live } {or_file }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
 complete -c hopty -n "__fish_hopty_using_subcommand {telling }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --all)"
-complete -c hopty -n "__fish_hopty_using_subcommand wait; and not __fish_hopty_words 2" -a "{conditions}"
+complete -c hopty -n "__fish_hopty_using_subcommand wait" -a "{conditions}"
 "#;
 
 #[cfg(test)]

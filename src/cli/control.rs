@@ -252,7 +252,8 @@ impl HostControl {
         self.client.wait_until(within(self.limit));
         self.client.answer().map_err(|no| match no {
             no if no.is_end() => {
-                Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&self.name)
+                let hint = format!("`hopty why {}` says how it ended", self.name);
+                Failed::from(Failure::new(Code::Ended, "the session ended", hint)).about(&self.name)
             }
             NoAnswer::Io(error) => unanswered(&self.paths, &self.name, &error),
             NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {

@@ -70,6 +70,7 @@ mod usage;
 mod version;
 mod wait;
 mod wait_any;
+mod wait_conditions;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};

@@ -23,6 +23,15 @@ impl SettleWatch {
         SettleWatch { quiet, processes: pid.map(|pid| TestProcesses::new(pid, None)) }
     }
 
+    /// How long nothing can have settled while the screen stays as it is: until it was quiet for long enough,
+    /// then, as processes still work, until they are looked at again.
+    pub fn pause(&self, changed: Instant) -> Duration {
+        match self.quiet.saturating_sub(changed.elapsed()) {
+            Duration::ZERO => self.slice(),
+            left => left,
+        }
+    }
+
     /// How long to wait for the next look at the screen, at most.
     pub fn slice(&self) -> Duration {
         self.quiet.clamp(Duration::from_millis(25), Duration::from_millis(100))

@@ -15,6 +15,7 @@ use super::error::{Failed, say};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
 use super::wait_any;
+use super::wait_conditions::{self, KNOWN};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::{BadScreenMark, ScreenMark};
@@ -26,12 +27,12 @@ use crate::ipc::message::{Code, Failure, WaitFor};
 /// The largest compiled pattern, in bytes.
 const PATTERN_MAX: usize = 1 << 20;
 /// How long a host that has ended may take to leave.
-const FAREWELL: Duration = Duration::from_secs(5);
+pub(super) const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a host may take to let somebody in who waits less than [`ANSWER`].
 const LET_IN: Duration = Duration::from_millis(900);
 /// How long after the limit its word that the limit has passed may take. It keeps the time; one that is
 /// stopped keeps none.
-const WORD: Duration = Duration::from_millis(900);
+pub(super) const WORD: Duration = Duration::from_millis(900);
 /// How long a session that is named may take to appear.
 const STARTING: Duration = Duration::from_secs(2);
 /// How often it is looked for meanwhile.
@@ -135,14 +136,6 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     }
 }
 
-/// What can be waited for.
-pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME; give the \
-                                session's name first if several are running";
-
-fn unclear(word: &str) -> Failed {
-    Failed::new(2, "unknown condition").about(word).hint(KNOWN)
-}
-
 /// The words that were meant where a session stands in the place of the condition.
 fn turned(words: &[String]) -> Option<String> {
     let last = words.last()?;
@@ -174,7 +167,7 @@ pub(super) fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Faile
         .into_iter()
         .find(|wanted| wanted.word() == word)
         .map(|wanted| (wanted, None))
-        .ok_or_else(|| unclear(word))
+        .ok_or_else(|| wait_conditions::unknown(word))
 }
 
 /// One conversation in which something is waited for.

@@ -1,5 +1,9 @@
 //! `hopty wait` for one of several conditions, for a condition that does not hold, and for a screen that is
 //! quiet. A single condition that holds is `wait`'s own matter.
+//!
+//! Nothing is polled: the host answers when the state or the screen is another than what was seen last
+//! (`watch`), and the time until a screen is quiet is waited for. Only processes that still work when nothing
+//! moves any more (`--settle`) have to be looked at again and again.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +15,15 @@ use super::error::{Failed, say};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
 use super::settle_wait::SettleWatch;
-use super::wait::{KNOWN, WaitOptions, condition_of, line_of, mark_of};
+use super::wait::{FAREWELL, WORD, WaitOptions, condition_of, line_of, mark_of};
+use super::wait_conditions::{KNOWN, NOT};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::ScreenMark;
-use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::message::{Code, Failure, WaitFor};
-
-/// How long the host waits for a change of the screen before the conditions are looked at again.
-const SLICE: Duration = Duration::from_millis(100);
-/// The word before a condition that must not hold.
-const NOT: &str = "not";
 
 /// One condition.
 struct Condition {
@@ -73,43 +72,45 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         }
         (connected, _) => connected?,
     };
-    let mut look = Look {
+    let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
+    let uses_state = |one: &Condition| matches!(one.wanted, Wanted::State(state) if state != WaitFor::Exit);
+    let mut view = SessionView {
         control,
+        uses_state: conditions.iter().any(uses_state),
+        uses_screen: conditions.iter().any(uses_screen) || wish.settle.is_some(),
+        state: SessionState::Unknown,
+        entered: None,
         rows: ScreenRows::default(),
         changed: Instant::now(),
         since: line_of(wish.since),
         mark,
         settle: None,
-        is_unsettled: false,
     };
     if let Some(quiet) = wish.settle {
-        let pid = look.control.status()?.pid;
-        look.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
+        let pid = view.control.status()?.pid;
+        view.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
     }
+    let mut pause = Duration::ZERO;
     let met = loop {
-        let found = match look.screen(&name) {
-            Ok(_) => conditions.iter().map(|one| look.holds(one)).collect::<Result<Vec<bool>, Failed>>(),
-            Err(failed) => Err(failed),
-        };
-        match found {
-            Ok(found) => {
-                let met = found.iter().zip(&conditions).find(|(holds, _)| **holds);
-                if let Some((_, condition)) = met
-                    && look.is_settled(&name)?
-                {
-                    break condition;
-                }
-            }
+        let met = match view.look(&name, pause) {
+            Ok(()) => conditions.iter().find(|one| view.holds(one)),
             // Only its end ends the conversation with its host.
             Err(failed) => match conditions.iter().find(|one| one.is_met_by_end()) {
                 Some(condition) if super::wait::is_gone(&paths, &name) => break condition,
                 _ => return Err(failed),
             },
+        };
+        if let Some(condition) = met
+            && view.is_settled(&name)?
+            && view.holds(condition)
+        {
+            break condition;
         }
-        if until.is_some_and(|until| Instant::now() >= until) {
+        let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
             let state = status_of(&paths, &name)?.state;
             let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
-            let moves = if look.is_unsettled { " and has not settled" } else { "" };
+            let moves = if met.is_some() { " and has not settled" } else { "" };
             let message = format!(
                 "{}: timed out after {}, the session is {state}{moves}",
                 wanted.join(", "),
@@ -118,7 +119,13 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
             let failure = Failure::new(Code::Busy, message, "use `--timeout` to wait longer");
             return Err(Failed::from(failure).about(&name));
         }
+        pause = left.min(view.pause(&conditions, met.is_some()));
     };
+    if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {
+        // So that its name is free when this ends.
+        view.control.limit(FAREWELL);
+        view.control.wait_for_end();
+    }
     met_by(met, &conditions, &paths, &name, wish.as_json)
 }
 
@@ -206,59 +213,95 @@ fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
 }
 
 /// What is known of the session.
-struct Look {
+struct SessionView {
     control: HostControl,
+    /// Whether a condition is about Claude's state.
+    uses_state: bool,
+    /// Whether the screen matters.
+    uses_screen: bool,
+    state: SessionState,
+    /// The line of the journal at which the state began.
+    entered: Option<u64>,
     rows: ScreenRows,
     /// When the screen changed last.
     changed: Instant,
     since: u64,
     mark: Option<ScreenMark>,
     settle: Option<SettleWatch>,
-    /// A condition held when the session was last looked at, and it had not settled.
-    is_unsettled: bool,
 }
 
-impl Look {
-    /// Waits for a change of the screen, a moment at most. Returns whether there was one.
-    fn screen(&mut self, name: &SessionName) -> Result<bool, Failed> {
-        let slice = self.settle.as_ref().map_or(SLICE, SettleWatch::slice);
-        let slice = u64::try_from(slice.as_millis()).unwrap_or(u64::MAX);
-        self.control.limit(ANSWER);
-        let answer = self.control.ask(ScreenRows::request(self.rows.revision, self.mark, slice))?;
-        let Some(rows) = ScreenRows::read(&answer, name, self.mark)? else { return Ok(false) };
-        // The cursor of a prompt may blink, and a revision may change without it.
-        if self.rows.revision.is_some() && !(self.settle.is_some() && rows.is_same_as(&self.rows)) {
-            self.changed = Instant::now();
+impl SessionView {
+    /// Waits until something is another than it was, `pause` at most. The first time it only looks.
+    fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), Failed> {
+        let request = json!({
+            "do": "watch",
+            "state": self.uses_state,
+            "entered": self.entered,
+            "screen": self.uses_screen,
+            "after": self.rows.revision,
+            "mark": self.mark,
+            // Not a moment too early.
+            "timeout_ms": u64::try_from(pause.as_micros().div_ceil(1000)).unwrap_or(u64::MAX),
+        });
+        self.control.limit(pause.saturating_add(WORD));
+        let answer = self.control.ask(request)?;
+        if let Some(entered) = answer["entered"].as_u64() {
+            self.entered = Some(entered);
+            self.state = serde_json::from_value(answer["state"].clone()).unwrap_or(SessionState::Unknown);
         }
-        self.rows = rows;
-        Ok(true)
+        if let Some(rows) = ScreenRows::read(&answer, name, self.mark)? {
+            // The cursor of a prompt may blink, and a revision may change without it.
+            if self.rows.revision.is_some() && !(self.settle.is_some() && rows.is_same_as(&self.rows)) {
+                self.changed = Instant::now();
+            }
+            self.rows = rows;
+        }
+        Ok(())
     }
 
     /// Whether nothing moves any more, where that is wanted.
     fn is_settled(&mut self, name: &SessionName) -> Result<bool, Failed> {
+        let changed = self.changed;
         let Some(settle) = &mut self.settle else { return Ok(true) };
-        let settled = settle.is_settled(self.changed) && !self.screen(name)?;
-        self.is_unsettled = !settled;
-        Ok(settled)
+        if !settle.is_settled(changed) {
+            return Ok(false);
+        }
+        self.look(name, Duration::ZERO)?;
+        Ok(self.changed == changed)
     }
 
-    fn holds(&mut self, condition: &Condition) -> Result<bool, Failed> {
+    /// How long nothing but a change can make a condition hold. `is_met`: one holds, and the session has not
+    /// settled.
+    fn pause(&self, conditions: &[Condition], is_met: bool) -> Duration {
+        let quiet = conditions.iter().filter(|one| !one.negated).filter_map(|one| match one.wanted {
+            Wanted::Quiet(time) => Some(time.saturating_sub(self.changed.elapsed())),
+            _ => None,
+        });
+        let settles = self.settle.as_ref().filter(|_| is_met).map(|settle| settle.pause(self.changed));
+        quiet.filter(|_| !is_met).chain(settles).min().unwrap_or(Duration::MAX)
+    }
+
+    fn holds(&self, condition: &Condition) -> bool {
         let holds = match &condition.wanted {
             Wanted::Quiet(time) => self.changed.elapsed() >= *time,
+            // Between two frames there may be no screen yet.
+            Wanted::Text(_) if self.rows.revision.is_none() => return false,
             Wanted::Text(pattern) if condition.negated => self.rows.has_anywhere(pattern),
             Wanted::Text(pattern) => self.rows.has(pattern),
-            Wanted::State(state) => self.is(*state)?,
+            Wanted::State(wanted) => self.is(*wanted),
         };
-        Ok(holds != condition.negated)
+        holds != condition.negated
     }
 
-    fn is(&mut self, state: WaitFor) -> Result<bool, Failed> {
-        self.control.limit(ANSWER);
-        let request = json!({"do": "wait", "for": state, "since": self.since, "timeout_ms": 0});
-        let answer = self.control.ask(request)?;
-        let session = SessionStatus::from_json(answer["session"].clone()).unwrap_or_default();
-        let over = state == WaitFor::Exit && session.is(SessionState::Ended);
-        Ok(answer["met"] == true || over)
+    fn is(&self, wanted: WaitFor) -> bool {
+        let state = match wanted {
+            WaitFor::Idle => SessionState::Idle,
+            WaitFor::Busy => SessionState::Busy,
+            WaitFor::Blocked => SessionState::Blocked,
+            WaitFor::Exit => return self.state == SessionState::Ended,
+            WaitFor::Text => return false,
+        };
+        self.state == state && self.entered > Some(self.since)
     }
 }
 

@@ -155,6 +155,8 @@ pub enum Request {
     },
     /// Answer when a condition holds, or when the time is up.
     Wait(Wait),
+    /// Answer when the state or the screen is another than the client knows, or when the time is up.
+    Watch(Watch),
     /// Become a client.
     Attach(Attach),
     /// Detach clients; the session keeps running.
@@ -276,6 +278,29 @@ pub struct Wait {
     pub timeout_ms: u64,
 }
 
+/// A `watch` request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// It matters whether Claude is idle, busy or blocked: refused for any other program.
+    #[serde(default)]
+    pub state: bool,
+    /// The journal line at which the state began that the client knows; without it the answer comes at once.
+    #[serde(default)]
+    pub entered: Option<u64>,
+    /// Changes of the screen count, too.
+    #[serde(default)]
+    pub screen: bool,
+    /// The revision of the screen that the client has; without it the rows come at once.
+    #[serde(default)]
+    pub after: Option<u64>,
+    /// Also answer which parts of the rows are new since this mark.
+    #[serde(default)]
+    pub mark: Option<ScreenMark>,
+    /// The time limit, in milliseconds.
+    #[serde(default = "half_a_minute")]
+    pub timeout_ms: u64,
+}
+
 /// The default of a request's wait, in ms.
 fn half_a_minute() -> u64 {
     30_000
@@ -328,8 +353,8 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
     let known = [
-        "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "screen",
-        "ask", "context", "record", "mark", "rename",
+        "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "watch",
+        "screen", "ask", "context", "record", "mark", "rename",
     ];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();

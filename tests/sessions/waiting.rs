@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::support::claude::{Kind, hopty};
 use super::support::wait::{LIMIT, end_of};
 use super::support::world::World;
-use super::support::{kill, wait_for};
+use super::support::{kill, ticks, wait_for};
 use super::{assert_fails, detached, end_all, list, text, world};
 
 /// A verb that runs beside the test.
@@ -23,9 +23,19 @@ fn code(mut child: Child) -> i32 {
     status.code().unwrap()
 }
 
+fn host_of(world: &World, name: &str) -> i32 {
+    let status: Value = serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
+    i32::try_from(status["host_pid"].as_i64().unwrap()).unwrap()
+}
+
 /// Waits until `n` verbs have a connection to session `one`. Nothing else may talk to it meanwhile.
 fn connected(world: &World, n: usize) {
-    let path = world.state_dir().join("run/one.sock");
+    connected_to(world, "one", n);
+}
+
+/// The same for any session.
+fn connected_to(world: &World, name: &str, n: usize) {
+    let path = world.state_dir().join(format!("run/{name}.sock"));
     let path = path.to_str().unwrap();
     // The kernel's list: state 03 is a connection, 01 the listener.
     let is_one = |line: &str| line.ends_with(path) && line.split_whitespace().nth(5) == Some("03");
@@ -40,6 +50,12 @@ fn what_cannot_be_waited_for_is_said_at_once() {
     detached(&world, "one", &["sleep", "1000"]);
     for (args, exit, words) in [
         (&["wait", "one", "tired"][..], 2, "tired: unknown condition"),
+        (&["wait", "one", "exit", "quite=1s"], 2, "quite=1s: unknown condition"),
+        (
+            &["wait", "one", "exit", "not", "idle"],
+            2,
+            "it is not an agent, so it is never idle, busy or blocked",
+        ),
         (&["wait", "one", "text=("], 2, "text=("),
         (&["wait", "one", "text="], 2, "an empty pattern"),
         (&["wait", "one", "idle", "--timeout", "soon"], 2, "not a duration"),
@@ -50,6 +66,10 @@ fn what_cannot_be_waited_for_is_said_at_once() {
         (&["wait", "one", "text=x", "--timeout", "10ms"], 1, "timed out after 10ms"),
     ] {
         assert_fails(&world.hopty(args), exit, words);
+    }
+    for (args, meant) in [(&["wait", "one", "bussy"][..], "busy"), (&["wait", "exit", "txt=x"], "text=x")] {
+        let said = text(&world.hopty(args).stderr);
+        assert_eq!(said.lines().nth(1), Some(&*format!("hint: did you mean `{meant}`?")), "{said}");
     }
     let failed = world.hopty(&["wait", "one", "exit", "--timeout", "10ms", "--json"]);
     let error: Value = serde_json::from_slice(&failed.stdout).unwrap();
@@ -184,5 +204,69 @@ fn one_of_several_conditions_ends_the_wait_and_is_printed() {
     world.ask(&["send", "one", "--keys", "enter"]);
     assert_eq!(world.ask(&["wait", "one", "text=never", "exit"]), "exit\n");
     assert_fails(&world.hopty(&["wait", "one", "quiet=soon"]), 2, "not a duration");
+    world.assert_nothing_left();
+}
+
+/// What happens to a session while several conditions are waited for: nothing, for which nobody works; a host
+/// that is stopped; its end; its death.
+#[test]
+fn several_conditions_are_waited_for_without_work_whatever_happens() {
+    let world = world();
+    let named = ["two", "three"];
+    for name in named {
+        detached(&world, name, &["sh", "-c", "read x; echo got $x; read x"]);
+    }
+    let wait = |name, more: &[&str]| beside(&world, &[&["wait", name, "text=never"][..], more].concat());
+    let mut idle = wait("two", &["exit", "--timeout", "10m"]);
+    let gone = wait("two", &["not", "text=^$", "exit", "--timeout", "10m"]);
+    let text_comes = wait("three", &["text=got it", "exit", "--timeout", "10m"]);
+    let pid = i32::try_from(idle.id()).unwrap();
+    let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    wait_for("it to sleep", || state().contains(") S ").then_some(()));
+    let host = host_of(&world, "three");
+    kill(host, nix::libc::SIGSTOP);
+    let none = wait("three", &["exit", "--timeout", "300ms"]).wait_with_output().unwrap();
+    assert_fails(&none, 125, "is stopped");
+    kill(host, nix::libc::SIGCONT);
+    world.ask(&["send", "three", "it\r"]);
+    let found = text_comes.wait_with_output().unwrap();
+    assert_eq!((found.status.code(), text(&found.stdout).as_str()), (Some(0), "text=got it\n"));
+    // A poll each 100 ms takes a tick of 10 ms in some of its rounds.
+    let before = ticks(pid).unwrap();
+    world.ask(&["wait", "three", "quiet=1s"]);
+    assert_eq!(ticks(pid), Some(before), "it has worked while nothing happened");
+    assert!(idle.try_wait().unwrap().is_none());
+    let lost = wait("two", &["text=ever", "--timeout", "10m"]);
+    connected_to(&world, "two", 3);
+    world.ask(&["stop", "two", "--kill"]);
+    assert_fails(&lost.wait_with_output().unwrap(), 1, "the session");
+    assert_eq!(text(&idle.wait_with_output().unwrap().stdout), "exit\n");
+    assert_eq!(code(gone), 0);
+    let died = wait("three", &["exit", "--timeout", "10m"]);
+    connected_to(&world, "three", 1);
+    kill(host, nix::libc::SIGKILL);
+    assert_eq!(text(&died.wait_with_output().unwrap().stdout), "exit\n");
+    // A host that was killed leaves its socket, which the next of that name takes.
+    wait_for("the programs to end", || world.processes().is_empty().then_some(()));
+}
+
+/// A hand-over is another run with another screen, and the states of both are seen.
+#[test]
+fn several_conditions_outlive_a_restart() {
+    let script = Script::each(|_, _| ScriptedReply::text("Done.").filling(1000));
+    let Some(world) = World::new(Kind::StandIn, script) else { return };
+    let mut args = vec!["--detached"];
+    args.extend(world.args.iter().map(String::as_str));
+    assert_eq!(world.terminal(&args).wait_exit(), 0);
+    world.ask(&["wait", "proj", "idle"]);
+    let over = beside(&world, &["wait", "proj", "exit", "text=never", "--timeout", "10m"]);
+    let seq = world.status()["seq"].to_string();
+    let left = beside(&world, &["wait", "proj", "not", "idle", "exit", "--timeout", "10m"]);
+    let again = beside(&world, &["wait", "proj", "idle", "exit", "--since", &seq, "--timeout", "10m"]);
+    world.ask(&["restart", "proj", "--no-handoff", "--wait"]);
+    assert_eq!(text(&left.wait_with_output().unwrap().stdout), "not idle\n");
+    assert_eq!(text(&again.wait_with_output().unwrap().stdout), "idle\n");
+    world.ask(&["stop", "proj"]);
+    assert_eq!(text(&over.wait_with_output().unwrap().stdout), "exit\n");
     world.assert_nothing_left();
 }

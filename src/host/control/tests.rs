@@ -2,10 +2,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use super::waits::Awaited;
 use super::*;
 use crate::core::claude::hooks;
 use crate::ipc::frame::tag;
-use crate::ipc::message::Wait;
 use crate::ipc::stream::FrameStream;
 use peer::Peer;
 
@@ -208,7 +208,7 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
     let (owed, _third) = place.greeted(Peer::Person);
     let (waits, _fourth) = place.greeted(Peer::Person);
     let number = place.control.owe(owed, 9);
-    let wanted: Wait = serde_json::from_value(json!({"for": "exit"})).unwrap();
+    let wanted = Awaited::Condition(serde_json::from_value(json!({"for": "exit"})).unwrap());
     place.control.waits.add(waits, 1, wanted, NOW).unwrap();
     assert!(place.control.waits.add(waits, 2, wanted, NOW).is_err());
     let uses = Uses::default();

@@ -24,7 +24,13 @@ impl World {
                 (json!({"do": "send", "text": format!("Y{:04}.", self.scripted), "submit": true}), long)
             }
             7 => (json!({"do": "wait", "for": "idle", "timeout_ms": 5000}), 7000),
-            8 => (json!({"do": "wait", "for": "text", "timeout_ms": 3000}), 5000),
+            8 if dice.wild.is_multiple_of(2) => {
+                (json!({"do": "wait", "for": "text", "timeout_ms": 3000}), 5000)
+            }
+            8 => {
+                let screen = dice.wild.is_multiple_of(3);
+                (json!({"do": "watch", "screen": screen, "entered": dice.wild, "timeout_ms": 3000}), 5000)
+            }
             9 => (json!({"do": "wait", "for": "exit", "timeout_ms": 100_000}), 102_000),
             10 => (json!({"do": "restart"}), AT_ONCE),
             11 => (json!({"do": "restart", "now": true}), AT_ONCE),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::core::supervisor::action::Reply;
 use crate::core::supervisor::event::{Asker, Event};
 use crate::host::Host;
-use crate::host::control::{ControlEvent, picture};
+use crate::host::control::{Awaited, ControlEvent, picture};
 use crate::ipc::message::{Code, Failure, Request, error_line, ok_line};
 
 impl Host {
@@ -64,7 +64,8 @@ impl Host {
                 let line = picture::answer(request, model, history);
                 self.send(id, &line);
             }
-            Request::Wait(wanted) => self.wait(id, request, wanted),
+            Request::Wait(wanted) => self.wait(id, request, Awaited::Condition(wanted)),
+            Request::Watch(wanted) => self.wait(id, request, Awaited::Change(wanted)),
             Request::Events => {
                 let path = self.claim.dir.join("journal.jsonl");
                 self.send(id, &ok_line(request, &json!({"journal": path.to_string_lossy()})));

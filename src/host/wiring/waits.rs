@@ -7,23 +7,22 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::Host;
-use crate::host::control::WaitingRequest;
-use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
+use crate::host::control::{Awaited, WaitingRequest};
+use crate::ipc::message::{Code, Failure, WaitFor, Watch, error_line, ok_line};
 use crate::screen::Screen;
 
 impl Host {
-    pub(super) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
-        let needs_agent = !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text);
-        let added = if self.launch.agent == Agent::Plain && needs_agent && !self.control.waits.has(connection)
-        {
+    pub(super) fn wait(&mut self, connection: u64, request: u64, wanted: Awaited) {
+        let is_plain = self.launch.agent == Agent::Plain;
+        let added = if is_plain && wanted.needs_agent() && !self.control.waits.has(connection) {
             let message = format!(
                 "hopty cannot tell what {} does: it is not an agent, so it is never {}",
                 self.launch.called,
-                wanted.wanted.word()
+                wanted.words()
             );
             let hint = "wait for `text=REGEX` on its screen, or for `exit`";
             Err(Failure::new(Code::BadRequest, message, hint))
-        } else if let Some(mark) = wanted.mark.filter(|mark| self.is_foreign(*mark)) {
+        } else if let Some(mark) = wanted.mark().filter(|mark| self.is_foreign(*mark)) {
             let message = format!("the mark {mark} was not taken in this session");
             Err(Failure::new(Code::BadRequest, message, "`hopty send --mark` prints one"))
         } else {
@@ -51,7 +50,7 @@ impl Host {
                 Some(line) => {
                     self.send(waiting.connection, &line);
                     // The text may be in the program's last output, and the client may ask for it afterwards.
-                    if waiting.wanted.wanted == WaitFor::Text && self.exit.is_none() {
+                    if waiting.wanted.shows_screen() && self.exit.is_none() {
                         self.control.expect_request(waiting.connection, now);
                     }
                 }
@@ -62,7 +61,11 @@ impl Host {
 
     /// The answer, if there is one.
     fn look_for(&mut self, waiting: &WaitingRequest, now: Stamp) -> Option<String> {
-        let WaitingRequest { request, wanted, .. } = waiting;
+        let request = waiting.request;
+        let wanted = match &waiting.wanted {
+            Awaited::Condition(wanted) => wanted,
+            Awaited::Change(watch) => return self.look_for_change(waiting, watch, now),
+        };
         let ended = self.exit.is_some();
         let is = |state| {
             self.recorder.supervisor.state().state == state
@@ -74,24 +77,47 @@ impl Host {
             WaitFor::Blocked => is(SessionState::Blocked),
             WaitFor::Exit => ended,
             WaitFor::Text => {
-                let changed = match wanted.mark {
-                    _ if !waiting.may_show(now) && !ended => None,
-                    Some(mark) => self.screen_since(wanted.after, mark),
-                    None => self.changed_screen(wanted.after),
-                };
-                if let Some(answer) = changed {
-                    return Some(ok_line(*request, &answer));
+                if let Some(answer) = self.screen_for(waiting, now) {
+                    return Some(ok_line(request, &answer));
                 }
                 false
             }
         };
         if met || waiting.is_late(now) {
-            return Some(ok_line(*request, &json!({"met": met, "session": self.status()})));
+            return Some(ok_line(request, &json!({"met": met, "session": self.status()})));
         }
         ended.then(|| {
             let message = format!("the session has ended and will never be {}", wanted.wanted.word());
-            error_line(*request, &Failure::new(Code::Ended, message, "`hopty why` says how it ended"))
+            error_line(request, &Failure::new(Code::Ended, message, "`hopty why` says how it ended"))
         })
+    }
+
+    /// The answer to a `watch`: the state and the screen are compared with what the client knows, so nothing
+    /// is missed between two requests.
+    fn look_for_change(&mut self, waiting: &WaitingRequest, watch: &Watch, now: Stamp) -> Option<String> {
+        let entered = self.recorder.supervisor.entered().1;
+        let screen = if watch.screen { self.screen_for(waiting, now) } else { None };
+        if screen.is_some() || watch.entered != Some(entered) {
+            let mut answer = screen.unwrap_or_else(|| json!({"met": true}));
+            answer["state"] = json!(self.recorder.supervisor.state().state);
+            answer["entered"] = json!(entered);
+            return Some(ok_line(waiting.request, &answer));
+        }
+        if self.exit.is_some() {
+            let failure = Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended");
+            return Some(error_line(waiting.request, &failure));
+        }
+        waiting.is_late(now).then(|| ok_line(waiting.request, &json!({"met": false})))
+    }
+
+    /// The screen for a request that waits, if it has changed and may be sent.
+    fn screen_for(&mut self, waiting: &WaitingRequest, now: Stamp) -> Option<Value> {
+        let known = waiting.wanted.after();
+        match waiting.wanted.mark() {
+            _ if !waiting.may_show(now) && self.exit.is_none() => None,
+            Some(mark) => self.screen_since(known, mark),
+            None => self.changed_screen(known),
+        }
     }
 
     /// The screen's rows if they differ from those of revision `known`, or the fact that there are none any
@@ -113,6 +139,7 @@ impl Host {
             None => Some(json!({"met": false, "degraded": true})),
         }
     }
+
     /// The same for whom it matters what is new since a mark: only between two frames.
     fn screen_since(&mut self, known: Option<u64>, mark: ScreenMark) -> Option<Value> {
         let now = self.clock.now();
