@@ -8,6 +8,8 @@
 mod skip;
 mod source;
 
+use std::collections::BTreeSet;
+
 use source::{Names, Source, sources, text};
 
 /// The layers, by top folder or file of `src`.
@@ -104,6 +106,29 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/pty/spawn.rs", "a program that was just found to be one"),
     ("src/sys/process.rs", "/proc"),
     ("src/sys/process_activity.rs", "/proc"),
+];
+/// The way into `core::compat`: what happened in a session goes in, what to write comes out.
+const COMPAT_DOOR: &[&str] = &["SessionCompat", "CompatWork", "About"];
+/// Who names the forms of other tools besides, and why. The list may only get shorter.
+const COMPAT_USERS: &[(&str, &str)] = &[
+    ("src/cli/handoff/create.rs", "writes the layouts without a session"),
+    ("src/cli/handoff/current.rs", "writes `.current-session` without a session"),
+    ("src/cli/slash.rs", "shows the notes of the memory layout"),
+    ("src/core/config/layer.rs", "reads the configuration files that belong to a profile"),
+    ("src/core/supervisor/action.rs", "signal files"),
+    ("src/core/supervisor/event.rs", "signal files"),
+    ("src/core/supervisor/request.rs", "signal files"),
+    ("src/fs/layouts.rs", "writes the layouts"),
+    ("src/fs/own_files.rs", "knows the layout of the pid by its beginning"),
+    ("src/fs/registry.rs", "reads and writes `channel-registry.json`"),
+    ("src/fs/session_documents.rs", "reads the notes of the memory layout"),
+    ("src/fs/store/mod.rs", "the phases of the orchestrator's layout"),
+    ("src/fs/store/records.rs", "the phases of the orchestrator's layout"),
+    ("src/host/jobs/handoffs.rs", "writes the layouts with a handoff"),
+    ("src/host/observer/mod.rs", "signal files"),
+    ("src/host/observer/file_reader.rs", "signal files, and the orchestrator's state"),
+    ("src/host/observer/signal_files.rs", "signal files, and the orchestrator's state"),
+    ("src/host/wiring/compat.rs", "the copies of the memory layout"),
 ];
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
@@ -247,6 +272,24 @@ fn files_are_read_in_one_way() {
         }
     }
     none(&wrong, "a file may be a FIFO, a device or endless by the time it is opened");
+}
+
+#[test]
+fn the_forms_of_other_tools_have_one_door() {
+    let sources = sources();
+    let mut users = BTreeSet::new();
+    for (source, _, path) in uses(&sources) {
+        let inside = source.file.starts_with("src/core/compat/");
+        if let ["crate", "core", "compat", name, ..] = path.iter().map(String::as_str).collect::<Vec<_>>()[..]
+            && !inside
+            && !COMPAT_DOOR.contains(&name)
+        {
+            users.insert(source.file.as_str());
+        }
+    }
+    let known: BTreeSet<&str> = COMPAT_USERS.iter().map(|(file, _)| *file).collect();
+    let wrong: Vec<String> = users.symmetric_difference(&known).map(|file| (*file).to_owned()).collect();
+    none(&wrong, "use SessionCompat, or take the file out of COMPAT_USERS");
 }
 
 #[test]

@@ -212,6 +212,32 @@ fn a_start_archives_in_the_background_what_claude_would_delete_soon() {
     wait_for("the end of the process in the background", || world.processes().is_empty().then_some(()));
 }
 
+/// `archive.older_than_days`, `archive.before_days` and `archive.auto`.
+#[test]
+fn what_is_archived_is_as_configured() {
+    let (mut world, _) = files(12);
+    assert!(text(&world, &["conversations", "archive", "--dry-run"]).contains(&ID[..8]));
+    world.set("HOPTY_ARCHIVE_OLDER_THAN_DAYS", "13");
+    let young = text(&world, &["conversations", "archive", "--dry-run"]);
+    assert!(young.contains("no conversation is old enough"), "{young}");
+    // Claude would delete it in 18 days.
+    let archived = world.home.join(format!(".local/share/hopty/archive/-p/{ID}.jsonl.zst"));
+    for (days, auto, is_there) in [("10", "on", false), ("20", "off", false), ("20", "on", true)] {
+        world.set("HOPTY_ARCHIVE_BEFORE_DAYS", days);
+        world.set("HOPTY_ARCHIVE_AUTO", auto);
+        assert_eq!(text(&world, &["conversations", "archive", "--auto"]), "");
+        assert_eq!(archived.exists(), is_there, "{days} {auto}");
+    }
+    // Whoever has shortened the time wants them gone, unless they say otherwise.
+    std::fs::remove_file(&archived).unwrap();
+    std::fs::write(world.claude_dir().join("settings.json"), r#"{"cleanupPeriodDays": 20}"#).unwrap();
+    for (auto, is_there) in [("on", false), ("always", true)] {
+        world.set("HOPTY_ARCHIVE_AUTO", auto);
+        assert_eq!(text(&world, &["conversations", "archive", "--auto"]), "");
+        assert_eq!(archived.exists(), is_there, "{auto}");
+    }
+}
+
 #[test]
 fn the_archive_has_a_limit_and_loses_nothing_by_itself() {
     let (world, path) = files(25);

@@ -108,3 +108,103 @@ fn every_word_of_a_key_is_acted_on() {
     assert!(seen >= 10, "only {seen} kinds of words were found");
     assert!(unused.is_empty(), "words that nothing acts on: {unused:?}");
 }
+
+/// For each key a test that sees what another value of it changes: the key, the file, the test.
+const EFFECTS: &str = "
+program.claude tests/exec_through.rs without_a_home_it_is_the_claude_that_the_environment_names
+program.update_env tests/sessions/restarts.rs the_next_run_has_the_variables_of_the_last_client
+terminal.prefix tests/clients/orders.rs it_can_be_another_key_or_none
+terminal.on_hangup tests/terminal/whole.rs a_window_that_is_closed_ends_the_session_where_that_is_configured
+terminal.size tests/clients/leader.rs the_smallest_of_all_sizes_where_that_is_configured
+terminal.detached_size tests/clients/leader.rs a_fixed_size_where_that_is_configured
+terminal.segment tests/hooks.rs a_segment_stands_behind_the_person_s_own_status_line
+terminal.offer_attach tests/start_messages.rs a_detached_session_is_offered
+terminal.scrollback_lines tests/clients/history.rs as_many_lines_are_kept_as_are_wanted
+context.profile tests/views/orchestrator.rs item_085_the_thresholds_are_those_of_the_profile_and_the_window_can_be_set
+context.window tests/views/orchestrator.rs item_085_the_thresholds_are_those_of_the_profile_and_the_window_can_be_set
+context.ask src/core/supervisor/tests/policy_keys.rs each_level_is_where_it_is_configured
+context.warn src/core/supervisor/tests/policy_keys.rs each_level_is_where_it_is_configured
+context.handoff src/core/supervisor/tests/policy_keys.rs each_level_is_where_it_is_configured
+context.hard src/core/supervisor/tests/policy_keys.rs each_level_is_where_it_is_configured
+restart.mode src/core/supervisor/tests/question.rs mode_manual_only_says_it
+restart.ask_timeout src/core/supervisor/tests/policy_keys.rs a_question_stands_as_long_as_ask_timeout
+restart.ask_default src/core/supervisor/tests/question.rs without_an_answer_it_acts_as_configured
+restart.snooze src/core/supervisor/tests/items.rs item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_configured
+restart.max_restarts src/core/supervisor/tests/asking.rs exactly_so_many_restarts_within_the_window
+restart.window src/core/supervisor/budget.rs restarts_count_for_the_window_and_no_longer
+restart.turn_wait src/core/supervisor/tests/policy_keys.rs the_end_of_a_turn_is_waited_for_as_long_as_turn_wait
+restart.work_wait src/core/supervisor/tests/policy_keys.rs work_in_the_background_is_waited_for_as_long_as_work_wait
+restart.draft_wait src/core/supervisor/tests/policy_keys.rs a_draft_postpones_as_long_as_draft_wait
+restart.wait_for_person src/core/supervisor/tests/person.rs it_is_handed_over_at_once_where_nobody_is_there
+restart.grace tests/views/wrapper.rs item_059_a_claude_that_does_not_end_is_killed_and_the_work_goes_on
+restart.young src/core/supervisor/tests/stopping.rs a_young_run_is_given_more_time
+restart.reap tests/sessions/restarts.rs what_a_run_leaves_behind_is_left_alone_where_that_is_configured
+delivery.ready_timeout src/core/supervisor/tests/policy_keys.rs the_prompt_box_is_waited_for_as_long_as_ready_timeout
+delivery.answer_dialogs src/core/supervisor/tests/limits.rs the_limits_dialog_is_answered_unless_that_is_configured_away
+handoff.expiry tests/handoff/moves.rs item_031_a_handoff_expires_after_two_hours_or_as_configured
+handoff.frame_chars src/core/handoff/brief/tests.rs its_length_and_its_decisions_are_as_configured
+handoff.decisions src/core/handoff/captured_tests.rs item_091_the_checkpoint_has_every_field
+handoff.frame_decisions src/core/handoff/brief/tests.rs its_length_and_its_decisions_are_as_configured
+handoff.gotchas src/core/handoff/captured_tests.rs item_091_the_checkpoint_has_every_field
+handoff.diff src/git/state_tests.rs git_is_asked_as_configured
+handoff.git tests/handoff/trees.rs hold_leaves_it_and_ignore_does_not_look
+handoff.git_timeout src/git/state_tests.rs git_is_asked_as_configured
+handoff.summary src/core/supervisor/tests/words.rs nobody_is_asked_who_has_no_room_or_no_time
+handoff.views tests/views/layouts.rs item_114_a_skill_can_present_the_state_and_hopty_does
+handoff.copy_transcript tests/handoff/moves.rs the_transcript_is_copied_unless_that_is_switched_off
+handoff.keep_records src/fs/store/mod.rs records_are_kept_as_configured
+handoff.keep_days src/fs/store/mod.rs records_are_kept_as_configured
+recovery.resume_after_crash src/core/supervisor/tests/crashes.rs recovery_can_be_switched_off
+recovery.quick_deaths src/core/supervisor/tests/crashes.rs pauses_double_up_to_a_minute
+recovery.after_limit src/core/supervisor/tests/limits.rs after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off
+recovery.limit_wait src/core/supervisor/tests/limits.rs after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off
+recovery.after_error src/core/supervisor/tests/limits.rs who_is_there_is_left_alone
+recovery.retry_pause src/core/supervisor/tests/limits.rs the_pause_and_the_number_of_retries_are_as_configured
+recovery.retries src/core/supervisor/tests/limits.rs the_pause_and_the_number_of_retries_are_as_configured
+hooks.inject tests/hooks.rs not_injected
+hooks.commands tests/slash_commands.rs one_key_turns_the_commands_off
+hooks.ack tests/hooks.rs the_wait_of_a_hook_is_that_of_the_configuration
+hooks.hold src/core/supervisor/tests/policy_keys.rs a_hook_is_held_as_long_as_hooks_hold
+compat.signal_files tests/handoff/starts.rs signal_files_are_left_alone_when_switched_off
+compat.session_log tests/views/wrapper.rs item_070_the_log_has_the_lines_of_a_session_from_start_to_finish
+journal.max_bytes src/fs/journal_file.rs a_full_journal_moves_aside_and_the_oldest_goes
+journal.files src/fs/journal_file.rs a_full_journal_moves_aside_and_the_oldest_goes
+journal.keep_ended_days src/fs/session/tests.rs old_ended_sessions_are_swept_away_and_living_ones_are_not
+record.auto tests/recording.rs every_session_is_recorded_within_bounds_where_that_is_configured
+record.max_bytes tests/recording.rs every_session_is_recorded_within_bounds_where_that_is_configured
+record.keep_days tests/recording.rs every_session_is_recorded_within_bounds_where_that_is_configured
+archive.auto tests/archive.rs what_is_archived_is_as_configured
+archive.before_days tests/archive.rs what_is_archived_is_as_configured
+archive.older_than_days tests/archive.rs what_is_archived_is_as_configured
+archive.max_mb tests/archive.rs the_archive_has_a_limit_and_loses_nothing_by_itself
+control.allow_from tests/attacks/peers.rs only_the_person_s_own_configuration_allows
+notify.command src/host/notifier/tests.rs a_command_gets_json_and_variables
+notify.terminal tests/notifications.rs attached_terminals_ring
+notify.desktop tests/notifications.rs what_fails_is_logged_once_and_nothing_stops
+notify.after tests/notifications.rs a_key_in_the_meantime_keeps_it_silent
+notify.events tests/notifications.rs a_turn_that_is_not_in_the_transcript_is_told_once
+notify.quiet_hours src/host/notifier/tests.rs in_quiet_hours_nothing_is_due
+";
+
+#[test]
+fn every_key_has_a_test_of_its_effect() {
+    let rows: Vec<Vec<&str>> =
+        EFFECTS.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let keys: Vec<String> = rows.iter().map(|row| row[0].to_owned()).collect();
+    assert_eq!(keys, KEYS.iter().map(ConfigKey::path).collect::<Vec<_>>(), "one row a key, in their order");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let [path, file, test] = row[..] else { panic!("{row:?}") };
+        let code = text(file);
+        let before = code.find(&format!("fn {test}(")).map_or("", |at| &code[..at]);
+        // What takes a kind of Claude is called by a test for each.
+        let is_test = before.rsplit("\n\n").next().is_some_and(|head| head.contains("#[test]"))
+            || code.contains(&format!("fn {test}(kind: Kind)"));
+        let (_, name) = path.split_once('.').unwrap();
+        let variable = format!("HOPTY_{}", path.replace('.', "_").to_uppercase());
+        if !is_test || !code.contains(name) && !code.contains(&variable) {
+            wrong.push(format!("{path}: {file} has no test {test} that names the key"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

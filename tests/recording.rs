@@ -366,7 +366,8 @@ fn every_session_is_recorded_within_bounds_where_that_is_configured() {
     // One that is old goes when the next session starts; what a person recorded stays.
     world.ask(&["stop", "r", "--kill"]);
     let dir = world.state_dir().join("sessions/r/recordings");
-    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(8 * 86_400);
+    world.set("HOPTY_RECORD_KEEP_DAYS", "2");
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
     for name in ["auto-2020.cast", "2020.cast"] {
         let file = std::fs::File::create(dir.join(name)).unwrap();
         file.set_modified(past).unwrap();

@@ -197,6 +197,7 @@ fn last_part(path: &Path, most: u64) -> Result<Option<String>, SafeFileError> {
 mod tests {
     use super::*;
 
+    /// `journal.max_bytes` and `journal.files`.
     #[test]
     fn a_full_journal_moves_aside_and_the_oldest_goes() {
         let dir = tempfile::tempdir().unwrap();

@@ -52,6 +52,19 @@ fn a_work_tree_is_described() {
 }
 
 #[test]
+fn git_is_asked_as_configured() {
+    let dir = repository();
+    fs::write(dir.path().join("c"), "two\n").unwrap();
+    let of = |diff, ms| {
+        let git_timeout = crate::core::config::DurationMs::from_ms(ms);
+        read(dir.path(), GitLimits::of(&Handoff { diff, git_timeout, ..Handoff::default() }))
+    };
+    let patch = |diff| of(diff, 60_000).unwrap().unwrap().patch;
+    assert!(!patch(true).is_empty() && patch(false).is_empty());
+    assert!(of(true, 0).is_err(), "there is no time");
+}
+
+#[test]
 fn item_091_staged_and_unstaged_changes_are_kept_apart() {
     let dir = repository();
     fs::write(dir.path().join("c"), "two\n").unwrap();

@@ -118,6 +118,19 @@ fn a_summary_is_put_in_and_bounded() {
 }
 
 #[test]
+fn the_transcript_is_copied_unless_that_is_switched_off() {
+    let mut world = world();
+    talk(&world, ID, "Build the bridge.");
+    for (copies, is_there) in [("true", true), ("false", false)] {
+        world.set("HOPTY_HANDOFF_COPY_TRANSCRIPT", copies);
+        let id = world.ask(&["handoff", "create"]);
+        let record = world.claude_dir().join("handoff/records").join(id.trim());
+        assert!(record.join("handoff.md").exists(), "{}", record.display());
+        assert_eq!(record.join("transcript.jsonl.gz").exists(), is_there);
+    }
+}
+
+#[test]
 fn redactions_name_the_places_and_never_the_secret() {
     let world = world();
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";

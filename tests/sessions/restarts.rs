@@ -121,11 +121,10 @@ fn a_program_that_is_no_agent_starts_afresh() {
     term.assert_whole();
 }
 
-#[test]
-fn what_a_run_leaves_behind_is_ended_and_told() {
+/// An agent that starts `sleep 1000` at its start and does not end it.
+fn leaves_a_process() -> World {
     let replies = (0..3).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
     let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
-    // A process that hangs on the agent and that the agent does not end.
     let agent = world
         .env
         .iter()
@@ -143,7 +142,12 @@ fn what_a_run_leaves_behind_is_ended_and_told() {
     .unwrap();
     std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o700)).unwrap();
     world.set("HOPTY_PROGRAM_CLAUDE", wrapper.to_str().unwrap());
-    let (world, mut term) = asked(world);
+    world
+}
+
+#[test]
+fn what_a_run_leaves_behind_is_ended_and_told() {
+    let (world, mut term) = asked(leaves_a_process());
     world.ask(&["restart", "proj"]);
     let reaped = world.wait_decision("tree.reaped", 1);
     assert_eq!(reaped["sentence"], "hopty ended 1 process that run 1 left behind.");
@@ -152,6 +156,46 @@ fn what_a_run_leaves_behind_is_ended_and_told() {
     end_all(&world);
     term.wait_exit();
     world.assert_replays();
+}
+
+#[test]
+fn what_a_run_leaves_behind_is_left_alone_where_that_is_configured() {
+    let mut world = leaves_a_process();
+    world.set("HOPTY_RESTART_REAP", "none");
+    let (world, mut term) = asked(world);
+    let sleeps = |world: &World| -> Vec<i32> {
+        let all = world.processes().into_iter();
+        all.filter(|(_, command)| command.starts_with("sleep 1000")).map(|(pid, _)| pid).collect()
+    };
+    let before = sleeps(&world);
+    assert_eq!(before.len(), 1);
+    world.ask(&["restart", "proj", "--wait"]);
+    let after = sleeps(&world);
+    assert!(after.contains(&before[0]) && after.len() == 2, "{before:?} {after:?}");
+    for pid in after {
+        super::support::kill(pid, nix::libc::SIGKILL);
+    }
+    end_all(&world);
+    term.wait_exit();
+}
+
+/// `program.update_env`: what the terminal that attached last has, the next run gets.
+#[test]
+fn the_next_run_has_the_variables_of_the_last_client() {
+    let mut world = super::world();
+    world.set("HOPTY_PROGRAM_UPDATE_ENV", "LENT");
+    world.set("LENT", "one");
+    world.set("KEPT", "one");
+    detached(&world, "one", &["sh", "-c", "echo $LENT-$KEPT; exec cat"]);
+    world.ask(&["wait", "one", "text=one-one"]);
+    world.set("LENT", "two");
+    world.set("KEPT", "two");
+    let mut term = world.terminal(&["attach", "one"]);
+    term.wait_text("one-one");
+    world.ask(&["restart", "one", "--wait"]);
+    term.wait_text("two-one");
+    end_all(&world);
+    term.wait_exit();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::brief::{BriefFiles, Budget, brief};
-use super::capture::{Capture, GitState};
+use super::capture::{Capture, GitState, Lists};
 use super::continuation::Continuation;
 use super::document::Document;
 use super::document::tests::capture as made;
@@ -12,6 +12,7 @@ use super::safe_prompts::Words;
 use super::sections::{Section, next_steps};
 use super::state_json::HandoffState;
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptFacts};
+use crate::core::config::Handoff;
 use crate::core::time::WallTime;
 
 fn prompt(text: &str) -> Value {
@@ -186,6 +187,9 @@ fn item_091_the_checkpoint_has_every_field() {
         (30..40).rev().map(|n| format!("Q{n}?")).collect::<Vec<_>>(),
         "the last ten, the newest first"
     );
+    many.lists = Lists::of(&Handoff { decisions: 3, gotchas: 0, ..Handoff::default() });
+    assert_eq!(HandoffState::of(&many).checkpoint.decisions.len(), 3);
+    assert!(!Section::Errors.body(&many).contains("Known gotchas"));
 }
 
 #[test]

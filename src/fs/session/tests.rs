@@ -99,6 +99,7 @@ fn a_lock_that_is_a_link_is_not_followed() {
     assert!(!home.path().join("target").exists());
 }
 
+/// As many days as `journal.keep_ended_days` says.
 #[test]
 fn old_ended_sessions_are_swept_away_and_living_ones_are_not() {
     let (_home, paths) = world();

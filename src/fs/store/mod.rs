@@ -516,6 +516,18 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn records_are_kept_as_configured() {
+        let kept = |keep_records, keep_days| {
+            let (_dir, store) = store();
+            let keep = Keeping::of(&Handoff { keep_records, keep_days, ..Handoff::default() });
+            let old: Vec<_> = (0..2).map(|n| store.save(capture(None, n), keep).unwrap().id).collect();
+            store.save(capture(None, 10 * 86_400), keep).unwrap();
+            old.iter().filter(|id| store.record_dir(id).exists()).count()
+        };
+        assert_eq!([kept(50, 30), kept(2, 30), kept(1, 30), kept(50, 5)], [2, 1, 0, 0]);
+    }
+
+    #[test]
     fn a_transcript_is_compressed_beside_its_record() {
         let (dir, store) = store();
         let saved = store.save(capture(None, 0), Keeping::default()).unwrap();

@@ -122,6 +122,26 @@ fn terminals_get_whole_sequences() {
 }
 
 #[test]
+fn in_quiet_hours_nothing_is_due() {
+    let told_at = |hour: u64| {
+        let mut notifier = Notifier::new(&config::Notify {
+            command: "true".to_owned(),
+            after: DurationMs::from_ms(0),
+            quiet_hours: "22:00-07:30".parse().unwrap(),
+            ..config::Notify::default()
+        });
+        let blocked = KnownState {
+            state: SessionState::Blocked,
+            from: StateSource::Hook,
+            waiting_for: Some("trust".to_owned()),
+        };
+        notifier.queue.state(Stamp(0), &blocked);
+        notifier.due(Stamp(1), hour * 3_600_000).len()
+    };
+    assert_eq!([21, 22, 23, 7, 8].map(told_at), [1, 0, 0, 0, 1]);
+}
+
+#[test]
 fn without_a_channel_nothing_waits() {
     let mut notifier = Notifier::new(&config::Notify::default());
     let blocked = KnownState {

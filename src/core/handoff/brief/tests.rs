@@ -257,6 +257,22 @@ fn the_least_budget_and_the_longest_paths_hold() {
 }
 
 #[test]
+fn its_length_and_its_decisions_are_as_configured() {
+    let of = |frame_chars, frame_decisions| {
+        let mut capture = capture("begin");
+        capture.decisions = (0..20)
+            .map(|n| AnsweredQuestion { question: format!("Q{n}?"), answer: "That.".into() })
+            .collect();
+        capture.last_answer = "said ".repeat(3000);
+        of(&capture, Budget::of(&Handoff { frame_chars, frame_decisions, ..Handoff::default() }))
+    };
+    let decisions = |text: &str| (0..20).filter(|n| text.contains(&format!("Q{n}?"))).count();
+    assert_eq!([1, 7].map(|n| decisions(&of(9500, n))), [1, 7]);
+    let lengths = [3000, 6000].map(|size| units(&of(size, 5)));
+    assert!(lengths[0] <= 3000 && (3001..=6000).contains(&lengths[1]), "{lengths:?}");
+}
+
+#[test]
 fn a_document_alone_makes_a_brief() {
     let capture = full();
     let document = Document::of(&capture);

@@ -231,6 +231,34 @@ fn an_error_is_tried_again_with_growing_pauses_and_not_for_ever() {
 }
 
 #[test]
+fn the_pause_and_the_number_of_retries_are_as_configured() {
+    let mut policy = claude();
+    policy.config.recovery.retry_pause = DurationMs::from_secs(5);
+    policy.config.recovery.retries = 1;
+    let mut s = Session::busy(policy);
+    fails(&mut s, "server_error");
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.pass(4_999), "");
+    assert_eq!(s.pass(1), "hold keys, go on after Error");
+    s.screen(PromptBox::Ours);
+    s.prompt(PromptOf::Sent);
+    fails(&mut s, "server_error");
+    assert!(s.sentences().contains("after 1 retries; hopty gave up"), "{}", s.sentences());
+}
+
+#[test]
+fn after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off() {
+    let mut policy = claude();
+    policy.config.recovery.limit_wait = DurationMs::from_secs(10);
+    let mut s = limited(policy.clone());
+    assert_eq!(s.pass(HOUR + 9_999), "");
+    assert_eq!(s.pass(1), "hold keys, go on after Limit");
+    policy.config.recovery.after_limit = false;
+    assert!(!limited(policy).pass(2 * HOUR).contains("go on"));
+}
+
+#[test]
 fn a_turn_that_ends_well_begins_the_count_anew() {
     let mut s = Session::busy(claude());
     for _ in 0..20 {

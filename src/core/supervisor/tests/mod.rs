@@ -10,6 +10,7 @@ mod interrupts;
 mod items;
 mod limits;
 mod person;
+mod policy_keys;
 mod progress;
 mod question;
 mod stopping;
