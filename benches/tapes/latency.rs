@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use hopty::testing::look::{Look, TextPattern};
 use hopty::testing::terminal::{ProgramUnderTest, TestTerminal};
 
-use crate::peers::{Peer, Tool, write};
+use crate::peers::{Peer, Tool, succeed, write};
 use crate::support::place::Place;
 use crate::support::stats::{cell, quantile, table};
 use crate::support::target::{Target, under};
@@ -84,9 +84,8 @@ fn ages(peer: &Peer, python: Option<&Peer>, times: usize) -> Result<Option<Vec<f
         peer.program.clone().into_os_string(),
     ];
     let mut command = python.unwrap_or(peer).command(&place, &words);
-    let done = command.stdout(Stdio::piped()).output()?;
-    ensure!(done.status.success(), "{} failed: {}", peer.name(), done.status);
-    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    command.stdout(Stdio::piped());
+    let text = succeed(peer.name(), vec![command])?;
     text.lines().map(|line| Ok(line.parse::<f64>()? / 1e3)).collect::<Result<Vec<_>>>().map(Some)
 }
 

@@ -19,7 +19,7 @@ fn seconds(peer: &Peer, tests: usize, jobs: usize) -> Result<f64> {
         let place = Place::new()?;
         let commands = peer.commands(&place, tests, jobs)?;
         let began = Instant::now();
-        succeed(commands)?;
+        succeed(peer.name(), commands)?;
         rounds.push(began.elapsed().as_secs_f64());
     }
     Ok(median(&rounds))

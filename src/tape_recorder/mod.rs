@@ -200,6 +200,9 @@ impl TapeRecorder {
     }
 
     fn draw(&mut self) -> io::Result<()> {
+        if input::takes_mouse(self.terminal.screen()) {
+            self.draft.note_mouse();
+        }
         let commands = self.draft.commands();
         let last = commands.last().map(ToString::to_string).unwrap_or_default();
         self.person.draw(self.terminal.screen(), commands.len(), &last)

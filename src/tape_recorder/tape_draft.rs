@@ -26,6 +26,8 @@ pub(super) struct TapeDraft {
     /// Variables for what was typed and not shown.
     secrets: u32,
     is_secret: bool,
+    /// The program has asked for the mouse, which is not recorded.
+    lacks_mouse: bool,
     /// What is different in every run.
     avoid: Vec<String>,
 }
@@ -47,6 +49,7 @@ impl TapeDraft {
             last_input: Duration::ZERO,
             secrets: 0,
             is_secret: false,
+            lacks_mouse: false,
             avoid,
         }
     }
@@ -140,6 +143,11 @@ impl TapeDraft {
         }
     }
 
+    /// The program asks for the mouse, of which the tape will have nothing.
+    pub fn note_mouse(&mut self) {
+        self.lacks_mouse = true;
+    }
+
     /// The program has ended.
     pub fn end(&mut self, end: ProcessEnd) {
         let end = match end {
@@ -159,6 +167,11 @@ impl TapeDraft {
                 tape,
                 "# What was typed and not shown is a variable: hopty test {}",
                 names.join(" ")
+            );
+        }
+        if self.lacks_mouse {
+            tape.push_str(
+                "# The program takes the mouse, which is not recorded: add Click, Drag and Wheel lines.\n",
             );
         }
         for command in &self.commands {
@@ -273,5 +286,15 @@ mod tests {
         }
         let text = draft.text("");
         assert!(text.ends_with("Type $\"${SECRET_1}\"\n") && draft.has_secrets(), "{text}");
+    }
+
+    #[test]
+    fn a_signal_and_a_mouse_that_is_left_out_are_told() {
+        let mut draft = TapeDraft::new(Vec::new());
+        draft.end(ProcessEnd::Signaled(crate::core::process::Signal::TERM));
+        assert_eq!(draft.text(""), "Exit TERM\n");
+        draft.note_mouse();
+        let text = draft.text("");
+        assert!(text.starts_with("# The program takes the mouse") && text.ends_with("Exit TERM\n"), "{text}");
     }
 }

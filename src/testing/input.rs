@@ -123,6 +123,13 @@ pub fn focus(screen: &Screen, is_in: bool) -> Result<Vec<u8>, InputRefusal> {
     Ok(if is_in { b"\x1b[I".to_vec() } else { b"\x1b[O".to_vec() })
 }
 
+/// Whether the program has asked for the mouse.
+#[must_use]
+pub fn takes_mouse(screen: &Screen) -> bool {
+    let action = MouseAction::Press(PointerButton::Left);
+    mouse(screen, &MouseEvent { action, row: 0, col: 0, modifiers: KeyModifiers::default() }).is_ok()
+}
+
 /// The bytes of a mouse event; empty for the release of a button where the program wants presses only (?9).
 ///
 /// # Errors
