@@ -10,6 +10,8 @@ use crate::tty::raw;
 
 /// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
 const LEAST: usize = 16;
+/// The same where no other column can go; with fewer, the terminal breaks the row.
+const CRAMPED: usize = 5;
 
 /// What standard output is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,7 +93,10 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str], last
         if before + (*last).min(LEAST) <= cols {
             return shorten(rows, cols - before, last_column);
         }
-        let Some(heading) = spare.next() else { return shorten(rows, LEAST, last_column) };
+        let Some(heading) = spare.next() else {
+            let room = cols.checked_sub(before).filter(|room| *room >= CRAMPED);
+            return shorten(rows, room.unwrap_or(LEAST), last_column);
+        };
         if let Some(column) = rows.first().and_then(|row| row.iter().position(|cell| cell == heading)) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
         }
@@ -167,6 +172,8 @@ mod tests {
         assert_eq!(fitted(39), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …k/漢字/a-long-name");
         assert_eq!(fitted(34), "NAME  CLIENTS  DIRECTORY\nproj  0        …k/漢字/a-long-name");
         assert_eq!(fitted(24), "NAME  DIRECTORY\nproj  …/漢字/a-long-name");
+        assert_eq!(fitted(20), "NAME  DIRECTORY\nproj  …/a-long-name");
+        assert_eq!(fitted(11), "NAME  …TORY\nproj  …name");
         assert_eq!(fitted(3), "NAME  DIRECTORY\nproj  …字/a-long-name", "it is the terminal's to break then");
     }
 
