@@ -13,8 +13,8 @@ use super::error::{Failed, note, say, visible};
 use super::handoff::age;
 use super::restore::{about, died_with_machine};
 use super::session;
-use super::table::{self, LastColumn, TableStyle};
-use crate::core::handoff::text::cut_chars;
+use super::table::{self, TableStyle};
+use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::SessionName;
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
@@ -25,14 +25,10 @@ use crate::sys::clock::{Clock, ahead};
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 /// How often `--watch` looks.
 const WATCH: Duration = Duration::from_secs(2);
-/// How much of what a session is about is shown, in characters.
+/// How much of what a session is about is shown, in columns.
 const ABOUT: usize = 60;
-/// How much of a branch's name is shown, in characters.
+/// How much of a branch's name is shown, in columns.
 const BRANCH: usize = 24;
-/// Columns below which a state stands without its reason, which begins what the session is about instead.
-const TIGHT: usize = 60;
-/// How much of a name is shown there, in characters.
-const TIGHT_NAME: usize = 10;
 /// Columns from which on there is room for what a session is about and for its directory.
 const WIDE: usize = 120;
 
@@ -160,22 +156,17 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
         .chain(REST)
         .filter(|(head, _)| Some(*head) != skipped && (any_branch || *head != "BRANCH"))
         .collect();
-    let tight = cols.is_some_and(|cols| cols < TIGHT);
-    let cell_of =
-        |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, waits_for(session)) {
-            ("NAME", _) if tight => cut_chars(&cell(session), TIGHT_NAME),
-            ("STATE", _) if tight => text(&session.state.to_string()),
-            ("ABOUT" | "DIRECTORY", Some(what)) if tight => format!("({what}) {}", cell(session)),
-            _ => cell(session),
-        };
+    let cell_of = |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, cols) {
+        ("NAME", Some(cols)) => begin_of(&cell(session), session_name_cols(cols)),
+        ("BRANCH", Some(_)) => begin_of(&cell(session), BRANCH),
+        _ => cell(session),
+    };
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
     rows.extend(
         sessions.iter().map(|session| columns.iter().map(|column| cell_of(session, column)).collect()),
     );
     if let Some(cols) = cols {
-        let keep =
-            if skipped == Some("DIRECTORY") || tight { LastColumn::KeepsBegin } else { LastColumn::KeepsEnd };
-        table::narrow(&mut rows, cols, &SPARE, keep);
+        table::narrow(&mut rows, cols, &SPARE);
     }
     rows
 }
@@ -284,12 +275,25 @@ const REST: &[(&str, ColumnText)] = &[
     ("BRANCH", branch),
     ("RESTARTS", |session| session.restarts.to_string()),
     ("CLIENTS", |session| session.clients.len().to_string()),
-    ("ABOUT", |session| about(session).map_or_else(|| "-".to_owned(), |about| cut_chars(&about, ABOUT))),
+    ("ABOUT", |session| about(session).map_or_else(|| "-".to_owned(), |about| begin_of(&about, ABOUT))),
     ("DIRECTORY", |session| text(&session.dir)),
 ];
 /// Columns that go where there is no room, the first named first.
-const SPARE: [&str; 10] =
-    ["RESTARTS", "RUN", "CLIENTS", "AGE", "MODEL", "BRANCH", "TASKS", "FOR", "CONTEXT", "ENDED"];
+const SPARE: [&str; 13] = [
+    "RESTARTS",
+    "RUN",
+    "CLIENTS",
+    "AGE",
+    "MODEL",
+    "BRANCH",
+    "TASKS",
+    "FOR",
+    "CONTEXT",
+    "ENDED",
+    "ABOUT",
+    "DIRECTORY",
+    "EXIT",
+];
 
 /// The fields of a template.
 const FIELDS: &[(&str, ColumnText)] = &[
@@ -330,7 +334,7 @@ fn lasts(session: &SessionStatus) -> String {
 /// The git branch of its directory.
 fn branch(session: &SessionStatus) -> String {
     let branch = crate::git::state::branch(Path::new(&session.dir));
-    branch.map_or_else(|| "-".to_owned(), |branch| cut_chars(&text(&branch), BRANCH))
+    branch.map_or_else(|| "-".to_owned(), |branch| text(&branch))
 }
 
 /// How many of Claude's tasks are done.
@@ -414,17 +418,43 @@ mod tests {
             let rows = fitted(&sessions, false, Some(cols));
             let lines = table::lines(&rows, |_, _| None);
             assert!(lines.iter().all(|line| line.width() <= cols), "{cols}: {lines:#?}");
-            let whole = if cols < TIGHT {
-                "a-session-...  blocked  "
-            } else {
-                "a-session-name  blocked (permission)"
-            };
-            assert!(lines[1].starts_with(whole) && lines[1].contains("(permission"), "{cols}: {lines:#?}");
+            assert!(lines[1].starts_with("a-session-name  blocked (permission)"), "{cols}: {lines:#?}");
         }
         let at = |cols| table::lines(&fitted(&sessions, false, Some(cols)), |_, _| None).join("\n");
         assert!(at(80).contains("Make the rocket") && !at(80).contains("/home"), "{}", at(80));
         assert!(at(200).contains("4/6") && at(200).contains("sonnet-4-5") && at(200).contains("/home/user"));
         assert!(fitted(&sessions, false, None)[0].ends_with(&["DIRECTORY".to_owned()]));
+    }
+
+    /// With a name of 48 characters, the longest that is allowed.
+    #[test]
+    fn a_long_name_takes_no_column_from_the_others() {
+        let name = "a-rather-long-name-of-a-session-that-goes-on-and";
+        let minute = Clock::wall().0.saturating_sub(60_000);
+        let mut long =
+            session(name, SessionState::Blocked, Some("permission"), Some("Fix the parser, then rest."));
+        long.state_since = Some(Rfc3339(crate::core::time::WallTime(minute)));
+        long.context.percent = 85;
+        long.context.tokens_from = crate::core::context_usage::TokensFrom::Transcript.into();
+        let table = |cols| {
+            let rows = fitted(std::slice::from_ref(&long), false, cols);
+            table::lines(&rows, |_, _| None)
+        };
+        assert_eq!(
+            table(Some(80)),
+            [
+                "NAME                      STATE                 FOR    CONTEXT  ABOUT",
+                "a-rather-long-name-of-a…  blocked (permission)  1 min  85 %     Fix the parser,…"
+            ]
+        );
+        assert_eq!(
+            table(Some(40)),
+            ["NAME            STATE", "a-rather-long…  blocked (permission)"],
+            "the reason stands with its state"
+        );
+        assert_eq!(table(Some(30)), ["NAME            STATE", "a-rather-long…  blocked (perm…"]);
+        assert!(table(None)[1].starts_with(name), "a pipe gets it whole");
+        assert_eq!(Template::read("{name}").unwrap().line(&long), name);
     }
 
     #[test]

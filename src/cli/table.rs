@@ -3,13 +3,14 @@
 
 use std::io::IsTerminal;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::error::say;
+use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::tty::raw;
 
 /// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
-const LEAST: usize = 16;
+const LEAST: usize = 14;
 /// The same where no other column can go; with fewer, the terminal breaks the row.
 const CRAMPED: usize = 5;
 
@@ -73,29 +74,20 @@ fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
     (0..columns).map(width).collect()
 }
 
-/// What is left of a last column that is too wide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LastColumn {
-    /// Its end, as of a path.
-    KeepsEnd,
-    /// Its begin, as of a sentence.
-    KeepsBegin,
-}
-
 /// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and of the last
 /// column a part is left.
-pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str], last_column: LastColumn) {
+pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
     let mut spare = spare.iter();
     loop {
         let widths = widths(rows);
         let Some((last, others)) = widths.split_last() else { return };
         let before: usize = others.iter().map(|width| width + 2).sum();
         if before + (*last).min(LEAST) <= cols {
-            return shorten(rows, cols - before, last_column);
+            return shorten(rows, cols - before);
         }
         let Some(heading) = spare.next() else {
             let room = cols.checked_sub(before).filter(|room| *room >= CRAMPED);
-            return shorten(rows, room.unwrap_or(LEAST), last_column);
+            return shorten(rows, room.unwrap_or(LEAST));
         };
         if let Some(column) = rows.first().and_then(|row| row.iter().position(|cell| cell == heading)) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
@@ -103,39 +95,12 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str], last
     }
 }
 
-fn shorten(rows: &mut [Vec<String>], room: usize, last_column: LastColumn) {
-    let part = |cell: &str| match last_column {
-        LastColumn::KeepsEnd => end_of(cell, room),
-        LastColumn::KeepsBegin => begin_of(cell, room),
-    };
-    rows.iter_mut().filter_map(|row| row.last_mut()).for_each(|cell| *cell = part(cell));
-}
-
-/// The begin of a text, an ellipsis behind it where something was cut.
-pub(super) fn begin_of(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    let mut left = room.saturating_sub(1);
-    let fits = |c: &char| {
-        let width = c.width().unwrap_or(0);
-        left.checked_sub(width).map(|rest| left = rest).is_some()
-    };
-    text.chars().take_while(fits).chain(std::iter::once('…')).collect()
-}
-
-/// The end of a text, an ellipsis before it where something was cut.
-fn end_of(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    let mut left = room.saturating_sub(1);
-    let fits = |c: &char| {
-        let width = c.width().unwrap_or(0);
-        left.checked_sub(width).map(|rest| left = rest).is_some()
-    };
-    let kept: Vec<char> = text.chars().rev().take_while(fits).collect();
-    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+/// A directory keeps its end, any other text its begin.
+fn shorten(rows: &mut [Vec<String>], room: usize) {
+    let Some(heading) = rows.first_mut().and_then(|row| row.last_mut()) else { return };
+    let part = if heading == "DIRECTORY" { end_of_path } else { begin_of };
+    *heading = begin_of(heading, room);
+    rows.iter_mut().skip(1).filter_map(|row| row.last_mut()).for_each(|cell| *cell = part(cell, room));
 }
 
 #[cfg(test)]
@@ -164,17 +129,17 @@ mod tests {
         ]);
         let fitted = |cols| {
             let mut table = wide.clone();
-            narrow(&mut table, cols, &["RUN", "CLIENTS"], LastColumn::KeepsEnd);
+            narrow(&mut table, cols, &["RUN", "CLIENTS"]);
             lines(&table, |_, _| None).join("\n")
         };
         assert_eq!(fitted(80), lines(&wide, |_, _| None).join("\n"));
-        assert_eq!(fitted(40), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …rk/漢字/a-long-name");
-        assert_eq!(fitted(39), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …k/漢字/a-long-name");
-        assert_eq!(fitted(34), "NAME  CLIENTS  DIRECTORY\nproj  0        …k/漢字/a-long-name");
-        assert_eq!(fitted(24), "NAME  DIRECTORY\nproj  …/漢字/a-long-name");
+        assert_eq!(fitted(40), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …/漢字/a-long-name");
+        assert_eq!(fitted(34), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …/a-long-name");
+        assert_eq!(fitted(33), "NAME  CLIENTS  DIRECTORY\nproj  0        …/漢字/a-long-name");
+        assert_eq!(fitted(22), "NAME  DIRECTORY\nproj  …/a-long-name");
         assert_eq!(fitted(20), "NAME  DIRECTORY\nproj  …/a-long-name");
-        assert_eq!(fitted(11), "NAME  …TORY\nproj  …name");
-        assert_eq!(fitted(3), "NAME  DIRECTORY\nproj  …字/a-long-name", "it is the terminal's to break then");
+        assert_eq!(fitted(11), "NAME  DIRE…\nproj  …name");
+        assert_eq!(fitted(3), "NAME  DIRECTORY\nproj  …/a-long-name", "it is the terminal's to break then");
     }
 
     proptest::proptest! {
@@ -185,7 +150,7 @@ mod tests {
             let mut table = rows(&[&["NAME", "RUN", "DIRECTORY"]]);
             table.extend(cells.into_iter().map(|dir| vec!["a-name-of-this-width".to_owned(), "1".to_owned(),
                 dir]));
-            narrow(&mut table, cols, &["RUN"], LastColumn::KeepsEnd);
+            narrow(&mut table, cols, &["RUN"]);
             assert!(lines(&table, |_, _| None).iter().all(|line| line.width() <= cols));
         }
     }

@@ -12,8 +12,9 @@ use unicode_width::UnicodeWidthStr;
 use super::control::paths;
 use super::conversations::{kept_sources, one_line, short};
 use super::error::{Failed, note, say, stdout, visible};
-use super::table::{TableStyle, begin_of};
+use super::table::TableStyle;
 use crate::core::conversation::summary::TokenTotals;
+use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::core::token_usage::{
     ConversationUsage, UsageEntry, UsageGroup, UsageReport, UsageRow, UsageSums, ledger,
 };
@@ -298,7 +299,8 @@ impl UsagePage<'_> {
         let labels =
             std::iter::once(heading.as_str()).chain(self.names.iter().map(String::as_str)).chain(["total"]);
         for (at, (label, row)) in labels.zip(&cells).enumerate() {
-            let mut line = begin_of(label, names);
+            let is_path = by == UsageBy::Project && (1..=rows.len()).contains(&at);
+            let mut line = if is_path { end_of_path(label, names) } else { begin_of(label, names) };
             line.push_str(&" ".repeat(names.saturating_sub(line.width())));
             for (cell, width) in row.iter().zip(&widths) {
                 line.push_str("  ");
@@ -416,12 +418,23 @@ mod tests {
     }
 
     fn page(cols: Option<usize>) -> String {
-        let rows = [("2026-11-19", sums(1.0, 900, 0)), ("2026-11-20", sums(4.0, 1_500_000, 10))]
+        page_by(UsageBy::Day, ["2026-11-19", "2026-11-20"], cols)
+    }
+
+    fn page_by(by: UsageBy, keys: [&str; 2], cols: Option<usize>) -> String {
+        let rows = [(keys[0], sums(1.0, 900, 0)), (keys[1], sums(4.0, 1_500_000, 10))]
             .map(|(key, sums)| UsageRow { key: key.to_owned(), sums });
         let names: Vec<String> = rows.iter().map(|row| row.key.clone()).collect();
         let report = UsageReport { rows: rows.to_vec(), total: sums(5.0, 1_500_900, 10) };
-        UsagePage { report: &report, names: &names, style: TableStyle { cols, colors: false } }
-            .text(UsageBy::Day)
+        UsagePage { report: &report, names: &names, style: TableStyle { cols, colors: false } }.text(by)
+    }
+
+    #[test]
+    fn a_project_keeps_the_end_of_its_directory() {
+        let dirs = ["/home/user/work/projects/rocket", "/home/user/work/projects/parser"];
+        let page = page_by(UsageBy::Project, dirs, Some(40));
+        assert!(page.contains("\n…/rocket  ") && page.contains("\n…/parser  "), "{page}");
+        assert!(page_by(UsageBy::Project, dirs, None).contains(dirs[0]));
     }
 
     #[test]

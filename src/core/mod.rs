@@ -14,6 +14,7 @@ pub mod context_usage;
 pub mod conversation;
 pub mod conversation_transfer;
 pub mod draft;
+pub mod ellipsis;
 pub mod handoff;
 pub mod ids;
 pub mod inherited;

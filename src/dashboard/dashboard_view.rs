@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
 use super::row::SessionRow;
+use crate::core::ellipsis::{begin_of, session_name_cols};
 
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
@@ -123,7 +124,8 @@ fn columns(model: &DashState, width: u16) -> Vec<Column> {
         let widths = model.shown().into_iter().map(|row| text(row).width());
         u16::try_from(widths.max().unwrap_or(0).max(heading.len())).unwrap_or(most).min(most)
     };
-    let name = widest(|row| row.name.as_str(), "SESSION", if width < 70 { 14 } else { 24 });
+    let most = u16::try_from(session_name_cols(usize::from(width))).unwrap_or(u16::MAX);
+    let name = widest(|row| row.name.as_str(), "SESSION", most);
     let state = widest(|row| row.state.as_str(), "STATE", 12);
     let mut all: Vec<Column> = vec![
         ("SESSION", name, |row| vec![Span::raw(row.name.to_string())]),
@@ -382,22 +384,7 @@ fn pad(text: &str, width: u16) -> String {
 }
 
 fn fit(text: &str, width: u16) -> String {
-    let width = usize::from(width);
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut cut = String::new();
-    for c in text.chars() {
-        let mut buf = [0; 4];
-        if cut.width() + c.encode_utf8(&mut buf).width() + 1 > width {
-            break;
-        }
-        cut.push(c);
-    }
-    if width > 0 {
-        cut.push('…');
-    }
-    cut
+    begin_of(text, usize::from(width))
 }
 
 /// Spans cut and padded to `width` columns together.
