@@ -33,6 +33,7 @@ const VERBS: &[&str] = &[
     "man",
     "play",
     "record",
+    "label",
     "rename",
     "prune",
     "replay",

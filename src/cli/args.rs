@@ -82,6 +82,9 @@ pub(super) struct RunOptions {
     /// Name of the session and of Claude's conversation; the directory's name by default
     #[arg(long)]
     pub name: Option<String>,
+    /// Give the session a label, by which `hopty ls --label` finds it; may be given several times
+    #[arg(long = "label", value_name = "LABEL")]
+    pub labels: Vec<String>,
     /// Start it in the background and print its name
     #[arg(long)]
     pub detached: bool,
@@ -187,7 +190,7 @@ pub(super) enum Verb {
     Run(RunOptions),
     /// List sessions, those that wait for you first
     ///
-    /// Fields of a format: name, state, reason, for, context, tasks, model, about, title, prompt, task, cost,
+    /// Fields of a format: name, labels, state, reason, for, context, tasks, model, about, title, prompt, task, cost,
     /// dir, command, clients, run, restarts, conversation, why.
     Ls {
         /// Only these sessions
@@ -202,6 +205,9 @@ pub(super) enum Verb {
         /// Refresh the list every two seconds
         #[arg(long, short, conflicts_with_all = ["json", "names"])]
         watch: bool,
+        /// Only sessions with this label
+        #[arg(long, value_name = "LABEL", conflicts_with = "names")]
+        label: Option<String>,
         /// Include ended sessions
         #[arg(long)]
         all: bool,
@@ -265,6 +271,20 @@ pub(super) enum Verb {
         /// The session, if more than one is meant, and the new name
         #[arg(num_args = 1..=2, required = true, value_name = "NAME, NEW")]
         words: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add labels to a session and remove others, or print them
+    ///
+    /// `hopty ls --label LABEL` lists the sessions with a label, and the filter of `hopty dash` finds them.
+    #[command(override_usage = "hopty label [OPTIONS] NAME [LABEL|+LABEL|-LABEL]...")]
+    Label {
+        /// The session
+        name: String,
+        /// A label to add (LABEL or +LABEL) or to remove (-LABEL)
+        #[arg(allow_hyphen_values = true, value_name = "LABEL")]
+        changes: Vec<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -641,6 +661,7 @@ impl Verb {
             | Verb::Restart { json, .. }
             | Verb::Back { json, .. }
             | Verb::Rename { json, .. }
+            | Verb::Label { json, .. }
             | Verb::Stop { json, .. }
             | Verb::Send { json, .. }
             | Verb::Wait { json, .. }

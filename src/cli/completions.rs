@@ -15,11 +15,12 @@ use super::wait_conditions;
 const LIVE: [&str; 11] =
     ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen", "record", "mark"];
 /// Those that still tell of one that has ended.
-const TELLING: [&str; 8] = ["ls", "rename", "status", "events", "log", "why", "restore", "rm"];
+const TELLING: [&str; 9] = ["ls", "rename", "label", "status", "events", "log", "why", "restore", "rm"];
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
-const WITH_VALUE: [&str; 12] = [
+const WITH_VALUE: [&str; 13] = [
+    "--label",
     "--client",
     "--keys",
     "--timeout",
@@ -121,7 +122,7 @@ const ZSH: &str = r#"_hopty_sessions() {
     local verb=${${curcontext##*-command-}%%:*} expl ret=1
     local -a all names
     [[ $verb == ({telling|}) ]] && all=(--all)
-    if [[ $verb != (send|ask|wait|mark|rename) ]] || (( CURRENT == 1 )); then
+    if [[ $verb != (send|ask|wait|mark|rename|label) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
     fi

@@ -34,6 +34,14 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         ],
     ),
     (
+        "label",
+        &[
+            ("hopty label rocket work", "Give session rocket the label work."),
+            ("hopty label rocket +api -work", "Add one label and remove another."),
+            ("hopty label rocket", "Print its labels."),
+        ],
+    ),
+    (
         "ls",
         &[
             ("hopty ls --watch", "Refresh the list every two seconds."),

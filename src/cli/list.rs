@@ -11,11 +11,12 @@ use strsim::levenshtein;
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::handoff::age;
+use super::rename::bad_label;
 use super::restore::{about, died_with_machine};
 use super::session;
 use super::table::{self, TableStyle};
 use crate::core::ellipsis::{begin_of, session_name_cols};
-use crate::core::ids::SessionName;
+use crate::core::ids::{Label, SessionName};
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
@@ -45,6 +46,8 @@ pub(super) struct ListOptions {
     pub watch: bool,
     /// `tmux`, or a template.
     pub format: Option<String>,
+    /// Only those with this label.
+    pub label: Option<String>,
 }
 
 pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
@@ -96,7 +99,13 @@ fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
             })
         })
         .collect();
-    Ok(asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect())
+    let found = asked.into_iter().filter_map(|thread| thread.join().ok().flatten());
+    let label: Option<Label> =
+        wish.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
+    let meant = |status: &SessionStatus| {
+        label.as_ref().is_none_or(|label| status.labels.iter().any(|own| own == label.as_str()))
+    };
+    Ok(found.filter(meant).collect())
 }
 
 fn print(
@@ -117,6 +126,14 @@ fn print(
     if wish.format.is_some() {
         let words: Vec<String> = sessions.iter().map(for_tmux).collect();
         say(format_args!("{}", words.join("   ")))?;
+        return Ok(0);
+    }
+    if let (true, Some(label)) = (sessions.is_empty(), &wish.label) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "no session has label {}; `hopty label NAME LABEL` adds one",
+            visible(label)
+        );
         return Ok(0);
     }
     if sessions.is_empty() {
@@ -143,6 +160,7 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
     // How it ended is shown only to who asks for ended ones.
     let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
     let known = sessions.iter().any(|session| about(session).is_some());
+    let any_label = sessions.iter().any(|session| !session.labels.is_empty());
     let any_branch = sessions.iter().any(|session| branch(session) != "-");
     let skipped = match cols {
         None => None,
@@ -154,7 +172,9 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
         .iter()
         .chain(ends)
         .chain(REST)
-        .filter(|(head, _)| Some(*head) != skipped && (any_branch || *head != "BRANCH"))
+        .filter(|(head, _)| {
+            Some(*head) != skipped && (any_branch || *head != "BRANCH") && (any_label || *head != "LABELS")
+        })
         .collect();
     let cell_of = |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, cols) {
         ("NAME", Some(cols)) => begin_of(&cell(session), session_name_cols(cols)),
@@ -266,6 +286,7 @@ const STATE: usize = 1;
 /// The columns before and behind those of how a session ended.
 const FIRST: &[(&str, ColumnText)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
 const REST: &[(&str, ColumnText)] = &[
+    ("LABELS", |session| if session.labels.is_empty() { "-".to_owned() } else { labels(session) }),
     ("FOR", since),
     ("AGE", lasts),
     ("RUN", |session| session.run.to_string()),
@@ -279,7 +300,7 @@ const REST: &[(&str, ColumnText)] = &[
     ("DIRECTORY", |session| text(&session.dir)),
 ];
 /// Columns that go where there is no room, the first named first.
-const SPARE: [&str; 13] = [
+const SPARE: [&str; 14] = [
     "RESTARTS",
     "RUN",
     "CLIENTS",
@@ -288,6 +309,7 @@ const SPARE: [&str; 13] = [
     "BRANCH",
     "TASKS",
     "FOR",
+    "LABELS",
     "CONTEXT",
     "ENDED",
     "ABOUT",
@@ -298,6 +320,7 @@ const SPARE: [&str; 13] = [
 /// The fields of a template.
 const FIELDS: &[(&str, ColumnText)] = &[
     ("name", |session| visible(&session.name)),
+    ("labels", labels),
     ("state", |session| visible(&session.state.to_string())),
     ("reason", |session| visible(session.waiting_for.as_deref().unwrap_or_default())),
     ("for", since),
@@ -319,6 +342,10 @@ const FIELDS: &[(&str, ColumnText)] = &[
     ("conversation", |session| session.conversation.as_ref().map(ToString::to_string).unwrap_or_default()),
     ("why", |session| visible(&session.why)),
 ];
+
+fn labels(session: &SessionStatus) -> String {
+    visible(&session.labels.join(","))
+}
 
 /// How long it has been in its state.
 fn since(session: &SessionStatus) -> String {

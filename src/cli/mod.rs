@@ -124,6 +124,7 @@ const NOW: &[&str] = &[
     "answer",
     "restore",
     "rename",
+    "label",
     "rm",
     "prune",
     "setup",
@@ -223,14 +224,15 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
     match verb {
         Verb::Run(options) => run::program(options, None, host.unwrap_or_else(Forked::new)),
         Verb::Ls { all, names: true, .. } => list::names(all),
-        Verb::Ls { sessions, json, all, format, watch, .. } => {
-            list::ls(&list::ListOptions { sessions, json, all, watch, format })
+        Verb::Ls { sessions, json, all, format, watch, label, .. } => {
+            list::ls(&list::ListOptions { sessions, json, all, watch, format, label })
         }
         Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { all: true, json, .. } => session::detach_all(json),
         Verb::Stop { all: true, kill, .. } => session::stop_all(kill),
         Verb::Detach { name, client, json, .. } => session::detach(name.as_deref(), client, json),
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
+        Verb::Label { name, changes, json } => rename::label(&name, &changes, json),
         Verb::Rename { words, json } => rename::rename(&words, json),
         Verb::Restart { name, now, no_handoff, wait, json } => {
             session::restart(name.as_deref(), now, no_handoff, wait, json)

@@ -52,6 +52,7 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     }
     let options = RunOptions {
         name: options.name,
+        labels: Vec::new(),
         detached: options.detached,
         max_restarts: None,
         no_inject: false,

@@ -1,10 +1,14 @@
-//! `hopty rename`.
+//! `hopty rename` and `hopty label`.
+
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
 use super::control::{HostControl, Rule, any, live, named, paths};
-use super::error::{Failed, say};
+use super::error::{Failed, say, visible};
 use super::session::ANSWER;
+use super::session::status_of;
+use crate::core::ids::{BadId, LABEL_HINT, Label, change_labels};
 use crate::fs::session::{self, SessionError, is_alive};
 
 /// Gives a session, which may have ended, another name.
@@ -29,6 +33,49 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
     }
     if as_json {
         say(format_args!("{}", json!({"name": new, "before": name})))?;
+    }
+    Ok(0)
+}
+
+/// A text that is no label.
+pub(super) fn bad_label(error: &BadId) -> Failed {
+    Failed::new(2, "not a label").about(&error.text).hint(LABEL_HINT)
+}
+
+/// Changes the labels of a session, which may have ended, or prints them.
+pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = any(&paths, Some(given))?;
+    let (mut add, mut remove) = (Vec::new(), Vec::new());
+    // clap takes an option behind the labels for one of them.
+    let as_json = as_json || changes.iter().any(|change| change == "--json");
+    for change in changes.iter().filter(|change| *change != "--json") {
+        match change.strip_prefix('-') {
+            Some(label) => remove.push(label.to_owned()),
+            None => add.push(change.strip_prefix('+').unwrap_or(change).to_owned()),
+        }
+    }
+    // Checked here as well, so that the exit code is that of every other bad word.
+    change_labels(&mut BTreeSet::new(), &add, &remove).map_err(|error| bad_label(&error))?;
+    if !add.is_empty() || !remove.is_empty() {
+        if is_alive(&paths.session(&name)) {
+            HostControl::connect(&paths, &name, Some(ANSWER))?
+                .ask(json!({"do": "label", "add": add, "remove": remove}))?;
+        } else {
+            session::edit_ended(&paths, &name, |last| {
+                let mut labels: BTreeSet<Label> =
+                    last.labels.iter().filter_map(|label| label.parse().ok()).collect();
+                let _ = change_labels(&mut labels, &add, &remove);
+                last.labels = labels.iter().map(ToString::to_string).collect();
+            })
+            .map_err(|error| Failed::new(125, error.to_string()).about(&name).hint(error.hint()))?;
+        }
+    }
+    let labels = status_of(&paths, &name)?.labels;
+    if as_json {
+        say(format_args!("{}", json!({"name": name, "labels": labels})))?;
+    } else if add.is_empty() && remove.is_empty() {
+        labels.iter().try_for_each(|label| say(format_args!("{}", visible(label))))?;
     }
     Ok(0)
 }

@@ -195,7 +195,9 @@ fn start(paths: &Paths, candidate: &Candidate, limit: DurationMs) -> Result<(), 
     };
     let hopty = std::env::current_exe().map_err(|e| format!("hopty cannot find itself: {e}"))?;
     let done = Command::new(hopty)
-        .args(["run", "--detached", "--name", name.as_str(), "--", "claude"])
+        .args(["run", "--detached", "--name", name.as_str()])
+        .args(status.labels.iter().map(|label| format!("--label={label}")))
+        .args(["--", "claude"])
         .args(for_resume(&own, &next))
         .current_dir(&status.dir)
         // Whoever restores is not in the session that died.

@@ -1,5 +1,6 @@
 //! Starting: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
@@ -10,6 +11,7 @@ use super::args::RunOptions;
 use super::control::{named, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, note, say, visible};
+use super::rename::bad_label;
 use super::{conversation_in_use, notice, session, settings, version};
 use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_depth};
 use crate::claude::settings as hooks;
@@ -18,7 +20,7 @@ use crate::client::{ClientOptions, Hold};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify, facts};
 use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Config, ConfigSource, FlagValue, Problem, ProblemKind};
-use crate::core::ids::SessionName;
+use crate::core::ids::{Label, SessionName, change_labels};
 use crate::core::inherited::SignalState;
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
@@ -33,6 +35,7 @@ use crate::tty::raw;
 #[derive(Debug, Default)]
 struct StartOptions {
     name: Option<SessionName>,
+    labels: BTreeSet<Label>,
     detached: bool,
     handoff: BeginWith,
     no_inject: bool,
@@ -338,8 +341,11 @@ pub(super) fn program(
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let args: Vec<OsString> = words.collect();
+    let mut labels = BTreeSet::new();
+    change_labels(&mut labels, &options.labels, &[]).map_err(|error| bad_label(&error))?;
     let wish = StartOptions {
         name,
+        labels,
         detached: options.detached,
         handoff: BeginWith::Fresh,
         no_inject: options.no_inject,
@@ -463,6 +469,7 @@ fn begin(
         name: wanted.clone(),
         numbered,
         title: chosen.title.clone(),
+        labels: wish.labels.clone(),
         agent: chosen.agent,
         program: chosen.program.clone(),
         called: chosen.called.clone(),

@@ -2,6 +2,7 @@
 //! unchecked.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -76,6 +77,11 @@ text_id! {
     SessionName
 }
 text_id! {
+    /// A label of a session, by which sessions are listed together: `[a-z0-9][a-z0-9._-]{0,31}`.
+    #[derive(PartialOrd, Ord)]
+    Label
+}
+text_id! {
     /// The name under which a directory's handoffs are kept: `[A-Za-z0-9._-]{1,64}`, not starting with `.` or
     /// `-`.
     #[derive(PartialOrd, Ord)]
@@ -132,14 +138,44 @@ impl FromStr for HandoffId {
     }
 }
 
+/// What a label may be, as a hint.
+pub const LABEL_HINT: &str =
+    "a label has 1 to 32 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit";
+
+/// Adds labels to `labels` and removes others.
+///
+/// # Errors
+/// The first that is no label; some may have been added by then.
+pub fn change_labels(labels: &mut BTreeSet<Label>, add: &[String], remove: &[String]) -> Result<(), BadId> {
+    for text in add {
+        labels.insert(text.parse()?);
+    }
+    for text in remove {
+        labels.remove(&text.parse()?);
+    }
+    Ok(())
+}
+
+/// Whether `text` is a word of at most so many bytes: lower-case letters, digits, `.`, `_` and `-`, the first
+/// one a letter or a digit.
+fn is_word(text: &str, most: usize) -> bool {
+    let first = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let rest = |b: u8| first(b) || matches!(b, b'.' | b'_' | b'-');
+    let bytes = text.as_bytes();
+    (1..=most).contains(&bytes.len()) && first(bytes[0]) && bytes[1..].iter().all(|b| rest(*b))
+}
+
 impl FromStr for SessionName {
     type Err = BadId;
     fn from_str(text: &str) -> Result<Self, BadId> {
-        let first = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        let rest = |b: u8| first(b) || matches!(b, b'.' | b'_' | b'-');
-        let bytes = text.as_bytes();
-        let ok = (1..=48).contains(&bytes.len()) && first(bytes[0]) && bytes[1..].iter().all(|b| rest(*b));
-        if ok { Ok(Self(text.to_owned())) } else { Err(bad("session name", text)) }
+        if is_word(text, 48) { Ok(Self(text.to_owned())) } else { Err(bad("session name", text)) }
+    }
+}
+
+impl FromStr for Label {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        if is_word(text, 32) { Ok(Self(text.to_owned())) } else { Err(bad("label", text)) }
     }
 }
 
@@ -283,6 +319,18 @@ mod tests {
         let long = SessionName::for_directory(&"x".repeat(90));
         assert_eq!(SessionName::for_title(&"x".repeat(90)), Some(long.clone()));
         assert_eq!(long.numbered(12).as_str().len(), 48);
+    }
+
+    #[test]
+    fn labels_are_words_and_are_changed_together() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        let mut labels = BTreeSet::new();
+        change_labels(&mut labels, &words(&["work", "api", "work"]), &words(&["none"])).unwrap();
+        change_labels(&mut labels, &words(&["z"]), &words(&["api"])).unwrap();
+        assert_eq!(labels.iter().map(Label::as_str).collect::<Vec<_>>(), ["work", "z"]);
+        for bad in ["", "+x", "-x", "a b", "A", "a/b", &"x".repeat(33)] {
+            assert!(change_labels(&mut labels, &words(&[bad]), &[]).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ use super::time::WallTime;
 pub struct SessionStatus {
     /// The session's name.
     pub name: String,
+    /// Its labels, in order.
+    pub labels: Vec<String>,
     /// The working directory.
     pub dir: String,
     /// What runs: Claude, or any other program.

@@ -136,6 +136,10 @@ fn columns(model: &DashState, width: u16) -> Vec<Column> {
     } else {
         ("CONTEXT", 15, |row| meter(row, 10))
     });
+    let labels = widest(|row| row.labels.as_str(), "LABELS", 16);
+    if width >= 60 && model.shown().iter().any(|row| !row.labels.is_empty()) {
+        all.push(("LABELS", labels, |row| vec![Span::raw(row.labels.clone())]));
+    }
     let used = |all: &[Column]| all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1;
     // Where a session works says more of it than these numbers.
     let mut counts: Vec<Column> = vec![

@@ -35,6 +35,8 @@ pub struct SessionRow {
     pub command: String,
     /// What the conversation is about; empty while that is not known.
     pub about: String,
+    /// Its labels, with `,` between them.
+    pub labels: String,
     /// The last decision, in words.
     pub last: String,
 }
@@ -61,6 +63,7 @@ impl SessionRow {
             agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
             command: clean(&words.join(" ")),
             about: clean(status.about().unwrap_or_default()),
+            labels: clean(&status.labels.join(",")),
             last: clean(&status.why),
         }
     }
@@ -69,7 +72,7 @@ impl SessionRow {
     #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
-        [self.name.as_str(), &self.state, &self.dir, &self.command, &self.about]
+        [self.name.as_str(), &self.state, &self.dir, &self.command, &self.about, &self.labels]
             .iter()
             .any(|text| text.to_lowercase().contains(&filter))
     }
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_session_object_becomes_a_row() {
-        let object = json!({"state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj",
+        let object = json!({"labels": ["api", "work"], "state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj",
             "agent": "claude",
             "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
             "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
@@ -122,7 +125,14 @@ mod tests {
             (row.dir.as_str(), row.command.as_str(), row.last.as_str()),
             ("~/proj", "claude --model opus", "It waits.")
         );
-        assert!(row.matches("BLOCK") && row.matches("~/pro") && row.matches("opus") && !row.matches("vim"));
+        assert_eq!(row.labels, "api,work");
+        assert!(
+            row.matches("work")
+                && row.matches("BLOCK")
+                && row.matches("~/pro")
+                && row.matches("opus")
+                && !row.matches("vim")
+        );
     }
 
     #[test]

@@ -170,6 +170,15 @@ pub enum Request {
         /// The new name.
         name: String,
     },
+    /// Add labels to the session and remove others.
+    Label {
+        /// Those to add.
+        #[serde(default)]
+        add: Vec<String>,
+        /// Those to remove.
+        #[serde(default)]
+        remove: Vec<String>,
+    },
     /// Record the session, or end its recording.
     Record(Record),
     /// Put a marker into the session's recording.
@@ -354,7 +363,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     };
     let known = [
         "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "watch",
-        "screen", "ask", "context", "record", "mark", "rename",
+        "screen", "ask", "context", "record", "mark", "rename", "label",
     ];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();

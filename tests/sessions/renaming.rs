@@ -152,3 +152,53 @@ fn a_host_that_is_killed_after_a_rename_leaves_nothing() {
     world.ask(&["ls"]);
     end_all(&world);
 }
+
+#[test]
+fn labels_are_added_removed_listed_and_kept() {
+    let world = world();
+    let ls = |words: &[&str]| {
+        let listed: Value = serde_json::from_str(&world.ask(&[&["ls", "--json"], words].concat())).unwrap();
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|session| session["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        world.ask(&[
+            "run",
+            "--name",
+            "one",
+            "--label",
+            "work",
+            "--label=api",
+            "--detached",
+            "--",
+            "sleep",
+            "100"
+        ]),
+        "one\n"
+    );
+    detached(&world, "two", &["sleep", "100"]);
+    assert!(!world.ask(&["ls", "two"]).contains("LABELS"), "no label, no column");
+    assert_eq!(world.ask(&["label", "one"]), "api\nwork\n");
+    assert_eq!((ls(&["--label", "work"]), ls(&["--label", "none"])), (vec!["one".to_owned()], vec![]));
+    assert_eq!(world.ask(&["label", "one", "+x", "-api"]), "");
+    assert_eq!(world.ask(&["label", "two", "work"]), "");
+    assert_eq!(ls(&["--label", "work"]), ["one", "two"]);
+    assert_eq!(world.ask(&["ls", "--format", "{name} {labels}"]), "one work,x\ntwo work\n");
+    assert!(world.ask(&["ls"]).lines().nth(1).unwrap().contains("work,x"));
+    for bad in ["No", "a b", "+", "-", "--x y"] {
+        assert_fails(&world.hopty(&["label", "one", bad]), 2, "not a label");
+    }
+    assert_fails(&world.hopty(&["ls", "--label", "No"]), 2, "not a label");
+    assert_fails(&world.hopty(&["run", "--label", "No", "--", "true"]), 2, "not a label");
+    // A name and an end leave them as they are.
+    world.ask(&["rename", "one", "uno"]);
+    world.ask(&["stop", "uno", "--kill"]);
+    assert_eq!(ls(&["--all", "--label", "x"]), ["uno"]);
+    let said: Value = serde_json::from_str(&world.ask(&["label", "--json", "uno", "old", "-x"])).unwrap();
+    assert_eq!(said, serde_json::json!({"name": "uno", "labels": ["old", "work"]}));
+    end_all(&world);
+}

@@ -20,7 +20,7 @@ use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
 
-pub use rename::{current, forget_former_names, former_names, rename_ended, renamed};
+pub use rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
 
 /// How often to retry a lock without a living holder before its name counts as taken: a process that only
 /// checks whether a host lives holds it for a moment.

@@ -2,7 +2,7 @@
 //! program was given paths below it, and who asks for the old name is told the new one. As long as the session
 //! runs, nobody else takes the old name.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::{Keeper, NameLock, SessionError, TryLockError, is_alive, lock_file, status};
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
 use crate::core::visible::escaped;
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
@@ -77,23 +78,49 @@ pub fn forget_former_names(paths: &Paths, name: &SessionName) {
 /// [`SessionError::Taken`] if it runs after all, or the new name belongs to a running session;
 /// [`SessionError::Ended`] if it belongs to an ended one; others when its directory cannot be moved.
 pub fn rename_ended(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), SessionError> {
-    let dir = paths.session(from);
+    let _lock = lock_ended(paths, from)?;
+    move_dir(paths, from, to)?;
+    // Every verb goes by the directory's name; the file only repeats it.
+    let _ = edit(paths, to, |last| to.as_str().clone_into(&mut last.name));
+    Ok(())
+}
+
+/// Changes what is on file of a session that has ended.
+///
+/// # Errors
+/// [`SessionError::Taken`] if it runs after all; others when its file cannot be written.
+pub fn edit_ended(
+    paths: &Paths,
+    name: &SessionName,
+    change: impl FnOnce(&mut SessionStatus),
+) -> Result<(), SessionError> {
+    let _lock = lock_ended(paths, name)?;
+    edit(paths, name, change)
+}
+
+/// Keeps a session that has ended from being started meanwhile.
+fn lock_ended(paths: &Paths, name: &SessionName) -> Result<File, SessionError> {
+    let dir = paths.session(name);
     let io = |e| SessionError::from(DirError::Io(dir.clone(), e));
     let lock = lock_file(&dir).map_err(io)?;
     match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(SessionError::Taken(from.clone())),
-        Err(TryLockError::Error(e)) => return Err(io(e)),
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(SessionError::Taken(name.clone())),
+        Err(TryLockError::Error(e)) => Err(io(e)),
     }
-    move_dir(paths, from, to)?;
-    let dir = paths.session(to);
-    if let Ok(Some(mut last)) = status(&dir) {
-        to.as_str().clone_into(&mut last.name);
-        let text = escaped(&format!("{:#}\n", last.json()));
-        // Every verb goes by the directory's name; the file only repeats it.
-        let _ = atomic::swap(&dir.join("session.json"), text.as_bytes());
-    }
-    Ok(())
+}
+
+fn edit(
+    paths: &Paths,
+    name: &SessionName,
+    change: impl FnOnce(&mut SessionStatus),
+) -> Result<(), SessionError> {
+    let dir = paths.session(name);
+    let Ok(Some(mut last)) = status(&dir) else { return Ok(()) };
+    change(&mut last);
+    let text = escaped(&format!("{:#}\n", last.json()));
+    let file = dir.join("session.json");
+    atomic::swap(&file, text.as_bytes()).map_err(|e| DirError::Io(file, io::Error::other(e)).into())
 }
 
 impl Keeper {

@@ -134,6 +134,7 @@ impl Control {
             Request::Stop { .. } => ("stop it", "stop"),
             Request::Back { .. } => ("leave its conversation", "back"),
             Request::Attach(_) => ("attach to it", "attach"),
+            Request::Label { .. } => ("label it", "label"),
             Request::Rename { .. } => ("rename it", "rename"),
             Request::Record(_) => ("record it", "record"),
             Request::Mark { .. } if !inside => ("mark its recording", "mark"),

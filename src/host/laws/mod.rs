@@ -101,6 +101,7 @@ impl World {
             called: "claude".to_owned(),
             version: None,
             title: None,
+            labels: std::collections::BTreeSet::new(),
             offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
             config,
             size: Size::cells(120, 40),

@@ -5,6 +5,7 @@
 pub mod orphan;
 pub(super) mod session_dir;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, RawFd};
@@ -22,7 +23,7 @@ use super::{Host, StartedHost};
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::config::Config;
-use crate::core::ids::{ConversationId, SessionName};
+use crate::core::ids::{ConversationId, Label, SessionName};
 use crate::core::inherited::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Modes, Size};
@@ -57,6 +58,9 @@ pub struct Launch {
     /// How the person calls the session's conversation (`--name`).
     #[serde(default)]
     pub title: Option<String>,
+    /// The session's labels.
+    #[serde(default)]
+    pub labels: BTreeSet<Label>,
     /// The kind of program.
     pub agent: Agent,
     /// Its path. Not sent as JSON, because it need not be UTF-8; it travels with the arguments.

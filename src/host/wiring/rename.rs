@@ -1,10 +1,11 @@
-//! `hopty rename`: the session has another name from now on, and the program notices nothing.
+//! `hopty rename` and `hopty label`: the session has another name or other labels from now on, and the program
+//! notices nothing.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::core::ids::SessionName;
+use crate::core::ids::{LABEL_HINT, SessionName, change_labels};
 use crate::fs::session::SessionError;
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
@@ -44,6 +45,20 @@ impl Host {
             }
             JobEvent::Renamed((id, request), name, done)
         });
+    }
+
+    /// Adds labels and removes others; all of them or none.
+    pub(super) fn label(&mut self, id: u64, request: u64, add: &[String], remove: &[String]) {
+        let mut labels = self.launch.labels.clone();
+        if let Err(error) = change_labels(&mut labels, add, remove) {
+            let failure = Failure::new(Code::BadRequest, error.to_string(), LABEL_HINT);
+            return self.send(id, &error_line(request, &failure));
+        }
+        if labels != self.launch.labels {
+            self.launch.labels = labels;
+            self.write_session_file();
+        }
+        self.send(id, &ok_line(request, &json!({"labels": self.launch.labels})));
     }
 
     /// The directory has moved, or could not be moved.

@@ -113,6 +113,7 @@ impl Host {
             Request::Record(wanted) if wanted.stop => self.stop_recording(id, request),
             Request::Record(wanted) => self.record(id, request, &wanted),
             Request::Mark { label } => self.mark(id, request, &label),
+            Request::Label { add, remove } => self.label(id, request, &add, &remove),
             Request::Rename { name } => self.rename(id, request, &name),
             Request::Ask { answer } => self.ask_request(id, request, answer),
             // It comes as an event of its own.

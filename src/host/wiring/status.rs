@@ -28,6 +28,7 @@ impl Host {
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
         SessionStatus {
             name: self.claim.name.to_string(),
+            labels: self.launch.labels.iter().map(ToString::to_string).collect(),
             dir: self.dir.to_string_lossy().into_owned(),
             agent: self.launch.agent.into(),
             command: redact_words(&command),
