@@ -320,5 +320,9 @@ fn a_segment_stands_behind_the_person_s_own_status_line() {
     term.wait_text("mine  hopty proj");
     term.submit("Say hello.");
     term.wait_text("mine  hopty proj · 41 % · hands over at 80 %");
+    // A hand-over reads the screen below the segment, and the fresh conversation has one again.
+    world.ask(&["restart", "proj", "--wait"]);
+    world.wait_state("idle");
+    term.wait_text("mine  hopty proj");
     world.leave(term);
 }

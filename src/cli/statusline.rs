@@ -1,7 +1,7 @@
 //! `hopty statusline`: Claude's status line passes through here, so that hopty knows the context window that
 //! Claude itself reports. The person's own status line is run with the same input, and its output is what is
-//! shown; without one nothing is shown, which looks like no status line at all (measured on 2.1.329). With
-//! `terminal.segment` a segment of hopty's stands behind it.
+//! shown; without one nothing is shown, which looks like no status line at all (measured on 2.1.329). Unless
+//! `terminal.segment` is off, a segment of hopty's stands behind it.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -34,7 +34,12 @@ pub(super) fn main(own: Option<&str>) -> u8 {
             let (theirs, code) = own.and_then(|command| output(command, &payload)).unwrap_or_default();
             let theirs = theirs.trim_end();
             // Behind their last line: Claude shows as many lines as there are.
-            let gap = if theirs.is_empty() { "" } else { "  " };
+            // A colour that they left on ends there.
+            let gap = match theirs {
+                "" => "",
+                theirs if theirs.contains('\u{1b}') => "\u{1b}[0m  ",
+                _ => "  ",
+            };
             let _ = writeln!(std::io::stdout(), "{theirs}{gap}{}", visible(&segment));
             code
         }

@@ -4,7 +4,8 @@ use hopty::standin::script::{Script, ScriptedReply};
 
 use super::case::{Case, Stage};
 use super::emulator::View;
-use super::support::claude::Kind;
+use super::support::claude::{Kind, hopty};
+use super::support::term::Term;
 use super::support::world::World;
 
 /// What depends on time: the line after a turn (another word each time, how long it took, the time of day),
@@ -53,6 +54,8 @@ fn a_conversation() {
     let Some(mut world) = world() else { return };
     // What hopty sets, and says in `docs/TERMINAL.md`: its foot line is shorter with it.
     world.set("CLAUDE_CODE_DISABLE_AGENT_VIEW", "1");
+    // Nor its segment in Claude's status line, which the case below is about.
+    world.set("HOPTY_TERMINAL_SEGMENT", "false");
     // hopty's commands would stand in the menu.
     world.set("HOPTY_HOOKS_COMMANDS", "false");
     // A model without a notice about its age, which comes and goes.
@@ -75,4 +78,41 @@ fn a_conversation() {
         stage.outer.wait_rows("no draft", |rows| !rows.iter().any(|row| row.contains("a draft")));
         submit(stage, "/exit");
     });
+}
+
+/// With the segment, which is on by default, one row below the prompt box is all that differs.
+#[test]
+fn the_segment_is_one_row_below_the_prompt_box() {
+    let Some(mut world) = world() else { return };
+    world.set("CLAUDE_CODE_DISABLE_AGENT_VIEW", "1");
+    let rows = |world: &World, segment: &str| {
+        let mut world_env = world.env.clone();
+        world_env.retain(|(name, _)| name != "HOPTY_TERMINAL_SEGMENT");
+        world_env.push(("HOPTY_TERMINAL_SEGMENT".into(), segment.into()));
+        let term = Term::start(&hopty(), &["--model", "sonnet"], &world_env, &world.project, (80, 24));
+        term.wait_box();
+        if segment == "true" {
+            term.wait_text("  hopty proj");
+        }
+        term.wait_text("shift+tab to cycle");
+        let rows: Vec<String> = term.lines().into_iter().filter(|row| !row.trim().is_empty()).collect();
+        world.ask(&["stop", "proj"]);
+        drop(term);
+        rows
+    };
+    let without = rows(&world, "false");
+    // What Claude says once in a home stands in both.
+    world.renew();
+    let with = rows(&world, "true");
+    let below: Vec<&String> = with.iter().filter(|row| row.trim_start().starts_with("hopty proj")).collect();
+    assert_eq!(below.len(), 1, "{with:#?}");
+    let cut = |rows: &[String]| -> Vec<String> {
+        // What comes and goes stands at the right of the foot line.
+        let cut = |row: &String| row.split("cycle)").next().unwrap_or_default().trim_end().to_owned();
+        rows.iter().filter(|row| !row.contains("hopty proj")).map(cut).collect()
+    };
+    assert_eq!(cut(&with), cut(&without));
+    let at = with.iter().position(|row| row.contains("hopty proj")).unwrap();
+    let boxed = with.iter().rposition(|row| row.starts_with('❯')).unwrap();
+    assert!(at > boxed, "{with:#?}");
 }

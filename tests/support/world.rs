@@ -79,6 +79,8 @@ impl World {
             ("HOPTY_HANDOFF_SUMMARY", "off"),
             // A test has just typed; the cases that are about somebody who is there take it out.
             ("HOPTY_RESTART_WAIT_FOR_PERSON", "0s"),
+            // A line below the prompt box; the cases that are about it switch it on.
+            ("HOPTY_TERMINAL_SEGMENT", "false"),
             // A question at the start; the case that is about it takes it out.
             ("HOPTY_TERMINAL_OFFER_ATTACH", "false"),
             ("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap()),

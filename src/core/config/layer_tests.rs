@@ -53,7 +53,7 @@ hooks = { commands = true }
 record = { auto = false, max_bytes = 268435456, keep_days = 7 }
 recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }
 restart = { snooze = "5m" }
-terminal = { offer_attach = true, segment = false }
+terminal = { offer_attach = true, segment = true }
 notify = { command = "", terminal = [], desktop = false, after = "30s", quiet_hours = "", events = ["blocked", "idle", "limit_reached", "limit_over", "handover_held", "handover_failed", "crashed", "transcript", "ended"] }
 "#;
 

@@ -242,7 +242,7 @@ section! {
         /// The size while nobody is attached.
         detached_size: CellSize = CellSize { cols: 80, rows: 24 },
         /// Whether Claude's status line has a segment of hopty's, behind the person's own.
-        segment: bool = false,
+        segment: bool = true,
         /// Whether a start in the directory of a detached session offers to attach to it.
         offer_attach: bool = true,
         /// Lines of history the screen model keeps.

@@ -54,6 +54,7 @@ impl Host {
             level: self.launch.config.context.handoff.percent,
             next: next.as_ref(),
             unread: self.terminals.unread_notices(),
+            cols: self.child.run.as_ref().map(|run| run.size.cols),
         }
         .text()
     }
