@@ -135,45 +135,47 @@ fn search_lines(
     found: &mut SourceHits,
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    let mut buffer: Vec<u8> = Vec::with_capacity(2 * PIECE);
-    let mut skips = false;
+    // Zeroed once: a read of what is packed brings a quarter of a piece.
+    let mut buffer = vec![0; 2 * PIECE];
+    let (mut filled, mut skips) = (0, false);
     while !stop.load(Ordering::Relaxed) {
-        let old = buffer.len();
-        buffer.resize(old + PIECE, 0);
-        let n = match reader.read(&mut buffer[old..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                buffer.truncate(old);
-                continue;
-            }
+        if buffer.len() - filled < PIECE {
+            buffer.resize(2 * buffer.len(), 0);
+        }
+        let n = match reader.read(&mut buffer[filled..filled + PIECE]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             read => read?,
         };
-        buffer.truncate(old + n);
         if n == 0 {
             if !skips {
-                search_block(&buffer, query, found);
+                search_block(&buffer[..filled], query, found);
             }
             return Ok(());
         }
+        let old = filled;
+        filled += n;
         // The bytes before were looked through for a line's end already.
-        let Some(end) = memchr::memrchr(b'\n', &buffer[old..]).map(|end| old + end + 1) else {
+        let Some(end) = memchr::memrchr(b'\n', &buffer[old..filled]).map(|end| old + end + 1) else {
             if skips {
-                buffer.clear();
-            } else if buffer.len() > LINE_CAP {
+                filled = 0;
+            } else if filled > LINE_CAP {
                 found.skipped += 1;
                 skips = true;
-                buffer = Vec::with_capacity(2 * PIECE);
+                (buffer, filled) = (vec![0; 2 * PIECE], 0);
             }
             continue;
         };
         let from = if std::mem::take(&mut skips) {
-            memchr::memchr(b'\n', &buffer).map_or(end, |first| first + 1)
+            memchr::memchr(b'\n', &buffer[..end]).map_or(end, |first| first + 1)
         } else {
             0
         };
         search_block(&buffer[from..end], query, found);
-        buffer.drain(..end);
-        if buffer.capacity() > 8 * PIECE && buffer.len() < PIECE {
-            buffer.shrink_to(2 * PIECE);
+        buffer.copy_within(end..filled, 0);
+        filled -= end;
+        if buffer.len() > 8 * PIECE && filled < PIECE {
+            buffer.truncate(2 * PIECE);
+            buffer.shrink_to_fit();
         }
     }
     Ok(())
