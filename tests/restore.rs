@@ -112,8 +112,56 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
     world.assert_nothing_left();
 }
 
+/// The first thing that a person does after a restart of the machine is to start Claude in the project.
+fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
+    let Some(mut world) = world(kind) else { return };
+    world.set("HOPTY_TERMINAL_OFFER_ATTACH", "true");
+    let mut first = world.start(&[]);
+    first.wait_box();
+    first.submit("Say one.");
+    first.wait_text("Answer 0.");
+    let file = session_file(&world, "proj");
+    wait_for("the conversation in the session's file", || {
+        let object: Value = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
+        std::path::Path::new(object["transcript"].as_str()?).is_file().then_some(())
+    });
+    cut(&world, "proj");
+    first.wait_exit();
+    reboot(&world);
+    let listed = world.hopty(&["ls"]).stderr;
+    let listed = String::from_utf8_lossy(&listed);
+    assert!(listed.contains("1 session died with the machine: `hopty restore`"), "{listed}");
+
+    let other = world.start(&[]);
+    other.wait_text("died with the machine. Resume it? [Y/n]");
+    other.send("n\r");
+    other.wait_box();
+    assert_eq!(world.ask(&["ls", "--names"]), "proj-2\n");
+    assert_eq!(restore(&world, &["--dry-run"]), pairs(&[("proj", "restorable")]), "it was left alone");
+    // A prompt is for a new session: nobody is asked, but told.
+    let third = world.start(&["Begin."]);
+    third.wait_text("Answer 1.");
+    // The prefix key and n: the notices.
+    third.send("\x1cn");
+    third.wait_text("`hopty restore proj` resumes it");
+    third.send("x");
+    world.ask(&["stop", "proj-2"]);
+    world.ask(&["stop", "proj-3"]);
+
+    let again = world.start(&[]);
+    again.wait_text("proj (Say one.) died with the machine. Resume it? [Y/n]");
+    again.send("\r");
+    again.wait_text("Answer 0.");
+    again.wait_box();
+    assert_eq!(world.ask(&["ls", "--names"]), "proj\n");
+    assert_eq!(restore(&world, &[]), [], "nothing is resumed twice");
+    world.ask(&["stop", "proj"]);
+    world.assert_nothing_left();
+}
+
 support::both! {
     what_died_with_the_machine_is_resumed_once,
+    a_start_offers_what_died_there_and_takes_nothing_of_it,
 }
 
 #[test]

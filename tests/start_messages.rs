@@ -92,13 +92,13 @@ fn a_detached_session_is_offered() {
     second.wait_text("Attach to it? [Y/n]");
     second.send("n\r");
     second.wait_box();
-    second.send(NOTICES);
-    second.wait_text("proj is already running here, detached");
-    second.send("x");
     assert_eq!(world.ask(&["ls", "--names"]), "proj\nproj-2\n");
     // A prompt is for a new session: nobody is asked.
     let third = world.start(&["Begin."]);
     third.wait_text("Hello.");
+    third.send(NOTICES);
+    third.wait_text("proj is already running here, detached");
+    third.send("x");
     for name in ["proj", "proj-2", "proj-3"] {
         world.ask(&["stop", name]);
     }

@@ -59,7 +59,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             Ok(name)
         } else if paths.session(&name).is_dir() {
             let last = super::session::ended(paths, &name);
-            let on = last.as_ref().and_then(super::session::resumable);
+            let on = last.as_ref().and_then(session::resumable);
             let on =
                 on.map(|id| format!("; `hopty --resume {id}` resumes its conversation")).unwrap_or_default();
             let left = paths.last_screen(&name).exists();

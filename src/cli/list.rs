@@ -12,7 +12,7 @@ use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::handoff::age;
 use super::rename::bad_label;
-use super::restore::{about, died_with_machine};
+use super::restore::{about, restorable};
 use super::session;
 use super::table::{self, TableStyle};
 use crate::core::ellipsis::{begin_of, session_name_cols};
@@ -20,6 +20,7 @@ use crate::core::ids::{Label, SessionName};
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
+use crate::fs::paths::Paths;
 use crate::sys::clock::{Clock, ahead};
 
 /// A host that does not answer within this is `unresponsive`.
@@ -139,6 +140,7 @@ fn print(
     if sessions.is_empty() {
         let ended = !wish.all && !crate::fs::session::list(&paths()?).is_empty();
         let _ = writeln!(std::io::stderr(), "no session is running; {}", none_runs(ended));
+        tell_restorable(&paths()?);
         return Ok(0);
     }
     let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
@@ -147,12 +149,18 @@ fn print(
     let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at].state.known()?));
     let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
-    match sessions.iter().filter(|session| died_with_machine(session)).count() {
+    tell_restorable(&paths()?);
+    Ok(0)
+}
+
+/// Says how many sessions wait for `hopty restore`, in every list: after a restart of the machine it is what
+/// a person looks for.
+fn tell_restorable(paths: &Paths) {
+    match restorable(paths) {
         0 => {}
         1 => note(format_args!("1 session died with the machine: `hopty restore` resumes it")),
         n => note(format_args!("{n} sessions died with the machine: `hopty restore` resumes them")),
     }
-    Ok(0)
 }
 
 /// The table, for a terminal of so many columns or for a program.
@@ -192,7 +200,7 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
 }
 
 /// Whether it waits for a person, or nobody can tell.
-fn needs_person(session: &SessionStatus) -> bool {
+pub(super) fn needs_person(session: &SessionStatus) -> bool {
     matches!(session.state.known(), Some(SessionState::Blocked | SessionState::Unresponsive))
 }
 

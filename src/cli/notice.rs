@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::control::{HostControl, dir_of};
 use super::error::visible;
 use super::handoff::settle;
-use super::list::PATIENCE;
+use super::list::{PATIENCE, needs_person};
 use super::session::ended;
 use crate::core::handoff::entry::IndexEntry;
 use crate::core::handoff::sections::Section;
@@ -103,18 +103,25 @@ fn of_elsewhere(entry: &IndexEntry, dir: &Path) -> String {
     if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
 }
 
-/// A session of Claude in this directory that no terminal shows: who closed a window and starts again may
-/// mean it.
-pub(super) fn without_terminal(paths: &Paths) -> Option<SessionName> {
-    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
-    let alone = |name: &SessionName| {
-        let status = HostControl::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
-        status.is_ok_and(|status| status.agent.is(Agent::Claude) && status.clients.is_empty())
+/// The sessions of Claude in this directory that no terminal shows, those that wait for a person first: who
+/// closed a window and starts again may mean one.
+pub(super) fn without_terminal(paths: &Paths) -> Vec<SessionName> {
+    let Some(here) = std::env::current_dir().ok().and_then(|dir| dir.canonicalize().ok()) else {
+        return Vec::new();
     };
-    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let here = PathBuf::from(here.to_string_lossy().into_owned());
+    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
-    of_here.into_iter().find(alone)
+    let status = |name: SessionName| {
+        let answer = HostControl::connect(paths, &name, Some(PATIENCE)).and_then(|mut host| host.status());
+        answer.ok().map(|status| (name, status))
+    };
+    let mut found: Vec<_> = of_here
+        .filter_map(status)
+        .filter(|(_, status)| status.agent.is(Agent::Claude) && status.clients.is_empty())
+        .collect();
+    found.sort_by_key(|(_, status)| !needs_person(status));
+    found.into_iter().map(|(name, _)| name).collect()
 }
 
 /// What waits when a session has ended, of it or of nobody.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable};
 use super::error::{Failed, note, say, visible};
-use super::session::{ended, resumable};
+use super::session::ended;
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
@@ -17,12 +17,13 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::sys::boot;
 
 /// How long a host may take to tell what it runs.
 const ANSWER: Duration = Duration::from_millis(900);
 /// How often a session that was started is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long one that a person waits for may take to start.
+const START_LIMIT: DurationMs = DurationMs::from_secs(60);
 /// What stands in the place of a secret in a recorded command line.
 const SECRET: &str = "[redacted";
 
@@ -41,10 +42,13 @@ pub(super) struct RestoreSessionsOptions {
     pub as_json: bool,
 }
 
-/// A session that can be resumed, or why it cannot.
-struct Candidate {
-    name: SessionName,
-    status: SessionStatus,
+/// A session that died and can be resumed, or why it cannot.
+#[derive(Debug)]
+pub(super) struct DeadSession {
+    /// Its name, which it keeps.
+    pub name: SessionName,
+    /// What its host wrote last.
+    pub status: SessionStatus,
     conversation: Option<ConversationId>,
     problem: Option<String>,
 }
@@ -56,15 +60,18 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !wish.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
+        for name in killed(&paths) {
+            note(format_args!("hint: the host of {name} was killed: `hopty restore {name}` resumes it"));
+        }
         return Ok(0);
     }
     let (mut results, mut started, mut failed) = (Vec::new(), 0, false);
-    for candidate in found {
-        let (result, why) = match &candidate.problem {
+    for dead in found {
+        let (result, why) = match &dead.problem {
             Some(problem) => ("skipped", problem.clone()),
             None if started >= wish.limit => ("waits", format!("more than {} at once", wish.limit)),
             None if wish.dry_run => ("restorable", String::new()),
-            None => match start(&paths, &candidate, wish.timeout) {
+            None => match start(&paths, &dead, wish.timeout) {
                 Ok(()) => ("restored", String::new()),
                 Err(why) => ("failed", why),
             },
@@ -72,9 +79,9 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
         started += usize::from(matches!(result, "restored" | "restorable"));
         failed |= result == "failed" || result == "skipped" && !wanted.is_empty();
         if wish.as_json {
-            results.push(object(&candidate, result, &why));
+            results.push(object(&dead, result, &why));
         } else {
-            tell(&candidate, result, &why)?;
+            tell(&dead, result, &why)?;
         }
     }
     if wish.as_json {
@@ -87,16 +94,16 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     Ok(u8::from(failed))
 }
 
-fn tell(candidate: &Candidate, result: &str, why: &str) -> std::io::Result<()> {
-    let about = about(&candidate.status).map(|about| format!("  {about}")).unwrap_or_default();
+fn tell(dead: &DeadSession, result: &str, why: &str) -> std::io::Result<()> {
+    let about = about(&dead.status).map(|about| format!("  {about}")).unwrap_or_default();
     let why = if why.is_empty() { String::new() } else { format!(": {}", visible(why)) };
-    say(format_args!("{result}  {}  {}{about}{why}", candidate.name, visible(&candidate.status.dir)))
+    say(format_args!("{result}  {}  {}{about}{why}", dead.name, visible(&dead.status.dir)))
 }
 
-fn object(candidate: &Candidate, result: &str, why: &str) -> Value {
+fn object(dead: &DeadSession, result: &str, why: &str) -> Value {
     let why = if why.is_empty() { None } else { Some(why) };
-    json!({"name": candidate.name.as_str(), "dir": candidate.status.dir,
-        "conversation": candidate.conversation,
+    json!({"name": dead.name.as_str(), "dir": dead.status.dir,
+        "conversation": dead.conversation,
         "result": result, "why": why})
 }
 
@@ -105,18 +112,49 @@ pub(super) fn about(status: &SessionStatus) -> Option<String> {
     status.about().map(visible)
 }
 
-/// Whether a session ended because the machine did, before it was started again.
+/// Whether a session ended because the machine did, before it was started again. A lost one of an older
+/// version, which noted no boot, may have died at any time.
 pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
-    let now = boot::id();
-    let then = status.machine.boot_id.as_deref();
-    // A host of an older version noted no boot: a lost one may have died at any time.
-    let other_boot = then.is_some() && now.is_some() && then != now.as_deref();
     let lost = status.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
-    other_boot && status.agent.is(Agent::Claude) && (lost || status.machine.shutdown)
+    let died = lost || status.machine.shutdown;
+    session::is_of_another_boot(status) && status.agent.is(Agent::Claude) && died
+}
+
+/// Sessions whose host was killed since the machine was started.
+fn killed(paths: &Paths) -> Vec<SessionName> {
+    let ended_ones = session::list(paths).into_iter().filter(|(_, alive)| !*alive);
+    let was_killed =
+        |name: &SessionName| ended(paths, name).is_some_and(|last| session::waits_for_restore(&last));
+    ended_ones.map(|(name, _)| name).filter(was_killed).collect()
+}
+
+/// How many sessions died with the machine and can be resumed.
+pub(super) fn restorable(paths: &Paths) -> usize {
+    died(paths).iter().filter(|dead| dead.problem.is_none()).count()
+}
+
+/// The session of `dir` that died last and can be resumed.
+pub(super) fn died_in(paths: &Paths, dir: &Path) -> Option<DeadSession> {
+    let of_dir = |(name, alive): (SessionName, bool)| {
+        let last = ended(paths, &name).filter(|last| !alive && Path::new(&last.dir) == dir)?;
+        session::waits_for_restore(&last).then_some((name, last))
+    };
+    let mut found: Vec<_> = session::list(paths).into_iter().filter_map(of_dir).collect();
+    found.sort_by_key(|(_, last)| std::cmp::Reverse(last.state_since));
+    judged(paths, found).into_iter().find(|dead| dead.problem.is_none())
+}
+
+/// Resumes a session that died, detached.
+///
+/// # Errors
+/// When it does not start.
+pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), Failed> {
+    let hint = format!("`hopty restore {}` tries it again", dead.name);
+    start(paths, dead, START_LIMIT).map_err(|why| Failed::new(1, why).about(&dead.name).hint(hint))
 }
 
 /// The sessions that died with the machine, the one that was used last first.
-fn died(paths: &Paths) -> Vec<Candidate> {
+fn died(paths: &Paths) -> Vec<DeadSession> {
     let ended_ones = session::list(paths).into_iter().filter(|(_, alive)| !*alive);
     let mut found: Vec<(SessionName, SessionStatus)> = ended_ones
         .filter_map(|(name, _)| ended(paths, &name).map(|status| (name, status)))
@@ -126,7 +164,7 @@ fn died(paths: &Paths) -> Vec<Candidate> {
     judged(paths, found)
 }
 
-fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<Candidate>, Failed> {
+fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Failed> {
     let mut found = Vec::new();
     for name in names {
         not_renamed(paths, name)?;
@@ -146,10 +184,10 @@ fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<Candidate>, Fail
 }
 
 /// What keeps each of them from being resumed. A conversation is resumed once, whoever ran it.
-fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<Candidate> {
+fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSession> {
     let mut taken = running(paths);
     let judge = |(name, status): (SessionName, SessionStatus)| {
-        let conversation = resumable(&status).cloned();
+        let conversation = session::resumable(&status).cloned();
         let problem = match &conversation {
             _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
             None => Some("it has no conversation to resume: no prompt was submitted".to_owned()),
@@ -163,7 +201,7 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<Candid
                 None
             }
         };
-        Candidate { name, status, conversation, problem }
+        DeadSession { name, status, conversation, problem }
     };
     found.into_iter().map(judge).collect()
 }
@@ -179,9 +217,9 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
 }
 
 /// Starts one and waits until Claude is there, so that not all of them start at once.
-fn start(paths: &Paths, candidate: &Candidate, limit: DurationMs) -> Result<(), String> {
-    let (status, name) = (&candidate.status, &candidate.name);
-    let id = candidate.conversation.clone().ok_or("it has no conversation to resume")?;
+fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), String> {
+    let (status, name) = (&dead.status, &dead.name);
+    let id = dead.conversation.clone().ok_or("it has no conversation to resume")?;
     let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
     // The conversation has its name, which may be another by now.
     let own = with_name(&own, None);

@@ -12,6 +12,7 @@ use super::control::{named, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, note, say, visible};
 use super::rename::bad_label;
+use super::restore::{self, DeadSession};
 use super::{conversation_in_use, notice, session, settings, version};
 use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_depth};
 use crate::claude::settings as hooks;
@@ -157,17 +158,20 @@ fn claude(
     if let Some(limited) = &offers.limited {
         messages.tell(limited.to_string());
     }
-    if !wish.detached
-        && unplaced.is_none()
-        && let Some(name) = notice::without_terminal(paths)
-    {
-        if config.terminal.offer_attach && may_mean_another(&wish, &own) && wants_to_attach(&name)? {
-            host.dismiss();
-            return session::attach(Some(name.as_str()), false);
+    if !wish.detached && unplaced.is_none() {
+        let asks = config.terminal.offer_attach && may_mean_another(&wish, &own) && person_is_here();
+        match session_of_before(paths, asks, &mut messages)? {
+            None => {}
+            Some(SessionOfBefore::Detached(name)) => {
+                host.dismiss();
+                return session::attach(Some(name.as_str()), false);
+            }
+            Some(SessionOfBefore::Died(dead)) => {
+                host.dismiss();
+                restore::resume(paths, &dead)?;
+                return session::attach(Some(dead.name.as_str()), false);
+            }
         }
-        messages.tell(format!(
-            "{name} is already running here, detached: `hopty attach {name}`. Starting a second session."
-        ));
     }
     // Where there is no place for a session, that is what there is to say.
     if wish.handoff == BeginWith::Fresh && unplaced.is_none() {
@@ -218,12 +222,58 @@ fn may_mean_another(wish: &StartOptions, own: &OwnArgs) -> bool {
     plain && wish.name.is_none() && !wish.needs_hopty() && std::env::var_os("HOPTY_SESSION").is_none()
 }
 
-/// Asks a person whether to attach to a session that runs here; Enter is a yes.
-fn wants_to_attach(name: &SessionName) -> io::Result<bool> {
-    if !person_is_here() {
-        return Ok(false);
+/// A session that a person has meant by a start in its directory.
+enum SessionOfBefore {
+    /// It runs, and no terminal shows it.
+    Detached(SessionName),
+    /// It died, and can be resumed.
+    Died(Box<DeadSession>),
+}
+
+/// Which session of this directory a person wants rather than a new one. With `asks` a person answers, else
+/// `messages` tells of it.
+fn session_of_before(
+    paths: &Paths,
+    asks: bool,
+    messages: &mut StartMessages,
+) -> io::Result<Option<SessionOfBefore>> {
+    let detached = notice::without_terminal(paths);
+    if let Some((name, others)) = detached.split_first() {
+        if !asks {
+            messages.tell(format!(
+                "{name} is already running here, detached: `hopty attach {name}`. Starting another session."
+            ));
+            return Ok(None);
+        }
+        let question = match others {
+            [] => format!("{name} is running here, detached. Attach to it?"),
+            [other] => format!("{name} and {other} are running here, detached. Attach to {name}?"),
+            more => {
+                let n = more.len();
+                format!("{name} and {n} others are running here, detached. Attach to {name}?")
+            }
+        };
+        let said = yes(&question)?;
+        return Ok(said.then(|| SessionOfBefore::Detached(name.clone())));
     }
-    write!(std::io::stderr(), "hopty: {name} is running here, detached. Attach to it? [Y/n] ")?;
+    let Some(dead) = std::env::current_dir().ok().and_then(|dir| restore::died_in(paths, &dir)) else {
+        return Ok(None);
+    };
+    let name = &dead.name;
+    let about = restore::about(&dead.status).map(|about| format!(" ({about})")).unwrap_or_default();
+    let why = if restore::died_with_machine(&dead.status) { "died with the machine" } else { "was killed" };
+    if asks {
+        let said = yes(&format!("{name}{about} {why}. Resume it?"))?;
+        return Ok(said.then(|| SessionOfBefore::Died(Box::new(dead))));
+    }
+    messages
+        .tell(format!("{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."));
+    Ok(None)
+}
+
+/// Asks a person; Enter is a yes.
+fn yes(question: &str) -> io::Result<bool> {
+    write!(std::io::stderr(), "hopty: {question} [Y/n] ")?;
     let mut answer = String::new();
     // A terminal that has hung up answers nothing.
     let asked = std::io::stdin().read_line(&mut answer)? > 0;

@@ -14,7 +14,7 @@ use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, AttachEnd, ClientOptions, Hold, Stay};
 use crate::core::handoff::redact::redact_words;
-use crate::core::ids::{ConversationId, SessionName};
+use crate::core::ids::SessionName;
 use crate::core::process::Signal;
 use crate::core::status::{
     ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus, WorkStatus,
@@ -250,19 +250,13 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
 /// on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
-    match resumable(&last) {
+    match crate::fs::session::resumable(&last) {
         Some(id) => format!(
             "nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; \
              reset`"
         ),
         None => "if the terminal looks odd, run `stty sane; reset`".to_owned(),
     }
-}
-
-/// The conversation of a session that Claude can go on with.
-pub(super) fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
-    let transcript = status.transcript.as_ref()?;
-    status.conversation.as_ref().filter(|_| std::path::Path::new(transcript).is_file())
 }
 
 pub(super) fn restart(
@@ -376,7 +370,7 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     work(&session.work, &line)?;
     if let Some(conversation) = &session.conversation {
         line("conversation", conversation.as_str())?;
-        if let Some(id) = resumable(session).filter(|_| session.is(SessionState::Ended)) {
+        if let Some(id) = crate::fs::session::resumable(session).filter(|_| session.is(SessionState::Ended)) {
             line("to resume", &format!("hopty --resume {id}"))?;
         }
         line("context", &super::context::line(&session.context))?;
@@ -517,7 +511,7 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
             ..ExitStatus::default()
         });
         "closed".clone_into(&mut last.phase);
-        let on = resumable(&last)
+        let on = crate::fs::session::resumable(&last)
             .map(|id| format!("; nothing is lost: `hopty --resume {id}` resumes it"))
             .unwrap_or_default();
         last.why = format!("The host was killed, and the program with it{on}.");

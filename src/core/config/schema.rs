@@ -243,7 +243,8 @@ section! {
         detached_size: CellSize = CellSize { cols: 80, rows: 24 },
         /// Whether Claude's status line has a segment of hopty's, behind the person's own.
         segment: bool = true,
-        /// Whether a start in the directory of a detached session offers to attach to it.
+        /// Whether a start in the directory of a detached session offers to attach to it, and in that of one
+        /// that died to resume it.
         offer_attach: bool = true,
         /// Lines of history the screen model keeps.
         scrollback_lines: u32 = 2_000,

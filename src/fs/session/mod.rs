@@ -13,9 +13,11 @@ use std::time::{Duration, SystemTime};
 use nix::libc;
 use thiserror::Error;
 
-use crate::core::ids::SessionName;
-use crate::core::status::SessionStatus;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::core::status::{ExitKind, SessionStatus};
+use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
+use crate::sys::boot;
 use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
@@ -291,12 +293,41 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
             other => other?,
         }
         match try_claim(&dir).map_err(|e| DirError::Io(dir.clone(), e))? {
+            // A start that names no session must not take the place of one that can still be resumed.
+            Some(_) if numbered && last_waits_for_restore(&dir) => name = wanted.numbered(n),
             Some(lock) => return Ok(NameLock::new(name, dir, lock)),
             None if numbered => name = wanted.numbered(n),
             None => break,
         }
     }
     Err(SessionError::Taken(wanted.clone()))
+}
+
+fn last_waits_for_restore(dir: &Path) -> bool {
+    status(dir).ok().flatten().is_some_and(|last| waits_for_restore(&last))
+}
+
+/// Whether a session that ended can be resumed by `hopty restore`: its host was killed, or ended with the
+/// machine, and its conversation is there.
+#[must_use]
+pub fn waits_for_restore(last: &SessionStatus) -> bool {
+    let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
+    let with_machine = last.machine.shutdown && is_of_another_boot(last);
+    last.agent.is(Agent::Claude) && (lost || with_machine) && resumable(last).is_some()
+}
+
+/// Whether the machine was started again since. A host of an older version noted no boot.
+#[must_use]
+pub fn is_of_another_boot(last: &SessionStatus) -> bool {
+    let (then, now) = (last.machine.boot_id.as_deref(), boot::id());
+    then.is_some() && now.is_some() && then != now.as_deref()
+}
+
+/// The conversation of a session that Claude can go on with.
+#[must_use]
+pub fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
+    let transcript = status.transcript.as_ref()?;
+    status.conversation.as_ref().filter(|_| Path::new(transcript).is_file())
 }
 
 fn try_claim(dir: &Path) -> io::Result<Option<File>> {
