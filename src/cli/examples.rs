@@ -53,6 +53,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ),
         ],
     ),
+    ("dash", &[("hopty dash", "Watch all sessions; `?` shows the keys.")]),
     (
         "attach",
         &[("hopty attach rocket", "Attach to a session."), ("hopty attach -r rocket", "Only watch it.")],
@@ -77,6 +78,22 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
                 "hopty record --tape vim.tape -- vim notes.txt",
                 "Write what you do as a test for `hopty test`.",
             ),
+        ],
+    ),
+    (
+        "test",
+        &[
+            ("hopty test", "Play the tapes in tests/ and tapes/."),
+            ("hopty test login.tape --keep", "Play one, and keep its directory."),
+            ("hopty test --rerun-failed", "Play again only what failed."),
+            ("hopty test --report junit=report.xml", "Write a report for CI."),
+        ],
+    ),
+    (
+        "setup",
+        &[
+            ("hopty setup", "Show the unit, and install it after a yes."),
+            ("hopty setup --yes", "Install it without a question, from a script."),
         ],
     ),
     ("answer", &[("hopty answer rocket > answer.md", "Save the last answer, whole.")]),
@@ -117,6 +134,13 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
     ("restart", &[("hopty restart rocket --wait", "Hand over to a fresh conversation and wait for it.")]),
     ("back", &[("hopty back rocket", "Return to the conversation before the last hand-over.")]),
     ("stop", &[("hopty stop rocket", "End a session."), ("hopty stop --all", "End every session.")]),
+    (
+        "rm",
+        &[
+            ("hopty rm rocket", "Remove an ended session, with its journal."),
+            ("hopty rm rocket parser", "Remove two."),
+        ],
+    ),
     (
         "restore",
         &[

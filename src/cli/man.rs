@@ -112,7 +112,9 @@ fn escaped(text: &str) -> String {
         .replace('-', "\\-")
         .replace('~', "\\(ti")
         .replace('`', "\\`")
-        .replace('\'', "\\(aq");
+        .replace('\'', "\\(aq")
+        // In the argument of a request a quote of its own begins and ends a word.
+        .replace('"', "\\(dq");
     if text.starts_with('.') { format!("\\&{text}") } else { text }
 }
 
@@ -130,6 +132,25 @@ fn shown(page: &[u8]) -> bool {
 mod tests {
     use super::*;
     use std::ffi::OsString;
+
+    /// A request such as `.B` takes the quotes of its arguments off.
+    #[test]
+    fn no_request_has_a_quote_that_troff_would_take() {
+        fn walk(verb: &clap::Command, words: &mut Vec<String>) {
+            let page = String::from_utf8(page(words).unwrap()).unwrap();
+            let example = page.lines().find(|line| line.starts_with(".B ") && line.contains('"'));
+            assert_eq!(example, None, "{words:?}");
+            for below in verb.get_subcommands().filter(|below| below.get_name() != "help") {
+                words.push(below.get_name().to_owned());
+                walk(below, words);
+                words.pop();
+            }
+        }
+        walk(&Cli::command(), &mut Vec::new());
+        for verb in ["dash", "test", "rm", "setup"] {
+            assert!(EXAMPLES.iter().any(|(of, _)| *of == verb), "{verb}");
+        }
+    }
 
     /// Each command of hopty's in an example is one that hopty reads.
     #[test]
@@ -170,6 +191,8 @@ mod tests {
                 }
             }
         }
+        let ask = String::from_utf8(page(&["ask".to_owned()]).unwrap()).unwrap();
+        assert!(ask.contains("\n.B hopty ask rocket \\(dqWhich tests fail?\\(dq\n"), "{ask}");
         let page = String::from_utf8(page(&["wait".to_owned()]).unwrap()).unwrap();
         assert!(page.contains(".SH EXAMPLES\n.TP\n.B hopty wait rocket idle \\-\\-timeout 10m\n"), "{page}");
     }
