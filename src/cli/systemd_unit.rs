@@ -41,9 +41,23 @@ impl UnitFiles {
     }
 }
 
-/// The unit. `KillMode=process`: the sessions are its processes, and it must not end them.
-fn text(hopty: &Path) -> String {
-    let hopty = hopty.display().to_string().replace('%', "%%").replace('"', "\\\"");
+/// A word of a unit without its quotes: `%` begins a specifier there, and a backslash an escape.
+fn escaped(word: &str) -> String {
+    word.replace('\\', "\\\\").replace('%', "%%").replace('"', "\\\"")
+}
+
+/// The absolute directories of a `PATH`, those that a line of a unit can hold.
+fn absolute_dirs(path: &str) -> String {
+    let dirs: Vec<&str> =
+        path.split(':').filter(|dir| dir.starts_with('/') && !dir.contains(char::is_control)).collect();
+    dirs.join(":")
+}
+
+/// The unit. `KillMode=process`: the sessions are its processes, and it must not end them. systemd has a
+/// `PATH` of its own, in which neither Claude nor what it runs need be: that of the person's shell goes along.
+fn text(hopty: &Path, path: &str) -> String {
+    let hopty = escaped(&hopty.display().to_string());
+    let path = escaped(&absolute_dirs(path));
     format!(
         "# Written by `hopty setup`; `hopty unsetup` removes it.\n\
          [Unit]\n\
@@ -52,6 +66,7 @@ fn text(hopty: &Path) -> String {
          Type=oneshot\n\
          RemainAfterExit=yes\n\
          KillMode=process\n\
+         Environment=\"PATH={path}\"\n\
          ExecStart=\"{hopty}\" restore\n\n\
          [Install]\n\
          WantedBy=default.target\n"
@@ -62,7 +77,7 @@ fn text(hopty: &Path) -> String {
 pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     let files = UnitFiles::of_user()?;
     let hopty = std::env::current_exe()?;
-    let wanted = text(&hopty);
+    let wanted = text(&hopty, &std::env::var("PATH").unwrap_or_default());
     let is_there = safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP))
         .is_ok_and(|found| found.as_ref() == Some(&wanted))
         && std::fs::symlink_metadata(files.link()).is_ok();
@@ -74,6 +89,10 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     wanted.lines().try_for_each(|line| say(format_args!("    {line}")))?;
     say(format_args!("\n  {} -> {}\n", files.link().display(), files.unit().display()))?;
     say(format_args!("systemd then runs `hopty restore` when you log in. `hopty unsetup` removes both."))?;
+    say(format_args!(
+        "Of your shell's variables it knows only PATH, as it is now. Others that Claude needs, such as \
+         ANTHROPIC_API_KEY, go into a file in ~/.config/environment.d."
+    ))?;
     if !yes && !agrees()? {
         note(format_args!("nothing was written"));
         return Ok(1);
@@ -139,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_path_is_one_word_of_the_unit() {
-        let unit = text(Path::new("/home/a b/100%/hopty"));
+        let unit = text(Path::new("/home/a b/100%/hopty"), "/a b/100%:bin:/c\\\"d:/e\nf::/usr/bin");
+        assert!(unit.contains("\nEnvironment=\"PATH=/a b/100%%:/c\\\\\\\"d:/usr/bin\"\n"), "{unit}");
         assert!(unit.contains("\nExecStart=\"/home/a b/100%%/hopty\" restore\n"), "{unit}");
     }
 }
