@@ -80,9 +80,8 @@ fn is_listed_shown_and_found(program: PathBuf) {
     // The list for people, in a narrow terminal.
     let mut narrow =
         Term::start(&claude::hopty(), &["conversations", "ls"], &world.env, &world.project, (40, 20));
+    narrow.wait_text(&id[..8]);
     narrow.wait_exit();
-    let screen = narrow.lines();
-    assert!(screen.iter().any(|line| line.contains(&id[..8])), "{screen:?}");
     // By the begin of its id; with tools folded and not; as pages.
     let text = world.ask(&["conversations", "show", &id[..8]]);
     assert!(text.contains("what is the planted answer?") && text.contains("\"žluť\" <b>42</b>"), "{text}");

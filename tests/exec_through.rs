@@ -148,8 +148,11 @@ fn forms_that_are_sessions_are_supervised() {
         let mut term = in_terminal(&world, line);
         assert_eq!(term.wait_exit(), 0, "{line}");
         let env = text(&told(&world, "env"));
+        // What Claude calls the conversation the session is called, too.
+        let name = if line == "-n -p" { "p" } else { "proj" };
         assert!(
-            env.contains("HOPTY_SESSION=proj\0") && env.contains("CLAUDE_CODE_DISABLE_AGENT_VIEW=1"),
+            env.contains(&format!("HOPTY_SESSION={name}\0"))
+                && env.contains("CLAUDE_CODE_DISABLE_AGENT_VIEW=1"),
             "{line}"
         );
         world.assert_nothing_left();

@@ -15,7 +15,7 @@ use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
-use crate::fs::transcript;
+use crate::fs::{session, transcript};
 use crate::ipc::message::{Code, Failure, WaitFor};
 
 /// How long one request to the host waits before the session is looked at again.
@@ -179,9 +179,17 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     }
     let whose = name.as_ref().map_or_else(|| path.display().to_string(), ToString::to_string);
     if !answer.has_text() {
-        return Err(Failed::new(1, "Claude has not answered the last prompt yet")
-            .about(whose)
-            .hint("`hopty wait NAME idle` waits for the end of the turn"));
+        let live = name.as_ref().filter(|name| session::is_alive(&paths.session(name)));
+        return Err(match (live, path.file_stem()) {
+            (Some(name), _) => Failed::new(1, "Claude has not answered the last prompt yet")
+                .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
+            (None, id) => {
+                let id = visible(&id.unwrap_or_default().to_string_lossy());
+                Failed::new(1, "Claude did not answer the last prompt")
+                    .hint(format!("`hopty conversations show {id}` shows the conversation"))
+            }
+        }
+        .about(whose));
     }
     print(&answer)?;
     if !answer.finished {

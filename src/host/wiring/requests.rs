@@ -146,7 +146,11 @@ impl Host {
                 self.control.waits_no_more(connection);
                 error_line(
                     request,
-                    &Failure::new(Code::Refused, reason.clone(), "`hopty why` says what is going on"),
+                    &Failure::new(
+                        Code::Refused,
+                        reason.clone(),
+                        "`hopty screen` tells what Claude shows, `hopty why` what hopty does",
+                    ),
                 )
             }
             Reply::Back { conversation, newer } => {
