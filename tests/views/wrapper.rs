@@ -61,8 +61,13 @@ fn item_035_a_host_that_dies_takes_claude_with_it_and_stands_in_nobodys_way() {
     wait_for("Claude to end with its terminal", || {
         (!Path::new(&format!("/proc/{pid}")).exists()).then_some(())
     });
-    let (term, _) = talk(&world);
-    world.leave(term);
+    let mut term = world.start(&[]);
+    term.wait_box();
+    let running = world.ask(&["ls", "--names"]);
+    assert_eq!(running, "proj-2\n", "what died keeps its name and record, for `hopty restore`");
+    world.ask(&["stop", "proj-2"]);
+    term.wait_exit();
+    world.assert_nothing_left();
 }
 
 #[test]
