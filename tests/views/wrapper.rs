@@ -67,6 +67,7 @@ fn item_035_a_host_that_dies_takes_claude_with_it_and_stands_in_nobodys_way() {
     assert_eq!(running, "proj-2\n", "what died keeps its name and record, for `hopty restore`");
     world.ask(&["stop", "proj-2"]);
     term.wait_exit();
+    world.ask(&["rm", "proj"]);
     world.assert_nothing_left();
 }
 
