@@ -123,7 +123,8 @@ fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     let file = session_file(&world, "proj");
     wait_for("the conversation in the session's file", || {
         let object: Value = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
-        std::path::Path::new(object["transcript"].as_str()?).is_file().then_some(())
+        let is_there = std::path::Path::new(object["transcript"].as_str()?).is_file();
+        (is_there && object.to_string().contains("Say one.")).then_some(())
     });
     cut(&world, "proj");
     first.wait_exit();
@@ -148,14 +149,27 @@ fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     world.ask(&["stop", "proj-2"]);
     world.ask(&["stop", "proj-3"]);
 
-    let again = world.start(&[]);
+    let mut again = world.start(&[]);
     again.wait_text("proj (Say one.) died with the machine. Resume it? [Y/n]");
     again.send("\r");
     again.wait_text("Answer 0.");
     again.wait_box();
     assert_eq!(world.ask(&["ls", "--names"]), "proj\n");
     assert_eq!(restore(&world, &[]), [], "nothing is resumed twice");
-    world.ask(&["stop", "proj"]);
+    // It dies again, and its conversation goes on in another session.
+    let conversation = status(&world, "proj")["conversation"].as_str().unwrap().to_owned();
+    cut(&world, "proj");
+    again.wait_exit();
+    reboot(&world);
+    assert_eq!(restore(&world, &["--dry-run"]), pairs(&[("proj", "restorable")]));
+    let resumed = world.start(&["--resume", &conversation]);
+    resumed.wait_text("Answer 0.");
+    resumed.wait_box();
+    let other = world.ask(&["ls", "--names"]).trim().to_owned();
+    world.ask(&["wait", &other, "idle"]);
+    world.ask(&["stop", &other]);
+    assert_eq!(restore(&world, &["--dry-run"]), [], "what went on is not offered");
+    world.ask(&["rm", "proj"]);
     world.assert_nothing_left();
 }
 

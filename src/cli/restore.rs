@@ -122,10 +122,7 @@ pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
 
 /// Sessions whose host was killed since the machine was started.
 fn killed(paths: &Paths) -> Vec<SessionName> {
-    let ended_ones = session::list(paths).into_iter().filter(|(_, alive)| !*alive);
-    let was_killed =
-        |name: &SessionName| ended(paths, name).is_some_and(|last| session::waits_for_restore(&last));
-    ended_ones.map(|(name, _)| name).filter(was_killed).collect()
+    ended_ones(paths, session::waits_for_restore).into_iter().map(|(name, _)| name).collect()
 }
 
 /// How many sessions died with the machine and can be resumed.
@@ -135,12 +132,7 @@ pub(super) fn restorable(paths: &Paths) -> usize {
 
 /// The session of `dir` that died last and can be resumed.
 pub(super) fn died_in(paths: &Paths, dir: &Path) -> Option<DeadSession> {
-    let of_dir = |(name, alive): (SessionName, bool)| {
-        let last = ended(paths, &name).filter(|last| !alive && Path::new(&last.dir) == dir)?;
-        session::waits_for_restore(&last).then_some((name, last))
-    };
-    let mut found: Vec<_> = session::list(paths).into_iter().filter_map(of_dir).collect();
-    found.sort_by_key(|(_, last)| std::cmp::Reverse(last.state_since));
+    let found = ended_ones(paths, |last| Path::new(&last.dir) == dir && session::waits_for_restore(last));
     judged(paths, found).into_iter().find(|dead| dead.problem.is_none())
 }
 
@@ -153,15 +145,25 @@ pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), Failed> {
     start(paths, dead, START_LIMIT).map_err(|why| Failed::new(1, why).about(&dead.name).hint(hint))
 }
 
-/// The sessions that died with the machine, the one that was used last first.
+/// The sessions that died with the machine.
 fn died(paths: &Paths) -> Vec<DeadSession> {
-    let ended_ones = session::list(paths).into_iter().filter(|(_, alive)| !*alive);
-    let mut found: Vec<(SessionName, SessionStatus)> = ended_ones
-        .filter_map(|(name, _)| ended(paths, &name).map(|status| (name, status)))
-        .filter(|(_, status)| died_with_machine(status))
-        .collect();
-    found.sort_by_key(|(_, status)| std::cmp::Reverse(status.state_since));
-    judged(paths, found)
+    judged(paths, ended_ones(paths, died_with_machine))
+}
+
+/// Sessions that have ended and are as wanted, the one that was used last first. Without those whose
+/// conversation a person resumed otherwise.
+fn ended_ones(paths: &Paths, wanted: impl Fn(&SessionStatus) -> bool) -> Vec<(SessionName, SessionStatus)> {
+    let names = session::list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
+    let all: Vec<_> = names.filter_map(|name| ended(paths, &name).map(|last| (name, last))).collect();
+    let went_on = |last: &SessionStatus| {
+        let later = |other: &SessionStatus| {
+            other.conversation == last.conversation && other.state_since > last.state_since && !wanted(other)
+        };
+        last.conversation.is_some() && all.iter().any(|(_, other)| later(other))
+    };
+    let mut found: Vec<_> = all.iter().filter(|(_, last)| wanted(last) && !went_on(last)).cloned().collect();
+    found.sort_by_key(|(_, last)| std::cmp::Reverse(last.state_since));
+    found
 }
 
 fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Failed> {
@@ -185,6 +187,9 @@ fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Fa
 
 /// What keeps each of them from being resumed. A conversation is resumed once, whoever ran it.
 fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSession> {
+    if found.is_empty() {
+        return Vec::new();
+    }
     let mut taken = running(paths);
     let judge = |(name, status): (SessionName, SessionStatus)| {
         let conversation = session::resumable(&status).cloned();

@@ -263,8 +263,11 @@ fn session_of_before(
     let about = restore::about(&dead.status).map(|about| format!(" ({about})")).unwrap_or_default();
     let why = if restore::died_with_machine(&dead.status) { "died with the machine" } else { "was killed" };
     if asks {
-        let said = yes(&format!("{name}{about} {why}. Resume it?"))?;
-        return Ok(said.then(|| SessionOfBefore::Died(Box::new(dead))));
+        if yes(&format!("{name}{about} {why}. Resume it?"))? {
+            return Ok(Some(SessionOfBefore::Died(Box::new(dead))));
+        }
+        messages.tell(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));
+        return Ok(None);
     }
     messages
         .tell(format!("{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."));

@@ -292,9 +292,12 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
             }
             other => other?,
         }
+        // A start that names no session must not take the place of one that can still be resumed.
+        if numbered && last_waits_for_restore(&dir) {
+            name = wanted.numbered(n);
+            continue;
+        }
         match try_claim(&dir).map_err(|e| DirError::Io(dir.clone(), e))? {
-            // A start that names no session must not take the place of one that can still be resumed.
-            Some(_) if numbered && last_waits_for_restore(&dir) => name = wanted.numbered(n),
             Some(lock) => return Ok(NameLock::new(name, dir, lock)),
             None if numbered => name = wanted.numbered(n),
             None => break,
