@@ -173,8 +173,38 @@ fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     world.assert_nothing_left();
 }
 
+/// A machine may die in the middle of the first turn, when nothing has been answered yet.
+fn a_conversation_that_died_in_its_first_turn_is_resumed(kind: Kind) {
+    let script = Script::each(|_, n| match n {
+        0 => ScriptedReply::text("Too late.").after_ms(120_000),
+        _ => ScriptedReply::text("Going on.").filling(1000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let mut args = vec!["run", "--detached", "--name", "one", "--", "claude"];
+    args.extend(world.args.iter().map(String::as_str));
+    world.ask(&args);
+    world.ask(&["wait", "one", "idle", "--timeout", "60s"]);
+    world.ask(&["send", "one", "Say one.", "--submit"]);
+    world.ask(&["wait", "one", "busy", "--timeout", "60s"]);
+    let file = session_file(&world, "one");
+    wait_for("the prompt in the transcript that the session's file names", || {
+        let object: Value = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
+        let transcript = std::fs::read_to_string(object["transcript"].as_str()?).ok()?;
+        transcript.contains("Say one.").then_some(())
+    });
+    cut(&world, "one");
+    reboot(&world);
+    assert_eq!(restore(&world, &[]), pairs(&[("one", "restored")]));
+    world.ask(&["wait", "one", "idle", "--timeout", "60s"]);
+    world.ask(&["ask", "one", "And on.", "--timeout", "60s"]);
+    assert!(world.api.main_requests().last().unwrap().contains("Say one."), "it is the same conversation");
+    world.ask(&["stop", "one"]);
+    world.assert_nothing_left();
+}
+
 support::both! {
     what_died_with_the_machine_is_resumed_once,
+    a_conversation_that_died_in_its_first_turn_is_resumed,
     a_start_offers_what_died_there_and_takes_nothing_of_it,
 }
 

@@ -91,11 +91,13 @@ impl Host {
         self.jobs.session_file.write_soon(self.clock.now());
     }
 
-    /// At the end of a turn the context usage is saved, so that it can be read when the host is gone.
+    /// What a restore needs is saved when a turn begins, and the context usage when it ends: the host may be
+    /// killed at any time.
     pub(in crate::host) fn note_turn(&mut self) {
         let entered = self.recorder.supervisor.entered().1;
+        let state = self.recorder.supervisor.state().state;
         if self.jobs.session_file.note_state(entered)
-            && self.recorder.supervisor.state().state == SessionState::Idle
+            && matches!(state, SessionState::Busy | SessionState::Idle)
         {
             self.write_session_file_soon();
         }
