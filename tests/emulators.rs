@@ -182,13 +182,13 @@ fn look() -> impl Strategy<Value = String> {
             .prop_map(str::to_owned),
         2 => prop::sample::select(vec!["4:0", "4:2", "4:3", "4:4", "4:5", "59", "58:5:3",
             "58:2::1:2:3"]).prop_map(str::to_owned),
-        3 => (0u32..8, prop::sample::select(vec![30u32, 40, 90, 100])).prop_map(|(n,
-            base)| (base + n).to_string()),
+        3 => (0u32..8, prop::sample::select(vec![30u32, 40, 90, 100]))
+            .prop_map(|(n, base)| (base + n).to_string()),
         1 => prop::sample::select(vec!["39", "49"]).prop_map(str::to_owned),
-        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n,
-            which)| format!("{which};5;{n}")),
-        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n,
-            which)| format!("{which};2;{n};7;0")),
+        2 => (0u32..256, prop::sample::select(vec![38u32, 48]))
+            .prop_map(|(n, which)| format!("{which};5;{n}")),
+        2 => (0u32..256, prop::sample::select(vec![38u32, 48]))
+            .prop_map(|(n, which)| format!("{which};2;{n};7;0")),
     ];
     vec(one, 1..4).prop_map(|all| format!("\x1b[{}m", all.join(";")))
 }
@@ -254,10 +254,10 @@ fn edges() -> impl Strategy<Value = String> {
     let saved = (moved(), "[a-z]{0,9}", number())
         .prop_map(|(place, text, n)| format!("{place}\x1b[{n};5s\x1b[m{text}\r\x1b[u"));
     prop_oneof![
-        2 => (moved(), "[a-z]{1,20}", narrow()).prop_map(|(place, text,
-            then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
-        1 => (moved(), "é{1,16}", narrow()).prop_map(|(place, text,
-            then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
+        2 => (moved(), "[a-z]{1,20}", narrow())
+            .prop_map(|(place, text, then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
+        1 => (moved(), "é{1,16}", narrow())
+            .prop_map(|(place, text, then)| format!("{place}\x1b[?7l{text}\x1b[?7h{then}")),
         2 => ("[a-z]", 0u32..60).prop_map(|(ch, n)| format!("{ch}\x1b[{n}b")),
         1 => saved,
     ]
@@ -283,8 +283,8 @@ fn soup(piece: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<u8>> 
 fn switches() -> impl Strategy<Value = String> {
     let modes = prop::sample::select(vec![1, 25, 1004, 1007, 2004]);
     prop_oneof![
-        6 => (modes, prop::sample::select(vec!['h', 'h', 'l'])).prop_map(|(mode,
-            on)| format!("\x1b[?{mode}{on}")),
+        6 => (modes, prop::sample::select(vec!['h', 'h', 'l']))
+            .prop_map(|(mode, on)| format!("\x1b[?{mode}{on}")),
         3 => prop::sample::select(vec![
             "\x1b7", "\x1b8", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b=", "\x1b>", "\x1b[4h", "\x1b[4l",
             "\x1b[?7l", "\x1b[?7h",
@@ -357,8 +357,8 @@ proptest! {
     fn a_dump_is_for_alacritty_what_the_soup_was(bytes in on_both_screens(), cols in 2u16..14,
         rows in 4u16..8) {
         // Where the two disagree about the bytes of a screen, there is nothing to compare.
-        let ends = bytes.windows(7).enumerate().filter(|(_, part)| part == b"\x1b[?1049").map(|(at,
-            _)| at).chain([bytes.len()]);
+        let ends = bytes.windows(7).enumerate().filter(|(_, part)| part == b"\x1b[?1049")
+            .map(|(at, _)| at).chain([bytes.len()]);
         for end in ends {
             prop_assume!(ours(cols, rows, &bytes[..end]) == alacritty(cols, rows, &bytes[..end]));
         }

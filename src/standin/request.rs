@@ -314,8 +314,8 @@ mod tests {
             "/v1/messages",
             &[("x-claude-code-session-id", "u")],
             json!({"messages": [
-            {"role": "user", "content": [{"type": "text", "text": "<system-reminder>"}, {"type": "text",
-                "text": "do it"}]},
+            {"role": "user", "content": [{"type": "text", "text": "<system-reminder>"},
+                {"type": "text", "text": "do it"}]},
             {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash",
                 "input": {"command": "ls"}}]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt",

@@ -222,8 +222,8 @@ mod tests {
             "model": "m",
             "statusLine": {"type": "command", "command": "line.sh"},
             "hooks": {
-                "Stop": [{"hooks": [{"type": "command", "command": "echo 'a'"}, {"type": "prompt",
-                "prompt": "?"}]}],
+                "Stop": [{"hooks": [{"type": "command", "command": "echo 'a'"},
+                {"type": "prompt", "prompt": "?"}]}],
                 "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh",
                 "timeout": 5}]}],
             },

@@ -21,8 +21,12 @@ fn status(world: &World, name: &str) -> Value {
 /// The names that Claude was given on its command line.
 fn given(world: &World, name: &str) -> Vec<String> {
     let pid = status(world, name)["pid"].as_i64().unwrap();
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
-    let words: Vec<String> = text(&line).split('\0').map(str::to_owned).collect();
+    // Until it has become Claude, the child has the command line of its host.
+    let words = wait_for("Claude's command line", || {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let words: Vec<String> = text(&line).split('\0').map(str::to_owned).collect();
+        words.iter().any(|word| word.starts_with("--plugin-dir")).then_some(words)
+    });
     let own = hopty::core::claude::args::facts(&words[1..]);
     own.name.into_iter().collect()
 }

@@ -323,8 +323,8 @@ proptest! {
     /// What is asked, and what is known of the terminal, is no state of the screen; a frame that is held back
     /// is not held back again.
     #[test]
-    fn a_dump_brings_a_fresh_screen_to_the_same_state((cols, rows) in size(), bytes in input(), (other_cols,
-        other_rows) in size(), more in input()) {
+    fn a_dump_brings_a_fresh_screen_to_the_same_state((cols, rows) in size(), bytes in input(),
+        (other_cols, other_rows) in size(), more in input()) {
         let mut screen = Screen::with_history(cols, rows, KEPT);
         screen.feed(&bytes);
         same_after_dump(&screen)?;

@@ -253,17 +253,17 @@ proptest! {
     }
 
     #[test]
-    fn a_resize_there_and_back_brings_the_same_rows((cols, rows) in size(), bytes in input(), (other_cols,
-        other_rows) in size()) {
+    fn a_resize_there_and_back_brings_the_same_rows((cols, rows) in size(), bytes in input(),
+        (other_cols, other_rows) in size()) {
         let mut screen = Screen::with_history(cols, rows, 5000);
         screen.feed(&bytes);
         screen.feed(LAST);
         // Blanks that run over into nothing are as empty as those that do not.
         let blank = |text: &str| text.trim_end_matches(' ').is_empty();
-        let above = history(&screen).iter().enumerate().any(|(at,
-            text)| blank(text) && screen.history_row_wrapped(at));
-        prop_assume!(!above && !screen.lines().iter().enumerate().any(|(at,
-            text)| blank(text) && screen.row_wrapped(at as u16)));
+        let above = history(&screen).iter().enumerate()
+            .any(|(at, text)| blank(text) && screen.history_row_wrapped(at));
+        prop_assume!(!above && !screen.lines().iter().enumerate()
+            .any(|(at, text)| blank(text) && screen.row_wrapped(at as u16)));
         let (cols, rows) = screen.size();
         let all = |screen: &Screen| [history(screen), screen.lines()].concat();
         let (before, cursor) = (all(&screen), place(&screen));

@@ -409,8 +409,8 @@ mod tests {
                 }
             }
             prop_assume!(!joined.contains(&true));
-            let expected: Vec<&String> = args.iter().zip(&struck).filter(|(_, gone)| !**gone).map(|(arg,
-                _)| arg).collect();
+            let expected: Vec<&String> = args.iter().zip(&struck).filter(|(_, gone)| !**gone)
+                .map(|(arg, _)| arg).collect();
             let out = for_next_run(&args, &bare());
             prop_assert_eq!(out[2..].iter().collect::<Vec<_>>(), expected);
         }
