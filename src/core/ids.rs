@@ -276,6 +276,12 @@ impl Channel {
     pub fn global() -> Self {
         Self("global".to_owned())
     }
+
+    /// The file in the directory of handoffs that is written by hand for it, or for one of its programs.
+    #[must_use]
+    pub fn file_name(&self, pid: Option<u32>) -> String {
+        pid.map_or_else(|| format!("{self}.md"), |pid| format!("{self}-{pid}.md"))
+    }
 }
 
 #[cfg(test)]

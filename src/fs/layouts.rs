@@ -97,7 +97,7 @@ fn write_orchestrator(place: &LayoutTarget, of: &Material) -> Result<(), FsError
 fn write_pid(place: &LayoutTarget, of: &Material) -> Result<(), FsError> {
     let dir = place.claude.join("handoff");
     atomic::private_dir(&dir)?;
-    replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
+    replace(&dir.join(place.channel.file_name(Some(place.pid))), pid::render(of).as_bytes())
 }
 
 /// Where layout `memory` would copy a transcript to; `None` if there is nothing to copy.

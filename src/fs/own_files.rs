@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::core::compat::layouts::pid;
+use crate::core::handoff::document::has_handoff_id;
 use crate::core::ids::Channel;
 use crate::core::time::WallTime;
 use crate::sys::safe_file::{self, FileRule};
@@ -32,14 +32,14 @@ pub fn find(
     pid: Option<u32>,
     since: WallTime,
 ) -> (Vec<OwnFile>, Vec<String>) {
-    let names = pid.map(|pid| pid::name(channel, pid)).into_iter().chain([format!("{channel}.md")]);
+    let names = pid.map(|pid| channel.file_name(Some(pid))).into_iter().chain([channel.file_name(None)]);
     let (mut found, mut left) = (Vec::new(), Vec::new());
     for path in names.map(|name| claude.join("handoff").join(name)) {
         if !fs::symlink_metadata(&path).is_ok_and(|meta| is_since(&meta, since)) {
             continue;
         }
         match read(&path, since) {
-            Ok(Some(text)) if !text.trim().is_empty() && !pid::is_ours(&text) => {
+            Ok(Some(text)) if !text.trim().is_empty() && !has_handoff_id(&text) => {
                 found.push(OwnFile { path, text })
             }
             Ok(_) => {}

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::atomic;
 use super::error::FsError;
 use super::lock::FileLock;
-use crate::core::compat::channel_registry::{BadRegistry, Registry};
+use crate::core::handoff::channel_registry::{BadRegistry, Registry};
 use crate::core::ids::Channel;
 
 /// The longest registry that is read, in bytes.

@@ -10,12 +10,12 @@ use hopty::core::claude::settings_code::{CodeDigest, Role, SettingsFile};
 use hopty::core::claude::statusline::StatusLine;
 use hopty::core::claude::transcript_facts::TranscriptFacts;
 use hopty::core::claude::{hooks, mcp_servers, question};
-use hopty::core::compat::channel_registry::Registry;
 use hopty::core::compat::layouts::{orchestrator, state_yaml};
-use hopty::core::compat::signals::RestartFile;
+use hopty::core::compat::signals::restart_session;
 use hopty::core::config::{self, Config, File, Sources};
 use hopty::core::handoff::brief::{BriefFiles, Budget, brief, brief_of_document};
 use hopty::core::handoff::capture::{Capture, HandoffOrigin};
+use hopty::core::handoff::channel_registry::Registry;
 use hopty::core::handoff::document::Document;
 use hopty::core::handoff::entry::{Claim, HandoffKind};
 use hopty::core::handoff::manifest::Manifest;
@@ -25,6 +25,7 @@ use hopty::core::ids::{Channel, HandoffId};
 use hopty::core::journal::{Recorder, decisions, last_explained, last_session, replay};
 use hopty::core::supervisor::action::HookAnswer;
 use hopty::core::supervisor::event::Event;
+use hopty::core::supervisor::restart_signal::RestartSignal;
 use hopty::core::supervisor::{Agent, Policy};
 use hopty::core::tape;
 use hopty::core::time::{Stamp, WallTime};
@@ -47,16 +48,16 @@ fn signal_files() {
             1 => random.lines(named),
             _ => random.json(sample!("handoff-requested.json")),
         };
-        let files = [Some(RestartFile::parse(&bytes)), orchestrator::read(&bytes)];
+        let files = [Some(restart_session(&bytes)), orchestrator::read(&bytes)];
         for file in files.into_iter().flatten() {
             match &file {
-                RestartFile::Malformed { reason: text } | RestartFile::Requested { checkpoint: text } => {
+                RestartSignal::Malformed { reason: text } | RestartSignal::Here { checkpoint: text } => {
                     assert_plain("signal", text)
                 }
-                RestartFile::Bare { dir } => {
+                RestartSignal::Directory { dir } => {
                     assert!(dir.starts_with('/') && !dir.chars().any(char::is_control), "{dir:?}")
                 }
-                RestartFile::Named { dir, .. } => {
+                RestartSignal::Conversation { dir, .. } => {
                     assert!(
                         dir.iter().all(|dir| dir.starts_with('/') && !dir.chars().any(char::is_control)),
                         "{dir:?}"

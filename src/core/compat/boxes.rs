@@ -2,7 +2,8 @@
 //!
 //! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
 
-use super::layouts::{Material, Phases, checkpoint};
+use super::layouts::{Material, checkpoint};
+use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::text::{cut_chars, safe_line, thousands};
 use crate::core::ids::HandoffId;
 

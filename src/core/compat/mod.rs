@@ -9,13 +9,11 @@
 //! | `boxes` | what documents 001 and 002 print between two sessions |
 //! | `signals` | `.restart-session`, `.handoff-requested` and `.current-session` |
 //! | `session_log` | the lines of `auto-session.log` |
-//! | `channel_registry` | `channel-registry.json`: which directory's handoffs belong to which channel |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
 
 mod boxes;
-pub mod channel_registry;
 pub mod layouts;
-pub(super) mod profile_files;
+mod profile_files;
 mod profiles;
 mod session;
 mod session_log;

@@ -6,7 +6,7 @@ use crate::core::config::Profile;
 
 /// A value that stands in one of these files, in hopty's own terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::core) struct Setting {
+pub(in crate::core) struct ProfileSetting {
     /// The key that it sets: `context.ask`.
     pub(in crate::core) key: &'static str,
     /// Its value, in the form of an environment variable; what is no such value is left as it stands, for the
@@ -16,17 +16,19 @@ pub(in crate::core) struct Setting {
     pub(in crate::core) line: u32,
 }
 
-/// What `text`, the file of `profile`, sets.
-pub(in crate::core) fn settings(profile: Profile, text: &str) -> Vec<Setting> {
-    match profile {
-        Profile::S2 => of_the_orchestrator(text),
-        Profile::S3 => of_the_question(text),
-        Profile::Default | Profile::S0 | Profile::S1 | Profile::S4 | Profile::Test => Vec::new(),
+impl Profile {
+    /// What `text`, the file of this profile's document, sets.
+    pub(in crate::core) fn settings_of_file(self, text: &str) -> Vec<ProfileSetting> {
+        match self {
+            Profile::S2 => of_the_orchestrator(text),
+            Profile::S3 => of_the_question(text),
+            Profile::Default | Profile::S0 | Profile::S1 | Profile::S4 | Profile::Test => Vec::new(),
+        }
     }
 }
 
 /// `NAME=VALUE`, as a shell reads it.
-fn of_the_question(text: &str) -> Vec<Setting> {
+fn of_the_question(text: &str) -> Vec<ProfileSetting> {
     let assigned = text.lines().zip(1..).filter_map(|(line, number)| {
         let line = line.trim();
         let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
@@ -36,13 +38,13 @@ fn of_the_question(text: &str) -> Vec<Setting> {
             "SNOOZE_DURATION" => ("restart.snooze", format!("{value}s")),
             _ => return None,
         };
-        Some(Setting { key, value, line: number })
+        Some(ProfileSetting { key, value, line: number })
     });
     assigned.collect()
 }
 
 /// The mapping `handoff:` of a YAML file.
-fn of_the_orchestrator(text: &str) -> Vec<Setting> {
+fn of_the_orchestrator(text: &str) -> Vec<ProfileSetting> {
     let entries = entries(text);
     let of = |path: &[&str]| entries.iter().rev().find(|entry| entry.path == path);
     // Thresholds are parts of this many tokens, where it is given.
@@ -54,7 +56,7 @@ fn of_the_orchestrator(text: &str) -> Vec<Setting> {
             None => format!("{{ percent = {} }}", part * 100.0),
         };
     let mut found = Vec::new();
-    let mut set = |key, value: String, line| found.push(Setting { key, value, line });
+    let mut set = |key, value: String, line| found.push(ProfileSetting { key, value, line });
     for (key, name, usual) in
         [("context.warn", "warning_threshold", 0.7), ("context.handoff", "threshold", 0.8)]
     {

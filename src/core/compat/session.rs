@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use super::boxes;
+use super::layouts::Material;
 use super::layouts::memory::{self, MemoryReason};
-use super::layouts::{Material, Phases};
 use super::session_log::{About, lines};
 use super::signals::current_session;
 use crate::core::claude::hooks::HookInput;
 use crate::core::config::{Config, Layout, Profile};
 use crate::core::context::Level;
+use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{Decision, DecisionKind, HookAnswer};

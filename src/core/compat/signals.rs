@@ -2,129 +2,49 @@
 //!
 //! Reading them is hostile input: whatever they hold, the worst that follows is a line in the journal.
 
-use serde::{Deserialize, Serialize};
-
 use crate::core::ids::ConversationId;
+use crate::core::supervisor::restart_signal::RestartSignal;
 
 /// The largest signal file that is read, in bytes.
 pub const MAX_BYTES: usize = 8192;
 
-/// What a `.restart-session` file says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "form")]
-pub enum RestartFile {
-    /// `uuid:dir`, the usual form: this conversation, started again in this directory.
-    Named {
-        /// The conversation that is to hand over.
-        conversation: ConversationId,
-        /// The directory named, absolute; the supervisor decides whether it is taken.
-        dir: Option<String>,
-    },
-    /// A bare absolute directory (the second source document's form, `$PWD`).
-    Bare {
-        /// The directory named.
-        dir: String,
-    },
-    /// `.handoff-requested` of an orchestrator: whoever works in its directory.
-    Requested {
-        /// The checkpoint that it names.
-        checkpoint: String,
-    },
-    /// Anything else.
-    Malformed {
-        /// What is wrong with it, fit for a sentence.
-        reason: String,
-    },
-}
-
-/// A file by which a restart is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SignalFile {
-    /// `.restart-session` in Claude's directory.
-    #[default]
-    RestartSession,
-    /// `.handoff-requested` in the project.
-    HandoffRequested,
-}
-
-/// What the directory is that a signal names, to the session that reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NamedDir {
-    /// The session's own, with links resolved.
-    Own,
-    /// Another one, which this user owns and Claude trusts.
-    Trusted,
-    /// Another one that Claude does not trust.
-    Untrusted,
-    /// Another one, which somebody else owns.
-    Foreign,
-    /// It is no directory.
-    Missing,
-}
-
-impl NamedDir {
-    /// Why a session does not start there; `None` where it may.
-    #[must_use]
-    pub fn refusal(self) -> Option<&'static str> {
-        match self {
-            NamedDir::Own | NamedDir::Trusted => None,
-            NamedDir::Untrusted => Some("Claude does not trust it (start `claude` there once)"),
-            NamedDir::Foreign => Some("it belongs to another user"),
-            NamedDir::Missing => Some("there is no such directory"),
+/// What `.restart-session` says: `uuid:dir`, a bare `uuid`, or an absolute directory (`$PWD`, the form of
+/// the second source document).
+#[must_use]
+pub fn restart_session(content: &[u8]) -> RestartSignal {
+    let malformed = |reason: &str| RestartSignal::Malformed { reason: reason.to_owned() };
+    if content.len() > MAX_BYTES {
+        return malformed("it is too large");
+    }
+    let Ok(text) = std::str::from_utf8(content) else {
+        return malformed("it is not text");
+    };
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.is_empty() {
+        return malformed("it is empty");
+    }
+    if text.chars().any(char::is_control) {
+        return malformed("it has control characters or more than one line");
+    }
+    if text.starts_with('/') {
+        return RestartSignal::Directory { dir: text.to_owned() };
+    }
+    let (id, dir) = match text.split_once(':') {
+        Some((id, dir)) => (id, Some(dir)),
+        None => (text, None),
+    };
+    let Ok(conversation) = id.parse::<ConversationId>() else {
+        return malformed("it names neither a conversation nor an absolute path");
+    };
+    match dir {
+        Some("") | None => RestartSignal::Conversation { conversation, dir: None },
+        Some(dir) if dir.starts_with('/') => {
+            RestartSignal::Conversation { conversation, dir: Some(dir.to_owned()) }
         }
+        Some(_) => malformed("its directory is not absolute"),
     }
 }
-
-impl RestartFile {
-    /// Which file says such a thing.
-    #[must_use]
-    pub fn place(&self) -> SignalFile {
-        match self {
-            RestartFile::Requested { .. } => SignalFile::HandoffRequested,
-            _ => SignalFile::RestartSession,
-        }
-    }
-
-    /// Reads the content of a signal file.
-    #[must_use]
-    pub fn parse(content: &[u8]) -> Self {
-        let malformed = |reason: &str| RestartFile::Malformed { reason: reason.to_owned() };
-        if content.len() > MAX_BYTES {
-            return malformed("it is too large");
-        }
-        let Ok(text) = std::str::from_utf8(content) else {
-            return malformed("it is not text");
-        };
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        if text.is_empty() {
-            return malformed("it is empty");
-        }
-        if text.chars().any(char::is_control) {
-            return malformed("it has control characters or more than one line");
-        }
-        if text.starts_with('/') {
-            return RestartFile::Bare { dir: text.to_owned() };
-        }
-        let (id, dir) = match text.split_once(':') {
-            Some((id, dir)) => (id, Some(dir)),
-            None => (text, None),
-        };
-        let Ok(conversation) = id.parse::<ConversationId>() else {
-            return malformed("it names neither a conversation nor an absolute path");
-        };
-        match dir {
-            Some("") | None => RestartFile::Named { conversation, dir: None },
-            Some(dir) if dir.starts_with('/') => {
-                RestartFile::Named { conversation, dir: Some(dir.to_owned()) }
-            }
-            Some(_) => malformed("its directory is not absolute"),
-        }
-    }
-}
-
 /// `uuid:path`, the content of `.current-session`.
 #[must_use]
 pub fn current_session(conversation: &ConversationId, transcript: &str) -> String {
@@ -139,16 +59,22 @@ mod tests {
 
     #[test]
     fn item_022_the_forms_that_are_obeyed() {
-        let named = RestartFile::parse(format!("{ID}:/home/u/proj\n").as_bytes());
+        let named = restart_session(format!("{ID}:/home/u/proj\n").as_bytes());
         assert_eq!(
             named,
-            RestartFile::Named { conversation: ID.parse().unwrap(), dir: Some("/home/u/proj".to_owned()) }
+            RestartSignal::Conversation {
+                conversation: ID.parse().unwrap(),
+                dir: Some("/home/u/proj".to_owned())
+            }
         );
         assert_eq!(
-            RestartFile::parse(ID.as_bytes()),
-            RestartFile::Named { conversation: ID.parse().unwrap(), dir: None }
+            restart_session(ID.as_bytes()),
+            RestartSignal::Conversation { conversation: ID.parse().unwrap(), dir: None }
         );
-        assert_eq!(RestartFile::parse(b"/home/u/proj"), RestartFile::Bare { dir: "/home/u/proj".to_owned() });
+        assert_eq!(
+            restart_session(b"/home/u/proj"),
+            RestartSignal::Directory { dir: "/home/u/proj".to_owned() }
+        );
     }
 
     #[test]
@@ -200,9 +126,9 @@ mod tests {
         cases.push(b"https://example.invalid/x".to_vec());
         assert!(cases.len() >= 40, "{}", cases.len());
         for case in cases {
-            let parsed = RestartFile::parse(&case);
+            let parsed = restart_session(&case);
             assert!(
-                matches!(parsed, RestartFile::Malformed { .. }),
+                matches!(parsed, RestartSignal::Malformed { .. }),
                 "{:?} -> {parsed:?}",
                 String::from_utf8_lossy(&case)
             );

@@ -12,7 +12,6 @@ use super::keys::{ConfigKey, KEYS, ProjectMay};
 use super::level::Threshold;
 use super::problem::{ConfigSource, Problem, ProblemKind, Retired, nearest, quoted, retired, unknown};
 use super::schema::{Config, Profile};
-use crate::core::compat::profile_files;
 
 /// Bytes of a configuration file that are looked at; a larger one is left out whole.
 const MAX_FILE: usize = 1 << 20;
@@ -298,7 +297,7 @@ impl Layers {
         let Some(Ok(profile)) = profile.cloned().map(Value::try_into::<Profile>) else { return };
         // Whoever chose the profile: what lies in the project came with it.
         let rule = if profile.file_is_of_project() { ProjectRule::On } else { ProjectRule::Off };
-        for setting in profile_files::settings(profile, file.text) {
+        for setting in profile.settings_of_file(file.text) {
             let by_name = self
                 .origins
                 .get(setting.key)

@@ -4,6 +4,7 @@
 //! work tree. It is plain data that can be given to a worker; the texts are made from it by `sections` and
 //! `state`.
 
+use super::checkpoint::Phases;
 use super::entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
@@ -326,9 +327,9 @@ impl Capture {
 
     /// How many tasks are done, and how many there are.
     #[must_use]
-    pub fn progress(&self) -> (usize, usize) {
+    pub fn progress(&self) -> Phases {
         let done = self.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
-        (done, self.tasks.len())
+        Phases { done, total: self.tasks.len() }
     }
 
     /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where

@@ -15,6 +15,15 @@ const GOAL_CAP: usize = 16 << 10;
 /// How many files, phases and lines of evidence it names.
 const NAMED: usize = 100;
 
+/// How far the work is, in phases: the entries of Claude's list of tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Completed.
+    pub done: usize,
+    /// All of them; 0 where there is no list.
+    pub total: usize,
+}
+
 /// A checkpoint. Phases are the tasks of Claude's own list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

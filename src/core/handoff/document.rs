@@ -50,6 +50,12 @@ pub enum BadDocument {
     Header(&'static str),
 }
 
+/// Whether hopty wrote the text: every document and layout of a handoff has such a line.
+#[must_use]
+pub fn has_handoff_id(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("<!-- HANDOFF-ID: HO-"))
+}
+
 impl Headers {
     /// The six lines.
     #[must_use]

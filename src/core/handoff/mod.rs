@@ -7,6 +7,7 @@
 
 pub mod brief;
 pub mod capture;
+pub mod channel_registry;
 pub mod checkpoint;
 pub mod continuation;
 pub mod document;

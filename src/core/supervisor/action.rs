@@ -7,10 +7,10 @@ use super::limits::ResumeAfter;
 use super::phase::{EndCause, StartKind};
 use super::question::AskAnswer;
 pub use super::reply::{Reply, SendResult};
-use crate::core::compat::signals::SignalFile;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
+use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::Stamp;
 
 /// The target of a signal.

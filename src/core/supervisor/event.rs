@@ -10,11 +10,11 @@ use super::limits::LimitKind;
 use super::question::AskAnswer;
 use super::screen_facts::ScreenFacts;
 use crate::core::claude::carry_over::CarryMethod;
-use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
+use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 
 /// How a client attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,7 +288,7 @@ pub enum Event {
     /// A `.restart-session` file appeared or changed.
     Signal {
         /// Its content.
-        file: RestartFile,
+        file: RestartSignal,
         /// It was written after this session began.
         fresh: bool,
         /// How many live sessions a bare directory refers to.

@@ -54,6 +54,7 @@ pub mod question;
 pub(super) mod recorded_state;
 mod reply;
 mod request;
+pub mod restart_signal;
 mod run;
 mod safe_point;
 mod saving;

@@ -5,12 +5,12 @@ use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan};
 use super::question::HandoverQuestion;
 use super::{Agent, Supervisor};
-use crate::core::compat::signals::{NamedDir, RestartFile};
+use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 
 /// A signal file, with what was found out about it.
 pub(super) struct SignalSeen<'a> {
-    pub file: &'a RestartFile,
+    pub file: &'a RestartSignal,
     pub fresh: bool,
     pub sessions: u32,
     pub dir_ok: bool,
@@ -21,16 +21,16 @@ impl Supervisor {
     pub(super) fn signal(&mut self, now: Stamp, seen: &SignalSeen<'_>, out: &mut Vec<Action>) {
         let SignalSeen { file, fresh, sessions, .. } = *seen;
         let ignored = match file {
-            RestartFile::Malformed { reason } => Some(reason.clone()),
+            RestartSignal::Malformed { reason } => Some(reason.clone()),
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
-            RestartFile::Named { conversation, .. } if !self.is_current(conversation) => {
+            RestartSignal::Conversation { conversation, .. } if !self.is_current(conversation) => {
                 Some(format!("it names conversation {conversation}, which this session does not run"))
             }
-            RestartFile::Bare { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
+            RestartSignal::Directory { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
                 Some("it names a different directory".to_owned())
             }
             _ if !fresh => Some("it was written before this session started".to_owned()),
-            RestartFile::Bare { .. } | RestartFile::Requested { .. } if sessions != 1 => {
+            RestartSignal::Directory { .. } | RestartSignal::Here { .. } if sessions != 1 => {
                 Some(format!("its directory matches {sessions} sessions"))
             }
             _ => match &self.phase {
@@ -53,7 +53,7 @@ impl Supervisor {
         }
         // It names this session, which hands over without changing its directory.
         let elsewhere = match (file, seen.dir.and_then(NamedDir::refusal)) {
-            (RestartFile::Named { dir: Some(dir), .. }, Some(why)) => Some(format!(
+            (RestartSignal::Conversation { dir: Some(dir), .. }, Some(why)) => Some(format!(
                 "A restart signal asked for directory {dir}, but the session stays in its own: {why}."
             )),
             _ => None,
@@ -61,11 +61,11 @@ impl Supervisor {
         let dir = match file {
             // The session already runs there, whatever the name.
             _ if seen.dir == Some(NamedDir::Own) => None,
-            RestartFile::Named { dir, .. } if seen.dir_ok => dir.clone(),
-            RestartFile::Bare { dir } if seen.dir_ok => Some(dir.clone()),
+            RestartSignal::Conversation { dir, .. } if seen.dir_ok => dir.clone(),
+            RestartSignal::Directory { dir } if seen.dir_ok => Some(dir.clone()),
             _ => None,
         };
-        out.push(Action::ConsumeSignal { file: file.place() });
+        out.push(Action::ConsumeSignal { file: file.file() });
         if let Some(text) = &elsewhere {
             out.push(Action::Notice { about: DecisionKind::RestartRequested, text: text.clone() });
         }
@@ -76,7 +76,7 @@ impl Supervisor {
             return;
         }
         let sentence = match file {
-            RestartFile::Requested { checkpoint } => {
+            RestartSignal::Here { checkpoint } => {
                 format!(
                     "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over \
                      requested."

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::core::compat::layouts::Phases;
 use crate::core::config::Handoff;
 use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
 use crate::core::handoff::capture::Capture;
+use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};

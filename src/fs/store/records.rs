@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 
 use super::Keeping;
 use super::boot;
-use crate::core::compat::layouts::Phases;
 use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
+use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::safe_prompts::Words;
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};

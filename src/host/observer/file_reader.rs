@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use super::signal_files::{SignalFiles, SignalScan};
 use crate::claude::sessions_file::{self, SessionsFileEntry};
 use crate::core::compat::layouts::orchestrator;
-use crate::core::compat::signals::SignalFile;
 use crate::core::config::{Config, Layout};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::WallTime;
 use crate::fs::file_tail::{Tail, TailRead};
 use crate::fs::layouts;
@@ -243,11 +243,11 @@ impl FileReader {
         }
         let place = SignalScan { paths: &self.paths, session: here, began: self.began };
         if self.signal_files {
-            found.events.extend(self.signals.look(SignalFile::RestartSession, &place));
+            found.events.extend(self.signals.look(SignalFile::OfUser, &place));
         }
         // A directory that leads out of the project belongs to somebody else.
         if self.orchestrator && layouts::is_inside(&here.dir, orchestrator::DIR) {
-            found.events.extend(self.signals.look(SignalFile::HandoffRequested, &place));
+            found.events.extend(self.signals.look(SignalFile::OfProject, &place));
             found.events.extend(self.signals.look_at_task(&place));
         }
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::file_reader::SessionFiles;
 use crate::core::compat::layouts::{orchestrator, state_yaml};
-use crate::core::compat::signals::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
+use crate::core::compat::signals::{self, MAX_BYTES};
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal, SignalFile};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, session, trust};
@@ -41,8 +42,8 @@ pub(super) struct SignalScan<'a> {
 impl SignalFiles {
     fn seen(&mut self, file: SignalFile) -> &mut Option<FileVersion> {
         match file {
-            SignalFile::RestartSession => &mut self.restart,
-            SignalFile::HandoffRequested => &mut self.requested,
+            SignalFile::OfUser => &mut self.restart,
+            SignalFile::OfProject => &mut self.requested,
         }
     }
 
@@ -64,23 +65,23 @@ impl SignalFiles {
                 return None;
             }
             Ok(Some(content)) => match which {
-                SignalFile::RestartSession => RestartFile::parse(&content),
+                SignalFile::OfUser => signals::restart_session(&content),
                 // `None` means that hopty wrote it.
-                SignalFile::HandoffRequested => orchestrator::read(&content)?,
+                SignalFile::OfProject => orchestrator::read(&content)?,
             },
-            Err(error) => RestartFile::Malformed { reason: refusal(&error).to_owned() },
+            Err(error) => RestartSignal::Malformed { reason: refusal(&error).to_owned() },
         };
         let file = resolved(file);
         let dir = match &file {
-            RestartFile::Named { dir, .. } => dir.clone(),
-            RestartFile::Bare { dir } => Some(dir.clone()),
-            RestartFile::Requested { .. } | RestartFile::Malformed { .. } => None,
+            RestartSignal::Conversation { dir, .. } => dir.clone(),
+            RestartSignal::Directory { dir } => Some(dir.clone()),
+            RestartSignal::Here { .. } | RestartSignal::Malformed { .. } => None,
         };
         let dir = dir.as_deref().map(|dir| place.named_dir(Path::new(dir)));
         let dir_ok = matches!(dir, Some(NamedDir::Own | NamedDir::Trusted));
         let sessions = match &file {
-            RestartFile::Bare { dir } => place.sessions_in(Path::new(dir)),
-            RestartFile::Requested { .. } => place.sessions_in(&place.session.dir),
+            RestartSignal::Directory { dir } => place.sessions_in(Path::new(dir)),
+            RestartSignal::Here { .. } => place.sessions_in(&place.session.dir),
             _ => 1,
         };
         Some(Event::Signal { file, fresh: place.is_fresh(&meta), sessions, dir_ok, dir })
@@ -127,8 +128,8 @@ impl SignalFiles {
 
 fn path_of(file: SignalFile, paths: &Paths, dir: &Path) -> PathBuf {
     match file {
-        SignalFile::RestartSession => paths.restart_signal(),
-        SignalFile::HandoffRequested => dir.join(orchestrator::DIR).join(orchestrator::SIGNAL),
+        SignalFile::OfUser => paths.restart_signal(),
+        SignalFile::OfProject => dir.join(orchestrator::DIR).join(orchestrator::SIGNAL),
     }
 }
 
@@ -182,10 +183,10 @@ fn refusal(error: &SafeFileError) -> &'static str {
 }
 
 /// The same with the directory resolved now: a link may lead elsewhere by the time of the restart.
-fn resolved(file: RestartFile) -> RestartFile {
-    let RestartFile::Named { conversation, dir: Some(dir) } = file else { return file };
+fn resolved(file: RestartSignal) -> RestartSignal {
+    let RestartSignal::Conversation { conversation, dir: Some(dir) } = file else { return file };
     let real = Path::new(&dir).canonicalize().ok().and_then(|real| real.into_os_string().into_string().ok());
-    RestartFile::Named { conversation, dir: Some(real.unwrap_or(dir)) }
+    RestartSignal::Conversation { conversation, dir: Some(real.unwrap_or(dir)) }
 }
 
 /// Inode, time, its nanoseconds, and length.

@@ -4,6 +4,7 @@
 
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::handoff::capture::Capture;
+use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::sections::{Section, next_steps};
 use crate::core::handoff::text::{cut_chars, cut_words, safe_line};
 use crate::core::time::WallTime;
@@ -131,7 +132,7 @@ impl SessionNotes {
     pub fn of(of: &Capture) -> Self {
         let situation = &of.situation;
         let mut state: Vec<String> = of.goal.iter().map(|goal| format!("Request: {goal}")).collect();
-        let (done, total) = of.progress();
+        let Phases { done, total } = of.progress();
         if total > 0 {
             state.push(format!("Progress: {done} of {total} tasks done"));
         }

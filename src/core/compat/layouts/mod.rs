@@ -13,18 +13,10 @@ pub mod state_yaml;
 
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::capture::Capture;
+use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::entry::IndexEntry;
 use crate::core::handoff::state_json::HandoffState;
 use crate::core::ids::HandoffId;
-
-/// How far the work is, in the phases of source document 002: the entries of Claude's list of tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Phases {
-    /// Completed.
-    pub done: usize,
-    /// All of them; 0 where there is no list.
-    pub total: usize,
-}
 
 /// What layouts are made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +34,6 @@ impl Material {
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let tasks = &capture.tasks;
-        let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
         let current = tasks.iter().position(|task| task.status == TaskStatus::InProgress);
         let name = |at: usize| {
             let id = &tasks[at].id;
@@ -51,11 +42,7 @@ impl Material {
                 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
             if plain { format!("task-{id}") } else { format!("task-{}", at + 1) }
         };
-        Self {
-            state: HandoffState::of(capture),
-            phases: Phases { done, total: tasks.len() },
-            current_task: current.map(name),
-        }
+        Self { state: HandoffState::of(capture), phases: capture.progress(), current_task: current.map(name) }
     }
 
     /// The same under the id that it was saved as: another handoff may have had the one that was due.

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Material, state_yaml};
-use crate::core::compat::signals::{MAX_BYTES, RestartFile};
+use crate::core::compat::signals::MAX_BYTES;
+use crate::core::supervisor::restart_signal::RestartSignal;
 use crate::core::time::WallTime;
 
 /// Where its files lie, below the project.
@@ -115,8 +116,8 @@ pub fn consumed(old: &str, checkpoint: &str, before: &StateBefore) -> Option<Str
 
 /// Reads a signal; `None` when hopty itself wrote it.
 #[must_use]
-pub fn read(content: &[u8]) -> Option<RestartFile> {
-    let malformed = |reason: &str| Some(RestartFile::Malformed { reason: reason.to_owned() });
+pub fn read(content: &[u8]) -> Option<RestartSignal> {
+    let malformed = |reason: &str| Some(RestartSignal::Malformed { reason: reason.to_owned() });
     if content.len() > MAX_BYTES {
         return malformed("it is too large");
     }
@@ -142,7 +143,7 @@ pub fn read(content: &[u8]) -> Option<RestartFile> {
     if !["tokens_used", "tokens_max", "resume_from"].into_iter().all(number) {
         return malformed("its numbers are not whole numbers");
     }
-    Some(RestartFile::Requested { checkpoint: checkpoint.to_owned() })
+    Some(RestartSignal::Here { checkpoint: checkpoint.to_owned() })
 }
 
 /// `chk-YYYYMMDD-HHMMSS`.
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn signals_of_the_form_are_read() {
         let short = r#"{"requested_at": "2025-01-26T14:30:00Z", "checkpoint_id": "chk-20250126-143000", "reason": "token_limit"}"#;
-        let asked = Some(RestartFile::Requested { checkpoint: "chk-20250126-143000".to_owned() });
+        let asked = Some(RestartSignal::Here { checkpoint: "chk-20250126-143000".to_owned() });
         assert_eq!(read(short.as_bytes()), asked);
         let long = short.replace('}', r#", "tokens_used": 82000, "tokens_max": 100000, "resume_from": 3}"#);
         assert_eq!(read(long.as_bytes()), asked);
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn hostile_signals_are_malformed() {
         let good = r#"{"requested_at":"2025-01-26T14:30:00Z","checkpoint_id":"chk-20250126-143000","reason":"token_limit","resume_from":3}"#;
-        assert!(matches!(read(good.as_bytes()), Some(RestartFile::Requested { .. })));
+        assert!(matches!(read(good.as_bytes()), Some(RestartSignal::Here { .. })));
         let mut cases: Vec<Vec<u8>> =
             ["", "\n", "null", "true", "1", "[]", "{}", "\"chk-20250126-143000\"", "{\"a\":"]
                 .map(|s| s.as_bytes().to_vec())
@@ -271,7 +272,7 @@ mod tests {
         for case in cases {
             let found = read(&case);
             assert!(
-                matches!(found, Some(RestartFile::Malformed { .. })),
+                matches!(found, Some(RestartSignal::Malformed { .. })),
                 "{:?} -> {found:?}",
                 String::from_utf8_lossy(&case)
             );

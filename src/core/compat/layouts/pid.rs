@@ -13,12 +13,6 @@ use crate::core::ids::{Channel, HandoffId};
 /// The longest line of a field, in characters.
 const FIELD: usize = 500;
 
-/// The file's name.
-#[must_use]
-pub fn name(channel: &Channel, pid: u32) -> String {
-    format!("{channel}-{pid}.md")
-}
-
 /// Whether a file's name is that of such a view of the channel.
 #[must_use]
 pub fn is_name(name: &str, channel: &Channel) -> bool {
@@ -31,12 +25,6 @@ pub fn is_name(name: &str, channel: &Channel) -> bool {
 #[must_use]
 pub fn mark(id: &HandoffId) -> String {
     format!("<!-- HANDOFF-ID: {id} -->\n")
-}
-
-/// Whether hopty wrote the text: every document and view of it has such a line.
-#[must_use]
-pub fn is_ours(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("<!-- HANDOFF-ID: HO-"))
 }
 
 /// The file.
@@ -96,6 +84,7 @@ pub fn render(of: &Material) -> String {
 mod tests {
     use super::super::tests::material;
     use super::*;
+    use crate::core::handoff::document::has_handoff_id;
 
     #[test]
     fn item_055_the_file_is_the_template_filled_in() {
@@ -130,13 +119,13 @@ mod tests {
         );
         assert!(text.contains("\n## Commands in Progress\n- Bash: make pier\n"), "{text}");
         assert!(!text.contains("hunter22") && text.ends_with(&mark(&material().state.id)), "{text}");
-        assert!(is_ours(&text) && !is_ours("# Handoff State\n\n**Task:** the pier\n"));
+        assert!(has_handoff_id(&text) && !has_handoff_id("# Handoff State\n\n**Task:** the pier\n"));
     }
 
     #[test]
     fn names() {
         let channel: Channel = "web".parse().unwrap();
-        assert_eq!(name(&channel, 77), "web-77.md");
+        assert_eq!(channel.file_name(Some(77)), "web-77.md");
         assert!(is_name("web-77.md", &channel));
         for other in ["web-CURRENT.md", "web-.md", "web2-77.md", "web-77.md.bak", "web-7a.md", "web-web-1.md"]
         {

@@ -12,10 +12,10 @@ use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;
 use crate::core::claude::carry_over::CarryMethod;
-use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
+use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 
 /// The ends of the table in `ends`, one of each kind.
 pub(super) const ENDS: [ProcessEnd; 9] = [
@@ -403,15 +403,15 @@ impl World {
     }
 
     fn signal_file(&self, dice: Dice) -> Event {
-        let bare = RestartFile::Bare { dir: "/home/u".to_owned() };
+        let bare = RestartSignal::Directory { dir: "/home/u".to_owned() };
         let (file, fresh, sessions) = match dice.with % 8 {
-            0 => (RestartFile::Malformed { reason: "it is empty".to_owned() }, true, 1),
+            0 => (RestartSignal::Malformed { reason: "it is empty".to_owned() }, true, 1),
             1 => (named(99), true, 1),
             2 => (bare, true, 2),
             3 => (bare, false, 1),
             4 => (bare, true, 1),
-            5 => (RestartFile::Named { conversation: self.current(), dir: None }, false, 1),
-            _ => (RestartFile::Named { conversation: self.current(), dir: None }, true, 3),
+            5 => (RestartSignal::Conversation { conversation: self.current(), dir: None }, false, 1),
+            _ => (RestartSignal::Conversation { conversation: self.current(), dir: None }, true, 3),
         };
         let dir = [None, Some(NamedDir::Own), Some(NamedDir::Trusted), Some(NamedDir::Untrusted)]
             [dice.wild as usize % 4];

@@ -21,7 +21,7 @@ fn a_signal_file_that_names_this_conversation_is_obeyed() {
     assert_eq!(dirs, [None, Some("/home/u/proj".to_owned())]);
 }
 
-fn seen(file: RestartFile, dir: NamedDir) -> Event {
+fn seen(file: RestartSignal, dir: NamedDir) -> Event {
     let dir_ok = dir.refusal().is_none();
     Event::Signal { file, fresh: true, sessions: 1, dir_ok, dir: Some(dir) }
 }
@@ -48,7 +48,7 @@ fn where_a_directory_may_not_be_taken_it_hands_over_in_its_own_and_people_are_to
 
 #[test]
 fn a_bare_directory_means_the_session_that_runs_in_it() {
-    let bare = || RestartFile::Bare { dir: "/home/u/proj".to_owned() };
+    let bare = || RestartSignal::Directory { dir: "/home/u/proj".to_owned() };
     for dir in [NamedDir::Trusted, NamedDir::Untrusted, NamedDir::Foreign, NamedDir::Missing] {
         let mut s = Session::idle(claude());
         s.expect(seen(bare(), dir), "restart.ignored");
@@ -71,7 +71,7 @@ fn journals_that_do_not_say_whose_directory_it_is_replay_as_they_were() {
 
 #[test]
 fn a_bare_directory_needs_exactly_one_session() {
-    let bare = || RestartFile::Bare { dir: "/home/u/proj".to_owned() };
+    let bare = || RestartSignal::Directory { dir: "/home/u/proj".to_owned() };
     for sessions in [0, 2, 9] {
         let mut s = Session::idle(claude());
         assert_eq!(s.signal_file(bare(), sessions), "restart.ignored");
@@ -82,7 +82,9 @@ fn a_bare_directory_needs_exactly_one_session() {
 
 #[test]
 fn every_other_signal_is_left_alone_with_its_reason() {
-    let malformed = RestartFile::parse(b"restart please");
+    let malformed = RestartSignal::Malformed {
+        reason: "it names neither a conversation nor an absolute path".to_owned(),
+    };
     let cases = [
         (named(9), true, "names conversation 00000009"),
         (named(1), false, "before this session started"),

@@ -28,11 +28,11 @@ use super::phase::{EndCause, Phase, StartKind};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{SessionState, StateSource};
 use super::{Agent, Policy, RULES, Supervisor};
-use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::config::{Config, DurationMs};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
+use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 
 pub(super) const TERM_CODE: ProcessEnd = ProcessEnd::Exited(143);
@@ -432,13 +432,13 @@ impl Session {
             .any(|a| matches!(a, Action::Spawn { run: r, start: s, .. } if (*r, *s) == (run, start)))
     }
 
-    pub fn signal_file(&mut self, file: RestartFile, sessions: u32) -> String {
+    pub fn signal_file(&mut self, file: RestartSignal, sessions: u32) -> String {
         self.feed(Event::Signal { file, fresh: true, sessions, dir_ok: true, dir: None })
     }
 }
 
-pub(super) fn named(n: u32) -> RestartFile {
-    RestartFile::Named { conversation: conversation(n), dir: Some("/home/u/proj".to_owned()) }
+pub(super) fn named(n: u32) -> RestartSignal {
+    RestartSignal::Conversation { conversation: conversation(n), dir: Some("/home/u/proj".to_owned()) }
 }
 
 pub(super) fn signal(n: i32) -> ProcessEnd {

@@ -1,21 +1,21 @@
 //! An orchestrator's loop: its signal, and a task that is completed.
 
 use super::*;
-use crate::core::compat::signals::{RestartFile, SignalFile};
+use crate::core::supervisor::restart_signal::{RestartSignal, SignalFile};
 
 fn completed(completed: bool) -> Event {
     Event::Task { completed }
 }
 
-fn requested() -> RestartFile {
-    RestartFile::Requested { checkpoint: "chk-20261120-140000".to_owned() }
+fn requested() -> RestartSignal {
+    RestartSignal::Here { checkpoint: "chk-20261120-140000".to_owned() }
 }
 
 #[test]
 fn a_signal_of_an_orchestrator_is_obeyed_and_its_own_file_consumed() {
     let mut s = Session::idle(claude());
     assert!(s.signal_file(requested(), 1).starts_with("consume signal, restart.requested"));
-    assert!(s.last.contains(&Action::ConsumeSignal { file: SignalFile::HandoffRequested }));
+    assert!(s.last.contains(&Action::ConsumeSignal { file: SignalFile::OfProject }));
     for sessions in [0, 2] {
         let mut s = Session::idle(claude());
         assert_eq!(s.signal_file(requested(), sessions), "restart.ignored");

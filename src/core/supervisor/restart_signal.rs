@@ -1,0 +1,89 @@
+//! What a file of another program asks of the session: to hand over, and where to go on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::ids::ConversationId;
+
+/// What such a file says. The words of the journal are older than those of the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "form")]
+pub enum RestartSignal {
+    /// This conversation hands over and starts again in this directory.
+    #[serde(rename = "named")]
+    Conversation {
+        /// The conversation that is to hand over.
+        conversation: ConversationId,
+        /// The directory named, absolute; the supervisor decides whether it is taken.
+        dir: Option<String>,
+    },
+    /// Whoever works in this directory hands over.
+    #[serde(rename = "bare")]
+    Directory {
+        /// The directory named, absolute.
+        dir: String,
+    },
+    /// Whoever works in the directory of the file hands over.
+    #[serde(rename = "requested")]
+    Here {
+        /// The checkpoint that it names.
+        checkpoint: String,
+    },
+    /// Anything else.
+    Malformed {
+        /// What is wrong with it, fit for a sentence.
+        reason: String,
+    },
+}
+
+impl RestartSignal {
+    /// Which file says such a thing.
+    #[must_use]
+    pub fn file(&self) -> SignalFile {
+        match self {
+            RestartSignal::Here { .. } => SignalFile::OfProject,
+            _ => SignalFile::OfUser,
+        }
+    }
+}
+
+/// A file by which a restart is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignalFile {
+    /// The one in Claude's directory, for all sessions.
+    #[default]
+    #[serde(rename = "restart_session")]
+    OfUser,
+    /// The one in the project.
+    #[serde(rename = "handoff_requested")]
+    OfProject,
+}
+
+/// What the directory is that a signal names, to the session that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NamedDir {
+    /// The session's own, with links resolved.
+    Own,
+    /// Another one, which this user owns and Claude trusts.
+    Trusted,
+    /// Another one that Claude does not trust.
+    Untrusted,
+    /// Another one, which somebody else owns.
+    Foreign,
+    /// It is no directory.
+    Missing,
+}
+
+impl NamedDir {
+    /// Why a session does not start there; `None` where it may.
+    #[must_use]
+    pub fn refusal(self) -> Option<&'static str> {
+        match self {
+            NamedDir::Own | NamedDir::Trusted => None,
+            NamedDir::Untrusted => Some("Claude does not trust it (start `claude` there once)"),
+            NamedDir::Foreign => Some("it belongs to another user"),
+            NamedDir::Missing => Some("there is no such directory"),
+        }
+    }
+}
