@@ -63,15 +63,27 @@ fn is_work(state: u8) -> bool {
     matches!(state, b'R' | b'D')
 }
 
-/// The children of a process and of all its threads.
+/// The children of all threads of a process.
 #[must_use]
-pub fn children(pid: i32) -> Vec<i32> {
-    let mut children = Vec::new();
-    for thread in numbers_in(&format!("/proc/{pid}/task")) {
-        let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).unwrap_or_default();
-        children.extend(text.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
+pub fn children(parent: &Stat) -> Vec<i32> {
+    let pid = parent.pid;
+    if parent.threads <= 1 {
+        return children_of_thread(&format!("/proc/{pid}/task/{pid}"));
     }
-    children
+    let threads = numbers_in(&format!("/proc/{pid}/task")).into_iter();
+    threads.flat_map(|thread| children_of_thread(&format!("/proc/{pid}/task/{thread}"))).collect()
+}
+
+/// The children of this process's first thread. Orphans that this process adopts as a sub-reaper are given to
+/// that thread (`find_alive_thread` of the kernel); what other threads spawned is not among them.
+#[must_use]
+pub fn adopted_children() -> Vec<i32> {
+    children_of_thread(&format!("/proc/self/task/{}", std::process::id()))
+}
+
+fn children_of_thread(dir: &str) -> Vec<i32> {
+    let text = fs::read_to_string(format!("{dir}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
 /// The number of the system call that a process's first thread sleeps in; `None` if it runs, or if this user
@@ -119,7 +131,8 @@ mod tests {
         };
         wait(pid(&sleeper), &|sleeper| !sleeper.is_working && sleeper.turns > 0);
         wait(pid(&busy), &|busy| busy.is_working && busy.ran > Duration::from_millis(20));
-        assert!(children(i32::try_from(std::process::id()).unwrap()).contains(&pid(&sleeper)));
+        let own = Stat::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+        assert!(children(&own).contains(&pid(&sleeper)));
         assert_eq!(command_line(pid(&sleeper)).unwrap(), "sleep 60");
         for child in [&mut sleeper, &mut busy] {
             child.kill().unwrap();

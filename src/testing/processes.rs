@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::pty::child;
 use crate::sys::process::{self, Process};
-use crate::sys::process_activity::{self, ProcessActivity, children};
+use crate::sys::process_activity::{self, ProcessActivity, adopted_children, children};
 
 /// How often the processes are looked at while they end.
 const LOOK: Duration = Duration::from_millis(2);
@@ -98,9 +98,8 @@ impl TestProcesses {
             }
             let Some(activity) = ProcessActivity::of(pid) else {
                 // Its children may not have been left to another yet.
-                if pid == self.root {
-                    next.extend(children(pid));
-                }
+                let ended = process::Stat::of(pid).filter(|_| pid == self.root);
+                next.extend(ended.iter().flat_map(children));
                 continue;
             };
             let is_another = |start: u64| start != activity.stat.start;
@@ -109,8 +108,8 @@ impl TestProcesses {
             {
                 continue;
             }
+            next.extend(children(&activity.stat));
             seen.insert(pid, activity);
-            next.extend(children(pid));
         }
         for (pid, activity) in &seen {
             let before = self.known.get(pid);
@@ -126,7 +125,7 @@ impl TestProcesses {
     fn orphans(&mut self) -> Vec<i32> {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut found = Vec::new();
-        for pid in children(own) {
+        for pid in adopted_children() {
             if pid == self.root || self.known.contains_key(&pid) {
                 continue;
             }
