@@ -34,6 +34,8 @@ const SIZE: u64 = 2 << 20;
 const TIMES: usize = 9;
 /// How many projects there are.
 const PROJECTS: usize = 40;
+/// When Claude's account of each conversation began, in ms: before its first line.
+const STARTED: i64 = 1_795_183_199_000;
 
 fn main() -> ExitCode {
     let number = |name: &str, or: usize| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(or);
@@ -317,6 +319,6 @@ fn end(n: usize) -> String {
     text + &format!(
         "{{\"type\":\"last-prompt\",\"lastPrompt\":\"now look at part \
          10019\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"ai-title\",\"aiTitle\":\"Conversation {n} on \
-         parsers\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"cost-state\",\"sessionId\":\"{id}\",\"totalCostUSD\":1.25,\"modelUsage\":{{\"claude-sonnet-4-5\":{{\"inputTokens\":160,\"outputTokens\":80,\"cacheReadInputTokens\":16000,\"cacheCreationInputTokens\":0}}}},\"hasUnknownModelCost\":false}}\n"
+         parsers\",\"sessionId\":\"{id}\"}}\n{{\"type\":\"cost-state\",\"sessionId\":\"{id}\",\"totalCostUSD\":1.25,\"startTime\":{STARTED},\"modelUsage\":{{\"claude-sonnet-4-5\":{{\"inputTokens\":160,\"outputTokens\":80,\"cacheReadInputTokens\":16000,\"cacheCreationInputTokens\":0,\"costUSD\":1.25}}}},\"hasUnknownModelCost\":false}}\n"
     )
 }

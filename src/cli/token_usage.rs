@@ -13,12 +13,11 @@ use super::control::paths;
 use super::conversations::{kept_sources, one_line, short};
 use super::error::{Failed, note, say, stdout, visible};
 use super::table::TableStyle;
-use crate::core::conversation::summary::TokenTotals;
 use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::core::token_usage::{
-    ConversationUsage, UsageEntry, UsageGroup, UsageReport, UsageRow, UsageSums, ledger,
+    ConversationUsage, TokenTotals, UsageEntry, UsageGroup, UsageReport, UsageRow, UsageSums, ledger,
 };
-use crate::fs::conversations::{Summaries, SummaryDepth, Transcripts, UsageFiles};
+use crate::fs::conversations::{Summaries, Transcripts, UsageFiles};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::sys::clock::{Clock, local_date};
@@ -201,7 +200,7 @@ fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: Usage
             let files: Vec<_> =
                 found.files.iter().filter(|file| wanted.contains(file.id.as_str())).cloned().collect();
             let mut summaries = Summaries::load(paths);
-            let read = summaries.read(&files, SummaryDepth::Ends);
+            let read = summaries.read(&files);
             summaries.save();
             let named = files
                 .iter()
@@ -243,7 +242,7 @@ struct UsageColumn {
 }
 
 const COLUMNS: [UsageColumn; 9] = [
-    UsageColumn { heading: "COST", from_width: 0, text: cost },
+    UsageColumn { heading: "COST", from_width: 0, text: |sums| sums.figures().cost_text() },
     UsageColumn { heading: "TOKENS", from_width: 0, text: |sums| short(sums.tokens.all()) },
     UsageColumn { heading: "INPUT", from_width: 110, text: |sums| short(sums.tokens.input) },
     UsageColumn { heading: "OUTPUT", from_width: 90, text: |sums| short(sums.tokens.output) },
@@ -339,16 +338,6 @@ fn bar_of(share: f64, cells: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
-/// `$1.24`, with `+` where Claude did not report all of it; `-` where it reported nothing.
-fn cost(sums: &UsageSums) -> String {
-    let more = if sums.tokens_without_cost > 0 { "+" } else { "" };
-    match sums.usd {
-        usd if usd > 0.0 && usd < 0.005 => format!("<$0.01{more}"),
-        usd if usd > 0.0 || more.is_empty() => format!("${usd:.2}{more}"),
-        _ => "-".to_owned(),
-    }
-}
-
 /// `40s`, `12m`, `3h12m`.
 fn work_time(ms: u64) -> String {
     let minutes = ms / 60_000;
@@ -385,15 +374,12 @@ fn report_json(
 
 fn sums_json(sums: &UsageSums) -> Value {
     let TokenTotals { input, output, cache_read, cache_creation } = sums.tokens;
-    // Nothing is no cost where Claude reported none.
-    let is_known = sums.usd > 0.0 || sums.tokens_without_cost == 0;
     json!({
         "tokens": {
             "input": input, "output": output, "cache_read": cache_read, "cache_creation": cache_creation,
             "all": sums.tokens.all(),
         },
-        // No more digits than Claude itself has.
-        "cost_usd": is_known.then(|| (sums.usd * 1e6).round() / 1e6),
+        "cost_usd": sums.figures().cost(),
         "tokens_without_cost": sums.tokens_without_cost,
         "work_ms": sums.work_ms,
         "answers": sums.answers,
@@ -455,8 +441,8 @@ mod tests {
 
     #[test]
     fn cost_and_time_are_short() {
-        let texts =
-            [(0.0, 0), (0.0, 5), (0.001, 0), (1.239, 0), (2.0, 5)].map(|(usd, n)| cost(&sums(usd, 9, n)));
+        let texts = [(0.0, 0), (0.0, 5), (0.001, 0), (1.239, 0), (2.0, 5)]
+            .map(|(usd, n)| sums(usd, 9, n).figures().cost_text());
         assert_eq!(texts, ["$0.00", "-", "<$0.01", "$1.24", "$2.00+"]);
         assert_eq!([900, 40_000, 720_000, 11_520_000].map(work_time), ["0s", "40s", "12m", "3h12m"]);
         assert_eq!([0.0, 0.001, 0.5, 1.0].map(|share| bar_of(share, 2)), ["", "▏", "█", "██"]);

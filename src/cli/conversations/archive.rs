@@ -19,7 +19,7 @@ use crate::core::config::{Archive, AutoArchive};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::time::WallTime;
 use crate::fs::archive::{ArchiveEntry, ArchiveFailure, ArchiveSource, ArchiveStore, Replaced};
-use crate::fs::conversations::{ConversationFiles, Summaries, SummaryDepth, TranscriptFile, Transcripts};
+use crate::fs::conversations::{ConversationFiles, Summaries, TranscriptFile, Transcripts};
 use crate::fs::lock::FileLock;
 use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;
@@ -105,7 +105,7 @@ fn is_due(file: &TranscriptFile, now: WallTime, period: CleanupPeriod, config: &
 
 pub(super) fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
     let mut summaries = Summaries::load(paths);
-    let read = summaries.read(files, SummaryDepth::Ends);
+    let read = summaries.read(files);
     summaries.save();
     read
 }

@@ -17,7 +17,7 @@ use crate::core::handoff::text::thousands;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::archive::ArchiveStore;
-use crate::fs::conversations::{Summaries, SummaryDepth, TranscriptFile, Transcripts, handover_links};
+use crate::fs::conversations::{Summaries, TranscriptFile, Transcripts, handover_links};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::ipc::message::Code;
@@ -36,7 +36,7 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let all = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
-    let read = summaries.read(&all.files, SummaryDepth::Ends);
+    let read = summaries.read(&all.files);
     summaries.save();
     let mut links = handover_links(&paths, true);
     // The fresh conversation names the handoff that it went on from, also when everything else is gone.

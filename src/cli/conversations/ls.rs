@@ -3,12 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::agent_count::AgentCount;
 use super::args::LsOptions;
 use super::one_line;
 use super::open::{OpenBy, OpenConversations};
@@ -17,12 +16,13 @@ use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, stdout, visible};
 use crate::cli::handoff::age;
 use crate::cli::table::TableStyle;
-use crate::core::conversation::summary::{ConversationSummary, TokenTotals, TokensOrigin};
+use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
-use crate::fs::archive::ArchiveStore;
-use crate::fs::conversations::{FileState, Summaries, SummaryDepth, TranscriptFile, Transcripts};
+use crate::core::token_usage::UsageFigures;
+use crate::fs::archive::{ArchiveEntry, ArchiveStore, archive_sources};
+use crate::fs::conversations::{FileState, Summaries, TranscriptFile, Transcripts};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::store::Store;
@@ -42,8 +42,10 @@ const ENDLESS: usize = usize::MAX;
 struct ListedFile<'a> {
     file: &'a TranscriptFile,
     summary: ConversationSummary,
-    /// Whether it is in the archive, and not among Claude's own.
-    is_archived: bool,
+    /// Where it is in the archive, and not among Claude's own.
+    archived: Option<&'a ArchiveEntry>,
+    /// How many transcripts of sub-agents it has.
+    agents: usize,
 }
 
 /// One conversation of the list.
@@ -56,7 +58,7 @@ struct Row<'a> {
     to: Vec<&'a ConversationId>,
     /// How many files have this id.
     copies: usize,
-    agents: AgentCount,
+    agents: usize,
 }
 
 /// Which conversation handed over to which, by the store of handoffs.
@@ -83,18 +85,19 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let found = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
-    let ends = summaries.read(&found.files, SummaryDepth::Ends);
+    let ends = summaries.read(&found.files);
     let archived = archived(&paths, &found);
     let mut rows: Vec<ListedFile<'_>> = found
         .files
         .iter()
         .zip(ends)
-        .map(|(file, summary)| ListedFile { file, summary, is_archived: false })
+        .map(|(file, summary)| ListedFile { file, summary, archived: None, agents: 0 })
         .collect();
-    rows.extend(archived.iter().map(|(file, summary)| ListedFile {
+    rows.extend(archived.iter().map(|(entry, file)| ListedFile {
         file,
-        summary: summary.clone(),
-        is_archived: true,
+        summary: summary_of(entry),
+        archived: Some(entry),
+        agents: 0,
     }));
     let total = rows.len();
     if !options.all {
@@ -110,26 +113,20 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     // Claude touches files of conversations that it did not go on with: what was said counts.
     rows.sort_by_key(|row| std::cmp::Reverse(used_at(row.file, &row.summary)));
     rows.truncate(options.number.unwrap_or(usize::MAX));
-    let uncounted = count_all(&mut summaries, &mut rows, options.full);
-    let live = rows.iter().filter(|row| !row.is_archived);
-    // Claude's own account has those of sub-agents.
-    let is_counted = |row: &&ListedFile<'_>| {
-        row.summary.tokens().is_some_and(|(_, origin)| origin == TokensOrigin::Transcript)
-    };
-    let counted = live.clone().filter(is_counted).map(|row| row.file.id.clone()).collect();
-    let agents = AgentCount::of(&mut summaries, live.map(|row| row.file), &counted);
+    count_all(&paths, &mut summaries, &mut rows, options.full);
+    let uncounted = rows.iter().filter(|row| row.summary.figures().is_none()).count();
     summaries.save();
     let (open, links, copies) =
         (OpenConversations::look(&paths), ListLinks::read(&paths), found.duplicates());
     let rows: Vec<Row<'_>> = rows
         .into_iter()
-        .map(|ListedFile { file, summary, is_archived }| Row {
-            is_archived,
+        .map(|ListedFile { file, summary, archived, agents }| Row {
+            is_archived: archived.is_some(),
             open: open.get(&file.id),
             from: links.from.get(&file.id),
             to: links.to.get(&file.id).into_iter().flatten().collect(),
             copies: copies.get(&file.id).copied().unwrap_or(1),
-            agents: agents.get(&file.id).copied().unwrap_or_default(),
+            agents,
             file,
             summary,
         })
@@ -154,8 +151,8 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The conversations that only the archive has, with what it keeps of their summaries.
-fn archived(paths: &Paths, found: &Transcripts) -> Vec<(TranscriptFile, ConversationSummary)> {
+/// The conversations that only the archive has, and what a list shows as their transcripts.
+fn archived(paths: &Paths, found: &Transcripts) -> Vec<(ArchiveEntry, TranscriptFile)> {
     let live: HashSet<&ConversationId> = found.files.iter().map(|file| &file.id).collect();
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let entries = store.entries().0.into_iter();
@@ -164,8 +161,9 @@ fn archived(paths: &Paths, found: &Transcripts) -> Vec<(TranscriptFile, Conversa
         .map(|entry| {
             let modified_ns = entry.written_at.0.saturating_mul(1_000_000);
             let state = FileState { bytes: entry.transcript_bytes, modified_ns, inode: 0 };
-            let summary = summary_of(&entry);
-            (TranscriptFile { path: entry.path(store.dir()), id: entry.conversation, state }, summary)
+            let file =
+                TranscriptFile { path: entry.path(store.dir()), id: entry.conversation.clone(), state };
+            (entry, file)
         })
         .collect()
 }
@@ -174,28 +172,29 @@ fn used_at(file: &TranscriptFile, summary: &ConversationSummary) -> WallTime {
     summary.last_at.unwrap_or_else(|| file.state.modified())
 }
 
-/// Reads to their end those whose tokens are not known, the last used first, all or as long as a person waits
-/// gladly. Gives the number of those that are left.
-fn count_all(summaries: &mut Summaries, rows: &mut [ListedFile<'_>], all: bool) -> usize {
-    let start = Instant::now();
-    let mut left = 0;
-    let mut missing: Vec<usize> =
-        (0..rows.len()).filter(|at| !rows[*at].is_archived && !rows[*at].summary.is_complete()).collect();
-    if all {
-        let files: Vec<TranscriptFile> = missing.iter().map(|at| rows[*at].file.clone()).collect();
-        let read = summaries.read(&files, SummaryDepth::Whole);
-        missing.drain(..).zip(read).for_each(|(at, summary)| rows[at].summary = summary);
-    }
-    for at in missing {
-        // A large file would take all of the time, and others wait behind it.
-        if start.elapsed() > PATIENCE || rows[at].file.state.bytes > 64 << 20 {
-            left += 1;
-            continue;
+/// Reads to their end those whose use is not known, the last used first, all or as long as a person waits
+/// gladly.
+fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_>], all: bool) {
+    let patience = (!all).then_some(PATIENCE);
+    let (archived, live): (Vec<usize>, Vec<usize>) =
+        (0..rows.len()).partition(|at| rows[*at].archived.is_some());
+    let files: Vec<TranscriptFile> = live.iter().map(|at| rows[*at].file.clone()).collect();
+    for (at, counted) in live.iter().zip(summaries.count(&files, patience)) {
+        rows[*at].agents = counted.agents;
+        if let Some(summary) = counted.summary {
+            rows[*at].summary = summary;
         }
-        let file = std::slice::from_ref(rows[at].file);
-        rows[at].summary = summaries.read(file, SummaryDepth::Whole).remove(0);
     }
-    left
+    let missing: Vec<(usize, ArchiveEntry)> = archived
+        .into_iter()
+        .filter(|at| rows[*at].summary.figures().is_none())
+        .filter_map(|at| Some((at, rows[at].archived?.clone())))
+        .collect();
+    let entries = missing.iter().map(|(_, entry)| entry.clone()).collect();
+    let counted = summaries.count_kept(&archive_sources(&paths.archive(), entries), patience);
+    for ((at, _), counted) in missing.into_iter().zip(counted) {
+        rows[at].summary.counted = counted;
+    }
 }
 
 /// The list for people: a block of lines for each conversation, cut to the terminal's width.
@@ -254,21 +253,11 @@ impl Row<'_> {
             age(now.0.saturating_sub(used_at(self.file, &self.summary).0)),
             size(self.file.state.bytes),
         ];
-        parts.extend(self.tokens().map(|(tokens, _)| format!("{} tokens", short(tokens.all()))));
-        if let Some(account) = &self.summary.account {
-            let more = if self.summary.account_is_behind || account.has_unknown_cost { "+" } else { "" };
-            parts.push(format!("${:.2}{more}", account.usd));
+        if let Some((figures, _)) = self.summary.figures() {
+            parts.push(format!("{} tokens", short(figures.tokens.all())));
+            parts.extend(figures.cost().map(|_| figures.cost_text()));
         }
         parts.join("  ")
-    }
-
-    /// The tokens and who says so: those that were counted have those of its sub-agents.
-    fn tokens(&self) -> Option<(TokenTotals, TokensOrigin)> {
-        let (mut tokens, origin) = self.summary.tokens()?;
-        if origin == TokensOrigin::Transcript {
-            tokens.add(self.agents.tokens);
-        }
-        Some((tokens, origin))
     }
 
     fn state(&self) -> String {
@@ -286,7 +275,7 @@ impl Row<'_> {
             let ids: Vec<&str> = self.to.iter().map(|id| id.short()).collect();
             parts.push(format!("handed over to {}", ids.join(", ")));
         }
-        match self.agents.files {
+        match self.agents {
             0 => {}
             1 => parts.push("1 sub-agent".to_owned()),
             files => parts.push(format!("{files} sub-agents")),
@@ -308,6 +297,8 @@ impl Row<'_> {
 
     fn json(&self) -> Value {
         let summary = &self.summary;
+        let figures = summary.figures();
+        let cost = figures.and_then(|(figures, _)| figures.cost());
         json!({
             "id": self.file.id,
             "project": summary.dir,
@@ -322,13 +313,14 @@ impl Row<'_> {
             "version": summary.version,
             "model": summary.model,
             "branch": summary.branch,
-            "sub_agents": self.agents.files,
-            "tokens": self.tokens().map(|(tokens, from)| json!({
+            "sub_agents": self.agents,
+            "tokens": figures.map(|(UsageFigures { tokens, .. }, from)| json!({
                 "input": tokens.input, "output": tokens.output, "cache_read": tokens.cache_read,
                 "cache_creation": tokens.cache_creation, "all": tokens.all(), "from": from,
             })),
-            "cost_usd": summary.account.map(|account| account.usd),
-            "cost_is_complete": summary.account.map(|account| !summary.account_is_behind && !account.has_unknown_cost),
+            "cost_usd": cost,
+            "cost_is_complete":
+                cost.and(figures).map(|(figures, _)| figures.tokens_without_cost == 0),
             "archived": self.is_archived,
             "open": self.open.map(OpenBy::json),
             "handed_over_from": self.from,

@@ -3,7 +3,6 @@
 //!
 //! It works on files alone, Claude's and hopty's; no session is asked.
 
-mod agent_count;
 mod archive;
 pub(super) mod args;
 mod chain;

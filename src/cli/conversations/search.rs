@@ -19,7 +19,7 @@ use crate::core::time::WallTime;
 use crate::fs::archive::{ArchiveEntry, ArchiveStore, archive_sources};
 use crate::fs::conversations::search::{LINE_CAP, TranscriptSource, search as search_all};
 use crate::fs::conversations::{
-    AgentTranscript, Summaries, SummaryDepth, TranscriptFile, Transcripts, handoff_sources, live_sources,
+    AgentTranscript, Summaries, TranscriptFile, Transcripts, handoff_sources, live_sources,
 };
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
@@ -91,7 +91,7 @@ fn sources(
     known.extend(archived.iter().map(|entry| entry.conversation.clone()));
     let kept = handoff_sources(&paths.claude, &known);
     if let Some(here) = here {
-        let ends = summaries.read(&files, SummaryDepth::Ends);
+        let ends = summaries.read(&files);
         let mut is_here = ends
             .iter()
             .map(|summary| summary.dir.as_ref().is_some_and(|dir| project_of(Path::new(dir)) == here));
@@ -130,7 +130,7 @@ impl Printer<'_> {
         let own = TranscriptFile::at(source.path());
         let summary = own
             .or_else(|| self.live.get(source.id()).cloned())
-            .map(|file| self.summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0))
+            .map(|file| self.summaries.read(std::slice::from_ref(&file)).remove(0))
             .or_else(|| self.archived.get(source.path()).cloned())
             .unwrap_or_default();
         let first = self.hits == 0;

@@ -22,9 +22,7 @@ use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::archive::ArchivedConversation;
 use crate::fs::conversations::search::{TranscriptPlace, TranscriptSource};
-use crate::fs::conversations::{
-    AgentTranscript, Summaries, SummaryDepth, TranscriptFile, Transcripts, live_sources,
-};
+use crate::fs::conversations::{AgentTranscript, Summaries, TranscriptFile, Transcripts, live_sources};
 use crate::fs::paths::Paths;
 use crate::sys::clock::local;
 
@@ -77,7 +75,7 @@ fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, Conve
     let failed = match named(paths, which) {
         Ok(file) => {
             let mut summaries = Summaries::load(paths);
-            let summary = summaries.read(std::slice::from_ref(&file), SummaryDepth::Ends).remove(0);
+            let summary = summaries.read(std::slice::from_ref(&file)).remove(0);
             summaries.save();
             return Ok((live_sources(vec![file]).remove(0), summary));
         }
@@ -155,9 +153,9 @@ fn head(
     time: fn(WallTime) -> String,
 ) -> PageHead {
     let title = summary.heading().unwrap_or_else(|| "A conversation".to_owned());
-    let cost = summary.account.map(|account| {
-        let more = if summary.account_is_behind || account.has_unknown_cost { " or more" } else { "" };
-        format!("${:.2}{more}, as Claude reported it", account.usd)
+    let cost = summary.figures().and_then(|(figures, _)| {
+        let more = if figures.tokens_without_cost > 0 { " or more" } else { "" };
+        figures.cost().map(|usd| format!("${usd:.2}{more}, as Claude reported it"))
     });
     let facts = [
         ("conversation", Some(file.id().to_string())),

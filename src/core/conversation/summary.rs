@@ -8,21 +8,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::claude::lenient_json::{Flag, Object, Text};
-use crate::core::claude::message_usage::{Dollars, RawUsage};
-use crate::core::claude::transcript::{TokenUsage, TranscriptLine, UserKind};
+use crate::core::claude::message_usage::RawUsage;
+use crate::core::claude::transcript::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, cut_words};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
+use crate::core::token_usage::UsageFigures;
 
 /// How much of a prompt or a title is kept, in bytes.
 pub const PROMPT_CAP: usize = 400;
 /// The longest heading, in characters.
 const HEADING: usize = 120;
-/// How many messages are remembered so that one that comes in several lines is counted once.
-const MESSAGES: usize = 32;
-
 /// What a list shows of one conversation. What its lines do not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -43,6 +41,8 @@ pub struct ConversationSummary {
     pub last_prompt: Option<String>,
     /// When its first line was written.
     pub begun_at: Option<WallTime>,
+    /// When the first prompt was sent, a person's or hopty's.
+    pub prompted_at: Option<WallTime>,
     /// When its last message was written.
     pub last_at: Option<WallTime>,
     /// The version of Claude that wrote the last message.
@@ -57,89 +57,19 @@ pub struct ConversationSummary {
     pub account: Option<CostAccount>,
     /// Answers came after that account, so that it says less than was used.
     pub account_is_behind: bool,
-    /// The tokens of all answers in the file, each once; known only once every line was read.
-    pub counted: Option<TokenTotals>,
+    /// What was used, sub-agents included, as it was counted from every line; only where that account does
+    /// not say it ([`ConversationSummary::figures`]).
+    pub counted: Option<UsageFigures>,
 }
 
-/// Claude's own account (`cost-state`, from 2.1.300 on). It covers the whole conversation, sub-agents
-/// included.
+/// Claude's own account (`cost-state`, from 2.1.300 on), sub-agents included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CostAccount {
-    /// US dollars.
-    pub usd: f64,
-    /// A model was used whose price Claude does not know.
-    pub has_unknown_cost: bool,
-    /// The tokens of all models.
-    pub tokens: TokenTotals,
-}
-
-/// Tokens of several messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenTotals {
-    /// Tokens of requests that no cache held.
-    pub input: u64,
-    /// Tokens of answers.
-    pub output: u64,
-    /// Tokens read from the cache.
-    pub cache_read: u64,
-    /// Tokens written to the cache.
-    pub cache_creation: u64,
-}
-
-impl TokenTotals {
-    /// Those of one model in Claude's own account (`modelUsage`).
-    #[must_use]
-    pub fn of_account(model: &serde_json::Value) -> Self {
-        let number = |key: &str| model[key].as_u64().unwrap_or(0);
-        TokenTotals {
-            input: number("inputTokens"),
-            output: number("outputTokens"),
-            cache_read: number("cacheReadInputTokens"),
-            cache_creation: number("cacheCreationInputTokens"),
-        }
-    }
-
-    /// Of two counts of one message the one that has more of it: they grow while the answer comes in.
-    #[must_use]
-    pub fn larger(self, other: TokenTotals) -> Self {
-        if (other.output, other.all()) > (self.output, self.all()) { other } else { self }
-    }
-
-    /// All of them together.
-    #[must_use]
-    pub fn all(self) -> u64 {
-        self.input
-            .saturating_add(self.output)
-            .saturating_add(self.cache_read)
-            .saturating_add(self.cache_creation)
-    }
-
-    /// Adds others.
-    pub fn add(&mut self, more: TokenTotals) {
-        self.input = self.input.saturating_add(more.input);
-        self.output = self.output.saturating_add(more.output);
-        self.cache_read = self.cache_read.saturating_add(more.cache_read);
-        self.cache_creation = self.cache_creation.saturating_add(more.cache_creation);
-    }
-
-    /// Takes others away, never below none.
-    pub fn take_away(&mut self, less: TokenTotals) {
-        self.input = self.input.saturating_sub(less.input);
-        self.output = self.output.saturating_sub(less.output);
-        self.cache_read = self.cache_read.saturating_sub(less.cache_read);
-        self.cache_creation = self.cache_creation.saturating_sub(less.cache_creation);
-    }
-}
-
-impl From<TokenUsage> for TokenTotals {
-    fn from(usage: TokenUsage) -> Self {
-        TokenTotals {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_creation: usage.cache_creation,
-        }
-    }
+    /// When its sum began, in ms since 1970; 0 where that is not known.
+    pub started: i64,
+    /// What it says.
+    pub figures: UsageFigures,
 }
 
 /// Where the tokens of a list come from.
@@ -169,28 +99,25 @@ impl ConversationSummary {
     /// Whether nothing more would be known if every line were read.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.counted.is_some() || (self.account.is_some() && !self.account_is_behind && self.has_first())
+        self.figures().is_some() && self.first_prompt.is_some() && self.dir.is_some()
+            || self.counted.is_some()
     }
 
-    fn has_first(&self) -> bool {
-        self.first_prompt.is_some() && self.dir.is_some()
-    }
-
-    /// The tokens and who says so: Claude's account where it is up to date, else the count of all answers.
+    /// What was used and who says so: Claude's account where it has everything, else the count of all lines.
     #[must_use]
-    pub fn tokens(&self) -> Option<(TokenTotals, TokensOrigin)> {
-        let account = self.account.filter(|_| !self.account_is_behind);
+    pub fn figures(&self) -> Option<(UsageFigures, TokensOrigin)> {
+        let account = self.account.filter(|account| self.is_whole(account)).map(|account| account.figures);
         account
-            .map(|account| (account.tokens, TokensOrigin::Claude))
+            .map(|figures| (figures, TokensOrigin::Claude))
             .or_else(|| self.counted.map(|counted| (counted, TokensOrigin::Transcript)))
     }
-}
 
-/// One message that was counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct CountedMessage {
-    id: String,
-    tokens: TokenTotals,
+    /// Whether an account covers the whole conversation. Its sum begins anew where Claude was killed before it
+    /// had written one (measured on 2.1.332).
+    fn is_whole(&self, account: &CostAccount) -> bool {
+        let is_from_begin = self.prompted_at.is_some_and(|prompted| account.started <= prompted.0);
+        account.started > 0 && is_from_begin && !self.account_is_behind
+    }
 }
 
 /// Makes a summary of lines, in their order. It can be kept and go on with the lines that come later.
@@ -198,9 +125,6 @@ struct CountedMessage {
 #[serde(default)]
 pub struct SummaryReader {
     summary: ConversationSummary,
-    totals: TokenTotals,
-    /// The messages that were counted last, the newest last.
-    messages: Vec<CountedMessage>,
     has_gap: bool,
 }
 
@@ -220,8 +144,7 @@ struct RawLine {
     ai_title: Text<PROMPT_CAP>,
     last_prompt: Text<PROMPT_CAP>,
     relocated_cwd: Text<4096>,
-    #[serde(rename = "totalCostUSD")]
-    total_cost_usd: Dollars,
+    start_time: serde_json::Value,
     has_unknown_model_cost: Flag,
     model_usage: serde_json::Value,
 }
@@ -254,13 +177,13 @@ impl SummaryReader {
     /// but what the end says better.
     #[must_use]
     pub fn knows_begin(&self) -> bool {
-        self.summary.has_first()
+        self.summary.first_prompt.is_some() && self.summary.dir.is_some()
     }
 
     /// What the lines so far add up to.
     #[must_use]
-    pub fn summary(&self) -> ConversationSummary {
-        ConversationSummary { counted: (!self.has_gap).then_some(self.totals), ..self.summary.clone() }
+    pub fn summary(&self) -> &ConversationSummary {
+        &self.summary
     }
 
     /// Takes the next line, without its newline. One that cannot be read says nothing.
@@ -325,6 +248,9 @@ impl SummaryReader {
         }
         let Some(TranscriptLine::User(user)) = TranscriptLine::parse(line) else { return };
         if let UserKind::Prompt(text) = user.kind {
+            if self.summary.prompted_at.is_none() && !self.has_gap {
+                self.summary.prompted_at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
+            }
             match handoff_of(&text) {
                 Some(handoff) => self.summary.handoff = self.summary.handoff.take().or(Some(handoff)),
                 None => self.prompt(&text, true),
@@ -360,31 +286,19 @@ impl SummaryReader {
         if !raw.is_sidechain.0 {
             self.summary.model = Some(model);
         }
-        let Some(usage) = message.usage.0 else { return };
-        let tokens = TokenTotals::from(usage.into_usage());
-        self.summary.account_is_behind = self.summary.account.is_some();
-        let id = message.id.0.clone().unwrap_or_default();
-        // One line for each block, all with the same id; the last one counts.
-        if let Some(known) = self.messages.iter_mut().find(|known| !id.is_empty() && known.id == id) {
-            self.totals.take_away(known.tokens);
-            known.tokens = tokens;
-        } else {
-            if self.messages.len() == MESSAGES {
-                self.messages.remove(0);
-            }
-            self.messages.push(CountedMessage { id, tokens });
+        if message.usage.0.is_some() {
+            self.summary.account_is_behind = self.summary.account.is_some();
         }
-        self.totals.add(tokens);
     }
 
     fn account(&mut self, raw: &RawLine) {
-        let Some(usd) = raw.total_cost_usd.0 else { return };
-        let mut tokens = TokenTotals::default();
-        for model in raw.model_usage.as_object().into_iter().flat_map(serde_json::Map::values) {
-            tokens.add(TokenTotals::of_account(model));
+        let Some(by_model) = raw.model_usage.as_object() else { return };
+        let mut figures = UsageFigures::default();
+        for model in by_model.values() {
+            figures.add_account(model, raw.has_unknown_model_cost.0);
         }
-        self.summary.account =
-            Some(CostAccount { usd, has_unknown_cost: raw.has_unknown_model_cost.0, tokens });
+        let started = raw.start_time.as_i64().unwrap_or(0);
+        self.summary.account = Some(CostAccount { started, figures });
         self.summary.account_is_behind = false;
     }
 }
@@ -408,13 +322,16 @@ fn is_of_no_use(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::token_usage::TokenTotals;
 
     const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+    /// 2026-11-20T14:00:59Z in ms.
+    const STARTED: i64 = 1_795_183_259_000;
 
     fn read(lines: &[String]) -> ConversationSummary {
         let mut reader = SummaryReader::new();
         lines.iter().for_each(|line| reader.line(line.as_bytes()));
-        reader.summary()
+        reader.summary().clone()
     }
 
     fn prompt(text: &str, at: &str) -> String {
@@ -432,7 +349,7 @@ mod tests {
 
     fn account(usd: f64) -> String {
         format!(
-            r#"{{"type":"cost-state","sessionId":"{ID}","totalCostUSD":{usd},"modelUsage":{{"a":{{"inputTokens":1,"outputTokens":2,"cacheReadInputTokens":3,"cacheCreationInputTokens":4}},"b":{{"inputTokens":10,"outputTokens":"x"}}}},"hasUnknownModelCost":false}}"#
+            r#"{{"type":"cost-state","sessionId":"{ID}","totalCostUSD":{usd},"startTime":{STARTED},"modelUsage":{{"a":{{"inputTokens":1,"outputTokens":2,"cacheReadInputTokens":3,"cacheCreationInputTokens":4,"costUSD":{usd}}},"b":{{"inputTokens":10,"outputTokens":"x"}}}},"hasUnknownModelCost":false}}"#
         )
     }
 
@@ -467,8 +384,7 @@ mod tests {
         );
         assert_eq!(summary.begun_at, WallTime::parse("2026-11-20T14:01:00Z"));
         assert_eq!(summary.last_at, WallTime::parse("2026-11-20T14:41:00Z"));
-        let counted = TokenTotals { input: 6, output: 8, cache_read: 200, cache_creation: 20 };
-        assert_eq!(summary.tokens(), Some((counted, TokensOrigin::Transcript)), "a message is counted once");
+        assert_eq!(summary.figures(), None, "its answers are counted elsewhere");
         assert_eq!(
             (summary.branch.as_deref(), summary.model.as_deref()),
             (Some("main"), Some("claude-sonnet-4-5"))
@@ -497,23 +413,32 @@ mod tests {
             (summary.first_prompt.as_deref(), summary.last_prompt.as_deref()),
             (None, Some("in the middle"))
         );
-        assert_eq!((summary.tokens(), summary.is_complete()), (None, false));
+        assert_eq!((summary.figures(), summary.is_complete()), (None, false));
     }
 
     #[test]
     fn claudes_own_account_counts_until_more_was_answered() {
         let tokens = TokenTotals { input: 11, output: 2, cache_read: 3, cache_creation: 4 };
         let mut lines = vec![prompt("go", "01"), answer("m1", 5), account(0.25)];
-        let summary = read(&lines);
-        assert_eq!(summary.account.unwrap().usd, 0.25);
-        assert_eq!(summary.tokens(), Some((tokens, TokensOrigin::Claude)));
+        let (figures, from) = read(&lines).figures().unwrap();
+        assert_eq!((figures.tokens, figures.usd, from), (tokens, 0.25, TokensOrigin::Claude));
         lines.push(answer("m2", 1));
         let behind = read(&lines);
-        assert!(behind.account_is_behind);
-        assert_eq!(behind.tokens().unwrap().1, TokensOrigin::Transcript);
+        assert!(behind.account_is_behind && behind.figures().is_none());
         lines.push(account(f64::MAX).replace("17976931348623157", "x"));
         lines.push(account(0.5));
-        assert_eq!(read(&lines).account.unwrap().usd, 0.5);
+        assert_eq!(read(&lines).figures().unwrap().0.usd, 0.5);
+    }
+
+    #[test]
+    fn an_account_that_began_anew_does_not_have_everything() {
+        let began = WallTime::parse("2026-11-20T14:01:00Z").unwrap().0;
+        let of = |started: i64| {
+            let account = account(0.25)
+                .replace(&format!("\"startTime\":{STARTED}"), &format!("\"startTime\":{started}"));
+            read(&[prompt("go", "01"), answer("m1", 5), account]).figures().is_some()
+        };
+        assert_eq!([0, began - 60_000, began, began + 1].map(of), [false, true, true, false]);
     }
 
     #[test]
@@ -538,9 +463,12 @@ mod tests {
         reader.line(answer("m1", 5).as_bytes());
         let kept = serde_json::to_string(&reader).unwrap();
         let mut reader: SummaryReader = serde_json::from_str(&kept).unwrap();
-        reader.line(answer("m1", 6).as_bytes());
-        reader.line(answer("m2", 1).as_bytes());
-        assert_eq!(reader.summary().counted.unwrap().output, 7);
+        reader.line(prompt("on", "02").as_bytes());
+        let summary = reader.summary();
+        assert_eq!(
+            (summary.first_prompt.as_deref(), summary.last_prompt.as_deref()),
+            (Some("go"), Some("on"))
+        );
     }
 
     #[test]

@@ -2,12 +2,17 @@
 //!
 //! [`UsageReader`] keeps of one transcript what counts: its answers, and Claude's own accounts of cost.
 //! [`ledger`] makes entries of a conversation's transcripts, sub-agents included: every answer once, the cost
-//! as Claude itself reported it. [`UsageReport`] adds entries up by day, project, model or conversation.
+//! as Claude itself reported it. [`UsageReport`] adds entries up by day, project, model or conversation,
+//! and [`UsageFigures`] those of one conversation alone.
 
+mod token_totals;
+mod usage_figures;
 mod usage_ledger;
 mod usage_reader;
 mod usage_report;
 
+pub use token_totals::TokenTotals;
+pub use usage_figures::UsageFigures;
 pub use usage_ledger::{ConversationUsage, UsageEntry, ledger};
 pub use usage_reader::{ModelAccount, UsageAccount, UsageAnswer, UsageReader, UsageRecords};
 pub use usage_report::{UsageGroup, UsageReport, UsageRow, UsageSums};

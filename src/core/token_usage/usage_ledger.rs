@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::token_totals::TokenTotals;
 use super::usage_reader::{UsageAccount, UsageAnswer, UsageRecords};
-use crate::core::conversation::summary::TokenTotals;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 

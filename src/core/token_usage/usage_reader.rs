@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::token_totals::TokenTotals;
+use super::usage_figures::account_of;
 use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::message_usage::{Dollars, RawUsage};
 use crate::core::claude::transcript::{TranscriptLine, UserKind};
-use crate::core::conversation::summary::TokenTotals;
 use crate::core::handoff::continuation::handoff_of;
 use crate::core::time::WallTime;
 
@@ -140,6 +141,12 @@ impl UsageReader {
         &self.records
     }
 
+    /// The same, of a reader that is done.
+    #[must_use]
+    pub fn into_records(self) -> UsageRecords {
+        self.records
+    }
+
     /// Takes the next line, without its newline. One that cannot be read says nothing.
     pub fn line(&mut self, line: &[u8]) {
         if !says_something(line) {
@@ -231,8 +238,7 @@ impl UsageReader {
         let Some(by_model) = raw.model_usage.as_object() else { return };
         let mut models = Vec::new();
         for (name, usage) in by_model.iter().take(MODELS) {
-            let tokens = TokenTotals::of_account(usage);
-            let usd = usage["costUSD"].as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0).unwrap_or(0.0);
+            let (tokens, usd) = account_of(usage);
             models.push(ModelAccount { model: self.model(name), tokens, usd });
         }
         let at = self.last_at.unwrap_or_default();

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{Datelike, NaiveDate};
 
+use super::token_totals::TokenTotals;
+use super::usage_figures::UsageFigures;
 use super::usage_ledger::UsageEntry;
-use crate::core::conversation::summary::TokenTotals;
 use crate::core::ids::ConversationId;
 
 /// By what entries are added up.
@@ -95,6 +96,22 @@ impl<'a> Adding<'a> {
     }
 }
 
+impl UsageSums {
+    /// Adds up all of `entries`.
+    #[must_use]
+    pub fn of(entries: &[UsageEntry<'_>]) -> Self {
+        let mut adding = Adding::default();
+        entries.iter().for_each(|entry| adding.add(entry));
+        adding.done()
+    }
+
+    /// Tokens and cost.
+    #[must_use]
+    pub fn figures(&self) -> UsageFigures {
+        UsageFigures { tokens: self.tokens, usd: self.usd, tokens_without_cost: self.tokens_without_cost }
+    }
+}
+
 impl UsageReport {
     /// Adds up `entries`; `day` gives the local day of each.
     #[must_use]
@@ -104,7 +121,6 @@ impl UsageReport {
         day: impl Fn(&UsageEntry<'a>) -> NaiveDate,
     ) -> Self {
         let mut rows: BTreeMap<String, Adding<'a>> = BTreeMap::new();
-        let mut total = Adding::default();
         for entry in entries {
             let key = match group {
                 UsageGroup::Day => day(entry).to_string(),
@@ -117,7 +133,6 @@ impl UsageReport {
                 UsageGroup::Model => entry.model.to_owned(),
                 UsageGroup::Conversation => entry.conversation.to_string(),
             };
-            total.add(entry);
             // A hand-over is of no model.
             if !(group == UsageGroup::Model && entry.answers == 0 && entry.handovers > 0) {
                 rows.entry(key).or_default().add(entry);
@@ -129,7 +144,7 @@ impl UsageReport {
             let size = |row: &UsageRow| (row.sums.usd, row.sums.tokens.all());
             rows.sort_by(|a, b| size(b).partial_cmp(&size(a)).unwrap_or(std::cmp::Ordering::Equal));
         }
-        UsageReport { rows, total: total.done() }
+        UsageReport { rows, total: UsageSums::of(entries) }
     }
 }
 

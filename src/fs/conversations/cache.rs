@@ -15,7 +15,7 @@ use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The version of the file: any change of what a summary is, or of how it is made, is another one.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The longest file that is read, in bytes.
 const CAP: u64 = 256 << 20;
 
@@ -28,6 +28,8 @@ pub(super) struct CachedSummary {
     pub summary: ConversationSummary,
     /// Where to read on, where every line was read.
     pub resume: Option<ResumePoint>,
+    /// What tells whether its sub-agents are those that were counted.
+    pub agents: String,
 }
 
 /// Where a transcript that was read to its end is read on once it has grown.

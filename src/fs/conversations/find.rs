@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::summaries::{Summaries, SummaryDepth};
+use super::summaries::Summaries;
 use super::transcripts::{TranscriptFile, Transcripts};
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::fs::paths::Paths;
@@ -82,7 +82,7 @@ pub fn find(paths: &Paths, word: &str) -> Result<TranscriptFile, FindError> {
 
 fn of_title(paths: &Paths, word: &str, all: &[TranscriptFile]) -> Vec<TranscriptFile> {
     let mut summaries = Summaries::load(paths);
-    let read = summaries.read(all, SummaryDepth::Ends);
+    let read = summaries.read(all);
     summaries.save();
     let titles = read.iter().zip(all).filter_map(|(summary, file)| Some((summary.title()?, file)));
     titled(word, titles).into_iter().cloned().collect()

@@ -22,6 +22,6 @@ pub use files::{ConversationFile, ConversationFiles, FileRole};
 pub use find::{FindError, find};
 pub use links::handover_links;
 pub use sources::{handoff_sources, live_sources};
-pub use summaries::{Summaries, SummaryDepth};
+pub use summaries::{CountedConversation, Summaries};
 pub use transcripts::{FileState, TranscriptFile, Transcripts};
 pub use usage_files::{UsageFiles, UsageOf};

@@ -1,15 +1,26 @@
-//! What a list shows of many transcripts: both ends of each are read, or all of it where that is asked for.
+//! What a list shows of many transcripts: both ends of each are read, or all of it where only that says what
+//! was used.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
+
+use super::agents::AgentTranscript;
 use super::cache::{CachedSummary, ResumePoint, SummaryCache};
 use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
+use super::search::TranscriptSource;
 use super::sources::RULE;
 use super::transcripts::{FileState, TranscriptFile};
+use super::usage_files::records_of_source;
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::summary::{ConversationSummary, SummaryReader};
+use crate::core::ids::ConversationId;
+use crate::core::token_usage::{ConversationUsage, UsageFigures, UsageReader, UsageRecords};
 use crate::fs::paths::Paths;
 use crate::sys::safe_file;
 
@@ -21,13 +32,17 @@ const HEAD: u64 = 256 << 10;
 /// How much of the end is read, in bytes: as far back as Claude itself looks for titles.
 const TAIL: u64 = 64 << 10;
 
-/// How much of a transcript is read for a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SummaryDepth {
-    /// Its begin and its end.
-    Ends,
-    /// All of it, unless its ends say everything.
-    Whole,
+/// A transcript beyond this length is not read whole while a person waits, in bytes: it would take all of the
+/// time, and others wait behind it.
+const LARGE: u64 = 64 << 20;
+
+/// A conversation whose use was to be counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountedConversation {
+    /// Its summary, with what was used; `None` where there was no time.
+    pub summary: Option<ConversationSummary>,
+    /// How many transcripts of sub-agents it has.
+    pub agents: usize,
 }
 
 /// Reads summaries, and knows those that were read before.
@@ -43,15 +58,19 @@ impl Summaries {
         Summaries { cache: SummaryCache::load(paths) }
     }
 
-    /// The summaries of `files`, in their order. One that cannot be read has an empty one.
-    pub fn read(&mut self, files: &[TranscriptFile], depth: SummaryDepth) -> Vec<ConversationSummary> {
-        let mut found: Vec<Option<ConversationSummary>> =
-            files.iter().map(|file| self.known(file, depth)).collect();
-        let missing: Vec<usize> = (0..files.len()).filter(|at| found[*at].is_none()).collect();
-        let before = |at: &usize| self.cache.get(&files[*at].path);
-        let jobs: Vec<(usize, Option<ResumePoint>)> =
-            missing.iter().map(|at| (*at, before(at).and_then(|known| known.resume.clone()))).collect();
-        let read = in_threads(&jobs, |(at, resume)| read_one(&files[*at], resume.as_ref(), depth));
+    /// The summaries of `files`, in their order, from the begin and the end of each. One that cannot be read
+    /// has an empty one.
+    pub fn read(&mut self, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
+        let known = |file: &TranscriptFile| {
+            let known = self.cache.get(&file.path).filter(|known| known.state == file.state)?;
+            Some(known.summary.clone())
+        };
+        let mut found: Vec<Option<ConversationSummary>> = files.iter().map(known).collect();
+        let jobs: Vec<(usize, Option<ResumePoint>)> = (0..files.len())
+            .filter(|at| found[*at].is_none())
+            .map(|at| (at, self.cache.get(&files[at].path).and_then(|known| known.resume.clone())))
+            .collect();
+        let read = in_threads(&jobs, |(at, resume)| read_one(&files[*at], resume.as_ref()));
         for ((at, _), read) in jobs.into_iter().zip(read) {
             let Ok(Some(read)) = read else { continue };
             found[at] = Some(read.summary.clone());
@@ -60,28 +79,144 @@ impl Summaries {
         found.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    /// Whether a summary of this depth is known already.
-    #[must_use]
-    pub fn knows(&self, file: &TranscriptFile, depth: SummaryDepth) -> bool {
-        self.known(file, depth).is_some()
+    /// The summaries of `files` with what was used, in their order; every line is read where the ends do not
+    /// say it. Within `patience`, as far as there is time.
+    pub fn count(
+        &mut self,
+        files: &[TranscriptFile],
+        patience: Option<Duration>,
+    ) -> Vec<CountedConversation> {
+        let until = patience.map(|patience| Instant::now() + patience);
+        let agents = agents_of(files);
+        let jobs: Vec<CountJob<'_>> = files
+            .iter()
+            .map(|file| {
+                let agents = agents.get(&file.id).map_or(&[][..], Vec::as_slice);
+                let mark = mark_of(agents);
+                let known = self.cache.get(&file.path).filter(|known| known.state == file.state);
+                let known = known.filter(|known| known.summary.is_complete());
+                // An account that has everything has sub-agents, too.
+                let known = known.filter(|known| known.summary.counted.is_none() || known.agents == mark);
+                CountJob { file, agents, mark, known: known.map(|known| known.summary.clone()) }
+            })
+            .collect();
+        let read = in_threads(&jobs, |job| {
+            let is_late = until.is_some_and(|until| Instant::now() > until || job.file.state.bytes > LARGE);
+            if job.known.is_some() || is_late { Ok(None) } else { count_one(job) }
+        });
+        let mut counted = Vec::with_capacity(files.len());
+        for (job, read) in jobs.into_iter().zip(read) {
+            let summary = match read {
+                Ok(Some(read)) => {
+                    let summary = read.summary.clone();
+                    self.cache.put(&job.file.path, read);
+                    Some(summary)
+                }
+                _ => job.known,
+            };
+            counted.push(CountedConversation { summary, agents: job.agents.len() });
+        }
+        counted
+    }
+
+    /// What conversations used whose transcript is kept elsewhere (in the archive), in the order of `kept`;
+    /// with the same meaning of `patience`; `None` for those that are left.
+    pub fn count_kept(
+        &mut self,
+        kept: &[Box<dyn TranscriptSource>],
+        patience: Option<Duration>,
+    ) -> Vec<Option<UsageFigures>> {
+        let until = patience.map(|patience| Instant::now() + patience);
+        let read = in_threads(kept, |source| -> io::Result<Option<CachedSummary>> {
+            let state = FileState::of(&source.path().symlink_metadata()?);
+            if let Some(known) = self.cache.get(source.path()).filter(|known| known.state == state) {
+                return Ok(Some(known.clone()));
+            }
+            if until.is_some_and(|until| Instant::now() > until || state.bytes > LARGE) {
+                return Ok(None);
+            }
+            let own = records_of_source(&**source)?;
+            let counted =
+                Some(UsageFigures::of(ConversationUsage { id: source.id(), own: &own, agents: &[] }));
+            let summary = ConversationSummary { counted, ..ConversationSummary::default() };
+            Ok(Some(CachedSummary { state, summary, resume: None, agents: String::new() }))
+        });
+        kept.iter()
+            .zip(read)
+            .map(|(source, read)| {
+                let read = read.ok().flatten()?;
+                let counted = read.summary.counted;
+                self.cache.put(source.path(), read);
+                counted
+            })
+            .collect()
     }
 
     /// Keeps what was read for the next time. It may fail without harm.
     pub fn save(&mut self) {
         self.cache.save();
     }
-
-    fn known(&self, file: &TranscriptFile, depth: SummaryDepth) -> Option<ConversationSummary> {
-        let known = self.cache.get(&file.path).filter(|known| known.state == file.state)?;
-        (depth == SummaryDepth::Ends || known.summary.is_complete()).then(|| known.summary.clone())
-    }
 }
 
-fn read_one(
-    file: &TranscriptFile,
-    resume: Option<&ResumePoint>,
-    depth: SummaryDepth,
-) -> io::Result<Option<CachedSummary>> {
+/// What counting one conversation needs.
+struct CountJob<'a> {
+    file: &'a TranscriptFile,
+    agents: &'a [AgentTranscript],
+    mark: String,
+    known: Option<ConversationSummary>,
+}
+
+/// The sub-agents of conversations.
+fn agents_of(files: &[TranscriptFile]) -> HashMap<ConversationId, Vec<AgentTranscript>> {
+    let mut agents: HashMap<ConversationId, Vec<AgentTranscript>> = HashMap::new();
+    for agent in AgentTranscript::of(files) {
+        if let Some(owner) = agent.owner() {
+            agents.entry(owner).or_default().push(agent);
+        }
+    }
+    agents
+}
+
+/// What tells whether sub-agents' files are those that were counted; empty where there are none.
+fn mark_of(agents: &[AgentTranscript]) -> String {
+    if agents.is_empty() {
+        return String::new();
+    }
+    let mut hash = Sha256::new();
+    for AgentTranscript { path, state, .. } in agents {
+        hash.update(format!("{}\0{} {} {}\0", path.display(), state.bytes, state.modified_ns, state.inode));
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads every line of a conversation and of its sub-agents.
+fn count_one(job: &CountJob<'_>) -> io::Result<Option<CachedSummary>> {
+    let Some(mut file) = safe_file::open(&job.file.path, RULE).map_err(io::Error::other)? else {
+        return Ok(None);
+    };
+    let state = FileState::of(&file.metadata()?);
+    let mut usage = UsageReader::default();
+    let mut read = on_from(&mut file, state, 0, SummaryReader::new(), |line| usage.line(line))?;
+    let agents = job.agents.iter().map(|agent| records_of_file(&agent.path));
+    let agents = agents.collect::<io::Result<Vec<UsageRecords>>>()?;
+    let conversation = ConversationUsage { id: &job.file.id, own: usage.records(), agents: &agents };
+    read.summary.counted = Some(UsageFigures::of(conversation));
+    read.agents.clone_from(&job.mark);
+    Ok(Some(read))
+}
+
+/// What the lines of a file say; nothing where it is gone.
+fn records_of_file(path: &Path) -> io::Result<UsageRecords> {
+    let mut usage = UsageReader::default();
+    if let Some(mut file) = safe_file::open(path, RULE).map_err(io::Error::other)? {
+        let bytes = file.metadata()?.len();
+        let end = read_lines(&mut file, bytes, 0, |line| usage.line(line))?;
+        usage.line(&end.tail);
+    }
+    Ok(usage.into_records())
+}
+
+fn read_one(file: &TranscriptFile, resume: Option<&ResumePoint>) -> io::Result<Option<CachedSummary>> {
     let opened = safe_file::open(&file.path, RULE).map_err(io::Error::other)?;
     let Some(mut opened) = opened else { return Ok(None) };
     // What it is now: it may have grown since it was listed, and what is read is of this length.
@@ -89,28 +224,33 @@ fn read_one(
     if let Some(point) = resume.filter(|point| point.offset <= state.bytes)
         && digest_before(&opened, point.offset)? == point.digest
     {
-        return on_from(&mut opened, state, point.offset, point.reader.clone()).map(Some);
+        return on_from(&mut opened, state, point.offset, point.reader.clone(), |_| ()).map(Some);
     }
-    if depth == SummaryDepth::Ends && state.bytes > HEAD + TAIL {
+    if state.bytes > HEAD + TAIL {
         let summary = ends(&opened, state.bytes)?;
-        return Ok(Some(CachedSummary { state, summary, resume: None }));
+        return Ok(Some(CachedSummary { state, summary, resume: None, agents: String::new() }));
     }
-    on_from(&mut opened, state, 0, SummaryReader::new()).map(Some)
+    on_from(&mut opened, state, 0, SummaryReader::new(), |_| ()).map(Some)
 }
 
-/// Reads from `offset` to the end that the file has now.
+/// Reads from `offset` to the end that the file has now; `each` is given every line, too.
 fn on_from(
     file: &mut File,
     state: FileState,
     offset: u64,
     mut reader: SummaryReader,
+    mut each: impl FnMut(&[u8]),
 ) -> io::Result<CachedSummary> {
-    let end = read_lines(file, state.bytes, offset, |line| reader.line(line))?;
+    let end = read_lines(file, state.bytes, offset, |line| {
+        reader.line(line);
+        each(line);
+    })?;
     let resume = ResumePoint { offset: end.offset, digest: end.digest, reader: reader.clone() };
     // A last line without its newline counts now, and is read again once it is whole.
-    let mut all = reader;
-    all.line(&end.tail);
-    Ok(CachedSummary { state, summary: all.summary(), resume: Some(resume) })
+    reader.line(&end.tail);
+    each(&end.tail);
+    let summary = reader.summary().clone();
+    Ok(CachedSummary { state, summary, resume: Some(resume), agents: String::new() })
 }
 
 /// Reads the begin, until it says what only the begin can say, and the end.
@@ -144,7 +284,7 @@ fn ends(file: &File, bytes: u64) -> io::Result<ConversationSummary> {
     // The first line is cut; where it begins is not known.
     let whole = memchr::memchr(b'\n', tail).map_or(&tail[tail.len()..], |end| &tail[end + 1..]);
     whole.split(|b| *b == b'\n').for_each(|line| reader.line(line));
-    Ok(reader.summary())
+    Ok(reader.summary().clone())
 }
 
 #[cfg(test)]
@@ -158,7 +298,7 @@ mod tests {
 
     fn answer(n: u32) -> String {
         format!(
-            "{{\"type\":\"assistant\",\"cwd\":\"/p\",\"message\":{{\"id\":\"m{n}\",\"model\":\"m\",\"usage\":{{\"output_tokens\":1}}}}}}\n"
+            "{{\"type\":\"assistant\",\"cwd\":\"/p\",\"timestamp\":\"2026-11-20T10:00:00Z\",\"message\":{{\"id\":\"m{n}\",\"model\":\"m\",\"usage\":{{\"output_tokens\":1}}}}}}\n"
         )
     }
 
@@ -176,24 +316,33 @@ mod tests {
         let many: String = (0..8000).map(answer).collect();
         std::fs::write(&path, prompt("first") + &many + &prompt("last")).unwrap();
         let files = Transcripts::all(&paths).files;
-        let read = |depth| {
+        let read = || {
             let mut summaries = Summaries::load(&paths);
-            let known = summaries.knows(&files[0], depth);
-            let read = summaries.read(&files, depth).remove(0);
+            let read = summaries.read(&files).remove(0);
             summaries.save();
-            (known, read)
+            read
         };
-        let (known, read_ends) = read(SummaryDepth::Ends);
-        assert!(!known && read_ends.counted.is_none());
+        let count = |patience| {
+            let mut summaries = Summaries::load(&paths);
+            let read = summaries.count(&files, patience).remove(0).summary;
+            summaries.save();
+            read
+        };
+        let read_ends = read();
+        assert!(read_ends.counted.is_none());
         assert_eq!(
             (read_ends.first_prompt.as_deref(), read_ends.last_prompt.as_deref()),
             (Some("first"), Some("last"))
         );
-        assert_eq!(read(SummaryDepth::Ends), (true, read_ends), "the cache has it");
-        let (known, whole) = read(SummaryDepth::Whole);
-        assert_eq!((known, whole.counted.unwrap().output), (false, 8000));
-        assert_eq!(read(SummaryDepth::Whole), (true, whole.clone()));
-        assert_eq!(read(SummaryDepth::Ends), (true, whole));
+        assert_eq!(count(Some(Duration::ZERO)), None, "nobody waits");
+        let whole = count(None).unwrap();
+        assert_eq!(whole.counted.unwrap().tokens.output, 8000);
+        assert_eq!(count(Some(Duration::ZERO)), Some(whole.clone()), "the cache has it");
+        assert_eq!(read(), whole);
+        let agents = dir.join(ID).join("subagents");
+        std::fs::create_dir_all(&agents).unwrap();
+        std::fs::write(agents.join("agent-1.jsonl"), answer(9000)).unwrap();
+        assert_eq!(count(None).unwrap().counted.unwrap().tokens.output, 8001, "a sub-agent came");
     }
 
     #[test]
@@ -205,9 +354,9 @@ mod tests {
         let path = dir.join(format!("{ID}.jsonl"));
         let counted = || {
             let mut summaries = Summaries::load(&paths);
-            let read = summaries.read(&Transcripts::all(&paths).files, SummaryDepth::Whole).remove(0);
+            let read = summaries.count(&Transcripts::all(&paths).files, None).remove(0).summary.unwrap();
             summaries.save();
-            (read.counted.unwrap().output, read.last_prompt)
+            (read.counted.unwrap().tokens.output, read.last_prompt)
         };
         std::fs::write(&path, prompt("one") + &answer(1) + &answer(2)).unwrap();
         assert_eq!(counted(), (2, Some("one".to_owned())));
@@ -248,9 +397,9 @@ mod tests {
         file.seek(SeekFrom::End(0)).unwrap();
         file.write_all(b"\n\xff\xfe{\"type\":\"user\"\n{\"type\":\"assis").unwrap();
         let files = Transcripts::all(&paths).files;
-        for depth in [SummaryDepth::Ends, SummaryDepth::Whole] {
-            let read = Summaries::load(&paths).read(&files, depth).remove(0);
-            assert_eq!(read.first_prompt.as_deref(), Some("first"), "{depth:?}");
-        }
+        let mut summaries = Summaries::load(&paths);
+        assert_eq!(summaries.read(&files).remove(0).first_prompt.as_deref(), Some("first"));
+        let whole = summaries.count(&files, None).remove(0).summary.unwrap();
+        assert_eq!(whole.first_prompt.as_deref(), Some("first"));
     }
 }

@@ -206,6 +206,16 @@ fn read_packed(
     if known.is_some_and(|known| known.state == state) {
         return Ok(None);
     }
+    let reader = read_source(source)?;
+    Ok(Some(CachedUsage { state, offset: 0, digest: String::new(), reader, with_tail: None }))
+}
+
+/// What the lines of a transcript say, wherever it is.
+pub(super) fn records_of_source(source: &dyn TranscriptSource) -> io::Result<UsageRecords> {
+    Ok(read_source(source)?.into_records())
+}
+
+fn read_source(source: &dyn TranscriptSource) -> io::Result<UsageReader> {
     let mut reader = UsageReader::default();
     let mut lines = LineSplitter::with_cap(LINE_CAP);
     let mut input = source.open()?;
@@ -217,7 +227,7 @@ fn read_packed(
         }
     }
     reader.line(lines.tail());
-    Ok(Some(CachedUsage { state, offset: 0, digest: String::new(), reader, with_tail: None }))
+    Ok(reader)
 }
 
 #[cfg(test)]
