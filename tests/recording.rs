@@ -14,7 +14,7 @@ use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::Config;
 use alacritty_terminal::vte::ansi::Processor;
 use hopty::core::cast::{CastEventKind, CastReader};
-use hopty::screen::{PictureLines, Screen};
+use hopty::screen::{PictureLines, Screen, TerminalMode};
 use hopty::standin::script::{Script, ScriptedReply};
 use nix::libc::SIGKILL;
 use serde_json::Value;
@@ -289,6 +289,25 @@ fn what_a_person_does_in_vim_becomes_a_tape_that_passes() {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
     assert!(text.contains("Expect \"INSERT\"") && !text.contains("Sleep"), "{text}");
+}
+
+#[test]
+fn what_a_person_does_with_the_mouse_becomes_a_tape_that_passes() {
+    let world = world();
+    // It wants clicks and no motion, and shows the 40 bytes of two reports.
+    let script = "stty -icanon -echo; printf '\\033[?1000h\\033[?1006hpress '; dd bs=1 count=40 2>/dev/null | \
+                  tr '\\033' E; printf ' over'";
+    let text = record_tape(&world, "mouse.tape", &["sh", "-c", script], |term| {
+        term.wait_text("press");
+        term.wait_for("the mouse to be reported", |screen| screen.is_on(TerminalMode::MouseSgr));
+        // Below the program's screen, with its motion, and then a drag that it is not told of.
+        for report in ["<0;9;25M", "<0;9;25m", "<0;10;5M", "<32;10;6M", "<0;10;5m", "<2;12;7M", "<2;20;9m"] {
+            term.send(format!("\x1b[{report}"));
+        }
+    });
+    let clicks: Vec<&str> = text.lines().filter(|line| line.starts_with("Click")).collect();
+    assert_eq!(clicks, ["Click 5,10", "Click 7,12 right"], "{text}");
+    assert!(text.contains("over\"\nExit 0\n"), "{text}");
 }
 
 #[test]

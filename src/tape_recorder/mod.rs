@@ -20,11 +20,11 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use thiserror::Error;
 
 use crate::core::process::ProcessEnd;
-use crate::core::tape::{TapeCommand, TapeText, TypedKeys};
-use crate::screen::ShellMark;
+use crate::core::tape::{ClickCommand, TapeCommand, TapePlace, TapeText, TypedKeys};
+use crate::screen::{Screen, ShellMark};
 use crate::sys::fd::read_some;
 use crate::sys::signals::Signals;
-use crate::testing::input;
+use crate::testing::input::{self, MouseEvent};
 use crate::testing::isolation::{EnvironmentRules, TestDirs};
 use crate::testing::screen_watch::TestMark;
 use crate::testing::shells;
@@ -200,9 +200,7 @@ impl TapeRecorder {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        if input::takes_mouse(self.terminal.screen()) {
-            self.draft.note_mouse();
-        }
+        self.person.report_mouse(input::takes_mouse(self.terminal.screen()))?;
         let commands = self.draft.commands();
         let last = commands.last().map(ToString::to_string).unwrap_or_default();
         self.person.draw(self.terminal.screen(), commands.len(), &last)
@@ -251,17 +249,17 @@ impl TapeRecorder {
             let is_secret = self.terminal.is_hiding_input();
             self.begin_input(&command, is_secret);
             // By the modes that the program has now.
-            let Some(bytes) = self.bytes_of(&command) else { continue };
+            let Some((command, bytes)) = self.bytes_of(command) else { continue };
             self.terminal.send(&bytes)?;
             self.draft.input(command, is_secret, self.began.elapsed());
         }
         Ok(())
     }
 
-    /// The bytes that a tape sends for a command; `None` for a key that the program cannot be told of.
-    fn bytes_of(&self, command: &TapeCommand) -> Option<Vec<u8>> {
+    /// A command with the bytes that a tape sends for it; `None` for what the program cannot be told of.
+    fn bytes_of(&self, command: TapeCommand) -> Option<(TapeCommand, Vec<u8>)> {
         let screen = self.terminal.screen();
-        Some(match command {
+        let bytes = match &command {
             TapeCommand::Type { text, .. } | TapeCommand::Raw(text) => text.as_str().as_bytes().to_vec(),
             TapeCommand::Paste(text) => input::paste(screen, text.as_str()),
             TapeCommand::Key(press) => {
@@ -271,8 +269,23 @@ impl TapeRecorder {
                 }
                 bytes.repeat(usize::try_from(press.count).unwrap_or(1))
             }
+            TapeCommand::Click(click) => {
+                mouse_bytes(screen, &input::click_events(click, cell(screen, &click.place)?))?
+            }
+            TapeCommand::Drag { from, to, button } => {
+                let (start, end) = (cell(screen, from)?, cell(screen, to)?);
+                match mouse_bytes(screen, &input::drag_events(*button, start, end)) {
+                    Some(bytes) => bytes,
+                    // A program that is not told of motion sees a click.
+                    None => return self.bytes_of(TapeCommand::Click(ClickCommand::once(from, *button))),
+                }
+            }
+            TapeCommand::Wheel { direction, notches, at } => {
+                mouse_bytes(screen, &input::wheel_events(*direction, *notches, cell(screen, at.as_ref()?)?))?
+            }
             _ => return None,
-        })
+        };
+        Some((command, bytes))
     }
 
     /// Waits for the answer to the last input, as a tape does: a person may type ahead of the program.
@@ -310,6 +323,19 @@ impl TapeRecorder {
         let shell = ShellAnswer { is_ready: is_ready && status.is_some(), status };
         self.draft.check(watch, &self.mark, shell, is_over);
     }
+}
+
+/// A cell that a person pointed at, 0-based; `None` for the line below the program's screen.
+fn cell(screen: &Screen, place: &TapePlace) -> Option<(u16, u16)> {
+    let TapePlace::Cell(row, col) = place else { return None };
+    let (cols, rows) = screen.size();
+    (*row <= rows && *col <= cols).then_some((row.checked_sub(1)?, col.checked_sub(1)?))
+}
+
+/// What a tape sends for these events; `None` where the program does not want one of them.
+fn mouse_bytes(screen: &Screen, events: &[MouseEvent]) -> Option<Vec<u8>> {
+    let bytes: Result<Vec<_>, _> = events.iter().map(|event| input::mouse(screen, event)).collect();
+    Some(bytes.ok()?.concat())
 }
 
 /// How many of these bytes are whole keys: a paste, a sequence or a character may have been cut.

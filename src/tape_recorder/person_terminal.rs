@@ -12,7 +12,7 @@ use crate::tty::raw::{self, RawMode};
 /// Alternate screen, and pastes in brackets, so that they are recorded as pastes.
 const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[0m\x1b[2J";
 /// The reverse.
-const UNDO: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 #[derive(Debug)]
 pub(super) struct PersonTerminal {
@@ -20,6 +20,8 @@ pub(super) struct PersonTerminal {
     title: String,
     /// The rows that it shows.
     drawn: Vec<String>,
+    /// It reports clicks, so that its own selection by mouse needs Shift.
+    reports_mouse: bool,
 }
 
 impl PersonTerminal {
@@ -28,7 +30,8 @@ impl PersonTerminal {
         raw::restore_on_panic();
         let mode = RawMode::enter()?;
         raw::set_rescue(UNDO);
-        let person = PersonTerminal { _mode: mode, title: visible(title), drawn: Vec::new() };
+        let person =
+            PersonTerminal { _mode: mode, title: visible(title), drawn: Vec::new(), reports_mouse: false };
         write(BEGIN)?;
         Ok(person)
     }
@@ -42,6 +45,15 @@ impl PersonTerminal {
     /// It may show anything.
     pub fn forget(&mut self) {
         self.drawn.clear();
+    }
+
+    /// Has it report clicks and the wheel while the program wants them.
+    pub fn report_mouse(&mut self, reports: bool) -> io::Result<()> {
+        if reports == self.reports_mouse {
+            return Ok(());
+        }
+        self.reports_mouse = reports;
+        write(if reports { b"\x1b[?1000h\x1b[?1006h" } else { b"\x1b[?1006l\x1b[?1000l" })
     }
 
     /// Draws what differs.

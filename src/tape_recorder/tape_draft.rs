@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::new_text::lasting_text;
 use crate::core::process::ProcessEnd;
 use crate::core::tape::{
-    ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeSignal, TapeText,
+    ClickCommand, ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeSignal,
+    TapeText,
 };
 use crate::screen::ScreenPlace;
 use crate::testing::processes::end_words;
@@ -14,6 +15,8 @@ use crate::testing::screen_watch::{ScreenWatch, TestMark};
 
 /// Inputs with a longer pause between them are two, so that a check can stand between them.
 const PAUSE: Duration = Duration::from_millis(700);
+/// Clicks in one place with a longer pause between them are no double click: the default of GTK and of Qt.
+const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
 /// Commands so far.
 #[derive(Debug)]
@@ -26,8 +29,6 @@ pub(super) struct TapeDraft {
     /// Variables for what was typed and not shown.
     secrets: u32,
     is_secret: bool,
-    /// The program has asked for the mouse, which is not recorded.
-    lacks_mouse: bool,
     /// What is different in every run.
     avoid: Vec<String>,
 }
@@ -49,7 +50,6 @@ impl TapeDraft {
             last_input: Duration::ZERO,
             secrets: 0,
             is_secret: false,
-            lacks_mouse: false,
             avoid,
         }
     }
@@ -80,6 +80,14 @@ impl TapeDraft {
             (Some(TapeCommand::Type { .. }), TapeCommand::Type { .. }) => self.is_secret == is_secret,
             (Some(TapeCommand::Key(last)), TapeCommand::Key(next)) => last.chords == next.chords,
             (Some(TapeCommand::Resize { .. }), TapeCommand::Resize { .. }) => true,
+            (Some(TapeCommand::Click(last)), TapeCommand::Click(next)) => {
+                let is_same = ClickCommand { times: next.times, ..last.clone() } == *next;
+                is_same && at.saturating_sub(self.last_input) <= DOUBLE_CLICK
+            }
+            (
+                Some(TapeCommand::Wheel { direction, at, .. }),
+                TapeCommand::Wheel { direction: next_way, at: next_place, .. },
+            ) => direction == next_way && at == next_place,
             _ => false,
         }
     }
@@ -105,6 +113,10 @@ impl TapeDraft {
             (Some(TapeCommand::Key(last)), TapeCommand::Key(next)) if joins => {
                 debug_assert_eq!(last.action, KeyAction::Press);
                 last.count += next.count;
+            }
+            (Some(TapeCommand::Click(last)), TapeCommand::Click(next)) if joins => last.times += next.times,
+            (Some(TapeCommand::Wheel { notches, .. }), TapeCommand::Wheel { notches: more, .. }) if joins => {
+                *notches += more;
             }
             (Some(last @ TapeCommand::Resize { .. }), TapeCommand::Resize { .. }) if joins => *last = input,
             _ => self.commands.push(input),
@@ -143,11 +155,6 @@ impl TapeDraft {
         }
     }
 
-    /// The program asks for the mouse, of which the tape will have nothing.
-    pub fn note_mouse(&mut self) {
-        self.lacks_mouse = true;
-    }
-
     /// The program has ended.
     pub fn end(&mut self, end: ProcessEnd) {
         let end = match end {
@@ -167,11 +174,6 @@ impl TapeDraft {
                 tape,
                 "# What was typed and not shown is a variable: hopty test {}",
                 names.join(" ")
-            );
-        }
-        if self.lacks_mouse {
-            tape.push_str(
-                "# The program takes the mouse, which is not recorded: add Click, Drag and Wheel lines.\n",
             );
         }
         for command in &self.commands {
@@ -221,7 +223,7 @@ mod tests {
         let mut watch = ScreenWatch::new((40, 6), 10);
         let mut draft = TapeDraft::new(Vec::new());
         let mut mark = watch.take_mark(1);
-        let keys = TypedKeys::new();
+        let mut keys = TypedKeys::new();
         for (ms, typed, answer) in steps {
             let at = Duration::from_millis(*ms);
             for command in keys.commands(typed.as_bytes()) {
@@ -278,7 +280,7 @@ mod tests {
     #[test]
     fn a_password_is_a_variable() {
         let mut draft = TapeDraft::new(Vec::new());
-        let keys = TypedKeys::new();
+        let mut keys = TypedKeys::new();
         for (ms, typed) in [(0, "ge"), (10, "heim")] {
             for command in keys.commands(typed.as_bytes()) {
                 draft.input(command, true, Duration::from_millis(ms));
@@ -289,12 +291,17 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_and_a_mouse_that_is_left_out_are_told() {
+    fn two_clicks_in_one_place_are_a_double_click_only_if_they_are_quick() {
+        let click = "\x1b[<0;3;4M\x1b[<0;3;4m";
+        let steps =
+            [(0, click, ""), (300, click, ""), (900, click, "\x1b[2Hpicked"), (1000, "\x1b[<65;1;2M", "")];
+        assert_eq!(tape(&steps), "Click 4,3 x2\nClick 4,3\nExpect \"picked\"\nWheel Down 1 at 2,1\nExit 3\n");
+    }
+
+    #[test]
+    fn a_signal_is_told() {
         let mut draft = TapeDraft::new(Vec::new());
         draft.end(ProcessEnd::Signaled(crate::core::process::Signal::TERM));
         assert_eq!(draft.text(""), "Exit TERM\n");
-        draft.note_mouse();
-        let text = draft.text("");
-        assert!(text.starts_with("# The program takes the mouse") && text.ends_with("Exit TERM\n"), "{text}");
     }
 }

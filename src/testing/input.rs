@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
-use crate::core::tape::{KeyChord, KeyModifiers, PointerButton, WheelDirection};
+use crate::core::tape::{ClickCommand, KeyChord, KeyModifiers, PointerButton, WheelDirection};
 use crate::screen::{Screen, TerminalMode};
 
 /// The size of a cell in pixels, width and height, as the screen model answers programs that ask.
@@ -69,6 +69,37 @@ pub struct MouseEvent {
     pub col: u16,
     /// What is held on the keyboard.
     pub modifiers: KeyModifiers,
+}
+
+impl MouseEvent {
+    /// In a cell (row and column, 0-based), with nothing held.
+    fn at((row, col): (u16, u16), action: MouseAction) -> Self {
+        MouseEvent { action, row, col, modifiers: KeyModifiers::default() }
+    }
+}
+
+/// What a `Click` does in a cell: row and column, 0-based.
+#[must_use]
+pub fn click_events(click: &ClickCommand, cell: (u16, u16)) -> Vec<MouseEvent> {
+    let once = [MouseAction::Press(click.button), MouseAction::Release(click.button)]
+        .map(|action| MouseEvent { modifiers: click.modifiers, ..MouseEvent::at(cell, action) });
+    once.repeat(usize::try_from(click.times).unwrap_or(1))
+}
+
+/// What a `Drag` does from one cell to another: rows and columns, 0-based.
+#[must_use]
+pub fn drag_events(button: PointerButton, from: (u16, u16), to: (u16, u16)) -> Vec<MouseEvent> {
+    vec![
+        MouseEvent::at(from, MouseAction::Press(button)),
+        MouseEvent::at(to, MouseAction::Drag(button)),
+        MouseEvent::at(to, MouseAction::Release(button)),
+    ]
+}
+
+/// What a `Wheel` does in a cell: row and column, 0-based.
+#[must_use]
+pub fn wheel_events(direction: WheelDirection, notches: u32, cell: (u16, u16)) -> Vec<MouseEvent> {
+    vec![MouseEvent::at(cell, MouseAction::Wheel(direction)); usize::try_from(notches).unwrap_or(1)]
 }
 
 /// What the program has asked of the keyboard.

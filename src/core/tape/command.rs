@@ -406,6 +406,19 @@ pub struct ClickCommand {
     pub modifiers: super::key::KeyModifiers,
 }
 
+impl ClickCommand {
+    /// One click with nothing held.
+    #[must_use]
+    pub fn once(place: &TapePlace, button: PointerButton) -> Self {
+        ClickCommand {
+            place: place.clone(),
+            button,
+            times: 1,
+            modifiers: super::key::KeyModifiers::default(),
+        }
+    }
+}
+
 /// A button of the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointerButton {

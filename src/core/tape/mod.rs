@@ -22,6 +22,7 @@ mod settings;
 mod text;
 mod time;
 mod typed_keys;
+mod typed_mouse;
 mod vhs_commands;
 mod vhs_keys;
 mod vhs_settings;

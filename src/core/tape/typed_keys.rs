@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::command::{KeyPress, TapeCommand};
 use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::text::TapeText;
+use super::typed_mouse::TypedMouse;
 use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
 
 /// The keys that have names.
@@ -29,10 +30,12 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 /// The longest sequence of a key, in bytes.
 const KEY_MAX: usize = 16;
 
-/// Tells keys by their bytes, as terminals without a keyboard protocol send them.
+/// Tells keys by their bytes, as terminals without a keyboard protocol send them, and the mouse by the
+/// reports of mode 1006.
 #[derive(Clone, Debug)]
 pub struct TypedKeys {
     known: HashMap<Vec<u8>, KeyChord>,
+    mouse: TypedMouse,
 }
 
 impl Default for TypedKeys {
@@ -76,12 +79,12 @@ impl TypedKeys {
                 }
             }
         }
-        TypedKeys { known }
+        TypedKeys { known, mouse: TypedMouse::default() }
     }
 
-    /// The commands that type these bytes. What is no key is `Raw`.
-    #[must_use]
-    pub fn commands(&self, bytes: &[u8]) -> Vec<TapeCommand> {
+    /// The commands that type these bytes. What is no key is `Raw`; a button of the mouse counts when it goes
+    /// up.
+    pub fn commands(&mut self, bytes: &[u8]) -> Vec<TapeCommand> {
         let mut commands = Vec::new();
         let mut rest = bytes;
         while let Some(first) = rest.first() {
@@ -92,6 +95,15 @@ impl TypedKeys {
                 let text = String::from_utf8_lossy(text).replace('\r', "\n");
                 commands.push(TapeCommand::Paste(TapeText::plain(text)));
                 PASTE_START.len() + end.map_or(pasted.len(), |end| end + PASTE_END.len())
+            } else if let Some((length, command)) = self.mouse.report(rest) {
+                match (commands.last_mut(), command) {
+                    (
+                        Some(TapeCommand::Wheel { direction, notches, at }),
+                        Some(TapeCommand::Wheel { direction: same_way, at: same_place, .. }),
+                    ) if *direction == same_way && *at == same_place => *notches += 1,
+                    (_, command) => commands.extend(command),
+                }
+                length
             } else if *first < b' ' || *first == 0x7f {
                 self.key(rest, &mut commands)
             } else {
@@ -179,8 +191,21 @@ mod tests {
     #[test]
     fn pastes_and_reports_stay_what_they_are() {
         assert_eq!(lines("\x1b[200~two words\x1b[201~\r"), "Paste \"two words\" Enter");
-        assert_eq!(lines("\x1b[<0;3;4M"), "Raw $\"\\e[<0;3;4M\"");
         assert_eq!(lines("\x1b[M !!x"), "Raw $\"\\e[M !!\" Type x".replace("Type x", "Type \"x\""));
+    }
+
+    #[test]
+    fn reports_of_the_mouse_are_clicks_drags_and_turns_of_the_wheel() {
+        assert_eq!(lines("\x1b[<0;3;4M\x1b[<0;3;4m"), "Click 4,3");
+        assert_eq!(lines("\x1b[<18;3;4M\x1b[<18;3;4ma"), "Click 4,3 right Ctrl+ Type \"a\"");
+        assert_eq!(lines("\x1b[<0;3;4M\x1b[<32;4;4M\x1b[<0;9;5m"), "Drag 4,3 to 5,9");
+        assert_eq!(lines("\x1b[<65;3;4M\x1b[<65;3;4M\x1b[<64;3;4M"), "Wheel Down 2 at 4,3 Wheel Up 1 at 4,3");
+        // Without its beginning, or with the pointer only moving, nothing was done; no report is `Raw`.
+        assert_eq!(lines("\x1b[<0;3;4m\x1b[<35;3;4M\x1b[<1;3;4M"), "");
+        assert_eq!(lines("\x1b[<0;3M"), "Raw $\"\\e[<0;3M\"");
+        let mut keys = TypedKeys::new();
+        assert!(keys.commands(b"\x1b[<0;3;4M").is_empty());
+        assert_eq!(keys.commands(b"\x1b[<0;3;4m").len(), 1, "down and up are read one after the other");
     }
 
     #[test]

@@ -205,21 +205,13 @@ impl TapePlayer<'_> {
 
     pub(super) fn click(&mut self, click: &ClickCommand) -> StepResult {
         let (row, col) = self.cell_of(&click.place)?;
-        let event = |action| MouseEvent { action, row, col, modifiers: click.modifiers };
-        let one = [event(MouseAction::Press(click.button)), event(MouseAction::Release(click.button))];
-        let times = usize::try_from(click.times).unwrap_or(1);
         let name = format!("{}Click {},{}", click.modifiers, row + 1, col + 1);
-        self.mouse(name, &one.repeat(times))
+        self.mouse(name, &input::click_events(click, (row, col)))
     }
 
     pub(super) fn drag(&mut self, from: &TapePlace, to: &TapePlace, button: PointerButton) -> StepResult {
         let ((row, col), (end_row, end_col)) = (self.cell_of(from)?, self.cell_of(to)?);
-        let event = |action, row, col| MouseEvent { action, row, col, modifiers: KeyModifiers::default() };
-        let events = [
-            event(MouseAction::Press(button), row, col),
-            event(MouseAction::Drag(button), end_row, end_col),
-            event(MouseAction::Release(button), end_row, end_col),
-        ];
+        let events = input::drag_events(button, (row, col), (end_row, end_col));
         self.mouse(format!("Drag {},{} to {},{}", row + 1, col + 1, end_row + 1, end_col + 1), &events)
     }
 
@@ -236,14 +228,8 @@ impl TapePlayer<'_> {
                 (cursor.row, cursor.col)
             }
         };
-        let event = MouseEvent {
-            action: MouseAction::Wheel(direction),
-            row,
-            col,
-            modifiers: KeyModifiers::default(),
-        };
-        let notches = usize::try_from(notches).unwrap_or(1);
-        self.mouse(format!("Wheel {direction:?} {notches}"), &vec![event; notches])
+        let events = input::wheel_events(direction, notches, (row, col));
+        self.mouse(format!("Wheel {direction:?} {notches}"), &events)
     }
 
     pub(super) fn hover(&mut self, place: &TapePlace) -> StepResult {
