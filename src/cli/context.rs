@@ -18,7 +18,7 @@ use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};
 use crate::core::ids::SessionName;
 use crate::core::status::{ContextStatus, SessionStatus};
 use crate::core::supervisor::Agent;
-use crate::core::time::WallTime;
+use crate::core::time::{WallTime, age};
 use crate::fs::paths::Paths;
 use crate::fs::{session, transcript};
 use crate::ipc::message::Code;
@@ -74,9 +74,7 @@ impl ContextReport {
         }
         for tried in self.tried.as_array().into_iter().flatten() {
             let text = |key: &str| visible(tried[key].as_str().unwrap_or_default());
-            let age = tried["age_ms"]
-                .as_i64()
-                .map_or_else(String::new, |ms| format!(", {} old", super::handoff::age(ms)));
+            let age = tried["age_ms"].as_i64().map_or_else(String::new, |ms| format!(", {} old", age(ms)));
             let source = text("source").replace('_', " ");
             let line = format!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why"));
             say(format_args!("{}", super::prose::fit(&line, 4)))?;

@@ -10,7 +10,6 @@ use strsim::levenshtein;
 
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
-use super::handoff::age;
 use super::rename::bad_label;
 use super::restore::{about, restorable};
 use super::session;
@@ -21,7 +20,7 @@ use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
-use crate::sys::clock::{Clock, ahead};
+use crate::sys::clock::{ahead, elapsed};
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -358,12 +357,12 @@ fn labels(session: &SessionStatus) -> String {
 /// How long it has been in its state.
 fn since(session: &SessionStatus) -> String {
     let at = session.state_since.filter(|_| !session.is(SessionState::Ended));
-    at.map_or_else(|| "-".to_owned(), |at| age(Clock::wall().0.saturating_sub(at.0.0)))
+    at.map_or_else(|| "-".to_owned(), |at| elapsed(at.0))
 }
 
 /// How long ago it began.
 fn lasts(session: &SessionStatus) -> String {
-    session.started_at.map_or_else(|| "-".to_owned(), |at| age(Clock::wall().0.saturating_sub(at.0.0)))
+    session.started_at.map_or_else(|| "-".to_owned(), |at| elapsed(at.0))
 }
 
 /// The git branch of its directory.
@@ -415,7 +414,7 @@ fn exit(session: &SessionStatus) -> String {
 }
 
 fn ended_ago(session: &SessionStatus) -> String {
-    let ago = |at: Rfc3339| format!("{} ago", age(Clock::wall().0.saturating_sub(at.0.0)));
+    let ago = |at: Rfc3339| format!("{} ago", elapsed(at.0));
     session.ended_at.map_or_else(|| "-".to_owned(), ago)
 }
 
@@ -465,7 +464,7 @@ mod tests {
     #[test]
     fn a_long_name_takes_no_column_from_the_others() {
         let name = "a-rather-long-name-of-a-session-that-goes-on-and";
-        let minute = Clock::wall().0.saturating_sub(60_000);
+        let minute = crate::sys::clock::Clock::wall().0.saturating_sub(60_000);
         let mut long =
             session(name, SessionState::Blocked, Some("permission"), Some("Fix the parser, then rest."));
         long.state_since = Some(Rfc3339(crate::core::time::WallTime(minute)));

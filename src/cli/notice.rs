@@ -15,7 +15,7 @@ use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
 use crate::fs::store::{HandoffScope, Store};
 use crate::fs::{free_space, registry, session};
-use crate::sys::clock::Clock;
+use crate::sys::clock::{Clock, elapsed};
 use crate::sys::process::is_alive;
 
 /// How much of the goal is shown, in characters.
@@ -68,7 +68,7 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
 
 fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     let (store, entry) = waiting(paths, dir, None)?;
-    let age = super::handoff::age(Clock::wall().0.saturating_sub(entry.created_at.0));
+    let age = elapsed(entry.created_at);
     let what = match store.show(&entry.id) {
         Ok(loaded) => {
             let goal = loaded.document.sections.iter().find(|(section, _)| *section == Section::Goal);

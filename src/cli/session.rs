@@ -25,7 +25,7 @@ use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{SessionState, StateSource};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
-use crate::sys::clock::{Clock, local};
+use crate::sys::clock::{Clock, elapsed, local};
 
 /// How long a host gets to answer a simple question.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
@@ -439,8 +439,7 @@ fn client(client: &ClientStatus) -> String {
 
 /// A moment in the person's own time zone, and how long ago that was.
 fn when(at: WallTime) -> String {
-    let ago = super::handoff::age(Clock::wall().0.saturating_sub(at.0));
-    format!("{} ({ago} ago)", local(at))
+    format!("{} ({} ago)", local(at), elapsed(at))
 }
 
 /// The usage limits, where Claude has told of any: how much of each is used up, and which one is waited for.

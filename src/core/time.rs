@@ -32,6 +32,19 @@ pub fn ago(ms: u64) -> String {
     }
 }
 
+/// How long something has lasted, in the largest unit that says enough: `40 s`, `5 min`, `3 h`, `2 d`. `ms` in
+/// milliseconds.
+#[must_use]
+pub fn age(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
 /// A moment of the wall clock in milliseconds since the Unix epoch, for what people and files are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -58,7 +58,7 @@ pub enum DashAction {
     /// Give its agent a line.
     Send(SessionName, String),
     /// Press the key of an option in the dialog that it waits in; the dialog's name.
-    Answer(SessionName, char, String),
+    Answer(SessionName, u8, String),
     /// Draw everything again.
     Redraw,
     /// Stop this process, as the shell's Ctrl+Z does.
@@ -78,6 +78,8 @@ pub struct DashState {
     pub mode: InputMode,
     /// The last word, shown until the next key.
     pub notice: String,
+    /// The session that was started from here and is not listed yet: it will be chosen.
+    awaited: Option<SessionName>,
     /// The chosen session's screen.
     pub preview: Preview,
     /// Whether the sessions have been looked for.
@@ -94,6 +96,7 @@ impl Default for DashState {
             filter: String::new(),
             mode: InputMode::List,
             notice: String::new(),
+            awaited: None,
             preview: Preview::None,
             looked: false,
             ended: false,
@@ -118,6 +121,13 @@ impl DashState {
     #[must_use]
     pub fn count(&self) -> usize {
         self.rows.len()
+    }
+
+    /// How many answers the dialog has that the chosen session waits in; `None` while that is not known.
+    #[must_use]
+    pub fn answers(&self) -> Option<u8> {
+        let (_, row) = self.chosen().filter(|(_, row)| row.state == BLOCKED)?;
+        self.preview.options(&row.name)
     }
 
     /// How many sessions wait for a person.
@@ -149,10 +159,30 @@ impl DashState {
         for name in names {
             // Until its host has answered, it has a name and nothing else.
             if let Err(at) = self.place(name) {
-                self.rows.insert(at, SessionRow::of(name, &SessionStatus::default(), "", |_| String::new()));
+                self.rows.insert(
+                    at,
+                    SessionRow::of(name, &SessionStatus::default(), "", |_| String::new(), |_| String::new()),
+                );
             }
         }
         self.choose_again(at);
+        self.choose_awaited();
+    }
+
+    /// A session was started from here: it is chosen as soon as it is listed.
+    pub fn started(&mut self, name: SessionName) {
+        self.awaited = Some(name);
+        self.choose_awaited();
+    }
+
+    /// A filter that would hide it goes.
+    fn choose_awaited(&mut self) {
+        let Some(at) = self.awaited.as_ref().and_then(|name| self.place(name).ok()) else { return };
+        if !self.rows[at].matches(&self.filter) {
+            self.filter.clear();
+        }
+        self.chosen = self.awaited.take();
+        self.preview = Preview::None;
     }
 
     /// What a session says of itself; one that is not listed any more is not heard.
@@ -295,7 +325,8 @@ impl DashState {
 
     fn key_in_list(&mut self, key: &DashKey) -> Option<DashAction> {
         let blocked = self.chosen().map(|(_, row)| row).filter(|row| row.state == BLOCKED);
-        let waits_for = blocked.map(|row| row.waits_for.clone());
+        let dialog = blocked.map(|row| row.dialog.clone());
+        let answers = self.answers();
         let chosen = self.chosen().map(|(_, row)| (row.name.clone(), row.agent));
         let is_over = self.chosen().is_some_and(|(_, row)| row.state == ENDED);
         match key {
@@ -331,10 +362,16 @@ impl DashState {
             }
             (DashKey::Enter, _) => return Some(DashAction::Attach(name)),
             (DashKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
-            (DashKey::Char(option @ '1'..='9'), _) => match waits_for {
-                Some(waits_for) => return Some(DashAction::Answer(name, *option, waits_for)),
-                None => self.say(&format!("{name} does not wait for an answer")),
-            },
+            (DashKey::Char(option @ '1'..='9'), _) => {
+                let option = *option as u8 - b'0';
+                match (dialog, answers) {
+                    (None, _) => self.say(&format!("{name} does not wait for an answer")),
+                    (_, Some(count)) if option > count => {
+                        self.say(&format!("{name}: the dialog has the answers 1 to {count}"));
+                    }
+                    (Some(dialog), _) => return Some(DashAction::Answer(name, option, dialog)),
+                }
+            }
             (DashKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
             (DashKey::Char(':' | 'i'), Some(false)) => {
                 self.mode = InputMode::Refused(format!("{name} takes no prompts: attach to type into it"));

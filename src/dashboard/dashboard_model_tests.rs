@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::keys::DashKey;
+use super::preview::Preview;
 use super::row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
+use crate::core::time::WallTime;
 
 pub fn name(text: &str) -> SessionName {
     text.parse().unwrap()
@@ -14,7 +16,8 @@ pub fn name(text: &str) -> SessionName {
 
 /// The row of a session object.
 pub fn row(name: &SessionName, object: Value, home: &str) -> SessionRow {
-    SessionRow::of(name, &SessionStatus::from_json(object).unwrap(), home, crate::core::time::WallTime::plain)
+    let status = SessionStatus::from_json(object).unwrap();
+    SessionRow::of(name, &status, home, WallTime::plain, |_| "5 min".to_owned())
 }
 
 /// A model with these sessions; those that end in `v` run vim.
@@ -154,7 +157,11 @@ fn a_restart_is_asked_about_and_a_dialog_is_answered() {
         json!({"state": "blocked", "waiting_for": "permission", "agent": "claude"}),
         "",
     ));
-    assert_eq!(type_in(&mut model, "1"), Some(DashAction::Answer(name("a"), '1', "permission".to_owned())));
+    assert_eq!(type_in(&mut model, "1"), Some(DashAction::Answer(name("a"), 1, "permission".to_owned())));
+    model.preview = Preview::read(&name("a"), (40, 8), " ❯ 1. Yes\r\n   2. Ever\r\n   3. No", false);
+    assert_eq!((model.answers(), type_in(&mut model, "4")), (Some(3), None));
+    assert_eq!(model.notice, "a: the dialog has the answers 1 to 3");
+    assert!(type_in(&mut model, "3").is_some());
     model.key(DashKey::Down);
     assert_eq!(type_in(&mut model, "r"), None);
     assert_eq!(type_in(&mut model, "y"), Some(DashAction::Restart(name("bv"))));
@@ -186,6 +193,21 @@ fn a_filter_narrows_the_list_and_the_choice_follows() {
         (model.key(DashKey::Enter), model.shown().len()),
         (Some(DashAction::Attach(name("alpha"))), 3)
     );
+}
+
+#[test]
+fn a_session_that_is_started_here_is_chosen() {
+    let mut model = model(&["a", "c"]);
+    model.filter = "~/a".to_owned();
+    model.started(name("b"));
+    assert_eq!(chosen(&model), "a", "it is not listed yet");
+    model.listed(&[name("a"), name("b"), name("c")]);
+    assert_eq!((chosen(&model), model.filter.as_str()), ("b", ""), "and no filter hides it");
+    model.key(DashKey::Up);
+    model.listed(&[name("a"), name("b"), name("c")]);
+    assert_eq!(chosen(&model), "a", "once");
+    model.started(name("c"));
+    assert_eq!(chosen(&model), "c", "one that is listed already");
 }
 
 #[test]

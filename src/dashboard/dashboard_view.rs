@@ -10,13 +10,22 @@ use unicode_width::UnicodeWidthStr;
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
 use super::row::SessionRow;
-use crate::core::ellipsis::{begin_of, session_name_cols};
+use crate::core::ellipsis::{begin_of, end_of_path, session_name_cols};
 
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
 
-/// Columns that a directory has at least.
+/// Columns that a directory has at least, and what a session is about.
 const LEAST: u16 = 12;
+/// Columns of a terminal from which on a state has its reason and since when it lasts.
+const WITH_REASON: u16 = 70;
+/// Columns from which on there is room for the numbers of restarts and clients.
+const WIDE: u16 = 110;
+
+/// How full the context is, with a bar or without.
+const FULL: Column = ("FULL", 5, |row, _| meter(row, 0));
+const BAR_OF_5: Column = ("CONTEXT", 9, |row, _| meter(row, 5));
+const BAR_OF_10: Column = ("CONTEXT", 14, |row, _| meter(row, 10));
 
 /// Keys, what they do, and the same in a few words for where a line is short.
 const KEYS: [(&str, &str, &str); 11] = [
@@ -116,46 +125,75 @@ fn header(model: &DashState, width: u16, room: usize) -> Line<'static> {
     Line::styled(fit(&text, width), bold().add_modifier(Modifier::REVERSED))
 }
 
-/// The columns of the list, by what there is room for: heading, width, and what of a row stands there.
-type Column = (&'static str, u16, fn(&SessionRow) -> Vec<Span<'static>>);
+/// The columns of the list, by what there is room for: heading, width, and what of a row stands in so many
+/// columns.
+type Column = (&'static str, u16, fn(&SessionRow, u16) -> Vec<Span<'static>>);
 
 fn columns(model: &DashState, width: u16) -> Vec<Column> {
-    let widest = |text: fn(&SessionRow) -> &str, heading: &str, most: u16| {
-        let widths = model.shown().into_iter().map(|row| text(row).width());
+    let shown = model.shown();
+    let widest = |text: fn(&SessionRow) -> String, heading: &str, most: u16| {
+        let widths = shown.iter().map(|row| text(row).width());
         u16::try_from(widths.max().unwrap_or(0).max(heading.len())).unwrap_or(most).min(most)
     };
     let most = u16::try_from(session_name_cols(usize::from(width))).unwrap_or(u16::MAX);
-    let name = widest(|row| row.name.as_str(), "SESSION", most);
-    let state = widest(|row| row.state.as_str(), "STATE", 12);
-    let mut all: Vec<Column> = vec![
-        ("SESSION", name, |row| vec![Span::raw(row.name.to_string())]),
-        ("STATE", state, |row| vec![Span::styled(row.state.clone(), state_style(&row.state))]),
-    ];
-    all.push(if width < 60 {
-        ("FULL", 5, |row| meter(row, 0))
+    let name = widest(|row| row.name.to_string(), "SESSION", most);
+    let mut all: Vec<Column> = vec![("SESSION", name, |row, _| vec![Span::raw(row.name.to_string())])];
+    // On a narrow terminal the line above the picture says what the chosen one waits for.
+    all.push(if width < WITH_REASON {
+        ("STATE", widest(|row| row.state.clone(), "STATE", 12), |row, _| {
+            vec![Span::styled(row.state.clone(), state_style(&row.state))]
+        })
     } else {
-        ("CONTEXT", 15, |row| meter(row, 10))
+        let most = if width < WIDE { 22 } else { 40 };
+        ("STATE", widest(SessionRow::state_with_reason, "STATE", most), |row, _| {
+            vec![Span::styled(row.state_with_reason(), state_style(&row.state))]
+        })
     });
-    let labels = widest(|row| row.labels.as_str(), "LABELS", 16);
-    if width >= 60 && model.shown().iter().any(|row| !row.labels.is_empty()) {
-        all.push(("LABELS", labels, |row| vec![Span::raw(row.labels.clone())]));
+    let left =
+        |all: &[Column]| width.saturating_sub(all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1);
+    let since: Column =
+        ("FOR", widest(|row| row.since.clone(), "FOR", 6), |row, _| vec![Span::raw(row.since.clone())]);
+    if width >= WITH_REASON && left(&all) >= since.1 + 2 + FULL.1 + 2 + LEAST {
+        all.push(since);
     }
-    let used = |all: &[Column]| all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1;
-    // Where a session works says more of it than these numbers.
-    let mut counts: Vec<Column> = vec![
-        ("RESTARTS", 8, |row| vec![Span::raw(row.restarts.to_string())]),
-        ("CLIENTS", 7, |row| vec![Span::raw(row.clients.to_string())]),
-    ];
-    while !counts.is_empty() && used(&all) + used(&counts) - 1 + LEAST > width {
-        counts.remove(0);
+    let any_about = shown.iter().any(|row| !row.about.is_empty());
+    let both = if any_about { LEAST + 2 + LEAST } else { LEAST };
+    let room = left(&all);
+    let fits = |column: Column, others: u16| room >= column.1 + 2 + others;
+    // What a session is about says more of it than a bar.
+    all.push(if width >= WIDE && fits(BAR_OF_10, both) {
+        BAR_OF_10
+    } else if fits(BAR_OF_5, both) || !fits(FULL, both) && fits(BAR_OF_5, LEAST) {
+        BAR_OF_5
+    } else {
+        FULL
+    });
+    let labels = widest(|row| row.labels.clone(), "LABELS", 16);
+    if shown.iter().any(|row| !row.labels.is_empty()) && left(&all) >= labels + 2 + both {
+        all.push(("LABELS", labels, |row, _| vec![Span::raw(row.labels.clone())]));
     }
-    all.extend(counts);
-    let dir = widest(|row| row.dir.as_str(), "DIRECTORY", 40);
-    if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= LEAST) {
-        all.push(("DIRECTORY", left.min(dir), |row| vec![Span::raw(row.dir.clone())]));
+    // Where a session works and on what says more of it than these numbers.
+    if width >= WIDE && left(&all) >= 8 + 2 + 7 + 2 + both {
+        all.push(("RESTARTS", 8, |row, _| vec![Span::raw(row.restarts.to_string())]));
+        all.push(("CLIENTS", 7, |row, _| vec![Span::raw(row.clients.to_string())]));
     }
-    if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= 30) {
-        all.push(("LAST", left, |row| vec![Span::raw(row.last.clone())]));
+    let room = left(&all);
+    if room < LEAST {
+        if width < WITH_REASON && since.1 <= room {
+            all.push(since);
+        }
+        return all;
+    }
+    let about = widest(|row| row.about.clone(), "ABOUT", u16::MAX);
+    let with_about = any_about && room >= both;
+    // What one of the two does not need is the other's; else each has half of it.
+    let most = if with_about { (room - 2).saturating_sub(about).max((room - 2) / 2) } else { room };
+    let most = most.min(40);
+    let cut = shown.iter().map(|row| end_of_path(&row.dir, usize::from(most)).width()).max().unwrap_or(0);
+    let dir = u16::try_from(cut.max("DIRECTORY".len())).unwrap_or(most);
+    all.push(("DIRECTORY", dir, |row, width| vec![Span::raw(end_of_path(&row.dir, usize::from(width)))]));
+    if with_about {
+        all.push(("ABOUT", about.min(room - 2 - dir), |row, _| vec![Span::raw(row.about.clone())]));
     }
     all
 }
@@ -183,8 +221,10 @@ fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
     let full = (usize::from(percent) * cells).div_ceil(100).min(cells);
     let mut spans = Vec::new();
     if cells > 0 {
-        spans.push(Span::styled("█".repeat(full), Style::new().fg(color)));
-        spans.push(Span::styled("░".repeat(cells - full), dim()));
+        // In the selected row, which is in reverse video, the full part would look like the empty one.
+        let bar = |text: String, style: Style| Span::styled(text, style.remove_modifier(Modifier::REVERSED));
+        spans.push(bar("█".repeat(full), Style::new().fg(color)));
+        spans.push(bar("░".repeat(cells - full), dim()));
     }
     spans.push(Span::styled(
         format!("{percent:>3}%"),
@@ -205,7 +245,7 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     for (at, row) in shown.iter().enumerate().skip(first).take(height) {
         let mut spans = vec![Span::raw(if at == chosen { "›" } else { " " })];
         for (_, width, cell) in &columns {
-            spans.extend(cut(cell(row), *width));
+            spans.extend(cut(cell(row, *width), *width));
             spans.push(Span::raw("  "));
         }
         let used: usize = spans.iter().map(Span::width).sum();
@@ -245,13 +285,13 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         .title(Span::styled(fit(&title, area.width.saturating_sub(2)), bold()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    // What happened last is said here unless the list has a column for it.
-    let in_list = columns(model, area.width).iter().any(|(heading, ..)| *heading == "LAST");
-    let told = u16::from(!in_list || !row.waits_for.is_empty());
-    let [last, picture] = Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
-    let waits =
-        if row.waits_for.is_empty() { String::new() } else { format!("waits for {}. ", row.waits_for) };
-    frame.render_widget(Line::styled(fit(&format!("{waits}{}", row.last), last.width), dim()), last);
+    let text = match (row.waits_for.as_str(), row.since.as_str()) {
+        ("", _) => row.last.clone(),
+        (what, "") => format!("waits for {what}"),
+        (what, since) => format!("waits for {what}; blocked for {since}"),
+    };
+    let [last, picture] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
+    frame.render_widget(Line::styled(fit(&text, last.width), dim()), last);
     let lines = match &model.preview {
         Preview::Missing(why) => vec![Line::styled(format!("no preview: {}", super::row::clean(why)), dim())],
         Preview::Shown { of, degraded: true, .. } if *of == row.name => {
@@ -313,6 +353,9 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area)
         }
         _ => {
+            let answers = model
+                .answers()
+                .map(|count| if count == 1 { "1 answer".to_owned() } else { format!("1-{count} answer") });
             let mut words = vec![
                 "q quit",
                 "? keys",
@@ -327,8 +370,8 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             ];
             if model.blocked() > 0 {
                 words.insert(1, "Tab next blocked");
-                if model.chosen().is_some_and(|(_, row)| row.state == "blocked") {
-                    words.insert(1, "1-3 answer");
+                if let Some(answers) = &answers {
+                    words.insert(1, answers);
                 }
             }
             let mut text = String::new();

@@ -2,6 +2,7 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::style::Modifier;
 use serde_json::json;
 
 use super::dashboard_model::DashState;
@@ -25,34 +26,38 @@ fn shown(model: &DashState, cols: u16, height: u16) -> String {
     rows(model, cols, height).join("\n")
 }
 
+const DIALOG: &str =
+    "\x1b]0;My title\x07● Working.\r\n ❯ 1. Yes\r\n   2. Yes, and don't ask again\r\n   3. No";
+
 /// Two sessions, the first chosen and with a picture.
 fn two() -> DashState {
     let mut model = model(&["notes-v", "proj"]);
     model.key(DashKey::Down);
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude",
-        "dir": "/home/u/proj", "command": ["claude"],
+        "dir": "/home/u/proj", "command": ["claude"], "state_since": "2026-11-20T14:00:00.000Z",
+        "work": {"title": "Mend the parser."},
         "why": "Context is at 82 % of 200000 tokens; hand-over requested.", "restarts": 3, "clients": [{},
         {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
     model.told(row(&name("proj"), busy, "/home/u"));
-    model.preview =
-        Preview::read(&name("proj"), (80, 24), "\x1b]0;My title\x07● Working.\r\n\r\n❯ a draft", false);
+    model.preview = Preview::read(&name("proj"), (80, 24), DIALOG, false);
     model
 }
 
 #[test]
 fn a_usual_terminal_shows_the_list_and_the_picture() {
     let want = " hopty  2 sessions, 1 blocked
- SESSION  STATE    CONTEXT          RESTARTS  CLIENTS  DIRECTORY
-›proj     blocked  █████████░ 82%   3         2        ~/proj
- notes-v  idle     ████░░░░░░ 40%   2         1        ~/notes-v
+ SESSION  STATE               FOR    CONTEXT    DIRECTORY  ABOUT
+›proj     blocked (a person)  5 min  █████ 82%  ~/proj     Mend the parser.
+ notes-v  idle                       ██░░░ 40%  ~/notes-v
 ┌ proj: My title ──────────────────────────────────────────────────────────────┐
-│waits for a person. Context is at 82 % of 200000 tokens; hand-over requested. │
+│waits for a person; blocked for 5 min                                         │
 │● Working.                                                                    │
-│                                                                              │
-│❯ a draft                                                                     │";
+│ ❯ 1. Yes                                                                     │
+│   2. Yes, and don't ask again                                                │
+│   3. No                                                                      │";
     let rows = rows(&two(), 80, 24);
-    assert_eq!(rows[..9].join("\n"), want);
+    assert_eq!(rows[..10].join("\n"), want);
     assert_eq!(rows[23], "q quit   1-3 answer   Tab next blocked   ? keys   Enter attach   / filter");
 }
 
@@ -63,10 +68,10 @@ fn a_small_terminal_shows_what_matters_most() {
 ›proj     blocked   82%   ~/proj
  notes-v  idle      40%   ~/notes-v
  proj: My title ────────────────────────
-waits for a person. Context is at 82 % …
-● Working.
-
-❯ a draft
+waits for a person; blocked for 5 min
+ ❯ 1. Yes
+   2. Yes, and don't ask again
+   3. No
 q quit   1-3 answer   Tab next blocked";
     assert_eq!(shown(&two(), 40, 10), want);
 }
@@ -75,13 +80,64 @@ q quit   1-3 answer   Tab next blocked";
 fn a_large_terminal_shows_everything() {
     let rows = rows(&two(), 200, 60);
     for (row, words) in [
-        (1, &["SESSION", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY", "LAST"][..]),
-        (2, &["›proj", "blocked", "█████████░ 82%", "~/proj", "hand-over requested."]),
+        (1, &["SESSION", "FOR", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY", "ABOUT"][..]),
+        (2, &["›proj", "blocked (a person)", "5 min", "█████████░ 82%", "~/proj", "Mend the parser."]),
         (4, &["┌ proj: My title"]),
         (58, &["┘"]),
     ] {
         assert!(words.iter().all(|word| rows[row].contains(word)), "{}", rows[row]);
     }
+}
+
+/// Where there is no room for all of it, a directory keeps its end, and what a session is about its begin.
+#[test]
+fn directory_and_topic_share_what_is_left() {
+    let mut model = model(&["rocket", "parser"]);
+    for (name_of, about) in [("rocket", "Make the rocket pass all of its six stages."), ("parser", "")] {
+        let dir = format!("/home/u/work/projects/deep/{name_of}");
+        let object = json!({"state": "blocked", "waiting_for": "permission", "dir": dir,
+            "state_since": "2026-11-20T14:00:00.000Z", "work": {"prompt": about}});
+        model.told(row(&name(name_of), object, "/home/u"));
+    }
+    let at = |cols| rows(&model, cols, 24)[1..4].to_vec();
+    assert_eq!(
+        at(80),
+        [
+            " SESSION  STATE                 FOR    CONTEXT    DIRECTORY      ABOUT",
+            "›parser   blocked (permission)  5 min  -          …/deep/parser",
+            " rocket   blocked (permission)  5 min  -          …/deep/rocket  Make the rocke…",
+        ]
+    );
+    assert!(at(200)[2].contains("~/work/projects/deep/rocket  Make the rocket pass all of its six stages."));
+    assert_eq!(at(40)[2], " rocket   blocked     -   …/deep/rocket");
+    // A long name leaves no room for the directory of a narrow terminal, and for since when it waits.
+    let long = "a-rather-long-name-of-a-session";
+    model.listed(&[name(long)]);
+    let object = json!({"state": "blocked", "waiting_for": "permission", "dir": "/home/u/work/rocket",
+        "state_since": "2026-11-20T14:00:00.000Z", "work": {"prompt": "Make it fly."}});
+    model.told(row(&name(long), object, "/home/u"));
+    assert_eq!(rows(&model, 40, 24)[2], "›a-rather-long…  blocked     -   5 min");
+    let usual = rows(&model, 80, 24)[1..3].to_vec();
+    assert_eq!(
+        usual,
+        [
+            " SESSION                   STATE                 FOR    CONTEXT    DIRECTORY",
+            "›a-rather-long-name-of-a…  blocked (permission)  5 min  -          ~/work/rocket",
+        ]
+    );
+}
+
+/// The full part of the bar keeps its colour in the selected row, which is in reverse video.
+#[test]
+fn the_bar_of_the_selected_row_is_not_reversed() {
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| dashboard_view::draw(&two(), frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let row = (0..80).map(|x| &buffer[(x, 2)]);
+    let reversed = |cell: &ratatui::buffer::Cell| cell.modifier.contains(Modifier::REVERSED);
+    let bar: Vec<bool> = row.clone().filter(|cell| cell.symbol() == "█").map(reversed).collect();
+    assert_eq!(bar, [false; 5]);
+    assert!(row.clone().filter(|cell| cell.symbol() != "█").all(reversed));
 }
 
 #[test]

@@ -24,7 +24,8 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
-use crate::sys::clock::ahead;
+use crate::ipc::message::Code;
+use crate::sys::clock::{ahead, elapsed};
 
 /// How long a host gets for connection and answer together; after that it is `unresponsive`.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -56,7 +57,7 @@ pub enum DashQuestion {
     /// A line for the agent.
     Send(SessionName, String),
     /// The key of an option, for the dialog of this name.
-    Answer(SessionName, char, String),
+    Answer(SessionName, u8, String),
 }
 
 /// What came back.
@@ -67,11 +68,13 @@ pub enum DashReply {
     /// These sessions live.
     Listed(Vec<SessionName>),
     /// A session as it is, or as it was last known.
-    Status(SessionRow),
+    Status(Box<SessionRow>),
     /// A session's screen, or why there is none.
     Screen(SessionName, Preview),
     /// What became of a wish, in words.
     Done(String),
+    /// This session was started; the same in words.
+    Started(SessionName, String),
     /// There is nothing to tell: the session is gone, for instance.
     Nothing,
     /// The thread that asked panicked, and the terminal was put back for it.
@@ -162,16 +165,17 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             DashReply::Listed(wanted.map(|(name, _)| name).collect())
         }
         DashQuestion::Log(name) => DashReply::Log(run_verb::log(name)),
-        DashQuestion::New(dir) => DashReply::Done(run_verb::start(&in_home(dir, &paths.home))),
+        DashQuestion::New(dir) => match run_verb::start(&in_home(dir, &paths.home)) {
+            Ok((name, words)) => DashReply::Started(name, words),
+            Err(words) => DashReply::Done(words),
+        },
         DashQuestion::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
-            Ok(object) => DashReply::Status(SessionRow::of(
-                name,
-                &SessionStatus::from_json(object).unwrap_or_default(),
-                &home,
-                ahead,
-            )),
+            Ok(object) => {
+                let status = SessionStatus::from_json(object).unwrap_or_default();
+                DashReply::Status(Box::new(SessionRow::of(name, &status, &home, ahead, elapsed)))
+            }
             Err(_) => last_known(paths, name).map_or(DashReply::Nothing, |status| {
-                DashReply::Status(SessionRow::of(name, &status, &home, ahead))
+                DashReply::Status(Box::new(SessionRow::of(name, &status, &home, ahead, elapsed)))
             }),
         },
         DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
@@ -192,18 +196,10 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
     }
 }
 
-/// Presses the key of an option, if the session still waits in that dialog.
-fn answer(paths: &Paths, name: &SessionName, option: char, dialog: &str) -> String {
-    let done = ask(paths, name, json!({"do": "status"}), PATIENCE).and_then(|object| {
-        let now = SessionStatus::from_json(object).unwrap_or_default();
-        let same = now.is(SessionState::Blocked)
-            && super::row::clean(&now.waiting_for.unwrap_or_default()) == dialog;
-        if !same {
-            return Err("it no longer waits for this answer".to_owned());
-        }
-        ask(paths, name, json!({"do": "send", "keys": [option.to_string()]}), PATIENCE_OF_A_PERSON)
-    });
-    match done {
+/// Chooses an option of the dialog, if the session still waits in it.
+fn answer(paths: &Paths, name: &SessionName, option: u8, dialog: &str) -> String {
+    let request = json!({"do": "answer", "dialog": dialog, "option": option});
+    match ask(paths, name, request, PATIENCE_OF_A_PERSON) {
         Ok(_) => format!("{name}: answered with {option}"),
         Err(why) => format!("answer: {name}: {why}"),
     }
@@ -244,6 +240,9 @@ fn ask(paths: &Paths, name: &SessionName, request: Value, patience: Duration) ->
         NoAnswer::Io(error) => silent(&error),
         NoAnswer::Protocol(_) => "its host was started by another version of hopty".to_owned(),
         NoAnswer::Unreadable(_) => "its host's answer cannot be read".to_owned(),
+        NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {
+            "its host is an older version of hopty: attach to it".to_owned()
+        }
         NoAnswer::Failed(failure) => failure.message,
     })
 }

@@ -224,7 +224,7 @@ impl Dashboard<'_> {
             match told {
                 DashReply::Listed(names) => self.listed(&names),
                 DashReply::Log(lines) => self.model.show_log(lines),
-                DashReply::Status(row) => self.model.told(row),
+                DashReply::Status(row) => self.model.told(*row),
                 DashReply::Screen(of, preview) => {
                     let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);
                     // One answer that is late is no reason to take the picture away.
@@ -235,6 +235,11 @@ impl Dashboard<'_> {
                     }
                 }
                 DashReply::Done(words) => {
+                    self.model.say(&words);
+                    self.seldom = Instant::now();
+                }
+                DashReply::Started(name, words) => {
+                    self.model.started(name);
                     self.model.say(&words);
                     self.seldom = Instant::now();
                 }

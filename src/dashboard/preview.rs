@@ -1,11 +1,17 @@
 //! The picture of the chosen session: its screen, fed into a model of hopty's own, as lines with looks. Pure.
 
+use std::sync::LazyLock;
+
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::row::clean;
+use crate::core::claude::screen_reading::ScreenRuleSet;
 use crate::core::ids::SessionName;
 use crate::screen::{self, Attr, Screen, Underline};
+
+/// The rules by which Claude's dialogs are read. A session of another program has none.
+static RULES: LazyLock<Option<ScreenRuleSet>> = LazyLock::new(|| ScreenRuleSet::builtin().ok());
 
 /// What is there to be shown of the chosen session.
 #[derive(Debug, Default)]
@@ -21,6 +27,8 @@ pub enum Preview {
         screen: Box<Screen>,
         /// Whether its host has given up following what the program draws.
         degraded: bool,
+        /// How many answers the dialog on it has; 0 where none is, or its answers have no numbers.
+        options: u8,
     },
     /// No screen, and why.
     Missing(String),
@@ -33,7 +41,17 @@ impl Preview {
     pub fn read(of: &SessionName, size: (u16, u16), dump: &str, degraded: bool) -> Preview {
         let mut screen = Screen::new(size.0, size.1);
         screen.feed(dump.as_bytes());
-        Preview::Shown { of: of.clone(), screen: Box::new(screen), degraded }
+        let options = RULES.as_ref().map_or(0, |rules| rules.options(&screen.lines()));
+        Preview::Shown { of: of.clone(), screen: Box::new(screen), degraded, options }
+    }
+
+    /// How many answers the dialog of a session has, where its screen is there and shows one with numbers.
+    #[must_use]
+    pub fn options(&self, name: &SessionName) -> Option<u8> {
+        match self {
+            Preview::Shown { of, options, .. } if of == name && *options > 0 => Some(*options),
+            _ => None,
+        }
     }
 
     /// The last lines that hold something, at most `height` of them; the cursor is among them. Empty without

@@ -4,6 +4,7 @@
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::Agent;
+use crate::core::supervisor::state::SessionState;
 use crate::core::time::WallTime;
 use crate::core::visible::is_hidden;
 
@@ -19,6 +20,10 @@ pub struct SessionRow {
     pub state: String,
     /// What a blocked one waits for; empty when nothing.
     pub waits_for: String,
+    /// The same as its host names it: for the host, and never shown.
+    pub dialog: String,
+    /// How long it has been in its state, `5 min`; empty while that is not known.
+    pub since: String,
     /// How full the context is, 0 to 100; `None` while it is not known.
     pub percent: Option<u8>,
     /// The level that was reached: `ok`, `ask`, `warn`, `handoff`, `hard`.
@@ -42,19 +47,23 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead.
+    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one was.
     #[must_use]
     pub fn of(
         name: &SessionName,
         status: &SessionStatus,
         home: &str,
         moment: fn(WallTime) -> String,
+        age: fn(WallTime) -> String,
     ) -> SessionRow {
+        let since = if status.is(SessionState::Ended) { status.ended_at } else { status.state_since };
         let words: Vec<String> = status.command.iter().map(|word| clean(word)).collect();
         SessionRow {
             name: name.clone(),
             state: clean(&status.state.to_string()),
             waits_for: clean(&status.waits_for(moment).unwrap_or_default()),
+            dialog: status.waiting_for.clone().unwrap_or_default(),
+            since: since.map(|at| age(at.0)).unwrap_or_default(),
             percent: status.context.known_percent(),
             level: clean(&status.context.level.to_string()),
             restarts: status.restarts,
@@ -68,11 +77,22 @@ impl SessionRow {
         }
     }
 
+    /// The state, and what a blocked one waits for: `blocked (permission)`.
+    #[must_use]
+    pub fn state_with_reason(&self) -> String {
+        if self.waits_for.is_empty() {
+            self.state.clone()
+        } else {
+            format!("{} ({})", self.state, self.waits_for)
+        }
+    }
+
     /// Whether a filter lets it through: any part of what its line shows, whatever the case.
     #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
-        [self.name.as_str(), &self.state, &self.dir, &self.command, &self.about, &self.labels]
+        let state = self.state_with_reason();
+        [self.name.as_str(), &state, &self.dir, &self.command, &self.about, &self.labels]
             .iter()
             .any(|text| text.to_lowercase().contains(&filter))
     }
@@ -110,12 +130,13 @@ mod tests {
 
     fn read(object: Value, home: &str) -> SessionRow {
         let status = SessionStatus::from_json(object).unwrap_or_default();
-        SessionRow::of(&"proj".parse().unwrap(), &status, home, WallTime::plain)
+        SessionRow::of(&"proj".parse().unwrap(), &status, home, WallTime::plain, |_| "5 min".to_owned())
     }
 
     #[test]
     fn a_session_object_becomes_a_row() {
-        let object = json!({"labels": ["api", "work"], "state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj",
+        let object = json!({"labels": ["api", "work"], "state": "blocked", "waiting_for": "a person",
+            "state_since": "2026-11-20T14:00:00.000Z", "dir": "/home/u/proj",
             "agent": "claude",
             "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
             "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
@@ -126,9 +147,11 @@ mod tests {
             ("~/proj", "claude --model opus", "It waits.")
         );
         assert_eq!(row.labels, "api,work");
+        assert_eq!((row.state_with_reason().as_str(), row.since.as_str()), ("blocked (a person)", "5 min"));
         assert!(
             row.matches("work")
                 && row.matches("BLOCK")
+                && row.matches("a person")
                 && row.matches("~/pro")
                 && row.matches("opus")
                 && !row.matches("vim")

@@ -111,15 +111,24 @@ pub fn send(name: &SessionName, text: &str) -> String {
     }
 }
 
-/// `hopty --detached` in a directory. Gives its answer in words.
-pub fn start(dir: &Path) -> String {
+/// `hopty --detached` in a directory. Gives the session's name and the answer in words.
+///
+/// # Errors
+/// Why it did not start, in words.
+pub fn start(dir: &Path) -> Result<(SessionName, String), String> {
     let mut command = hopty(&["--detached"]);
-    match command.current_dir(dir).stdin(Stdio::null()).output() {
-        Ok(output) if output.status.success() => {
-            format!("{}: started in {}", first_line(&output.stdout), dir.display())
+    let output = command
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("new session: {}: {e}", dir.display()))?;
+    let words = first_line(&output.stdout);
+    match words.parse::<SessionName>() {
+        Ok(name) if output.status.success() => {
+            let words = format!("{name}: started in {}", dir.display());
+            Ok((name, words))
         }
-        Ok(output) => format!("new session: {}", first_line(&output.stderr)),
-        Err(e) => format!("new session: {}: {e}", dir.display()),
+        _ => Err(format!("new session: {}", first_line(&output.stderr))),
     }
 }
 

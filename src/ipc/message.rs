@@ -147,6 +147,13 @@ pub enum Request {
     },
     /// Type into the child.
     Send(Send),
+    /// Choose an option of the dialog that Claude waits in.
+    Answer {
+        /// The dialog, as `waiting_for` of the session names it: another one is not answered.
+        dialog: String,
+        /// The option's number, 1 to 9.
+        option: u8,
+    },
     /// The state of the screen as escape sequences.
     Screen {
         /// Include the lines above it: as many of the newest as fit into a line of the protocol.
@@ -363,7 +370,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     };
     let known = [
         "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "watch",
-        "screen", "ask", "context", "record", "mark", "rename", "label",
+        "screen", "ask", "answer", "context", "record", "mark", "rename", "label",
     ];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();

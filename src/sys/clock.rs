@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::core::time::{Stamp, WallTime};
+use crate::core::time::{Stamp, WallTime, age};
 
 /// Time since the process's loop began, and the wall clock.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +89,12 @@ pub fn local_date(at: WallTime) -> chrono::NaiveDate {
 pub fn ahead(at: WallTime) -> String {
     let is_soon = at.0.saturating_sub(Clock::wall().0) < 86_400_000;
     zoned(at).format(if is_soon { "%H:%M" } else { "%b %-d" }).to_string()
+}
+
+/// How long ago a moment was: `5 min`.
+#[must_use]
+pub fn elapsed(at: WallTime) -> String {
+    age(Clock::wall().0.saturating_sub(at.0))
 }
 
 fn zoned(at: WallTime) -> chrono::DateTime<chrono::Local> {

@@ -1,9 +1,11 @@
 //! What the keys do to sessions, and what a host says to that.
 
 use hopty::standin::script::{Script, ScriptedReply};
+use serde_json::json;
 
 use super::support::claude::{Kind, hopty};
 use super::support::term::Term;
+use super::support::wire::Wire;
 use super::support::world::World;
 use super::{dash, detached, end_all, leave, wait_chosen, wait_clients, world};
 
@@ -174,15 +176,42 @@ fn a_permission_is_given_from_here() {
     let term = dash(&world);
     wait_chosen(&term, "proj");
     term.wait_text("1-3 answer");
-    term.wait_text("waits for permission");
+    term.wait_text("waits for permission; blocked for ");
+    term.wait_text("blocked (permission)");
+    term.send("9");
+    term.wait_text("proj: the dialog has the answers 1 to 3");
+    // One that is meant for another dialog is refused.
+    let other = json!({"id": 1, "do": "answer", "dialog": "question", "option": 1});
+    let refused = Wire::greet(&world, "proj").ask(&other);
+    assert_eq!(refused["error"]["code"], "refused", "{refused}");
     term.send("1");
     claude.wait_text("Made it.");
     assert!(world.project.join("made").exists());
+    term.send("w");
+    term.wait_text("newest first");
+    term.wait_text("You chose option 1 of the dialog (permission)");
+    term.send("x");
+    assert_eq!(world.wait_decision("dialog.answered", 1)["run"], 1);
+    assert!(world.ask(&["log", "proj"]).contains("You chose option 1 of the dialog (permission)"));
     term.wait_for("the idle session", |screen| screen.lines().iter().any(|line| line.contains("idle")));
     term.send("1");
     term.wait_text("proj does not wait for an answer");
     leave(term);
     world.leave(claude);
+}
+
+#[test]
+fn a_session_that_is_started_from_here_is_selected() {
+    let world = World::new(Kind::StandIn, Script::list([])).unwrap();
+    detached(&world, "a", "exec sleep 1000");
+    let term = dash(&world);
+    wait_chosen(&term, "a");
+    term.send("n\x15");
+    term.send(format!("{}\r", world.project.display()));
+    term.wait_text("proj: started in ");
+    wait_chosen(&term, "proj");
+    leave(term);
+    end_all(&world);
 }
 
 #[test]

@@ -34,7 +34,6 @@ use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 use args::{HandoffVerb, Where, Which};
 pub(super) use script_loaded::settle;
-pub(super) use show::age;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
     let place = HandoffPlace::new()?;

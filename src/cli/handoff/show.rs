@@ -10,6 +10,7 @@ use crate::cli::error::{Failed, note, say, visible};
 use crate::core::handoff::entry::IndexEntry;
 use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
+use crate::core::time::age;
 use crate::fs::project::project_of;
 use crate::fs::store::HandoffScope;
 use crate::sys::clock::Clock;
@@ -103,17 +104,6 @@ fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
     let mut object = object(entry);
     object["channel"] = json!(channel);
     object
-}
-
-/// How long ago something was, in the largest unit that says enough.
-pub(in crate::cli) fn age(ms: i64) -> String {
-    let seconds = ms.max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
 }
 
 pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<u8, Failed> {

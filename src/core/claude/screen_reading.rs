@@ -109,6 +109,34 @@ impl ScreenRuleSet {
         }
     }
 
+    /// How many numbered options the dialog on these rows has, at most 9; 0 where no line of it is selected,
+    /// or its lines have no numbers. `rows` from the top of the screen.
+    #[must_use]
+    pub fn options(&self, rows: &[String]) -> u8 {
+        let Some(at) = rows.iter().rposition(|row| self.inner(row).starts_with(&self.selector)) else {
+            return 0;
+        };
+        let Some(selected) = self.numbered(&rows[at]) else { return 0 };
+        // Between two options there may be lines that explain the first.
+        let below = rows[at + 1..].iter().filter_map(|row| self.numbered(row));
+        let last = below.fold(
+            selected,
+            |last, next| {
+                if next.0 == last.0 && next.1 == last.1 + 1 { next } else { last }
+            },
+        );
+        last.1.min(9)
+    }
+
+    /// The column of an option's number, and the number.
+    fn numbered(&self, row: &str) -> Option<(usize, u8)> {
+        let text = self.inner(row);
+        let text = text.strip_prefix(self.selector.as_str()).unwrap_or(text).trim_start();
+        let (number, _) = text.split_once(". ")?;
+        let column = row[..row.find(text)?].width();
+        Some((column, number.parse().ok().filter(|number| *number > 0)?))
+    }
+
     fn title_state(&self, title: &str) -> TitleState {
         if begins_with_any(&self.title.busy, title) {
             TitleState::Busy
@@ -314,6 +342,31 @@ mod tests {
         let view = read(&ScreenText::default());
         assert_eq!((view.prompt_box, view.dialog, view.busy_hint), (None, None, None));
         assert_eq!(view.title_state, TitleState::Unknown);
+    }
+
+    #[test]
+    fn the_options_of_a_dialog_are_counted() {
+        let rules = ScreenRuleSet::builtin().unwrap();
+        let count =
+            |rows: &[&str]| rules.options(&rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>());
+        let permission = [
+            " 1. a list of a model",
+            "   1. and another",
+            " Do you want to proceed?",
+            " ❯ 1. Yes",
+            "   2. Yes, and don't ask again",
+            "      for: touch",
+            "   3. Yes, and",
+            " 7. not in this column",
+            "   4. No",
+            "",
+            " Esc to cancel",
+        ];
+        assert_eq!(count(&permission), 4);
+        assert_eq!(count(&["│   1. Yes │", "│ ❯ 2. No  │"]), 2, "the last one is selected, in a frame");
+        assert_eq!(count(&[" ❯ Yes, I trust this folder", "   No, exit"]), 0);
+        assert_eq!(count(&["   1. Yes", "   2. No", "❯\u{a0}a draft"]), 0, "the prompt box selects nothing");
+        assert_eq!(count(&[]), 0);
     }
 
     #[test]

@@ -316,6 +316,9 @@ pub enum DecisionKind {
     /// A client detached.
     #[serde(rename = "client.detached")]
     ClientDetached,
+    /// A person answered a dialog on the dashboard.
+    #[serde(rename = "dialog.answered")]
+    DialogAnswered,
     /// The session is over.
     #[serde(rename = "session.ended")]
     SessionEnded,

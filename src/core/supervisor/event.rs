@@ -352,6 +352,13 @@ pub enum Event {
         /// It is a slash command, whose submission cannot be proven.
         command: bool,
     },
+    /// A person chose an option of Claude's dialog without being attached: on the dashboard.
+    Choice {
+        /// The dialog, as `waiting_for` names it.
+        dialog: String,
+        /// The option's number, 1 to 9.
+        option: u8,
+    },
     /// The text that it typed is in the transcript.
     Taken {
         /// In Claude's queue, not as a prompt.

@@ -299,6 +299,7 @@ impl Supervisor {
                 self.usage_limit(now, conversation, *limit, *left, *resets, out);
             }
             Event::Submit { id, command } => self.submit(now, *id, *command, out),
+            Event::Choice { dialog, option } => self.chosen(dialog, *option, out),
             Event::Taken { queued } => self.submit_read(now, *queued, out),
             Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
             Event::Shutdown => self.end_for(now, StopFor::Shutdown, false, out),

@@ -55,6 +55,12 @@ impl People {
 }
 
 impl Supervisor {
+    pub(super) fn chosen(&mut self, dialog: &str, option: u8, out: &mut Vec<Action>) {
+        let dialog = dialog.replace('_', " ");
+        let sentence = format!("You chose option {option} of the dialog ({dialog}) on the dashboard.");
+        self.decide(out, DecisionKind::DialogAnswered, sentence, &[self.lines.event], |_| {});
+    }
+
     pub(super) fn attached(&mut self, client: u32, how: AttachKind, out: &mut Vec<Action>) {
         self.person.comes(client, how);
         self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});

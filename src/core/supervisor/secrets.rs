@@ -14,6 +14,7 @@ impl Event {
             Event::SaveFailed { error } => clean(error),
             Event::Detached { why, .. } => clean(why),
             Event::Status { waiting_for, .. } => waiting_for.iter_mut().for_each(clean),
+            Event::Choice { dialog, .. } => clean(dialog),
             Event::Settings { changed } => changed.iter_mut().for_each(clean),
             Event::Hook { hook, .. } => hook.asks.iter_mut().chain(&mut hook.error).for_each(clean),
             _ => {}

@@ -130,7 +130,7 @@ impl Control {
         let peer = self.peer(id);
         let inside = peer == Peer::Inside;
         let (what, verb) = match wanted {
-            Request::Send(_) => ("type into it", "send"),
+            Request::Send(_) | Request::Answer { .. } => ("type into it", "send"),
             Request::Stop { .. } => ("stop it", "stop"),
             Request::Back { .. } => ("leave its conversation", "back"),
             Request::Attach(_) => ("attach to it", "attach"),

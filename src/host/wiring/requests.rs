@@ -59,6 +59,7 @@ impl Host {
             }
             Request::Context => self.context_asked(id, request),
             Request::Send(wanted) => self.send_request(id, request, &wanted),
+            Request::Answer { dialog, option } => self.answer_request(id, request, &dialog, option),
             Request::Screen { history } => {
                 let model = self.child.run.as_mut().map(|run| &mut run.model);
                 let line = picture::answer(request, model, history);

@@ -21,6 +21,25 @@ impl Host {
         }
     }
 
+    /// An `answer` request: the key of an option, typed only into the dialog that the person saw.
+    pub(super) fn answer_request(&mut self, connection: u64, request: u64, dialog: &str, option: u8) {
+        self.look_at_screen();
+        self.settle();
+        let done = if !(1..=9).contains(&option) {
+            Err(Failure::new(Code::BadRequest, "an option is a number from 1 to 9", "see docs/PROTOCOL.md"))
+        } else if self.recorder.supervisor.state().waiting_for.as_deref() != Some(dialog) {
+            let hint = "`hopty status` shows what it waits for";
+            Err(Failure::new(Code::Refused, "it no longer waits for this answer", hint))
+        } else {
+            self.events.push_back(Event::Choice { dialog: dialog.to_owned(), option });
+            let keys = Some(vec![option.to_string()]);
+            self.try_send(connection, request, &Send { keys, ..Send::default() })
+        };
+        if let Err(failure) = done {
+            self.send(connection, &error_line(request, &failure));
+        }
+    }
+
     fn try_send(&mut self, connection: u64, request: u64, wanted: &Send) -> Result<(), Failure> {
         if self.exit.is_some() {
             return Err(Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended"));

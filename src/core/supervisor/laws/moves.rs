@@ -222,7 +222,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 42 {
+        match dice.what % 43 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -268,6 +268,7 @@ impl World {
             39 => Event::Reaped { run: dice.with % 4, processes: 1 + dice.with % 3 },
             28 => Event::Degraded { part: "screen model".to_owned() },
             40 => self.back(dice),
+            41 => Event::Choice { dialog: "permission".to_owned(), option: 1 },
             _ => Event::Tick,
         }
     }
