@@ -31,6 +31,7 @@ fn a_mistake_in_the_configuration_waits_for_enter_and_stays_among_the_notices() 
     term.send("\r");
     term.wait_box();
     term.send(NOTICES);
+    term.wait_text("notices, newest first");
     term.wait_text("restart.mode");
     term.wait_text("using the default");
     term.send("x");

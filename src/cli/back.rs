@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::control::{HostControl, Rule, last_here, live, paths};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, say, say_wrapped, visible};
 use super::session::ended;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::SessionStatus;
@@ -49,8 +49,8 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         say(format_args!("{done}"))?;
     } else {
         let word = |key: &str| visible(done[key].as_str().unwrap_or_default());
-        say(format_args!(
-            "back in conversation {}; to return to the newer one: claude --resume {}",
+        say_wrapped(format_args!(
+            "back in conversation {}; to return to the newer one: `hopty --resume {}`",
             word("conversation"),
             word("newer")
         ))?;
@@ -74,7 +74,7 @@ fn how_to_resume(
             json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})
         ))?;
     } else {
-        say(format_args!(
+        say_wrapped(format_args!(
             "session {name} has ended; to resume the conversation before its last one: hopty --resume {id}"
         ))?;
     }
@@ -87,7 +87,7 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Fai
             "it started from a handoff of conversation {id}: `hopty --resume {id}` resumes \
                              that one"
         ),
-        None => "`hopty back` undoes a hand-over, and this session had none; `claude --resume` lists \
+        None => "`hopty back` undoes a hand-over, and this session had none; `hopty --resume` lists \
                  conversations"
             .to_owned(),
     };

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::control::paths;
 use super::conversations::size;
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, note, say, say_wrapped, visible};
 use crate::fs::atomic;
 use crate::fs::backup::{
     BackupCipher, BackupFailure, BackupKey, Put, RestorePlan, RestoreReport, create, is_encrypted, plan,
@@ -132,7 +132,7 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
                     json!({"files": files, "bytes": bytes, "created_ms": manifest.created_ms})
                 ))?;
             } else {
-                say(format_args!("whole: {files} files, {}", size(bytes)))?;
+                say_wrapped(format_args!("whole: {files} files, {}", size(bytes)))?;
             }
             Ok(0)
         }
@@ -210,7 +210,12 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
     } else {
         "not read back, because only the keys' owners can: hopty backup verify --identity FILE"
     };
-    say(format_args!("{} files, {} -> {}, {back}", done.files, size(done.bytes), size(done.packed_bytes)))?;
+    say_wrapped(format_args!(
+        "{} files, {} -> {}, {back}",
+        done.files,
+        size(done.bytes),
+        size(done.packed_bytes)
+    ))?;
     for path in &done.secrets {
         note(format_args!("left out (credentials or a key): {}", visible(&path.to_string_lossy())));
     }
@@ -259,10 +264,10 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
             Put::New if dry_run => "new",
             _ => continue,
         };
-        say(format_args!("{told}: {}", visible(&path.to_string_lossy())))?;
+        say_wrapped(format_args!("{told}: {}", visible(&path.to_string_lossy())))?;
     }
     let done = if dry_run { "would be restored" } else { "restored" };
-    say(format_args!(
+    say_wrapped(format_args!(
         "{} {done}, {} the same already, {} differ and stay, {} replaced",
         count(Put::New),
         count(Put::Same),

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::control::paths;
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, note, say, say_wrapped, visible};
 use super::table;
 use crate::core::ids::Channel;
 use crate::fs::registry::{self, RegistryError};
@@ -104,7 +104,7 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
             if *json {
                 say(format_args!("{}", json!({"channel": channel, "dir": text})))?;
             } else {
-                say(format_args!("{} is in channel {channel}", visible(text)))?;
+                say_wrapped(format_args!("{} is in channel {channel}", visible(text)))?;
             }
         }
         ChannelVerb::List { json } => {
@@ -119,17 +119,17 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
                 return Ok(0);
             }
             let text = |name: &Value| name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-            let mut rows = vec![["CHANNEL", "DIRECTORY"].map(str::to_owned)];
+            let mut rows = vec![["CHANNEL", "DIRECTORY"].map(str::to_owned).to_vec()];
             for (dir, name) in registry.entries() {
                 let note = if valid(name) { "" } else { " (not a channel name, ignored)" };
-                rows.push([visible(&text(name)) + note, visible(dir)]);
+                rows.push(vec![visible(&text(name)) + note, visible(dir)]);
             }
             if rows.len() == 1 {
                 note(format_args!(
                     "no directory has a channel of its own; all handoffs are in channel global"
                 ));
             } else {
-                table::print(&rows)?;
+                table::print(rows, &[])?;
             }
         }
     }

@@ -14,10 +14,10 @@ use toml::Table;
 use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
-use super::error::{Failed, say, visible};
-use super::prose::broken;
+use super::error::{Failed, note, say, say_wrapped, visible};
 use super::settings;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin};
+use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
 
 /// Where the remark on a value begins, where the value leaves room.
@@ -84,11 +84,11 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(paths), &[]);
     tell_ignored(&resolved);
     if resolved.problems.is_empty() {
-        say(format_args!("the configuration is valid: {}", how_many_set(&resolved)))?;
+        say_wrapped(format_args!("the configuration is valid: {}", how_many_set(&resolved)))?;
         return Ok(0);
     }
     for problem in &resolved.problems {
-        say(format_args!("{}", visible(&problem.to_string())))?;
+        say_wrapped(format_args!("{}", visible(&problem.to_string())))?;
     }
     let many = if resolved.problems.len() == 1 {
         "1 value is"
@@ -100,7 +100,7 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
 
 fn tell_ignored(resolved: &Resolved) {
     for line in settings::ignored(resolved) {
-        let _ = writeln!(std::io::stderr(), "hopty: {line}");
+        note(format_args!("hopty: {line}"));
     }
 }
 
@@ -183,12 +183,12 @@ fn sample() -> Result<String, Failed> {
             let _ = write!(out, "\n[{section}]\n\n");
         }
         let text = meaning(key).replace('\n', " ");
-        for line in broken(&text, 0, LINE).lines() {
+        for line in wrap_words(&text, 0, LINE).lines() {
             let _ = writeln!(out, "# {line}");
         }
         let allowed = key.kind.allowed();
         let takes = format!("Takes {}.", allowed.trim_start_matches("must be "));
-        for line in broken(&takes, 2, LINE).lines() {
+        for line in wrap_words(&takes, 2, LINE).lines() {
             let _ = writeln!(out, "# {line}");
         }
         let _ = writeln!(out, "#{} = {}\n", key.name, value(key, &defaults));

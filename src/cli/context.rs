@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, Rule, paths};
 use super::conversation::{FoundTranscript, Meant, meant};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, say, say_wrapped, visible};
+use super::prose::fit;
 use super::session::ANSWER;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
@@ -66,7 +67,7 @@ impl ContextReport {
 
     fn print_explained(&self) -> Result<(), Failed> {
         if let Some(transcript) = &self.transcript {
-            say(format_args!(
+            say_wrapped(format_args!(
                 "transcript file: {} ({})",
                 visible(&transcript.path.to_string_lossy()),
                 visible(&transcript.how)
@@ -77,7 +78,7 @@ impl ContextReport {
             let age = tried["age_ms"].as_i64().map_or_else(String::new, |ms| format!(", {} old", age(ms)));
             let source = text("source").replace('_', " ");
             let line = format!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why"));
-            say(format_args!("{}", super::prose::fit(&line, 4)))?;
+            say(format_args!("{}", fit(&line, 4)))?;
         }
         let parts = [
             ("ask", self.levels.ask),
@@ -86,8 +87,8 @@ impl ContextReport {
             ("hard", self.levels.hard),
         ];
         let parts = parts.map(|(name, level)| format!("{name} {}", threshold(&level)));
-        say(format_args!("{}", super::prose::fit(OWN_FIGURE, 4)))?;
-        Ok(say(format_args!("levels: {}", parts.join(", ")))?)
+        say(format_args!("{}", fit(OWN_FIGURE, 4)))?;
+        Ok(say_wrapped(format_args!("levels: {}", parts.join(", ")))?)
     }
 }
 
@@ -130,7 +131,7 @@ pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, F
         } else {
             say(format_args!("{word}"))?;
             if wish.explain {
-                say(format_args!("{}", answer.sentence()))?;
+                say_wrapped(format_args!("{}", answer.sentence()))?;
             }
         }
         return Ok(0);
@@ -146,7 +147,7 @@ pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, F
             say(format_args!("{object}"))?;
         }
         (false, _) => {
-            say(format_args!("{}", line(&answer.context)))?;
+            say_wrapped(format_args!("{}", line(&answer.context)))?;
             if wish.explain {
                 answer.print_explained()?;
             }

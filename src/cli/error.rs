@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
 
+use super::prose::{fit, fit_message};
 use crate::core::handoff::redact::redact;
 use crate::core::visible;
 use crate::ipc::message::{Code, Failure};
@@ -90,10 +91,9 @@ impl Failed {
     pub fn print(&self, what: &str, json: bool) -> u8 {
         let parts = [what, &self.name, &self.cause].map(visible);
         let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        // A terminal that is gone must not turn an error into a panic.
-        let _ = writeln!(io::stderr(), "hopty: {}", parts.join(": "));
+        note(format_args!("hopty: {}", parts.join(": ")));
         if !self.hint.is_empty() {
-            let _ = writeln!(io::stderr(), "hint: {}", visible(&self.hint));
+            note(format_args!("hint: {}", visible(&self.hint)));
         }
         if json {
             let message: Vec<&str> =
@@ -125,9 +125,21 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// A line on standard error. Where that is closed or gone nobody reads it, and nothing else fails.
+/// A message on standard error. Where that is closed or gone nobody reads it, and nothing else fails.
 pub(super) fn note(text: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", fit_message(&fmt::format(text)));
+}
+
+/// Asks a person on standard error, and returns the answer without the blanks around it; `None` where the
+/// terminal has hung up.
+///
+/// # Errors
+/// When standard error or standard input cannot be used.
+pub(super) fn ask_person(question: &str) -> io::Result<Option<String>> {
+    write!(io::stderr(), "{} ", fit_message(question))?;
+    let mut answer = String::new();
+    let is_answered = io::stdin().read_line(&mut answer)? > 0;
+    Ok(is_answered.then(|| answer.trim().to_owned()))
 }
 
 /// A line on standard output. No hidden character gets there as it is: in JSON it is written as JSON does,
@@ -137,6 +149,14 @@ pub(super) fn note(text: fmt::Arguments<'_>) {
 /// When it cannot be written.
 pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(stdout()?, "{}", visible::escaped(&fmt::format(text)))
+}
+
+/// A sentence on standard output, broken between words where that is a terminal.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn say_wrapped(text: fmt::Arguments<'_>) -> io::Result<()> {
+    say(format_args!("{}", fit(&fmt::format(text), 0)))
 }
 
 /// Standard output.

@@ -129,16 +129,12 @@ fn print(
         return Ok(0);
     }
     if let (true, Some(label)) = (sessions.is_empty(), &wish.label) {
-        let _ = writeln!(
-            std::io::stderr(),
-            "no session has label {}; `hopty label NAME LABEL` adds one",
-            visible(label)
-        );
+        note(format_args!("no session has label {}; `hopty label NAME LABEL` adds one", visible(label)));
         return Ok(0);
     }
     if sessions.is_empty() {
         let ended = !wish.all && !crate::fs::session::list(&paths()?).is_empty();
-        let _ = writeln!(std::io::stderr(), "no session is running; {}", none_runs(ended));
+        note(format_args!("no session is running; {}", none_runs(ended)));
         tell_restorable(&paths()?);
         return Ok(0);
     }

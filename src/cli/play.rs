@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use clap::Args;
 
 use super::control::paths;
-use super::error::{Failed, note, say, stdout, visible};
+use super::error::{Failed, note, say_wrapped, stdout, visible};
 use crate::fs::session;
 use crate::recording::cut::cut_cast;
 use crate::recording::html::{TracePage, cast_of_page, page};
@@ -374,7 +374,9 @@ fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
             ClockTime(fits),
             FILM_BYTES_MAX / 1024
         )),
-        None => say(format_args!("{} frames, at most {} a second, {kib} KiB", film.frames, film.fps))?,
+        None => {
+            say_wrapped(format_args!("{} frames, at most {} a second, {kib} KiB", film.frames, film.fps))?
+        }
     }
     Ok(film.svg.into_bytes())
 }

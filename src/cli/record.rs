@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::{RecordOptions, RunOptions};
 use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, note, say, say_wrapped, visible};
 use super::run;
 use super::session::ANSWER;
 use crate::client::start::Forked;
@@ -86,9 +86,9 @@ fn session(given: Option<&str>, order: &Record, as_json: bool) -> Result<u8, Fai
         say(format_args!("{done}"))?;
     } else if order.stop {
         let (bytes, ms) = (number(&done["bytes"]), number(&done["duration_ms"]));
-        say(format_args!("recorded {name} for {} s to {file} ({bytes} bytes)", ms / 1000))?;
+        say_wrapped(format_args!("recorded {name} for {} s to {file} ({bytes} bytes)", ms / 1000))?;
     } else {
-        say(format_args!("recording {name} to {file}; `hopty record {name} --stop` ends it"))?;
+        say_wrapped(format_args!("recording {name} to {file}; `hopty record {name} --stop` ends it"))?;
     }
     Ok(0)
 }
@@ -122,7 +122,7 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
     if options.json {
         say(format_args!("{}", json!({"file": output.to_string_lossy(), "bytes": bytes})))?;
     } else {
-        say(format_args!("wrote {} ({bytes} bytes)", visible(&output.to_string_lossy())))?;
+        say_wrapped(format_args!("wrote {} ({bytes} bytes)", visible(&output.to_string_lossy())))?;
     }
     Ok(0)
 }

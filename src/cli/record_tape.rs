@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, note, say_wrapped, visible};
 use super::run::in_terminal;
 use crate::tape_recorder::{TapeRecorderError, record_tape as record};
 
@@ -49,7 +49,7 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     };
     file.set_len(0).and_then(|()| file.write_all(recorded.text.as_bytes())).map_err(about)?;
     drop(file);
-    say(format_args!("recorded {} commands to {name}", recorded.commands))?;
+    say_wrapped(format_args!("recorded {} commands to {name}", recorded.commands))?;
     if recorded.has_secrets {
         note(format_args!(
             "hopty: what you typed unseen is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"

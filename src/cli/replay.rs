@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::error::{Failed, say, visible};
+use super::error::{Failed, say, say_wrapped, visible};
 use crate::core::journal::{Replay, replay as run};
 
 /// Where one finds what is to be given.
@@ -43,7 +43,7 @@ pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
             } else {
                 format!("; {missing} lines are missing from the journal")
             };
-            say(format_args!("identical: {events} events, {actions} actions{lacks}"))?
+            say_wrapped(format_args!("identical: {events} events, {actions} actions{lacks}"))?
         }
         Replay::Differs { seq, recorded, replayed } => {
             if as_json {
@@ -52,9 +52,9 @@ pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
                     json!({"same": false, "seq": seq, "recorded": recorded, "replayed": replayed})
                 ))?;
             } else {
-                say(format_args!("differs at line {seq}"))?;
-                say(format_args!("  recorded: {}", visible(&recorded)))?;
-                say(format_args!("  replayed: {}", visible(&replayed)))?;
+                say_wrapped(format_args!("differs at line {seq}"))?;
+                say_wrapped(format_args!("  recorded: {}", visible(&recorded)))?;
+                say_wrapped(format_args!("  replayed: {}", visible(&replayed)))?;
             }
             return Ok(1);
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable};
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, note, say, say_wrapped, visible};
 use super::session::ended;
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
 use crate::core::config::DurationMs;
@@ -97,7 +97,7 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
 fn tell(dead: &DeadSession, result: &str, why: &str) -> std::io::Result<()> {
     let about = about(&dead.status).map(|about| format!("  {about}")).unwrap_or_default();
     let why = if why.is_empty() { String::new() } else { format!(": {}", visible(why)) };
-    say(format_args!("{result}  {}  {}{about}{why}", dead.name, visible(&dead.status.dir)))
+    say_wrapped(format_args!("{result}  {}  {}{about}{why}", dead.name, visible(&dead.status.dir)))
 }
 
 fn object(dead: &DeadSession, result: &str, why: &str) -> Value {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::process::Command;
 use super::args::RunOptions;
 use super::control::{named, paths};
 use super::conversations::before_cleanup;
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, ask_person, note, say, visible};
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
 use super::{conversation_in_use, notice, session, settings, version};
@@ -195,7 +195,7 @@ struct StartMessages(Vec<String>);
 
 impl StartMessages {
     fn tell(&mut self, text: String) {
-        let _ = writeln!(std::io::stderr(), "hopty: {text}");
+        note(format_args!("hopty: {text}"));
         self.0.push(text);
     }
 }
@@ -208,11 +208,7 @@ fn person_is_here() -> bool {
 /// A mistake in the configuration is not to be drawn over before it is read.
 fn wait_for_enter() {
     if person_is_here() {
-        let _ = write!(
-            std::io::stderr(),
-            "hopty: Enter starts Claude anyway, Ctrl+C lets you correct it first. "
-        );
-        let _ = std::io::stdin().read_line(&mut String::new());
+        let _ = ask_person("hopty: Enter starts Claude anyway, Ctrl+C lets you correct it first.");
     }
 }
 
@@ -276,11 +272,8 @@ fn session_of_before(
 
 /// Asks a person; Enter is a yes.
 fn yes(question: &str) -> io::Result<bool> {
-    write!(std::io::stderr(), "hopty: {question} [Y/n] ")?;
-    let mut answer = String::new();
-    // A terminal that has hung up answers nothing.
-    let asked = std::io::stdin().read_line(&mut answer)? > 0;
-    Ok(asked && matches!(answer.trim(), "" | "y" | "Y" | "yes"))
+    let answer = ask_person(&format!("hopty: {question} [Y/n]"))?;
+    Ok(answer.is_some_and(|answer| matches!(answer.as_str(), "" | "y" | "Y" | "yes")))
 }
 
 /// Why no session can be kept.
@@ -304,8 +297,7 @@ pub(super) fn any_paths() -> Paths {
 
 /// That a program runs as it would without hopty, and why.
 fn tell_alone(called: &str, why: &dyn std::fmt::Display) {
-    let why = visible(&why.to_string());
-    let _ = writeln!(std::io::stderr(), "hopty: {why}; running {called} without hopty");
+    note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
 }
 
 /// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script

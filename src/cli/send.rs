@@ -7,7 +7,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, say, say_wrapped, visible};
 use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::session::ANSWER;
 use super::settle_wait::SettleWatch;
@@ -81,7 +81,7 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     }
     let done = control.ask(request).inspect_err(|failed| {
         if let Some(reason) = failed.refusal().filter(|_| wish.submit && !wish.as_json) {
-            let _ = say(format_args!("refused: {}", visible(reason)));
+            let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
         }
     })?;
     let result = done["result"].as_str().unwrap_or_default();

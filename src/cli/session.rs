@@ -1,6 +1,6 @@
 //! Verbs about one live session: attach, restart, stop, status.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::control::{CONNECT, HostControl, Rule, any, dial, live, paths, unanswered};
-use super::error::{Failed, note, say, visible};
+use super::error::{Failed, ask_person, note, say, say_wrapped, visible};
 use super::notice;
 use super::prose::fit;
 use crate::client::start::Greeting;
@@ -72,10 +72,7 @@ fn picked(paths: &Paths) -> Result<SessionName, Failed> {
         let about = crate::core::handoff::text::cut_chars(&about, 50);
         note(format_args!("{n:>3}  {name}  {}{on}  {about}", visible(&status.state.to_string())));
     }
-    write!(std::io::stderr(), "Attach to which? [1-{}] ", names.len())?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    let answer = answer.trim();
+    let answer = ask_person(&format!("Attach to which? [1-{}]", names.len()))?.unwrap_or_default();
     let by_number = answer.parse::<usize>().ok().and_then(|n| names.get(n.checked_sub(1)?));
     let chosen = by_number.or_else(|| names.iter().find(|name| name.as_str() == answer));
     chosen
@@ -137,7 +134,7 @@ pub(super) fn stop_all(kill: bool) -> Result<u8, Failed> {
     }
     if std::io::stdin().is_terminal() {
         let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
-        if !asks(&format!("End {}? [y/N] ", listed.join(", ")))? {
+        if !asks(&format!("End {}? [y/N]", listed.join(", ")))? {
             note(format_args!("cancelled"));
             return Ok(1);
         }
@@ -145,7 +142,7 @@ pub(super) fn stop_all(kill: bool) -> Result<u8, Failed> {
     let mut code = 0;
     for name in names {
         match stop_one(&paths, &name, kill) {
-            Ok(()) => say(format_args!("stopped {name}"))?,
+            Ok(()) => say_wrapped(format_args!("stopped {name}"))?,
             Err(failed) => code = failed.print("stop", false),
         }
     }
@@ -164,10 +161,7 @@ fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
 /// # Errors
 /// When standard input or standard error cannot be used.
 pub(super) fn asks(question: &str) -> Result<bool, Failed> {
-    write!(std::io::stderr(), "{question}")?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(matches!(ask_person(question)?.as_deref(), Some("y" | "Y" | "yes")))
 }
 
 /// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the
@@ -180,11 +174,8 @@ pub(super) fn join(
     options: ClientOptions,
     hold: Option<Hold>,
 ) -> Result<u8, Failed> {
-    // A terminal that is gone must not turn these words into a panic.
-    let tell = |text: &str| {
-        // A sentence about hopty needs its name once.
-        let _ = writeln!(std::io::stderr(), "hopty: {}", text.strip_prefix("hopty ").unwrap_or(text));
-    };
+    // A sentence about hopty needs its name once.
+    let tell = |text: &str| note(format_args!("hopty: {}", text.strip_prefix("hopty ").unwrap_or(text)));
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     let Stay { left, notices } = left?;
@@ -278,7 +269,7 @@ pub(super) fn restart(
     if as_json {
         say(format_args!("{accepted}"))?;
     } else {
-        say(format_args!("restart of {name} requested: waiting for a safe point"))?;
+        say_wrapped(format_args!("restart of {name} requested: waiting for a safe point"))?;
         if let Some(what) = held {
             note(format_args!("hint: {what}; `hopty restart {name} --now` does not wait"));
         }
@@ -295,7 +286,7 @@ pub(super) fn restart(
             );
             let conversation =
                 word("conversation").map_or_else(String::new, |id| format!("; conversation {id}"));
-            say(format_args!("{handed}{conversation}"))?;
+            say_wrapped(format_args!("{handed}{conversation}"))?;
         }
     }
     Ok(0)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::control::paths;
-use super::error::{Failed, note, say};
+use super::error::{Failed, note, say, say_wrapped};
 use super::session::asks;
 use crate::fs::atomic;
 use crate::sys::safe_file::{self, FileRule};
@@ -88,8 +88,10 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     say(format_args!("This writes:\n\n  {}\n", files.unit().display()))?;
     wanted.lines().try_for_each(|line| say(format_args!("    {line}")))?;
     say(format_args!("\n  {} -> {}\n", files.link().display(), files.unit().display()))?;
-    say(format_args!("systemd then runs `hopty restore` when you log in. `hopty unsetup` removes both."))?;
-    say(format_args!(
+    say_wrapped(format_args!(
+        "systemd then runs `hopty restore` when you log in. `hopty unsetup` removes both."
+    ))?;
+    say_wrapped(format_args!(
         "Of your shell's variables it knows only PATH, as it is now. Others that Claude needs, such as \
          ANTHROPIC_API_KEY, go into a file in ~/.config/environment.d."
     ))?;
@@ -107,7 +109,9 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     let _ = std::fs::remove_file(files.link());
     symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))?;
     reload();
-    say(format_args!("Written. To restore sessions at boot without a login: `loginctl enable-linger`"))?;
+    say_wrapped(format_args!(
+        "Written. To restore sessions at boot without a login: `loginctl enable-linger`"
+    ))?;
     Ok(0)
 }
 
@@ -116,7 +120,7 @@ fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
         return Err(Failed::new(4, "there is no terminal to ask on").hint("`hopty setup --yes` does not ask"));
     }
-    asks("Write them? [y/N] ")
+    asks("Write them? [y/N]")
 }
 
 /// Removes the unit, and the directories that are empty without it.
@@ -126,7 +130,7 @@ pub(super) fn unsetup() -> Result<u8, Failed> {
     for file in [files.link(), files.unit()] {
         match std::fs::remove_file(&file) {
             Ok(()) => {
-                say(format_args!("removed {}", file.display()))?;
+                say_wrapped(format_args!("removed {}", file.display()))?;
                 removed = true;
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}

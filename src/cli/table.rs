@@ -29,8 +29,7 @@ impl TableStyle {
         if !std::io::stdout().is_terminal() {
             return TableStyle::default();
         }
-        // A terminal that is not standard input is nobody's whose size is known.
-        let cols = Some(usize::from(raw::size().cols)).filter(|cols| *cols > 0);
+        let cols = raw::columns(std::io::stdout());
         let plain = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
         TableStyle { cols, colors: !plain && wants_colors() }
     }
@@ -41,9 +40,12 @@ pub(super) fn wants_colors() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Prints a table as it is.
-pub(super) fn print(rows: &[impl AsRef<[String]>]) -> std::io::Result<()> {
-    lines(rows, |_, _| None).iter().try_for_each(|line| say(format_args!("{line}")))
+/// Prints a table; in a terminal it fits, as [`narrow`] makes it.
+pub(super) fn print(mut rows: Vec<Vec<String>>, spare: &[&str]) -> std::io::Result<()> {
+    if let Some(cols) = TableStyle::of_output().cols {
+        narrow(&mut rows, cols, spare);
+    }
+    lines(&rows, |_, _| None).iter().try_for_each(|line| say(format_args!("{line}")))
 }
 
 /// The rows as lines; `color` gives the SGR number for a cell, by row and column.
@@ -98,7 +100,7 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
 /// A directory keeps its end, any other text its begin.
 fn shorten(rows: &mut [Vec<String>], room: usize) {
     let Some(heading) = rows.first_mut().and_then(|row| row.last_mut()) else { return };
-    let part = if heading == "DIRECTORY" { end_of_path } else { begin_of };
+    let part = if matches!(heading.as_str(), "DIRECTORY" | "PROJECT") { end_of_path } else { begin_of };
     *heading = begin_of(heading, room);
     rows.iter_mut().skip(1).filter_map(|row| row.last_mut()).for_each(|cell| *cell = part(cell, room));
 }

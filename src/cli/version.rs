@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use serde_json::json;
 
 use super::args::Cli;
-use super::error::{Failed, note, say, stdout};
+use super::error::{Failed, note, say, say_wrapped, stdout};
 use super::{run, settings};
 use crate::claude::find;
 use crate::core::claude::args::{ExecThroughReason, LaunchMode, Stream, classify};
@@ -53,8 +53,10 @@ pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
     }
     say(format_args!("hopty {HOPTY}"))?;
     match (claude, version) {
-        (Ok(path), Some(Ok(number))) => say(format_args!("Claude Code {number} ({})", path.display()))?,
-        (Ok(_), Some(Err(why))) => say(format_args!("Claude Code, version unknown: {why}"))?,
+        (Ok(path), Some(Ok(number))) => {
+            say_wrapped(format_args!("Claude Code {number} ({})", path.display()))?
+        }
+        (Ok(_), Some(Err(why))) => say_wrapped(format_args!("Claude Code, version unknown: {why}"))?,
         (Err(failed), _) => no_claude(&failed)?,
         (Ok(_), None) => {}
     }
@@ -62,7 +64,7 @@ pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
 }
 
 fn no_claude(failed: &Failed) -> std::io::Result<()> {
-    say(format_args!("Claude Code: {}", failed.cause()))?;
+    say_wrapped(format_args!("Claude Code: {}", failed.cause()))?;
     note(format_args!("hint: {}", failed.help()));
     Ok(())
 }

@@ -34,3 +34,4 @@ pub mod terminal;
 pub mod time;
 pub mod token_usage;
 pub mod visible;
+pub mod word_wrap;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::core::visible::is_hidden;
+use crate::core::word_wrap::wrap_words;
 use crate::screen::{Attr, Color, Style, StyledRun, Underline};
 
 /// Whether colours are used. Bold and dim are no colours.
@@ -99,32 +100,19 @@ pub(super) fn clip(text: &str, width: usize) -> &str {
 /// `text` in rows of at most `width` columns, broken between words; a longer word is cut.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
-    let mut rows = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut word = word;
-        let used = rows.last().map_or(0, |row| row.width());
-        if used > 0 && used + 1 + word.width() > width {
-            rows.push(String::new());
-        } else if used > 0
-            && let Some(row) = rows.last_mut()
-        {
-            row.push(' ');
-        }
-        while word.width() > width {
-            let head = match clip(word, width) {
+    let mut rows = Vec::new();
+    for line in wrap_words(&text.split_whitespace().collect::<Vec<_>>().join(" "), 0, width).split('\n') {
+        let mut rest = line;
+        while rest.width() > width {
+            let head = match clip(rest, width) {
                 // Not even one character fits.
                 "" => break,
                 head => head,
             };
-            if let Some(row) = rows.last_mut() {
-                row.push_str(head);
-            }
-            rows.push(String::new());
-            word = &word[head.len()..];
+            rows.push(head.to_owned());
+            rest = &rest[head.len()..];
         }
-        if let Some(row) = rows.last_mut() {
-            row.push_str(word);
-        }
+        rows.push(rest.to_owned());
     }
     rows
 }
@@ -155,7 +143,7 @@ mod tests {
     #[test]
     fn text_is_wrapped_between_words_and_cut_inside_long_ones() {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/", "long/p", "ath b"]);
+        assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/", "long/p", "ath", "b"]);
         assert_eq!(wrap("漢字漢字", 3), ["漢", "字", "漢", "字"]);
         assert_eq!(wrap("漢", 1), ["漢"]);
         assert_eq!(wrap("", 5), [""]);

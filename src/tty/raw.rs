@@ -228,3 +228,9 @@ pub fn size() -> Size {
     let size = tcgetwinsize(io::stdin()).unwrap_or(none);
     Size { cols: size.ws_col, rows: size.ws_row, xpixel: size.ws_xpixel, ypixel: size.ws_ypixel }
 }
+
+/// How many columns a terminal has; `None` where it is none, or does not say.
+#[must_use]
+pub fn columns(terminal: impl AsFd) -> Option<usize> {
+    tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|cols| *cols > 0)
+}

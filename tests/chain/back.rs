@@ -13,12 +13,12 @@ fn goes_back(world: &World, n: usize, old: &str, newer: &str) {
     let said = world.ask(&["back", "proj"]);
     assert_eq!(
         said,
-        format!("back in conversation {old}; to return to the newer one: claude --resume {newer}\n")
+        format!("back in conversation {old}; to return to the newer one: `hopty --resume {newer}`\n")
     );
     let changed = world.wait_decision("conversation.changed", n);
     assert_eq!(
         changed["sentence"],
-        format!("Back in conversation {old}; to return to the newer one: claude --resume {newer}"),
+        format!("Back in conversation {old}; to return to the newer one: `hopty --resume {newer}`"),
         "{}",
         world.story()
     );
@@ -149,7 +149,7 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         let failed = world.wait_decision("delivery.failed", 1);
         assert!(
             text_of(&failed, "sentence")
-                .ends_with(&format!("; to resume the old conversation: claude --resume {first}")),
+                .ends_with(&format!("; to resume the old conversation: `hopty --resume {first}`")),
             "{failed}"
         );
         // A second key of the person's own may have ended it already.
@@ -160,9 +160,9 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         world.wait_decision("stop.sent", 1);
         term.send("\x03");
         term.wait_exit();
-        term.wait_text(&format!("claude --resume {first}"));
+        term.wait_text(&format!("`hopty --resume {first}`"));
     }
-    let told = format!("to resume the old conversation: claude --resume {first}");
+    let told = format!("to resume the old conversation: `hopty --resume {first}`");
     assert!(
         world.decisions().iter().any(|decision| text_of(decision, "sentence").contains(&told)),
         "{}",

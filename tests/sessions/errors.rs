@@ -3,8 +3,10 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::support::claude::hopty;
+use super::support::term::Term;
 use super::{assert_fails, detached, end_all, text, world};
 
 #[test]
@@ -28,6 +30,56 @@ fn bad_usage_is_said_in_the_form_of_all_errors() {
         assert_fails(&output, code, words);
         assert!(output.stdout.is_empty());
     }
+}
+
+/// The errors of every verb, and of every verb below one.
+#[test]
+fn no_word_of_an_error_is_broken_in_a_narrow_terminal() {
+    let world = world();
+    let verbs = |of: &[&str]| -> Vec<String> {
+        let help = world.ask(&[&["help"], of].concat());
+        let listed = help.split("Verbs:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap();
+        let listed = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names = listed.filter_map(|line| line.split_whitespace().next());
+        names.map(|name| [of, &[name]].concat().join(" ")).collect()
+    };
+    let mut all = verbs(&[]);
+    for group in ["backup", "channel", "config", "conversations", "handoff"] {
+        let below = verbs(&[group]);
+        assert!(below.len() > 1, "{group}: {below:?}");
+        all.extend(below);
+    }
+    assert!(all.len() > 60, "{all:?}");
+    let script: String = all
+        .iter()
+        .flat_map(|verb| {
+            ["--no-such-option", "nosuch/nosuch", "nosuch with more-words than-it-takes"]
+                .map(|more| format!("\"$0\" {verb} {more} </dev/null 2>&1 >/dev/null\n"))
+        })
+        .collect();
+    let program = hopty();
+    let args = ["-c", &script, program.to_str().unwrap()];
+    let mut command = Command::new("/bin/sh");
+    command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    let piped = text(&command.output().unwrap().stdout);
+    assert!(piped.lines().any(|line| line.starts_with("hint: ") && line.width() > 80), "{piped}");
+    for line in piped.lines() {
+        assert!(line.starts_with("hopty: ") || line.starts_with("hint: "), "only whole lines: {line:?}");
+    }
+    for cols in [40, 80] {
+        let mut term = Term::start("/bin/sh".as_ref(), &args, &world.env, &world.project, (cols, 24));
+        term.wait_exit();
+        let told = text(&term.bytes());
+        // A temporary file has another name each time.
+        let differs = |(told, piped): &(&str, &str)| told != piped && !piped.contains(".hopty-tmp-");
+        let other = told.split_whitespace().zip(piped.split_whitespace()).find(differs);
+        assert_eq!(other, None, "{told}");
+        assert_eq!(told.split_whitespace().count(), piped.split_whitespace().count());
+        for line in told.lines().filter(|line| line.width() > usize::from(cols)) {
+            assert!(!line.trim().contains(' '), "at {cols} columns: {line}");
+        }
+    }
+    world.assert_nothing_left();
 }
 
 #[test]

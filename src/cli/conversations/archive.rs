@@ -12,7 +12,7 @@ use super::args::ArchiveOptions;
 use super::open::OpenConversations;
 use super::{named, size};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::{run, settings};
 use crate::core::archive::{CleanupPeriod, over_limit};
 use crate::core::config::{Archive, AutoArchive};
@@ -189,19 +189,19 @@ fn tell_one(file: &TranscriptFile, summary: &ConversationSummary, outcome: &Outc
         Outcome::Archived(archived, removed) => {
             let (from, to) = (archived.manifest.total_bytes(), archived.packed_bytes);
             let word = if *removed { "moved   " } else { "archived" };
-            say(format_args!("{word}  {id}  {} -> {}  {title}", size(from), size(to)))?;
+            say_wrapped(format_args!("{word}  {id}  {} -> {}  {title}", size(from), size(to)))?;
             if let Replaced::Beside(path) = &archived.replaced {
-                say(format_args!(
+                say_wrapped(format_args!(
                     "          an earlier, different one stays: {}",
                     visible(&path.to_string_lossy())
                 ))?;
             }
         }
-        Outcome::There => say(format_args!("there     {id}  {title}"))?,
-        Outcome::Would => say(format_args!("would     {id}  {}  {title}", size(file.state.bytes)))?,
-        Outcome::Open(who) => say(format_args!("skipped   {id}  open in {}  {title}", visible(who)))?,
+        Outcome::There => say_wrapped(format_args!("there     {id}  {title}"))?,
+        Outcome::Would => say_wrapped(format_args!("would     {id}  {}  {title}", size(file.state.bytes)))?,
+        Outcome::Open(who) => say_wrapped(format_args!("skipped   {id}  open in {}  {title}", visible(who)))?,
         Outcome::Failed(failure) => {
-            say(format_args!("FAILED    {id}  {}  {title}", visible(&failure.to_string())))?;
+            say_wrapped(format_args!("FAILED    {id}  {}  {title}", visible(&failure.to_string())))?;
             note(format_args!("hint: {}", visible(&failure.hint())));
         }
     }
@@ -221,14 +221,14 @@ fn conclude(outcomes: &[&Outcome], period: CleanupPeriod, options: &ArchiveOptio
         }
     }
     if count > 1 {
-        say(format_args!(
+        say_wrapped(format_args!(
             "{count} conversations, {} -> {}, each read back and compared",
             size(from),
             size(to)
         ))?;
     }
     if options.dry_run {
-        say(format_args!(
+        say_wrapped(format_args!(
             "Claude deletes conversations after {} days without use ({}).",
             period.days,
             period.origin_words()
@@ -370,7 +370,7 @@ fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Re
             })?;
         }
         let word = if options.yes && !options.dry_run { "deleted" } else { "would delete" };
-        say(format_args!("{word}  {}", line(entry)))?;
+        say_wrapped(format_args!("{word}  {}", line(entry)))?;
     }
     match entries.len() {
         0 => note(format_args!("the archive is within archive.max_mb = {}", config.max_mb)),

@@ -11,7 +11,7 @@ use super::restore::quoted;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by};
 use super::{count, size};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::settings;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
@@ -144,14 +144,14 @@ fn tell(
     }
     let (id, dir) = (packed.id.short(), visible(&target.dir));
     let Some((report, is_due)) = done else {
-        say(format_args!(
+        say_wrapped(format_args!(
             "would import {id} to {dir}: {}, {}; the package is whole",
             count(packed.files(), "file"),
             size(packed.bytes)
         ))?;
         return Ok(());
     };
-    say(format_args!(
+    say_wrapped(format_args!(
         "imported {id} to {dir}: {}, {}, {} of {} lines changed",
         count(report.files, "file"),
         size(report.bytes),
@@ -159,14 +159,18 @@ fn tell(
         report.lines.lines
     ))?;
     if packed.is_redacted {
-        say(format_args!("Secrets in it were hidden when it was exported."))?;
+        say_wrapped(format_args!("Secrets in it were hidden when it was exported."))?;
     }
     if is_due {
-        say(format_args!(
+        say_wrapped(format_args!(
             "Its files are dated now, because Claude deletes old conversations; --keep-times keeps their \
              times."
         ))?;
     }
-    say(format_args!("Resume it: cd {} && hopty --resume {}", visible(&quoted(&target.dir)), target.id))?;
+    say_wrapped(format_args!(
+        "Resume it: cd {} && hopty --resume {}",
+        visible(&quoted(&target.dir)),
+        target.id
+    ))?;
     Ok(())
 }

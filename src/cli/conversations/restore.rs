@@ -5,7 +5,7 @@ use serde_json::json;
 use super::args::RestoreOptions;
 use super::size;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, say, visible};
+use crate::cli::error::{Failed, say, say_wrapped, visible};
 use crate::cli::settings;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
@@ -38,7 +38,7 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
         ))?;
         return Ok(0);
     }
-    say(format_args!(
+    say_wrapped(format_args!(
         "restored {} ({} files, {}) to {}",
         entry.conversation,
         restored.written,
@@ -46,14 +46,14 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
         visible(&restored.transcript.to_string_lossy())
     ))?;
     if times == RestoreTimes::Now {
-        say(format_args!(
+        say_wrapped(format_args!(
             "Its files are dated now, because Claude deletes what is older than {} days; --keep-times keeps \
              their times.",
             period.days
         ))?;
     }
     if let Some(dir) = &summary.dir {
-        say(format_args!(
+        say_wrapped(format_args!(
             "Resume it: cd {} && hopty --resume {}",
             visible(&quoted(dir)),
             entry.conversation

@@ -9,6 +9,7 @@ use super::args::SearchOptions;
 use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::prose::fit;
 use crate::cli::table::TableStyle;
 use crate::core::conversation::pages::PageOptions;
 use crate::core::conversation::query::{SearchHit, SearchQuery};
@@ -27,6 +28,8 @@ use crate::sys::clock::local;
 
 /// How text is shown.
 const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: true, with_thinking: true };
+/// Where a line that is too long for the terminal goes on, in columns from the left.
+const INDENT: usize = 4;
 /// The longest part of a line that is shown, in characters: a file of one line is no line for a person.
 const LINE: usize = 2000;
 
@@ -148,7 +151,7 @@ impl Printer<'_> {
             word => format!("  ({word})"),
         };
         let head = format!("{}  {}", source.id(), SHOWN.clean_line(&title));
-        say(format_args!("{}{}{place}", self.paint(1, &head), self.paint(2, &project)))?;
+        self.say(&format!("{}{}{place}", self.paint(1, &head), self.paint(2, &project)))?;
         let mut gap = false;
         for hit in hits {
             let lines: Vec<&str> = hit.text.lines().collect();
@@ -163,11 +166,16 @@ impl Printer<'_> {
                     let line = if matches { self.marked(lines[number]) } else { shown(lines[number]) };
                     let name = if hit.is_of_agent { "sub-agent" } else { hit.found_in.name() };
                     let who = self.paint(2, &format!("{at} {name}"));
-                    say(format_args!("{who}{sign} {line}"))?;
+                    self.say(&format!("{who}{sign} {line}"))?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// A line that goes on indented below where a terminal is too narrow for it.
+    fn say(&self, line: &str) -> std::io::Result<()> {
+        say(format_args!("{}", fit(line, INDENT)))
     }
 
     fn paint(&self, number: u8, text: &str) -> String {

@@ -11,7 +11,7 @@ use super::open::{OpenBy, OpenConversations};
 use super::restore::quoted;
 use super::{count, named, size, tell};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::fs::conversation_transfer::{
@@ -204,24 +204,28 @@ fn one(
     match &result {
         TransferResult::Done(report) => {
             let done = if kind == TransferKind::Move { "moved" } else { "copied" };
-            say(format_args!(
+            say_wrapped(format_args!(
                 "{done} {id} to {dir}: {}, {}, {} of {} lines changed",
                 count(report.files, "file"),
                 size(report.bytes),
                 report.lines.changed,
                 report.lines.lines
             ))?;
-            say(format_args!(
+            say_wrapped(format_args!(
                 "Resume it: cd {} && hopty --resume {}",
                 visible(&quoted(&target.dir)),
                 target.id
             ))?;
         }
         TransferResult::Would { files, bytes } => {
-            say(format_args!("would {kind} {id} to {dir}: {}, {}", count(*files, "file"), size(*bytes)))?;
+            say_wrapped(format_args!(
+                "would {kind} {id} to {dir}: {}, {}",
+                count(*files, "file"),
+                size(*bytes)
+            ))?;
         }
         TransferResult::There | TransferResult::Failed(_) => {
-            say(format_args!("{id} stays where it is: Claude finds it in {dir} already"))?;
+            say_wrapped(format_args!("{id} stays where it is: Claude finds it in {dir} already"))?;
         }
     }
     Ok(0)
@@ -273,7 +277,7 @@ fn move_directory(
         } else {
             String::new()
         };
-        say(format_args!("{verb} {moved} from {} to {}{memory}", visible(from), visible(to)))?;
+        say_wrapped(format_args!("{verb} {moved} from {} to {}{memory}", visible(from), visible(to)))?;
         for (path, why) in &stay {
             note(format_args!("hopty: {} stays: {why}", visible(&path.to_string_lossy())));
         }
@@ -356,14 +360,18 @@ fn move_memory(
 fn tell_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {
     let (id, title) = (traveller.file.id.short(), title(&traveller.summary));
     match result {
-        TransferResult::Done(report) => say(format_args!("moved   {id}  {}  {title}", size(report.bytes))),
-        TransferResult::Would { bytes, .. } => say(format_args!("would   {id}  {}  {title}", size(*bytes))),
-        TransferResult::There => say(format_args!(
+        TransferResult::Done(report) => {
+            say_wrapped(format_args!("moved   {id}  {}  {title}", size(report.bytes)))
+        }
+        TransferResult::Would { bytes, .. } => {
+            say_wrapped(format_args!("would   {id}  {}  {title}", size(*bytes)))
+        }
+        TransferResult::There => say_wrapped(format_args!(
             "there   {id}  Claude finds it in {} already  {title}",
             visible(&traveller.target.dir)
         )),
         TransferResult::Failed(error) => {
-            say(format_args!("FAILED  {id}  {}  {title}", visible(&error.to_string())))?;
+            say_wrapped(format_args!("FAILED  {id}  {}  {title}", visible(&error.to_string())))?;
             note(format_args!("hint: {}", visible(&error.hint())));
             Ok(())
         }

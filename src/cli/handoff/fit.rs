@@ -6,7 +6,7 @@ use super::HandoffPlace;
 use super::args::FitOptions;
 use crate::cli::context::figure;
 use crate::cli::control::Rule;
-use crate::cli::error::{Failed, say, visible};
+use crate::cli::error::{Failed, say, say_wrapped, visible};
 use crate::core::context_usage::fits;
 use crate::core::handoff::text::thousands;
 
@@ -22,15 +22,18 @@ pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, Fail
         ))?;
     } else if let Some(phase) = &options.phase {
         let phase = visible(phase);
-        say(format_args!("Checking if Phase {phase} fits..."))?;
-        say(format_args!(
+        say_wrapped(format_args!("Checking if Phase {phase} fits..."))?;
+        say_wrapped(format_args!(
             "Estimated: {} tokens, Available: {}",
             thousands(options.tokens),
             thousands(remaining)
         ))?;
-        say(format_args!("{}", if fits { "Continuing..." } else { "It does not fit: hand over first." }))?;
+        say_wrapped(format_args!(
+            "{}",
+            if fits { "Continuing..." } else { "It does not fit: hand over first." }
+        ))?;
     } else {
-        say(format_args!("{}", if fits { "fits" } else { "does not fit" }))?;
+        say_wrapped(format_args!("{}", if fits { "fits" } else { "does not fit" }))?;
     }
     Ok(u8::from(!fits))
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::args::{HandoffShowOptions, Where, Which};
 use super::{HandoffPlace, answer, object, scope, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::table;
 use crate::core::handoff::entry::IndexEntry;
 use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
@@ -79,24 +80,28 @@ pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Fa
     }
     let mut rows = vec![
         ["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }]
-            .map(str::to_owned),
+            .map(str::to_owned)
+            .to_vec(),
     ];
     for (channel, entry) in &found {
         let object = object(entry);
         let held = entry.held(now, crate::sys::process::is_alive).is_some() && entry.is_pending(now);
         let status =
             if held { "loading".to_owned() } else { visible(object["status"].as_str().unwrap_or_default()) };
-        rows.push([
-            entry.id.to_string(),
-            status,
-            entry.kind.word().to_owned(),
-            age(now.0.saturating_sub(entry.created_at.0)),
-            entry.hopty_session.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-            channel.to_string(),
-            visible(if all { entry.project() } else { &entry.working_dir }),
-        ]);
+        rows.push(
+            [
+                entry.id.to_string(),
+                status,
+                entry.kind.word().to_owned(),
+                age(now.0.saturating_sub(entry.created_at.0)),
+                entry.hopty_session.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+                channel.to_string(),
+                visible(if all { entry.project() } else { &entry.working_dir }),
+            ]
+            .to_vec(),
+        );
     }
-    crate::cli::table::print(&rows)?;
+    table::print(rows, &["TYPE", "CHANNEL", "SESSION", "STATUS", "AGE"])?;
     Ok(0)
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::args::Session;
 use crate::cli::control::{HostControl, Rule, live};
-use crate::cli::error::{Failed, say};
+use crate::cli::error::{Failed, say, say_wrapped};
 use crate::cli::session::ANSWER;
 use crate::core::config::DurationMs;
 use crate::core::supervisor::question::AskAnswer;
@@ -17,11 +17,13 @@ pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Res
         HostControl::connect(paths, &name, Some(ANSWER))?.ask(json!({"do": "ask", "answer": answer}))?;
     match (session.json, answer) {
         (true, _) => say(format_args!("{done}"))?,
-        (false, AskAnswer::Dismiss) => say(format_args!("{name} does not ask again in this conversation"))?,
+        (false, AskAnswer::Dismiss) => {
+            say_wrapped(format_args!("{name} does not ask again in this conversation"))?
+        }
         (false, _) => {
             let snooze =
                 done["snooze"].as_str().and_then(|span| span.parse::<DurationMs>().ok()).unwrap_or_default();
-            say(format_args!("{name} does not hand over automatically for {}", snooze.words()))?;
+            say_wrapped(format_args!("{name} does not hand over automatically for {}", snooze.words()))?;
         }
     }
     Ok(0)

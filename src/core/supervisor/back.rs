@@ -137,7 +137,7 @@ impl Supervisor {
             return false;
         };
         let text =
-            format!("Back in conversation {back}; to return to the newer one: claude --resume {newer}");
+            format!("Back in conversation {back}; to return to the newer one: `hopty --resume {newer}`");
         self.tell(out, DecisionKind::ConversationChanged, text, &[self.lines.event], |d| {
             d.conversation = Some(back)
         });
@@ -188,5 +188,5 @@ impl Supervisor {
 }
 
 fn named(sentence: &str, left: &ConversationId) -> String {
-    format!("{}; to resume the old conversation: claude --resume {left}", sentence.trim_end_matches('.'))
+    format!("{}; to resume the old conversation: `hopty --resume {left}`", sentence.trim_end_matches('.'))
 }

@@ -12,6 +12,7 @@ use crate::core::process::ProcessEnd;
 use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::time::Stamp;
+use crate::core::word_wrap::wrap_message;
 use crate::host::terminals::{Capabilities, UnreadInput, repaint, takes_window_names};
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
@@ -379,6 +380,12 @@ impl Child {
         if let Some(above) = self.run.as_mut().and_then(|run| run.above.as_mut()) {
             above.extend_from_slice(line.as_bytes());
         }
+    }
+
+    /// A message of hopty's own as rows of this terminal.
+    pub fn on_rows(&self, message: &str) -> String {
+        let (cols, _) = self.size().unwrap_or(Size::cells(0, 0)).drawn();
+        wrap_message(message, usize::from(cols)).replace('\n', "\r\n")
     }
 
     /// How the program reads keys and pastes now.

@@ -8,6 +8,7 @@
 
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
+use crate::core::word_wrap::wrap_message;
 use crate::host::child::GuardedScreen;
 use crate::screen::{Screen, TerminalMode};
 
@@ -66,6 +67,7 @@ impl DiffPainter {
     /// the screen.
     pub fn tell(&mut self, text: &str, now: (u32, u64)) -> Vec<u8> {
         self.drawn = Some(now);
+        let text = wrap_message(text, usize::from(self.shadow.size().0)).replace('\n', "\r\n");
         let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();
         self.shadow.change(|shadow| shadow.feed(&sent));
         sent

@@ -15,12 +15,15 @@ use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::terminal::Size;
 use crate::core::time::{Stamp, ago};
+use crate::core::word_wrap::wrap_words;
 use crate::ipc::frame::tag;
 
 /// How many notices are kept for the page.
 const KEPT: usize = 20;
 /// How many are kept of those that came while no client was attached.
 const MISSED: usize = 5;
+/// Where a notice goes on below, in columns from the left.
+const INDENT: usize = 2;
 /// How many characters of a notice are kept.
 const TEXT: usize = 1000;
 
@@ -55,21 +58,22 @@ impl Notices {
     pub fn page(&self, now: Stamp, size: Size) -> String {
         let (cols, rows) = size.drawn();
         let mut left = usize::from(rows).saturating_sub(4);
-        let mut text = "\x1b[1mhopty\x1b[m notices, newest first\r\n\r\n".to_owned();
+        let cols = usize::from(cols);
+        let mut text = "\x1b[1mhopty\x1b[m notices, newest first\n\n".to_owned();
         if self.last.is_empty() {
-            text.push_str("No notices.\r\n");
+            text.push_str("No notices.\n");
         }
         for (at, notice) in self.last.iter().rev() {
-            let line = format!("{}: {notice}", ago(now.since(*at)));
-            let takes = line.width().div_ceil(usize::from(cols).max(1));
+            let line = wrap_words(&format!("{}: {notice}", ago(now.since(*at))), INDENT, cols);
+            let takes: usize = line.lines().map(|line| line.width().div_ceil(cols)).sum();
             if takes > left {
                 break;
             }
             left -= takes;
             text.push_str(&line);
-            text.push_str("\r\n");
+            text.push('\n');
         }
-        text.push_str("\r\nPress any key to return.");
+        text.push_str("\nPress any key to return.");
         text
     }
 }
@@ -139,7 +143,8 @@ mod tests {
             notices.keep(Stamp(n), &format!("{n}\x1b[2J {}", "long ".repeat(20)));
         }
         let page = notices.page(Stamp(180_000), Size::cells(40, 12));
-        let rows: usize = page.split("\r\n").map(|line| line.width().div_ceil(40).max(1)).sum();
+        let rows: usize = page.split('\n').map(|line| line.width().div_ceil(40).max(1)).sum();
+        assert!(page.lines().all(|line| line.width() <= 40), "broken between words: {page}");
         assert!(rows <= 12, "{rows} rows: {page}");
         assert!(page.contains("2 min ago: 29") && !page.contains("\x1b[2J"), "{page}");
         assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).contains("No notices"));

@@ -325,7 +325,7 @@ fn a_page_stays_until_a_key_and_is_taken_off_whole() {
     let mut stage = stage();
     stage.attach(1, 20, false);
     stage.take(1);
-    stage.on(|terminals, scene| terminals.show_page(1, b"help", scene));
+    stage.on(|terminals, scene| terminals.show_page(1, "help", scene));
     assert!(stage.take(1).0.ends_with("help"));
     stage.write("meanwhile");
     assert_eq!(stage.take(1).0, "");

@@ -14,9 +14,8 @@ use crate::core::time::Stamp;
 use crate::screen::{Screen, TerminalBefore};
 
 /// Shown on a terminal that would get pictures when there is no model to draw them from.
-const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session \
-                         continues.\r\n\
-    The leader sees what is drawn from now\r\non, and everybody does after a restart.";
+const NOT_KNOWN: &str = "hopty: the screen model has failed and is switched off. The session continues.\n\
+                         The leader sees what is drawn from now on, and everybody does after a restart.";
 
 /// What a client's terminal shows.
 #[derive(Debug)]
@@ -157,10 +156,11 @@ impl Terminals {
     }
 
     /// Shows a text of hopty's own on a client's terminal until its person presses a key.
-    pub fn show_page(&mut self, id: u64, text: &[u8], scene: &mut Scene<'_>) {
+    pub fn show_page(&mut self, id: u64, text: &str, scene: &mut Scene<'_>) {
         self.take_off(id, scene);
         let Some(client) = self.clients.get_mut(&id) else { return };
-        client.put(id, &[b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J", text].concat(), scene);
+        let text = text.replace('\n', "\r\n");
+        client.put(id, format!("\x1b[?1049h\x1b[m\x1b[H\x1b[2J{text}").as_bytes(), scene);
         client.viewport = Viewport::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
     }
 

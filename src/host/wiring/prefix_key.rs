@@ -3,6 +3,7 @@
 use crate::core::draft::units;
 use crate::core::input::prefix_command::{ORDERS, Order, is_release, order};
 use crate::core::input::{InputClass, InputPiece};
+use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
 
 impl Host {
@@ -72,23 +73,23 @@ impl Host {
 
     /// An unknown key after the prefix does nothing: it was not meant for the child.
     fn obey(&mut self, id: u64, key: &[u8]) {
+        let Some(size) = self.client_mut(id).map(|client| client.size) else { return };
         match order(key) {
             Some(Order::Detach) if self.private.is_some() => {
                 let text = "\x1b[1mhopty\x1b[m no terminal could attach to this session again, so hopty does \
-                            not detach this one.\r\n\r\nPress any key to return.";
-                self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
+                            not detach this one.\n\nPress any key to return.";
+                let text = wrap_words(text, 0, usize::from(size.drawn().0));
+                self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
             }
             Some(Order::Detach) => self.detach(id),
             Some(Order::Redraw) => self.on_terminals(|terminals, scene| terminals.redraw(id, scene)),
             Some(Order::Help) => {
-                let text = self.help();
-                self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
+                let text = self.help(usize::from(size.drawn().0));
+                self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
             }
             Some(Order::Notices) => {
-                let Some(client) = self.client_mut(id) else { return };
-                let size = client.size;
                 let text = self.terminals.notices_page(self.clock.now(), size);
-                self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
+                self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
             }
             Some(Order::HandOver) => self.hand_over_by_key(id),
             Some(Order::Snooze) => self.snooze_by_key(id),
@@ -96,18 +97,20 @@ impl Host {
         }
     }
 
-    fn help(&self) -> String {
-        let prefix = self.launch.config.terminal.prefix;
-        let mut text = format!("\x1b[1mhopty\x1b[m session {}\r\n\r\n{prefix}, then\r\n", self.claim.name);
-        for (key, _, does) in ORDERS {
-            text.push_str(&format!("  \x1b[1m{key}\x1b[m       {does}\r\n"));
+    /// The keys, on a terminal of `cols` columns.
+    fn help(&self, cols: usize) -> String {
+        let prefix = self.launch.config.terminal.prefix.to_string();
+        let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);
+        let keys = ORDERS.iter().map(|(key, _, does)| (key.to_string(), *does));
+        for (key, does) in keys.chain([(prefix.clone(), "send the key to the program")]) {
+            let blanks = " ".repeat(prefix.len() - key.len());
+            let line = format!("  \x1b[1m{key}\x1b[m{blanks}  {does}");
+            text.push_str(&wrap_words(&line, prefix.len() + 4, cols));
+            text.push('\n');
         }
-        text.push_str(&format!("  \x1b[1m{prefix}\x1b[m  send the key to the program\r\n"));
-        text.push_str(
-            "\r\nFrom another terminal: hopty ls, attach, detach, status, restart, \
-                       stop\r\n\r\nThese keys work here, too. Press any other key to return.",
-        );
-        text
+        let end = "\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\n\nThese keys work \
+                   here, too. Press any other key to return.";
+        text + &wrap_words(end, 0, cols)
     }
 }
 

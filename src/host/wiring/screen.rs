@@ -29,11 +29,12 @@ impl Host {
             {
                 let id = |id: Option<&ConversationId>| id.map(ToString::to_string).unwrap_or_default();
                 let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
-                format!("back in conversation {back}; to return to the newer one: claude --resume {newer}")
+                format!("back in conversation {back}; to return to the newer one: `hopty --resume {newer}`")
             }
             (None, _) => "starting a fresh conversation".to_owned(),
         };
-        format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n{}", self.printed_between())
+        let line = self.child.on_rows(&format!("hopty: {full}{into}"));
+        format!("\r\x1b[2m{line}\x1b[0m\r\n\r\n{}", self.printed_between())
     }
 
     /// The handoff from which the next run continues.

@@ -88,12 +88,11 @@ impl Host {
     pub(in crate::host) fn print_held(&mut self) {
         let Phase::Cooling { held, .. } = self.phase() else { return };
         let name = &self.claim.name;
-        let text = format!(
-            "hopty: Claude is not started, because settings that run code have changed: {}\r\nhint: `hopty \
-             restart {name}` in another terminal starts it \
-             anyway; Ctrl+C ends the session\r\n",
+        let text = self.child.on_rows(&format!(
+            "hopty: Claude is not started, because settings that run code have changed: {}\nhint: `hopty \
+             restart {name}` in another terminal starts it anyway; Ctrl+C ends the session\n",
             held.join(", ")
-        );
+        ));
         if let Some(run) = &mut self.child.run {
             if run.above.is_none() {
                 run.above = run.model.look_so_far(repaint::above);

@@ -61,7 +61,7 @@ fn an_idle_session_goes_back_at_once() {
     assert_eq!(resumed(&s), Some(conversation(1)));
     assert_eq!(s.exec(), "run.spawned, conversation.changed, notice, follow, release keys draft");
     let told = format!(
-        "Back in conversation {}; to return to the newer one: claude --resume {}",
+        "Back in conversation {}; to return to the newer one: `hopty --resume {}`",
         conversation(1),
         conversation(2)
     );
@@ -175,7 +175,7 @@ fn each_time_it_goes_one_further_back() {
         s.end(TERM_CODE);
         assert_eq!(resumed(&s), Some(conversation(n)));
         s.exec();
-        assert!(s.sentences().contains(&format!("claude --resume {newer}")), "{}", s.sentences());
+        assert!(s.sentences().contains(&format!("`hopty --resume {newer}`")), "{}", s.sentences());
         s.boot(StartSource::Resume);
         s.after(20_000);
     }
@@ -207,7 +207,7 @@ fn a_conversation_in_which_nothing_was_said_is_none_to_go_back_to() {
 
 #[test]
 fn a_hand_over_that_is_broken_off_names_the_old_conversation() {
-    let old = format!("; to resume the old conversation: claude --resume {}", conversation(1));
+    let old = format!("; to resume the old conversation: `hopty --resume {}`", conversation(1));
     let mut s = delivering();
     s.boot(StartSource::Startup);
     s.ctrl_c();
