@@ -101,6 +101,7 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
         }
         assert!(now["command"].to_string().contains("--dangerously-skip-permissions"), "{now}");
         assert_eq!(now["clients"], json!([]));
+        assert!(now["why"].as_str().unwrap().contains("`hopty restore` resumed its conversation"), "{now}");
     }
     let requests = world.api.main_requests().len();
     assert_eq!(requests, 3, "Claude was asked nothing");

@@ -94,6 +94,9 @@ pub(super) struct RunOptions {
     /// Run Claude without hopty's hooks
     #[arg(long)]
     pub no_inject: bool,
+    /// It resumes the conversation of a session that died
+    #[arg(long, hide = true)]
+    pub restored: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
@@ -190,7 +193,7 @@ pub(super) enum Verb {
     Run(RunOptions),
     /// List sessions, those that wait for you first
     ///
-    /// Fields of a format: name, labels, state, reason, for, context, tasks, model, about, title, prompt, task, cost,
+    /// Fields of a format: name, labels, state, reason, subject, for, context, tasks, model, about, title, prompt, task, cost,
     /// dir, command, clients, run, restarts, conversation, why.
     Ls {
         /// Only these sessions

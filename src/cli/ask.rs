@@ -14,7 +14,6 @@ use crate::core::claude::last_answer::LastAnswer;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
-use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, transcript};
 use crate::ipc::message::{Code, Failure, WaitFor};
 
@@ -108,9 +107,8 @@ fn until_idle(
             );
             return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(name));
         }
-        let on = session.waiting_for.filter(|_| session.state.is(SessionState::Blocked));
-        if on.is_some() && on != blocked {
-            let what = on.as_deref().map(visible).unwrap_or_default();
+        let on = super::session::blocked_on(&session);
+        if let Some(what) = on.as_ref().filter(|_| on != blocked) {
             note(format_args!("hopty: {name} is blocked on {what}: answer it with `hopty attach {name}`"));
         }
         blocked = on;

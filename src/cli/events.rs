@@ -12,13 +12,15 @@ use serde_json::{Value, json};
 use super::control::{any, paths};
 use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
+use super::session::{blocked_on, status_of};
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
 use crate::core::status::ExitKind;
-use crate::core::time::WallTime;
+use crate::core::supervisor::state::SessionState;
+use crate::core::time::{WallTime, age};
 use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{journal_file, session};
-use crate::sys::clock::local;
+use crate::sys::clock::{Clock, local};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::Process;
 use crate::sys::safe_file::{self, SafeFileError};
@@ -204,18 +206,21 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let (seq, decision) = last_explained(&text).ok_or_else(|| {
         Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
     })?;
-    let (mut sentence, mut because) = (decision.sentence, decision.because);
+    let session = status_of(&paths, &name)?;
     // A host that was killed could not write why.
-    let gone = !session::is_alive(&paths.session(&name));
-    if let Some(lost) = super::session::ended(&paths, &name)
-        .filter(|ended| gone && ended.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost)))
-    {
-        (sentence, because) = (lost.why, vec![seq]);
-    }
+    let lost = session.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
+    let because = if lost { vec![seq] } else { decision.because };
+    let tells = !session.is(SessionState::Unresponsive) && !session.why.is_empty();
+    let last = if tells { session.why.clone() } else { decision.sentence };
     // What it stands at is no decision, and what who asks wants to know.
-    if let Some(what) = (!gone).then(|| super::session::blocked_on(&paths, &name)).flatten() {
-        sentence = format!("{}; the session is now blocked on {what}.", sentence.trim_end_matches('.'));
-    }
+    let sentence = match blocked_on(&session) {
+        Some(what) => {
+            let now = Clock::wall().0;
+            let since = session.state_since.map(|at| format!(" for {}", age(now.saturating_sub(at.0.0))));
+            format!("Blocked on {what}{}. The last decision: {last}", since.unwrap_or_default())
+        }
+        None => last,
+    };
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {

@@ -30,6 +30,10 @@ const WATCH: Duration = Duration::from_secs(2);
 const ABOUT: usize = 60;
 /// How much of a branch's name is shown, in columns.
 const BRANCH: usize = 24;
+/// How much of what a permission is about is shown, in columns: as much as there is room for.
+const SUBJECT: [usize; 3] = [ABOUT, 36, 18];
+/// Columns that say less than what a permission is about.
+const LESS: [&str; 7] = ["RESTARTS", "RUN", "CLIENTS", "AGE", "TASKS", "MODEL", "BRANCH"];
 /// Columns from which on there is room for what a session is about and for its directory.
 const WIDE: usize = 120;
 
@@ -158,8 +162,28 @@ fn tell_restorable(paths: &Paths) {
     }
 }
 
-/// The table, for a terminal of so many columns or for a program.
+/// The table, for a terminal of so many columns or for a program. What a permission is about stands there
+/// where it takes the place of nothing but [`LESS`].
 fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
+    let plain = rows_with(sessions, ends, cols, 0);
+    if sessions.iter().all(|session| session.waiting_subject.is_none()) {
+        return plain;
+    }
+    let keeps = |rows: &Vec<Vec<String>>| {
+        let stays = |head: &String| LESS.contains(&head.as_str()) || rows[0].contains(head);
+        plain[0].iter().all(stays)
+    };
+    let wide = SUBJECT.iter().map(|room| rows_with(sessions, ends, cols, *room)).find(keeps);
+    wide.unwrap_or(plain)
+}
+
+/// The table with so many columns for what a permission is about.
+fn rows_with(
+    sessions: &[SessionStatus],
+    ends: bool,
+    cols: Option<usize>,
+    subject: usize,
+) -> Vec<Vec<String>> {
     // How it ended is shown only to who asks for ended ones.
     let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
     let known = sessions.iter().any(|session| about(session).is_some());
@@ -182,6 +206,7 @@ fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Ve
     let cell_of = |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, cols) {
         ("NAME", Some(cols)) => begin_of(&cell(session), session_name_cols(cols)),
         ("BRANCH", Some(_)) => begin_of(&cell(session), BRANCH),
+        ("STATE", _) if subject > 0 => state_about(session, subject),
         _ => cell(session),
     };
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
@@ -326,6 +351,7 @@ const FIELDS: &[(&str, ColumnText)] = &[
     ("labels", labels),
     ("state", |session| visible(&session.state.to_string())),
     ("reason", |session| visible(session.waiting_for.as_deref().unwrap_or_default())),
+    ("subject", |session| visible(session.waiting_subject.as_deref().unwrap_or_default())),
     ("for", since),
     ("context", context),
     ("tasks", tasks),
@@ -389,6 +415,15 @@ fn text(text: &str) -> String {
 fn state(session: &SessionStatus) -> String {
     let on = waits_for(session).map_or_else(String::new, |what| format!(" ({what})"));
     text(&session.state.to_string()) + &on
+}
+
+/// The same with what a permission or a question is about, in so many columns.
+fn state_about(session: &SessionStatus, room: usize) -> String {
+    let state = state(session);
+    match (&session.waiting_subject, state.strip_suffix(')')) {
+        (Some(subject), Some(open)) => format!("{open}: {})", begin_of(&visible(subject), room)),
+        _ => state,
+    }
 }
 
 fn waits_for(session: &SessionStatus) -> Option<String> {
@@ -485,6 +520,28 @@ mod tests {
         assert_eq!(table(Some(30)), ["NAME            STATE", "a-rather-long…  blocked (perm…"]);
         assert!(table(None)[1].starts_with(name), "a pipe gets it whole");
         assert_eq!(Template::read("{name}").unwrap().line(&long), name);
+    }
+
+    #[test]
+    fn a_permission_is_told_with_what_it_is_for_where_there_is_room() {
+        let minute = crate::sys::clock::Clock::wall().0.saturating_sub(60_000);
+        let mut asks = session("rocket", SessionState::Blocked, Some("permission"), Some("Make x1."));
+        asks.state_since = Some(Rfc3339(crate::core::time::WallTime(minute)));
+        asks.waiting_subject = Some("Bash: touch x1 && cargo test --workspace".to_owned());
+        let state = |cols| {
+            let rows = fitted(std::slice::from_ref(&asks), false, cols);
+            let at = rows[0].iter().position(|head| head == "STATE").unwrap();
+            (rows[1][at].clone(), rows[0].join(" "))
+        };
+        let whole = "blocked (permission: Bash: touch x1 && cargo test --workspace)";
+        assert_eq!(state(None).0, whole);
+        assert_eq!(state(Some(200)).0, whole);
+        let (at_80, heads) = state(Some(80));
+        assert_eq!(at_80, "blocked (permission: Bash: touch x1 &&…)");
+        assert!(["FOR", "CONTEXT", "ABOUT"].iter().all(|head| heads.contains(head)), "{heads}");
+        assert_eq!(state(Some(50)).0, "blocked (permission)", "the reason alone");
+        asks.waiting_subject = None;
+        assert_eq!(fitted(&[asks], false, None)[1][STATE], "blocked (permission)");
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
         return session(options.name.as_deref(), &order, options.json);
     }
     let options = RunOptions {
+        restored: false,
         name: options.name,
         labels: Vec::new(),
         detached: options.detached,

@@ -238,7 +238,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     };
     let hopty = std::env::current_exe().map_err(|e| format!("hopty cannot find itself: {e}"))?;
     let done = Command::new(hopty)
-        .args(["run", "--detached", "--name", name.as_str()])
+        .args(["run", "--detached", "--restored", "--name", name.as_str()])
         .args(status.labels.iter().map(|label| format!("--label={label}")))
         .args(["--", "claude"])
         .args(for_resume(&own, &next))

@@ -355,6 +355,9 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     };
     let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
     line("state", &format!("{state}{on} since {since}{from}"))?;
+    if let (Some(on), Some(subject)) = (&session.waiting_for, &session.waiting_subject) {
+        line(&visible(on), &visible(subject))?;
+    }
     if let Some(how) = &session.exit {
         line("exit", &exit(how))?;
     }
@@ -464,9 +467,13 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
     })
 }
 
-/// What the session waits for a person to answer, if it does.
-pub(super) fn blocked_on(paths: &Paths, name: &SessionName) -> Option<String> {
-    status_of(paths, name).ok().filter(|status| status.is(SessionState::Blocked))?.waiting_for
+/// What a blocked session waits for, with what that is about: `permission (Bash: touch x1)`.
+pub(super) fn blocked_on(session: &SessionStatus) -> Option<String> {
+    let what = visible(&session.waits_for(local).filter(|_| session.is(SessionState::Blocked))?);
+    Some(match &session.waiting_subject {
+        Some(subject) => format!("{what} ({})", visible(subject)),
+        None => what,
+    })
 }
 
 /// What a session's host wrote last. A host of an older version wrote the command line with the secrets in
@@ -491,6 +498,7 @@ pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionS
 pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = last_written(paths, name)?;
     last.state = SessionState::Ended.into();
+    (last.waiting_for, last.waiting_subject) = (None, None);
     last.clients.clear();
     // When a host died without a word is not known; one of an older version said it by its last state alone.
     last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));

@@ -15,6 +15,7 @@ pub mod conversation;
 pub mod conversation_transfer;
 pub mod draft;
 pub mod ellipsis;
+pub mod explanation;
 pub mod handoff;
 pub mod ids;
 pub mod inherited;

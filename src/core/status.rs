@@ -43,6 +43,9 @@ pub struct SessionStatus {
     pub state_from: OpenWord<StateSource>,
     /// While it is blocked: on what.
     pub waiting_for: Option<String>,
+    /// What the permission or the question is about: `Bash: touch x1`, on one line, at most 200 characters,
+    /// secrets hidden.
+    pub waiting_subject: Option<String>,
     /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
     pub phase: String,
     /// Number of the run, 0 before the first.

@@ -285,7 +285,11 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         .title(Span::styled(fit(&title, area.width.saturating_sub(2)), bold()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let text = match (row.waits_for.as_str(), row.since.as_str()) {
+    let what = match row.subject.as_str() {
+        "" => row.waits_for.clone(),
+        subject => format!("{} ({subject})", row.waits_for),
+    };
+    let text = match (what.as_str(), row.since.as_str()) {
         ("", _) => row.last.clone(),
         (what, "") => format!("waits for {what}"),
         (what, since) => format!("waits for {what}; blocked for {since}"),

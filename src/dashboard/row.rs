@@ -24,6 +24,8 @@ pub struct SessionRow {
     pub dialog: String,
     /// How long it has been in its state, `5 min`; empty while that is not known.
     pub since: String,
+    /// What the permission or question is about; empty where that is not known.
+    pub subject: String,
     /// How full the context is, 0 to 100; `None` while it is not known.
     pub percent: Option<u8>,
     /// The level that was reached: `ok`, `ask`, `warn`, `handoff`, `hard`.
@@ -64,6 +66,7 @@ impl SessionRow {
             waits_for: clean(&status.waits_for(moment).unwrap_or_default()),
             dialog: status.waiting_for.clone().unwrap_or_default(),
             since: since.map(|at| age(at.0)).unwrap_or_default(),
+            subject: clean(status.waiting_subject.as_deref().unwrap_or_default()),
             percent: status.context.known_percent(),
             level: clean(&status.context.level.to_string()),
             restarts: status.restarts,

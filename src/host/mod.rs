@@ -50,6 +50,7 @@ pub use jobs::drift;
 
 use crate::core::claude::{args, version_features::HookSet};
 use crate::core::compat::SessionCompat;
+use crate::core::explanation::Explanation;
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::status::MachineStatus;
@@ -104,8 +105,8 @@ pub struct Host {
     notifier: Notifier,
     /// The source documents' own forms.
     compat: SessionCompat,
-    /// The last sentence that explains the session's state.
-    why: String,
+    /// Why the session is as it is.
+    explanation: Explanation,
     exit: Option<HostExit>,
     /// The run of the machine.
     machine: MachineStatus,
@@ -204,7 +205,7 @@ impl Host {
             observer,
             notifier,
             compat,
-            why: String::new(),
+            explanation: Explanation::default(),
             exit: None,
             machine: MachineStatus { boot_id: boot::id(), shutdown: false },
             turns: LoopState::default(),
@@ -252,7 +253,12 @@ impl Host {
         match &host.exit {
             Some(exit) if host.child.run.is_none() => {
                 let code = exit.code();
-                let message = host.child.launching.failure.take().unwrap_or_else(|| host.why.clone());
+                let message = host
+                    .child
+                    .launching
+                    .failure
+                    .take()
+                    .unwrap_or_else(|| host.explanation.sentence().to_owned());
                 host.tidy();
                 Err(StartReport::failed(code, message, start::start_hint(code)))
             }

@@ -91,9 +91,7 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
-        if decision.kind.explains() {
-            self.why.clone_from(&decision.sentence);
-        }
+        self.explanation.take(decision, self.recorder.supervisor.fill(), self.launch.restored);
         if decision.kind == K::RestartRequested {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }
@@ -159,7 +157,8 @@ impl Host {
             self.exit.is_none_or(|exit| matches!(exit.cause, EndCause::Finished | EndCause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
         let completed = self.recorder.supervisor.task_completed().then_some("Task completed!");
-        let why = (self.keyboard.unsent.is_some() || !plain || waiting).then_some(self.why.as_str());
+        let why =
+            (self.keyboard.unsent.is_some() || !plain || waiting).then_some(self.explanation.sentence());
         let words: Vec<&str> =
             completed.into_iter().chain(why).chain(self.keyboard.unsent.as_deref()).collect();
         (!words.is_empty()).then(|| words.join(" "))

@@ -23,8 +23,11 @@ pub fn hopty_restart_hands_over_an_idle_session(kind: Kind) {
         "a person's restart has no reason but theirs"
     );
     world.wait_state("idle");
-    let why = world.ask(&["why", "proj"]);
-    assert_eq!(world.status()["why"], why.split_whitespace().collect::<Vec<_>>().join(" "));
+    world.wait_decision("handoff.consumed", 1);
+    let why = world.ask(&["why", "proj"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(world.status()["why"], why);
+    assert!(why.starts_with("Handed over at "), "{why}");
+    assert!(why.ends_with(" %, as requested; the fresh conversation has answered."), "{why}");
     let said = world.ask(&["restart", "proj", "--wait"]);
     assert!(said.contains("handed over as HO-"), "{said}");
     let (old, _) = assert_handed_over(&world, 2, "Say hello to me.");

@@ -176,7 +176,7 @@ fn a_permission_is_given_from_here() {
     let term = dash(&world);
     wait_chosen(&term, "proj");
     term.wait_text("1-3 answer");
-    term.wait_text("waits for permission; blocked for ");
+    term.wait_text("waits for permission (Bash: touch made); blocked for ");
     term.wait_text("blocked (permission)");
     term.send("9");
     term.wait_text("proj: the dialog has the answers 1 to 3");

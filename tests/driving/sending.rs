@@ -87,7 +87,16 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     let blocked: Value = serde_json::from_str(&blocked).unwrap();
     assert_eq!(blocked["waiting_for"], "permission");
     world.ask(&["wait", "proj", "text=Do you want to proceed", "--timeout", "10s"]);
-    assert!(world.ask(&["status", "proj"]).contains("blocked on permission since"), "{}", world.story());
+    // The hook may come after the first picture of the dialog.
+    wait_for("what the permission is for", || world.status()["waiting_subject"].is_string().then_some(()));
+    let told = world.ask(&["status", "proj"]);
+    assert!(told.contains("blocked on permission since"), "{}", world.story());
+    assert!(told.contains("\n  permission    Bash: touch made\n"), "{told}");
+    let why = world.ask(&["why", "proj"]);
+    assert!(why.starts_with("Blocked on permission (Bash: touch made) for "), "{why}");
+    let listed = world.ask(&["ls"]);
+    assert!(listed.contains("  blocked (permission: Bash: touch made)  "), "{listed}");
+    assert_eq!(world.ask(&["ls", "--format", "{reason}: {subject}"]), "permission: Bash: touch made\n");
     let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert_eq!(refused.status.code(), Some(4), "{said}{}", world.story());
@@ -97,7 +106,9 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     // A person's own key is a person's own.
     let at = world.status()["seq"].as_u64().unwrap();
     world.ask(&["send", "proj", "--keys", "enter"]);
-    wait_idle(&world, at);
+    let idle = wait_idle(&world, at);
+    assert_eq!(idle["waiting_subject"], Value::Null);
+    assert!(!world.ask(&["why", "proj"]).contains("touch made"));
     assert!(world.project.join("made").exists());
     submitted(&world, "And now?");
     end(&world);

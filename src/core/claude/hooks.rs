@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{carry_over, question};
+use super::{carry_over, permission_subject, question};
 use crate::core::handoff::continuation::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -30,6 +30,8 @@ pub struct HookInput {
     pub reason: Option<String>,
     /// UserPromptSubmit: the prompt.
     pub prompt: Option<String>,
+    /// PermissionRequest: what the dialog is about.
+    pub subject: Option<String>,
 }
 
 /// Reads a payload. `expected` is the handoff whose continuation prompt may be on its way.
@@ -72,7 +74,9 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> HookI
     let reason =
         text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
     let prompt = text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).map(str::to_owned);
-    HookInput { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason, prompt }
+    let subject = permission_subject::subject(payload).filter(|_| event == HookEvent::PermissionRequest);
+    let model = text("model").map(str::to_owned);
+    HookInput { hook, tool_uses, last_message, model, reason, prompt, subject }
 }
 
 fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {

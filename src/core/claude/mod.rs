@@ -22,6 +22,7 @@ pub(crate) mod message_usage;
 pub mod model;
 pub mod pasted_prompt;
 pub mod permission;
+pub mod permission_subject;
 pub mod prompt_box;
 pub mod prompts;
 pub mod question;

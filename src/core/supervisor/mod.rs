@@ -22,7 +22,7 @@
 //! | `delivery`, `sending` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
 //! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
 //! | `key_hold`, `next_deadline` | who gets what a person types meanwhile; when something is due |
-//! | `decisions`, `state`, `next_handover` | what is written down with its reasons, and what others may ask |
+//! | `decisions`, `state`, `next_handover`, `handover_step` | what is written down with its reasons, and what others may ask |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
@@ -38,6 +38,7 @@ mod delivery;
 pub mod event;
 pub mod exit_table;
 mod handover_note;
+pub mod handover_step;
 mod hooks;
 mod key_class;
 mod key_hold;

@@ -109,6 +109,7 @@ impl World {
             ahead: crate::core::terminal::Ahead::default(),
             handoff: super::start::BeginWith::Fresh,
             detached: true,
+            restored: false,
             signals: crate::core::inherited::SignalState::default(),
             errors: crate::core::inherited::ErrorOutput::Terminal,
             record: None,

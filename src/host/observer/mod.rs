@@ -67,6 +67,8 @@ pub(super) struct Observer {
     /// The person's last prompt in the conversations before, which a hand-over continues.
     prompt_before: Option<String>,
     name_before: Option<String>,
+    /// The last dialog that a hook told of: its kind, and what it is about.
+    dialog: Option<(String, String)>,
     /// The model that Claude runs.
     model: Model,
     /// Claude's working directory as its hooks report it, when it differs from the session's.
@@ -98,6 +100,7 @@ impl Observer {
             watch: TranscriptWatch::default(),
             prompt_before: None,
             name_before: None,
+            dialog: None,
             model: Model::default(),
             working_dir: None,
             status_line: None,

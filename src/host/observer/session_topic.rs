@@ -1,10 +1,12 @@
 //! What a conversation is about, for listings and notifications.
 
 use super::Observer;
+use crate::core::claude::hooks::HookInput;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::status::WorkStatus;
+use crate::core::supervisor::event::HookEvent;
 
 /// How much of a prompt or a task is told, in characters.
 const LINE: usize = 200;
@@ -15,6 +17,28 @@ pub(in crate::host) fn topic_line(text: &str) -> String {
 }
 
 impl Observer {
+    /// A hook was called: Claude asks a person for something, or does so no longer.
+    pub fn hook_called(&mut self, call: &HookInput) {
+        match (call.hook.event, &call.hook.asks, &call.subject) {
+            (_, Some(asks), Some(subject)) => self.dialog = Some((asks.clone(), topic_line(subject))),
+            (HookEvent::PermissionRequest, ..) => self.dialog = None,
+            (
+                HookEvent::UserPromptSubmit
+                | HookEvent::PostToolBatch
+                | HookEvent::Stop
+                | HookEvent::StopFailure
+                | HookEvent::SessionStart,
+                ..,
+            ) if !call.hook.agent => self.dialog = None,
+            _ => {}
+        }
+    }
+
+    /// What the dialog of this name is about, if a hook told of it.
+    pub fn subject_of(&self, dialog: Option<&str>) -> Option<String> {
+        self.dialog.as_ref().filter(|(asks, _)| dialog == Some(asks)).map(|(_, subject)| subject.clone())
+    }
+
     /// Title, last prompt, tasks, model and cost of the followed conversation.
     pub fn work(&self) -> WorkStatus {
         let facts = self.transcript().map(|transcript| &transcript.facts);

@@ -85,6 +85,9 @@ pub struct Launch {
     pub handoff: BeginWith,
     /// Start detached.
     pub detached: bool,
+    /// It resumes the conversation of a session that died (`hopty restore`).
+    #[serde(default)]
+    pub restored: bool,
     /// The signal dispositions that hopty inherited.
     pub signals: SignalState,
     /// Where its errors go.

@@ -111,6 +111,7 @@ impl Host {
                 payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
             self.observer.set_working_dir(cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned()));
         }
+        self.observer.hook_called(&call);
         let hook = call.hook.clone();
         let of_this = hook.conversation.is_some()
             && hook.conversation.as_ref() == self.recorder.supervisor.conversation();

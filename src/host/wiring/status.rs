@@ -35,6 +35,7 @@ impl Host {
             state: standing.state.into(),
             state_since: entered,
             state_from: standing.from.into(),
+            waiting_subject: self.observer.subject_of(standing.waiting_for.as_deref()),
             waiting_for: standing.waiting_for,
             phase: supervisor.phase().word().to_owned(),
             run: supervisor.run(),
@@ -61,7 +62,7 @@ impl Host {
             clients: self.terminals.list(),
             exit: self.exit.map(HostExit::status),
             ended_at: entered.filter(|_| self.exit.is_some()),
-            why: self.why.clone(),
+            why: self.explanation.words(supervisor.handover_step().as_ref()),
             seq: supervisor.seq(),
             rest: serde_json::Map::new(),
         }

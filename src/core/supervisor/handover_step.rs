@@ -1,0 +1,69 @@
+//! Where a hand-over stands, for people.
+
+use super::Supervisor;
+use super::phase::{Phase, RunPlan, StopFor};
+
+/// Where a hand-over stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HandoverStep {
+    /// The handoff is being saved.
+    Saving,
+    /// Claude is being ended.
+    Ending,
+    /// The next run is being started.
+    Starting,
+    /// The continuation prompt is on its way.
+    Delivering {
+        /// The dialog that keeps it from being typed.
+        dialog: Option<String>,
+    },
+    /// The prompt was submitted, and Claude has not answered yet.
+    Unanswered,
+}
+
+impl HandoverStep {
+    /// Whether the fresh conversation has the work.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        *self == HandoverStep::Unanswered
+    }
+
+    /// In words, without a full stop.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            HandoverStep::Saving => "hopty saves the handoff".to_owned(),
+            HandoverStep::Ending => "hopty ends Claude, and a fresh conversation starts next".to_owned(),
+            HandoverStep::Starting => "the fresh conversation is starting".to_owned(),
+            HandoverStep::Delivering { dialog: None } => {
+                "the fresh conversation is about to get its prompt".to_owned()
+            }
+            HandoverStep::Delivering { dialog: Some(dialog) } => {
+                format!("Claude shows a dialog ({dialog}), and hopty types the prompt once you answer it")
+            }
+            HandoverStep::Unanswered => {
+                "the fresh conversation has its prompt and has not answered yet".to_owned()
+            }
+        }
+    }
+}
+
+impl Supervisor {
+    /// The hand-over that is under way, if there is one.
+    #[must_use]
+    pub fn handover_step(&self) -> Option<HandoverStep> {
+        let hands_over = |plan: &RunPlan| plan.handoff.is_some();
+        match &self.phase {
+            Phase::Saving { request, .. } if request.handoff => Some(HandoverStep::Saving),
+            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if hands_over(plan) => {
+                Some(HandoverStep::Ending)
+            }
+            Phase::Spawning { plan, end: None } if hands_over(plan) => Some(HandoverStep::Starting),
+            Phase::Delivering { obstacle, .. } => Some(HandoverStep::Delivering { dialog: obstacle.clone() }),
+            Phase::Running | Phase::Waiting { .. } if self.handoffs.consuming.is_some() => {
+                Some(HandoverStep::Unanswered)
+            }
+            _ => None,
+        }
+    }
+}
