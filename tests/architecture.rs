@@ -108,7 +108,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/sys/process_activity.rs", "/proc"),
 ];
 /// The way into `core::compat`: what happened in a session goes in, what to write comes out.
-const COMPAT_DOOR: &[&str] = &["SessionCompat", "CompatWork", "About"];
+const COMPAT_DOOR: &[&str] = &["SessionCompat", "CompatWork", "About", "WatchedFiles", "FileReport"];
 /// Who names the forms of other tools besides, and why. The list may only get shorter.
 const COMPAT_USERS: &[(&str, &str)] = &[
     ("src/cli/handoff/create.rs", "writes the layouts without a session"),
@@ -117,8 +117,6 @@ const COMPAT_USERS: &[(&str, &str)] = &[
     ("src/fs/layouts.rs", "writes the layouts"),
     ("src/fs/session_documents.rs", "reads the notes of the memory layout"),
     ("src/host/jobs/handoffs.rs", "writes the layouts with a handoff"),
-    ("src/host/observer/file_reader.rs", "signal files, and the orchestrator's state"),
-    ("src/host/observer/signal_files.rs", "signal files, and the orchestrator's state"),
     ("src/host/wiring/compat.rs", "the copies of the memory layout"),
 ];
 /// Calls that open a file by its name and read whatever it is.

@@ -141,12 +141,6 @@ impl Paths {
         self.config.join("config.toml")
     }
 
-    /// `.restart-session`, which scripts write and hopty obeys.
-    #[must_use]
-    pub fn restart_signal(&self) -> PathBuf {
-        self.claude.join(".restart-session")
-    }
-
     /// `.current-session`, which hopty writes for scripts.
     #[must_use]
     pub fn current_session(&self) -> PathBuf {

@@ -165,7 +165,8 @@ impl Host {
             config: launch.config.clone(),
         };
         let began = Clock::wall();
-        let reader = FileReader::new(&paths, &launch.config, claude, began);
+        let compat = SessionCompat::new(&launch.config, claude);
+        let reader = FileReader::new(&paths, compat.watched_files(), claude, began);
         let observer = Observer::new(reader, &own, claude, launch.config.context.window);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             log(format_args!("{e}; using channel global"));
@@ -178,7 +179,6 @@ impl Host {
             (listener, socket),
         );
         let jobs = Jobs::new(&paths, &launch.config, &claim.dir);
-        let compat = SessionCompat::new(&launch.config, claude);
         let terminals = Terminals::new(&launch.config.terminal);
         let notifier = Notifier::new(&launch.config.notify);
         // On the heap, because the stack frames of a start stay for as long as the session lives.

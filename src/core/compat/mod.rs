@@ -7,7 +7,7 @@
 //! | `session` | the one door: what happens in a session, and what the forms make of it |
 //! | `layouts` | a handoff in the formats of other tools (`handoff.views`) |
 //! | `boxes` | what documents 001 and 002 print between two sessions |
-//! | `signals` | `.restart-session`, `.handoff-requested` and `.current-session` |
+//! | `watched_files`, `signals` | `.restart-session`, an orchestrator's files, and `.current-session` |
 //! | `session_log` | the lines of `auto-session.log` |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
 
@@ -18,6 +18,8 @@ mod profiles;
 mod session;
 mod session_log;
 pub mod signals;
+mod watched_files;
 
 pub use session::{CompatWork, SessionCompat, copy_names};
 pub use session_log::About;
+pub use watched_files::{FileReport, WatchedFiles};

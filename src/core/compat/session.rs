@@ -8,6 +8,7 @@ use super::layouts::Material;
 use super::layouts::memory::{self, MemoryReason};
 use super::session_log::{About, lines};
 use super::signals::current_session;
+use super::watched_files::WatchedFiles;
 use crate::core::claude::hooks::HookInput;
 use crate::core::config::{Config, Layout, Profile};
 use crate::core::context::Level;
@@ -79,6 +80,12 @@ impl SessionCompat {
             session_log: config.compat.session_log && claude,
             ..SessionCompat::default()
         }
+    }
+
+    /// The files of other programs that are read whenever they change.
+    #[must_use]
+    pub fn watched_files(&self) -> WatchedFiles {
+        WatchedFiles::new(self.signal_files, self.has(Layout::Orchestrator))
     }
 
     fn has(&self, layout: Layout) -> bool {

@@ -5,6 +5,8 @@
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::restart_signal::RestartSignal;
 
+/// The file in Claude's directory that asks for a restart.
+pub const RESTART_SESSION: &str = ".restart-session";
 /// The largest signal file that is read, in bytes.
 pub const MAX_BYTES: usize = 8192;
 

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::signal_files::{SignalFiles, SignalScan};
 use crate::claude::sessions_file::{self, SessionsFileEntry};
-use crate::core::compat::layouts::orchestrator;
-use crate::core::config::{Config, Layout};
+use crate::core::compat::WatchedFiles;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::restart_signal::SignalFile;
@@ -31,10 +30,6 @@ pub(in crate::host) struct FileReader {
     paths: Paths,
     /// Whether the program is Claude. No files are read for other programs.
     claude: bool,
-    /// Whether `.restart-session` is read.
-    signal_files: bool,
-    /// Whether an orchestrator's files are read.
-    orchestrator: bool,
     /// When the session began: it ignores earlier signals.
     began: WallTime,
     sessions_file: Option<PathBuf>,
@@ -127,19 +122,17 @@ pub(in crate::host) enum TranscriptPart {
 }
 
 impl FileReader {
-    pub fn new(paths: &Paths, config: &Config, claude: bool, began: WallTime) -> Self {
+    pub fn new(paths: &Paths, watched: WatchedFiles, claude: bool, began: WallTime) -> Self {
         let mut reader = FileReader {
             watcher: watcher(),
             needs_poll: false,
             paths: paths.clone(),
             claude,
-            signal_files: config.compat.signal_files,
-            orchestrator: config.handoff.views.contains(&Layout::Orchestrator),
             began,
             sessions_file: None,
             said: None,
             transcript: None,
-            signals: SignalFiles::default(),
+            signals: SignalFiles::new(watched),
         };
         if claude {
             reader.watch_dir(&paths.claude);
@@ -238,18 +231,11 @@ impl FileReader {
     }
 
     fn look_at_signals(&mut self, here: &SessionFiles, found: &mut ScanResult) {
-        if self.orchestrator {
-            self.watch_dir(&here.dir.join(orchestrator::DIR));
+        for dir in self.signals.dirs_in_project() {
+            self.watch_dir(&here.dir.join(dir));
         }
         let place = SignalScan { paths: &self.paths, session: here, began: self.began };
-        if self.signal_files {
-            found.events.extend(self.signals.look(SignalFile::OfUser, &place));
-        }
-        // A directory that leads out of the project belongs to somebody else.
-        if self.orchestrator && layouts::is_inside(&here.dir, orchestrator::DIR) {
-            found.events.extend(self.signals.look(SignalFile::OfProject, &place));
-            found.events.extend(self.signals.look_at_task(&place));
-        }
+        self.signals.look(&place, &mut found.events);
     }
 
     fn follow(&mut self, follow: FollowTranscript) {
@@ -338,7 +324,7 @@ mod tests {
         std::fs::create_dir_all(&project).unwrap();
         let file = project.join(format!("{conversation}.jsonl"));
         std::fs::write(&file, "x".repeat(SLICE + 10)).unwrap();
-        let mut reader = FileReader::new(&paths, &Config::default(), true, WallTime(0));
+        let mut reader = FileReader::new(&paths, WatchedFiles::default(), true, WallTime(0));
         let here = here(home.path());
         let follow = FollowTranscript { conversation: conversation.clone(), transcript: None };
         let read = |seen: ScanResult| {
@@ -360,7 +346,7 @@ mod tests {
         let of: ConversationId = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
         let named = |n, dir: PathBuf| (n, dir.join(format!("{of}.jsonl")), of.clone());
         std::fs::create_dir_all(paths.claude.join("projects/-p")).unwrap();
-        let mut reader = FileReader::new(&paths, &Config::default(), true, WallTime(0));
+        let mut reader = FileReader::new(&paths, WatchedFiles::default(), true, WallTime(0));
         let order = ScanOrder {
             named: vec![named(1, home.path().to_owned()), named(2, paths.claude.join("projects/-p"))],
             ..ScanOrder::default()

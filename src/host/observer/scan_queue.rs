@@ -176,7 +176,7 @@ mod tests {
 
     fn queue(dir: &std::path::Path) -> ScanQueue {
         let paths = Paths::from_env(|name| (name == "HOME").then(|| dir.into())).unwrap();
-        ScanQueue::new(FileReader::new(&paths, &Config::default(), true, WallTime(0)))
+        ScanQueue::new(FileReader::new(&paths, WatchedFiles::default(), true, WallTime(0)))
     }
 
     #[test]

@@ -1,34 +1,27 @@
-//! Files with which scripts request a restart: `.restart-session`, and an orchestrator's
-//! `.handoff-requested`. They are read when they change, passed to the supervisor, and removed once obeyed.
+//! Files by which other programs reach a session, such as a script that requests a restart. They are read
+//! when they change, and what they say is passed to the supervisor; a signal is removed once it is obeyed.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::file_reader::SessionFiles;
-use crate::core::compat::layouts::{orchestrator, state_yaml};
-use crate::core::compat::signals::{self, MAX_BYTES};
+use crate::core::compat::{FileReport, WatchedFiles};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal, SignalFile};
 use crate::core::time::WallTime;
+use crate::fs::layouts::is_inside;
 use crate::fs::paths::Paths;
-use crate::fs::{atomic, session, trust};
+use crate::fs::{session, trust};
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
-/// The longest `state.yaml` that is read, in bytes.
-const MAX_STATE: u64 = 64 << 10;
-
 /// Their last state.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SignalFiles {
-    restart: Option<FileVersion>,
-    requested: Option<FileVersion>,
-    state: Option<FileVersion>,
-    /// Whether `state.yaml` said that the task is completed.
-    completed: bool,
-    /// The state has been `completed` since before this session.
-    old_task: bool,
+    watched: WatchedFiles,
+    /// The version of each that was read.
+    versions: Vec<Option<FileVersion>>,
 }
 
 /// The session whose signals are read.
@@ -40,100 +33,82 @@ pub(super) struct SignalScan<'a> {
 }
 
 impl SignalFiles {
-    fn seen(&mut self, file: SignalFile) -> &mut Option<FileVersion> {
-        match file {
-            SignalFile::OfUser => &mut self.restart,
-            SignalFile::OfProject => &mut self.requested,
-        }
+    pub fn new(watched: WatchedFiles) -> Self {
+        SignalFiles { versions: vec![None; watched.files.len()], watched }
     }
 
-    /// The content of a signal file, if it has changed since the last scan.
-    pub fn look(&mut self, which: SignalFile, place: &SignalScan<'_>) -> Option<Event> {
-        let path = path_of(which, place.paths, &place.session.dir);
-        let Ok(meta) = std::fs::symlink_metadata(&path) else {
-            *self.seen(which) = None;
-            return None;
-        };
-        let seen = version(&meta);
-        if self.seen(which).replace(seen) == Some(seen) {
-            return None;
-        }
-        let file = match safe_file::read(&path, FileRule::own(MAX_BYTES as u64)) {
-            // It is gone: its replacement will be read in a later scan.
-            Ok(None) => {
-                *self.seen(which) = None;
-                return None;
+    /// The directories of a project in which they are.
+    pub fn dirs_in_project(&self) -> Vec<&'static str> {
+        let mut dirs: Vec<_> = self.watched.files.iter().filter_map(|file| file.dir_in_project()).collect();
+        dirs.dedup();
+        dirs
+    }
+
+    /// Reads those that have changed since the last scan.
+    pub fn look(&mut self, place: &SignalScan<'_>, events: &mut Vec<Event>) {
+        for at in 0..self.watched.files.len() {
+            let file = self.watched.files[at];
+            // A directory that leads out of the project belongs to somebody else.
+            if file.dir_in_project().is_some_and(|dir| !is_inside(&place.session.dir, dir)) {
+                continue;
             }
-            Ok(Some(content)) => match which {
-                SignalFile::OfUser => signals::restart_session(&content),
-                // `None` means that hopty wrote it.
-                SignalFile::OfProject => orchestrator::read(&content)?,
-            },
-            Err(error) => RestartSignal::Malformed { reason: refusal(&error).to_owned() },
-        };
-        let file = resolved(file);
-        let dir = match &file {
-            RestartSignal::Conversation { dir, .. } => dir.clone(),
-            RestartSignal::Directory { dir } => Some(dir.clone()),
-            RestartSignal::Here { .. } | RestartSignal::Malformed { .. } => None,
-        };
-        let dir = dir.as_deref().map(|dir| place.named_dir(Path::new(dir)));
-        let dir_ok = matches!(dir, Some(NamedDir::Own | NamedDir::Trusted));
-        let sessions = match &file {
-            RestartSignal::Directory { dir } => place.sessions_in(Path::new(dir)),
-            RestartSignal::Here { .. } => place.sessions_in(&place.session.dir),
-            _ => 1,
-        };
-        Some(Event::Signal { file, fresh: place.is_fresh(&meta), sessions, dir_ok, dir })
-    }
-
-    /// Whether an orchestrator's task is completed. A state from before this session is about another task.
-    pub fn look_at_task(&mut self, place: &SignalScan<'_>) -> Option<Event> {
-        let path = place.session.dir.join(orchestrator::DIR).join(orchestrator::STATE);
-        let meta = std::fs::symlink_metadata(&path).ok();
-        let seen = meta.as_ref().map(version);
-        if self.state == seen {
-            return None;
+            let path = file.path(&place.paths.claude, &place.session.dir);
+            let meta = std::fs::symlink_metadata(&path).ok();
+            let version = meta.as_ref().map(version);
+            if std::mem::replace(&mut self.versions[at], version) == version {
+                continue;
+            }
+            let content = match meta {
+                Some(_) => safe_file::read(&path, FileRule::own(file.cap())),
+                None => Ok(None),
+            };
+            if let Ok(None) = content {
+                // If it is gone since, its replacement will be read in a later scan.
+                self.versions[at] = None;
+            }
+            let content = content.as_ref().map(Option::as_deref).map_err(refusal);
+            let fresh = meta.as_ref().is_some_and(|meta| place.is_fresh(meta));
+            events.extend(match self.watched.changed(file, content, fresh) {
+                Some(FileReport::Signal(signal)) => Some(place.signal(signal, fresh)),
+                Some(FileReport::Task { completed }) => Some(Event::Task { completed }),
+                None => None,
+            });
         }
-        self.state = seen;
-        let text = atomic::read_own(&path, MAX_STATE, 0)
-            .ok()
-            .flatten()
-            .and_then(|bytes| String::from_utf8(bytes).ok());
-        let status = text.as_deref().and_then(state_yaml::status);
-        let says = status == Some("completed");
-        // A task completed before this session stays so while hopty itself sets the status for a hand-over
-        // and back.
-        self.old_task = match status {
-            Some("completed") => self.old_task || !meta.as_ref().is_some_and(|meta| place.is_fresh(meta)),
-            Some("handoff_requested") => self.old_task,
-            _ => false,
-        };
-        let completed = says && !self.old_task;
-        let changed = std::mem::replace(&mut self.completed, completed) != completed;
-        changed.then_some(Event::Task { completed })
     }
 
     /// Removes a signal that was obeyed, but only the same file that was read: another one may have been
     /// written meanwhile.
-    pub fn obeyed(&mut self, file: SignalFile, paths: &Paths, dir: &Path) {
-        let path = path_of(file, paths, dir);
-        let seen = self.seen(file);
-        if std::fs::symlink_metadata(&path).is_ok_and(|m| *seen == Some(version(&m))) {
+    pub fn obeyed(&mut self, signal: SignalFile, paths: &Paths, dir: &Path) {
+        let Some(at) = self.watched.files.iter().position(|file| file.signal() == Some(signal)) else {
+            return;
+        };
+        let path = self.watched.files[at].path(&paths.claude, dir);
+        if std::fs::symlink_metadata(&path).is_ok_and(|meta| self.versions[at] == Some(version(&meta))) {
             let _ = std::fs::remove_file(&path);
-            *seen = None;
+            self.versions[at] = None;
         }
     }
 }
 
-fn path_of(file: SignalFile, paths: &Paths, dir: &Path) -> PathBuf {
-    match file {
-        SignalFile::OfUser => paths.restart_signal(),
-        SignalFile::OfProject => dir.join(orchestrator::DIR).join(orchestrator::SIGNAL),
-    }
-}
-
 impl SignalScan<'_> {
+    /// The signal, with what is known of the directory that it names.
+    fn signal(&self, signal: RestartSignal, fresh: bool) -> Event {
+        let file = resolved(signal);
+        let dir = match &file {
+            RestartSignal::Conversation { dir, .. } => dir.as_deref(),
+            RestartSignal::Directory { dir } => Some(dir.as_str()),
+            RestartSignal::Here { .. } | RestartSignal::Malformed { .. } => None,
+        };
+        let dir = dir.map(|dir| self.named_dir(Path::new(dir)));
+        let dir_ok = matches!(dir, Some(NamedDir::Own | NamedDir::Trusted));
+        let sessions = match &file {
+            RestartSignal::Directory { dir } => self.sessions_in(Path::new(dir)),
+            RestartSignal::Here { .. } => self.sessions_in(&self.session.dir),
+            _ => 1,
+        };
+        Event::Signal { file, fresh, sessions, dir_ok, dir }
+    }
+
     /// Whether a file was written in this session. File times are as coarse as the kernel's tick.
     fn is_fresh(&self, meta: &Metadata) -> bool {
         let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
