@@ -12,15 +12,17 @@ use super::conversation::{Meant, meant};
 use super::error::{Failed, say};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
-use crate::core::compat::layouts::memory::{self, SessionNotes};
+use crate::core::compat::ProjectMemory;
 use crate::core::config::Config;
+use crate::core::file_change::{FileChange, FileChanges};
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
 use crate::core::handoff::entry::HandoffKind;
-use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line};
+use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line, without_imports};
 use crate::core::ids::{Channel, SessionName};
-use crate::core::time::{WallTime, age};
+use crate::core::time::age;
+use crate::fs::changes::{self, Disk};
 use crate::fs::paths::Paths;
-use crate::fs::{layouts, registry, session_documents as documents, transcript};
+use crate::fs::{registry, transcript};
 use crate::git::state::GitLimits;
 use crate::sys::clock::Clock;
 
@@ -43,7 +45,7 @@ pub(super) fn main(words: &[&str]) -> u8 {
         _ => Err(Failed::new(2, "only Claude's slash commands call this verb; docs/COMMANDS.md explains it")),
     });
     let printed = done.and_then(|text| {
-        say(format_args!("{}", cut_bytes(&memory::without_imports(text.trim_end()), PRINTED)))?;
+        say(format_args!("{}", cut_bytes(&without_imports(text.trim_end()), PRINTED)))?;
         Ok(0)
     });
     printed.unwrap_or_else(|failed| failed.print("slash", false))
@@ -120,36 +122,42 @@ impl SlashPlace {
 
     /// Writes the active context, and then the session document.
     fn save(&self, to: Option<&Path>) -> Result<String, Failed> {
-        let (of, now) = (self.capture()?, Clock::wall());
-        let context = self.write_context(&of, now)?;
-        let text = memory::document(&of, now);
-        let path = match to {
-            None => documents::save_document(&self.project, now, &text).map_err(not_written)?,
+        let (of, now, memory) = (self.capture()?, Clock::wall(), self.memory());
+        make(memory.save_context(&of, now))?;
+        let (path, changes) = match to.map(|path| self.project.join(path)) {
+            None => memory.save_document(&of, now),
             Some(path) => {
-                let path = self.project.join(path);
-                documents::save_document_to(&path, &text).map_err(not_written)?;
-                path
+                let document = FileChange::Create(path.clone(), ProjectMemory::document(&of, now));
+                (path, vec![Ok(document)])
             }
         };
+        make(changes)?;
         Ok(format!(
             "active context: {}\nsession document: {}\n{}",
-            shown(&context),
+            shown(&memory.context()),
             shown(&path),
             self.pending()
         ))
     }
 
     fn save_context(&self) -> Result<String, Failed> {
-        let context = self.write_context(&self.capture()?, Clock::wall())?;
-        Ok(format!("active context: {}\n{}", shown(&context), self.pending()))
+        make(self.memory().save_context(&self.capture()?, Clock::wall()))?;
+        Ok(format!("active context: {}\n{}", shown(&self.memory().context()), self.pending()))
     }
 
-    fn write_context(&self, of: &Capture, now: WallTime) -> Result<PathBuf, Failed> {
-        documents::save_context(&self.project, now, &SessionNotes::of(of)).map_err(not_written)
+    fn memory(&self) -> ProjectMemory<'_> {
+        ProjectMemory { project: &self.project, files: &Disk }
+    }
+
+    /// The backup that waits.
+    fn backup(&self) -> Option<PathBuf> {
+        let (copy, stale) = self.memory().pending();
+        let _ = changes::make(stale);
+        copy
     }
 
     fn pending(&self) -> String {
-        match layouts::pending_backup(&self.project) {
+        match self.backup() {
             Some(path) => format!("a backup waits: {}\n", shown(&path)),
             None => "no backup waits\n".to_owned(),
         }
@@ -157,20 +165,19 @@ impl SlashPlace {
 
     /// The backup that waits, as a record; else the newest session document.
     fn latest(&self) -> Result<String, Failed> {
-        if let Some(copy) = layouts::pending_backup(&self.project) {
+        if let Some(copy) = self.backup() {
             let name = copy.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let settle = format!("{} slash reviewed {name}", quoted(&crate::claude::plugin::this_binary()));
-            let record = memory::document(&self.read(&copy)?, Clock::wall());
-            let context = self.project.join(memory::DIR).join(memory::CONTEXT);
+            let record = ProjectMemory::document(&self.read(&copy)?, Clock::wall());
             return Ok(format!(
                 "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, \
                  run: {settle}\n",
                 shown(&copy),
-                shown(&context),
+                shown(&self.memory().context()),
                 cut_words(&record, PRINTED - 4096).trim_end(),
             ));
         }
-        let newest = documents::list(&self.project).into_iter().next();
+        let newest = self.memory().documents().into_iter().next();
         Ok(match newest {
             Some(newest) => {
                 format!("no backup waits\nthe newest session document: {}\n", shown(&newest.path))
@@ -183,7 +190,7 @@ impl SlashPlace {
 
     fn list(&self) -> String {
         let (mut text, now) = (self.pending(), Clock::wall());
-        let found = documents::list(&self.project);
+        let found = self.memory().documents();
         if found.is_empty() {
             text.push_str("no session document is in .claude/memory\n");
         }
@@ -201,22 +208,25 @@ impl SlashPlace {
     }
 
     fn discard(&self) -> Result<String, Failed> {
-        let gone = documents::discard_backup(&self.project).map_err(not_written)?;
-        Ok(match gone {
-            None => "no backup waited: nothing was deleted\n".to_owned(),
-            Some((path, None)) => format!("deleted: {}\nno backup waits any more\n", shown(&path)),
-            Some((path, Some(other))) => {
-                format!("deleted: {}\nan earlier backup waits now: {}\n", shown(&path), shown(&other))
-            }
+        let Some(settled) = self.backup().and_then(|_| self.memory().discard()) else {
+            return Ok("no backup waited: nothing was deleted\n".to_owned());
+        };
+        make(settled.changes)?;
+        let deleted = shown(&settled.path);
+        Ok(match settled.next {
+            None => format!("deleted: {deleted}\nno backup waits any more\n"),
+            Some(other) => format!("deleted: {deleted}\nan earlier backup waits now: {}\n", shown(&other)),
         })
     }
 
     fn reviewed(&self, name: &str) -> Result<String, Failed> {
-        let waits = memory::named(name).map(|name| documents::reviewed(&self.project, name));
-        Ok(match waits.transpose().map_err(not_written)?.flatten() {
-            None => "no backup of this name waits: nothing was changed\n".to_owned(),
-            Some(None) => "no backup waits any more; the file is kept\n".to_owned(),
-            Some(Some(other)) => format!("an earlier backup waits now: {}\n", shown(&other)),
+        let Some(settled) = self.backup().and_then(|_| self.memory().reviewed(name)) else {
+            return Ok("no backup of this name waits: nothing was changed\n".to_owned());
+        };
+        make(settled.changes)?;
+        Ok(match settled.next {
+            None => "no backup waits any more; the file is kept\n".to_owned(),
+            Some(other) => format!("an earlier backup waits now: {}\n", shown(&other)),
         })
     }
 
@@ -254,8 +264,9 @@ impl SlashPlace {
     }
 }
 
-fn not_written(error: crate::fs::error::FsError) -> Failed {
-    Failed::new(1, error.to_string()).hint("nothing that was there is overwritten: choose another path")
+fn make(changes: FileChanges) -> Result<(), Failed> {
+    let hint = "nothing that was there is overwritten: choose another path";
+    changes::make(changes).map_err(|error| Failed::new(1, error).hint(hint))
 }
 
 /// A path for a prompt, on one line.

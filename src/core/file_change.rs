@@ -1,0 +1,128 @@
+//! What a pure part sees of files, and the changes that it asks for. An edge looks and writes (`fs::changes`).
+
+use std::path::{Path, PathBuf};
+
+use crate::core::time::WallTime;
+
+/// What there is at a path; links are not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Whether it is a regular file of this user.
+    pub own: bool,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was last written, to the second.
+    pub written: WallTime,
+}
+
+/// Files, to look at.
+pub trait FileView {
+    /// The text of a file of this user, at most 1 MiB; empty if there is none.
+    ///
+    /// # Errors
+    /// Why it is not read, in a sentence without its full stop.
+    fn text(&self, path: &Path) -> Result<String, String>;
+    /// The first bytes of a file of this user, as text; empty if it cannot be read.
+    fn beginning(&self, path: &Path, bytes: u64) -> String;
+    /// What there is at a path.
+    fn facts(&self, path: &Path) -> Option<FileFacts>;
+    /// The length in bytes of a file that may be behind a link; 0 if there is none.
+    fn length(&self, path: &Path) -> u64;
+    /// The names in a directory; those that are not UTF-8 are left out.
+    fn names(&self, dir: &Path) -> Vec<String>;
+    /// Whether a directory below the project exists, without links or other users' directories on the way.
+    fn is_inside(&self, project: &Path, below: &str) -> bool;
+}
+
+/// A change of a file. All of them refuse links, and files of other users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileChange {
+    /// A directory below the project, which is created if it is missing.
+    DirInProject {
+        /// The project.
+        project: PathBuf,
+        /// The directory, relative to it.
+        below: String,
+    },
+    /// A directory that only this user can use, which is created if it is missing.
+    PrivateDir(PathBuf),
+    /// A file with this text, new (0600) or in place of an old one, whose mode it keeps.
+    Replace(PathBuf, String),
+    /// A new file (0600). It fails where something of this name exists.
+    Create(PathBuf, String),
+    /// A line at the end of a log, which is created if it is missing.
+    Append(PathBuf, String),
+    /// The first bytes of a transcript, in a new file.
+    Copy {
+        /// The transcript.
+        from: PathBuf,
+        /// The new file.
+        to: PathBuf,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// The file is gone. It need not be there.
+    Remove(PathBuf),
+}
+
+/// Changes in their order, up to the first that fails or that has a reason, in a sentence, why it cannot be.
+pub type FileChanges = Vec<Result<FileChange, String>>;
+
+/// Files in memory, for tests of what looks at files.
+#[cfg(test)]
+pub mod fake {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Paths and texts. Every directory exists.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct FakeFiles(pub BTreeMap<PathBuf, String>);
+
+    impl FakeFiles {
+        /// Makes the changes.
+        pub fn change(&mut self, changes: FileChanges) -> Result<(), String> {
+            for change in changes {
+                match change? {
+                    FileChange::DirInProject { .. } | FileChange::PrivateDir(_) => {}
+                    FileChange::Replace(path, text) => drop(self.0.insert(path, text)),
+                    FileChange::Create(path, text) => {
+                        assert_eq!(self.0.insert(path, text), None);
+                    }
+                    FileChange::Append(path, line) => self.0.entry(path).or_default().push_str(&line),
+                    FileChange::Copy { from, to, .. } => drop(self.0.insert(to, self.0[&from].clone())),
+                    FileChange::Remove(path) => drop(self.0.remove(&path)),
+                }
+            }
+            Ok(())
+        }
+    }
+
+    impl FileView for FakeFiles {
+        fn text(&self, path: &Path) -> Result<String, String> {
+            Ok(self.0.get(path).cloned().unwrap_or_default())
+        }
+
+        fn beginning(&self, path: &Path, _: u64) -> String {
+            self.text(path).unwrap_or_default()
+        }
+
+        fn facts(&self, path: &Path) -> Option<FileFacts> {
+            let bytes = self.0.get(path)?.len() as u64;
+            Some(FileFacts { own: true, bytes, written: WallTime(0) })
+        }
+
+        fn length(&self, path: &Path) -> u64 {
+            self.facts(path).map_or(0, |facts| facts.bytes)
+        }
+
+        fn names(&self, dir: &Path) -> Vec<String> {
+            let below = self.0.keys().filter(|path| path.parent() == Some(dir));
+            below.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
+        }
+
+        fn is_inside(&self, _: &Path, _: &str) -> bool {
+            true
+        }
+    }
+}

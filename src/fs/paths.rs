@@ -141,24 +141,6 @@ impl Paths {
         self.config.join("config.toml")
     }
 
-    /// `.current-session`, which hopty writes for scripts.
-    #[must_use]
-    pub fn current_session(&self) -> PathBuf {
-        self.claude.join(".current-session")
-    }
-
-    /// `.context-status`, which hopty writes for scripts.
-    #[must_use]
-    pub fn context_status(&self) -> PathBuf {
-        self.claude.join(".context-status")
-    }
-
-    /// `auto-session.log`, which hopty writes for people who follow it.
-    #[must_use]
-    pub fn session_log(&self) -> PathBuf {
-        self.claude.join("auto-session.log")
-    }
-
     /// The last screen of an ended session's program.
     #[must_use]
     pub fn last_screen(&self, name: &SessionName) -> PathBuf {

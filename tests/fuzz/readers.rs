@@ -10,9 +10,8 @@ use hopty::core::claude::settings_code::{CodeDigest, Role, SettingsFile};
 use hopty::core::claude::statusline::StatusLine;
 use hopty::core::claude::transcript_facts::TranscriptFacts;
 use hopty::core::claude::{hooks, mcp_servers, question};
-use hopty::core::compat::layouts::{orchestrator, state_yaml};
-use hopty::core::compat::signals::restart_session;
-use hopty::core::config::{self, Config, File, Sources};
+use hopty::core::compat::{FileReport, SessionCompat};
+use hopty::core::config::{self, Config, File, Layout, Sources};
 use hopty::core::handoff::brief::{BriefFiles, Budget, brief, brief_of_document};
 use hopty::core::handoff::capture::{Capture, HandoffOrigin};
 use hopty::core::handoff::channel_registry::Registry;
@@ -42,15 +41,21 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn signal_files() {
     let named = "5450e68b-83d4-47c0-9c2f-e6b0117e1081:/home/u/proj\n";
+    let mut config = Config::default();
+    config.compat.signal_files = true;
+    config.handoff.views = vec![Layout::Orchestrator];
+    let mut watched = SessionCompat::new(&config, true).watched_files();
     fuzz("signals", |random| {
         let bytes = match random.below(3) {
             0 => random.damaged(named.into()),
             1 => random.lines(named),
             _ => random.json(sample!("handoff-requested.json")),
         };
-        let files = [Some(restart_session(&bytes)), orchestrator::read(&bytes)];
-        for file in files.into_iter().flatten() {
-            match &file {
+        for file in watched.files.clone() {
+            let Some(FileReport::Signal(signal)) = watched.changed(file, Ok(Some(&bytes)), true) else {
+                continue;
+            };
+            match &signal {
                 RestartSignal::Malformed { reason: text } | RestartSignal::Here { checkpoint: text } => {
                     assert_plain("signal", text)
                 }
@@ -312,16 +317,6 @@ fn the_store() {
                 Registry::parse(&registry.render()).unwrap();
             }
             Err(error) => assert_plain("registry", &error.to_string()),
-        }
-        let yaml = text(
-            &random.lines("# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n"),
-        );
-        let _ = state_yaml::status(&yaml);
-        if let Ok(new) =
-            state_yaml::updated(&yaml, &[("status", "handoff_requested"), ("current_task", "a: b")])
-        {
-            assert!(new.len() < yaml.len() + 200);
-            assert_eq!(state_yaml::status(&new), Some("handoff_requested"), "{new:?}");
         }
     });
 }

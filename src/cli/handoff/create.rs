@@ -12,13 +12,14 @@ use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, note};
 use crate::core::claude::line_context;
 use crate::core::claude::transcript_facts::TranscriptFacts;
-use crate::core::compat::layouts::Material;
+use crate::core::compat::{LayoutPlace, Material};
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
-use crate::fs::{layouts, transcript};
+use crate::fs::changes::{self, Disk};
+use crate::fs::transcript;
 use crate::git::state::GitLimits;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
@@ -127,7 +128,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let channel = capture.origin.channel.clone();
-    let at = layouts::LayoutTarget {
+    let at = LayoutPlace {
         project: dir,
         claude: place.paths.claude.clone(),
         channel: capture.origin.channel.clone(),
@@ -136,9 +137,8 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     };
     let saved =
         place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
-    for failed in
-        layouts::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall())
-    {
+    let material = material.saved(&saved.entry);
+    for failed in changes::make_each(at.write(&place.config.handoff.views, &material, &Disk, Clock::wall())) {
         note(format_args!("hopty: {failed}"));
     }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());

@@ -12,19 +12,13 @@ use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
-use crate::core::compat::signals::{self, current_session};
+use crate::core::compat::CurrentSession;
 use crate::core::handoff::text::safe;
 use crate::core::ids::ConversationId;
 use crate::fs::{atomic, transcript};
 
-/// A conversation and its transcript.
-struct Current {
-    id: ConversationId,
-    transcript: PathBuf,
-}
-
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
-fn current(place: &HandoffPlace, which: Option<&str>) -> Result<Current, Failed> {
+fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, Failed> {
     let (id, path) = match meant(&place.paths, which, Rule::Careful) {
         Ok(Meant::Session(_, status)) => (status.conversation, status.transcript.map(PathBuf::from)),
         Ok(Meant::Transcript(found)) => {
@@ -33,21 +27,27 @@ fn current(place: &HandoffPlace, which: Option<&str>) -> Result<Current, Failed>
         Err(failed) if which.is_some() => return Err(failed),
         Err(failed) => return on_file(place).ok_or(failed),
     };
-    id.zip(path).map(|(id, transcript)| Current { id, transcript }).ok_or_else(|| {
+    let named = |(conversation, path): (ConversationId, PathBuf)| CurrentSession {
+        conversation,
+        transcript: path.display().to_string(),
+    };
+    id.zip(path).map(named).ok_or_else(|| {
         Failed::new(1, "its conversation has no transcript yet")
             .hint("Claude writes it with the first prompt")
     })
 }
 
+fn file(place: &HandoffPlace) -> PathBuf {
+    place.paths.claude.join(CurrentSession::FILE)
+}
+
 /// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of
 /// another project does not count for this directory.
-fn on_file(place: &HandoffPlace) -> Option<Current> {
-    let bytes = atomic::read_own(&place.paths.current_session(), signals::MAX_BYTES as u64, 0o022).ok()??;
-    let text = String::from_utf8(bytes).ok()?;
-    let (id, path) = text.trim_end_matches('\n').split_once(':')?;
-    let path = PathBuf::from(path);
-    Some(Current { id: id.parse().ok()?, transcript: path })
-        .filter(|found| found.transcript.is_file() && !is_elsewhere(place, &found.transcript))
+fn on_file(place: &HandoffPlace) -> Option<CurrentSession> {
+    let bytes = atomic::read_own(&file(place), CurrentSession::CAP, 0o022).ok()??;
+    let found = CurrentSession::parse(&String::from_utf8(bytes).ok()?)?;
+    let transcript = Path::new(&found.transcript);
+    (transcript.is_file() && !is_elsewhere(place, transcript)).then_some(found)
 }
 
 /// Whether Claude keeps the transcript for a directory that is neither this one nor above it.
@@ -60,7 +60,7 @@ fn is_elsewhere(place: &HandoffPlace, transcript: &Path) -> bool {
 }
 
 pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<u8, Failed> {
-    let file = place.paths.current_session();
+    let file = file(place);
     if options.clear {
         return match std::fs::remove_file(&file) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -70,25 +70,24 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
         };
     }
     let found = current(place, options.which.as_deref())?;
-    let line = current_session(&found.id, &found.transcript.display().to_string());
+    let line = found.render();
     if options.write {
         atomic::write(&file, line.as_bytes())
             .map_err(|e| Failed::new(125, e.to_string()).hint("nothing was changed"))?;
     }
-    let path = found.transcript.to_string_lossy();
     let shown = match (options.id, options.transcript) {
-        (true, _) => found.id.to_string(),
-        (false, true) => visible(&path),
+        (true, _) => found.conversation.to_string(),
+        (false, true) => visible(&found.transcript),
         (false, false) => visible(line.trim_end()),
     };
-    answer(options.json, &json!({"session_id": found.id, "transcript": path}), &shown)
+    answer(options.json, &json!({"session_id": found.conversation, "transcript": found.transcript}), &shown)
 }
 
 /// The last prompts and answers, secrets hidden.
 pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, Failed> {
     let path = match &options.transcript {
         Some(path) => path.clone(),
-        None => current(place, None)?.transcript,
+        None => current(place, None)?.transcript.into(),
     };
     let mut facts = TranscriptFacts::new();
     transcript::lines(&path, |line| facts.feed(line))

@@ -5,21 +5,26 @@
 //! | file | holds |
 //! |---|---|
 //! | `session` | the one door: what happens in a session, and what the forms make of it |
-//! | `layouts` | a handoff in the formats of other tools (`handoff.views`) |
+//! | `layouts` | a handoff in the formats of other tools (`handoff.views`): texts, and the files that change |
 //! | `boxes` | what documents 001 and 002 print between two sessions |
 //! | `watched_files`, `signals` | `.restart-session`, an orchestrator's files, and `.current-session` |
 //! | `session_log` | the lines of `auto-session.log` |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
 
 mod boxes;
-pub mod layouts;
+mod layouts;
 mod profile_files;
 mod profiles;
 mod session;
 mod session_log;
-pub mod signals;
+mod signals;
 mod watched_files;
 
-pub use session::{CompatWork, SessionCompat, copy_names};
+pub use layouts::Material;
+pub use layouts::memory::MemoryReason;
+pub use layouts::place::LayoutPlace;
+pub use layouts::project_memory::ProjectMemory;
+pub use session::{CompatWork, SessionCompat};
 pub use session_log::About;
+pub use signals::CurrentSession;
 pub use watched_files::{FileReport, WatchedFiles};

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use super::boxes;
 use super::layouts::Material;
 use super::layouts::memory::{self, MemoryReason};
-use super::session_log::{About, lines};
-use super::signals::current_session;
+use super::layouts::project_memory::copy_names;
+use super::session_log::{About, FILE, lines};
+use super::signals::CurrentSession;
 use super::watched_files::WatchedFiles;
 use crate::core::claude::hooks::HookInput;
 use crate::core::config::{Config, Layout, Profile};
@@ -19,14 +20,8 @@ use crate::core::supervisor::action::{Decision, DecisionKind, HookAnswer};
 use crate::core::supervisor::event::HookEvent;
 use crate::core::time::WallTime;
 
-/// How many copies of a transcript can be made within one second.
-pub const SAME_SECOND: u32 = 100;
-
-/// Where layout `memory` may copy a transcript to, in order of preference.
-pub fn copy_names(project: &Path, reason: &MemoryReason, now: WallTime) -> impl Iterator<Item = PathBuf> {
-    let raw = project.join(memory::DIR).join(memory::RAW);
-    (0..SAME_SECOND).map(move |n| raw.join(memory::name(now, reason, n)))
-}
+/// The context usage, for scripts, in Claude's directory.
+const CONTEXT_STATUS: &str = ".context-status";
 
 /// What the host writes for a form.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,12 +32,10 @@ pub enum CompatWork {
     SettleLayouts(HandoffId),
     /// Copy the transcript for layout `memory`, probably to this path.
     CopyTranscript(MemoryReason, PathBuf),
-    /// `.current-session` with this text.
-    WriteCurrentSession(String),
-    /// `.context-status` with this text.
-    WriteContextStatus(String),
-    /// Lines of `auto-session.log`, without their time.
-    AppendLog(Vec<String>),
+    /// A file in Claude's directory with this text.
+    WriteFile(&'static str, String),
+    /// These lines, each behind the time, at the end of a file in Claude's directory.
+    AppendLines(&'static str, Vec<String>),
 }
 
 /// The forms that are configured for a session, and what they remember of it.
@@ -126,7 +119,9 @@ impl SessionCompat {
     /// The transcript of the conversation was found.
     #[must_use]
     pub fn transcript_found(&self, conversation: &ConversationId, path: &str) -> Option<CompatWork> {
-        self.signal_files.then(|| CompatWork::WriteCurrentSession(current_session(conversation, path)))
+        let of =
+            || CurrentSession { conversation: conversation.clone(), transcript: path.to_owned() }.render();
+        self.signal_files.then(|| CompatWork::WriteFile(CurrentSession::FILE, of()))
     }
 
     /// The context usage as a line. Work comes of it when the line is another one.
@@ -136,7 +131,7 @@ impl SessionCompat {
             return None;
         }
         self.context_status.clone_from(&text);
-        Some(CompatWork::WriteContextStatus(text))
+        Some(CompatWork::WriteFile(CONTEXT_STATUS, text))
     }
 
     /// A run is about to start with this command.
@@ -154,7 +149,7 @@ impl SessionCompat {
         }
         let about = About { command: self.command.clone(), before: self.last_end.clone(), ..about() };
         let lines = lines(decision, &about);
-        (!lines.is_empty()).then_some(CompatWork::AppendLog(lines))
+        (!lines.is_empty()).then_some(CompatWork::AppendLines(FILE, lines))
     }
 
     /// A hook call of the conversation is answered: it may be the end of the conversation, or its compaction.
@@ -344,7 +339,7 @@ mod tests {
     fn state_files_are_written_when_their_text_is_another() {
         let mut files = compat(&[], Profile::Default);
         let line = |text: &str| text.to_owned();
-        let written = CompatWork::WriteContextStatus("50 %\n".to_owned());
+        let written = CompatWork::WriteFile(CONTEXT_STATUS, "50 %\n".to_owned());
         assert_eq!(files.context_usage(|| line("50 %")), Some(written));
         assert_eq!(files.context_usage(|| line("50 %")), None);
     }

@@ -8,6 +8,8 @@ use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
 
+/// The log, in Claude's directory.
+pub const FILE: &str = "auto-session.log";
 /// The longest command that is written, in characters.
 const COMMAND: usize = 500;
 

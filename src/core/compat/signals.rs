@@ -47,10 +47,33 @@ pub fn restart_session(content: &[u8]) -> RestartSignal {
         Some(_) => malformed("its directory is not absolute"),
     }
 }
-/// `uuid:path`, the content of `.current-session`.
-#[must_use]
-pub fn current_session(conversation: &ConversationId, transcript: &str) -> String {
-    format!("{conversation}:{transcript}\n")
+/// `.current-session`: the conversation of a session and its transcript, for scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentSession {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The path of its transcript.
+    pub transcript: String,
+}
+
+impl CurrentSession {
+    /// The file in Claude's directory.
+    pub const FILE: &str = ".current-session";
+    /// The longest text that is read, in bytes.
+    pub const CAP: u64 = MAX_BYTES as u64;
+
+    /// Reads the file's text; `None` if it names no conversation.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (id, transcript) = text.trim_end_matches('\n').split_once(':')?;
+        Some(CurrentSession { conversation: id.parse().ok()?, transcript: transcript.to_owned() })
+    }
+
+    /// `uuid:path`, the file's text.
+    #[must_use]
+    pub fn render(&self) -> String {
+        format!("{}:{}\n", self.conversation, self.transcript)
+    }
 }
 
 #[cfg(test)]

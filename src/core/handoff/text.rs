@@ -154,6 +154,12 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
+/// `text` with `(at)` for each `@`: Claude loads the file that is named behind one, wherever it stands.
+#[must_use]
+pub fn without_imports(text: &str) -> String {
+    text.replace(['@', '\u{ff20}', '\u{fe6b}'], "(at)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

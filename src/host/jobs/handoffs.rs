@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use crate::core::compat::layouts::Material;
+use crate::core::compat::Material;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::continuation::Continuation;

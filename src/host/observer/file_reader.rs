@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::signal_files::{SignalFiles, SignalScan};
 use crate::claude::sessions_file::{self, SessionsFileEntry};
-use crate::core::compat::WatchedFiles;
+use crate::core::compat::{ProjectMemory, WatchedFiles};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::WallTime;
+use crate::fs::changes::{self, Disk};
 use crate::fs::file_tail::{Tail, TailRead};
-use crate::fs::layouts;
 use crate::fs::paths::Paths;
 use crate::fs::watch::Watcher;
 
@@ -169,7 +169,11 @@ impl FileReader {
             self.paths.may_be_transcript(&path, &of).then_some(id)
         };
         found.believed = order.named.into_iter().filter_map(is_transcript).collect();
-        found.backup = order.backup.then(|| layouts::pending_backup(&here.dir));
+        found.backup = order.backup.then(|| {
+            let (copy, stale) = ProjectMemory { project: &here.dir, files: &Disk }.pending();
+            let _ = changes::make(stale);
+            copy
+        });
         found.polls = self.needs_poll || self.watcher.is_blind();
         found
     }

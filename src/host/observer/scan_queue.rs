@@ -170,7 +170,7 @@ impl ScanQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::config::Config;
+    use crate::core::compat::WatchedFiles;
     use crate::core::time::WallTime;
     use crate::fs::paths::Paths;
 

@@ -3,14 +3,15 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::file_reader::SessionFiles;
 use crate::core::compat::{FileReport, WatchedFiles};
+use crate::core::file_change::FileView;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal, SignalFile};
 use crate::core::time::WallTime;
-use crate::fs::layouts::is_inside;
+use crate::fs::changes::Disk;
 use crate::fs::paths::Paths;
 use crate::fs::{session, trust};
 use crate::sys::clock::Clock;
@@ -49,7 +50,7 @@ impl SignalFiles {
         for at in 0..self.watched.files.len() {
             let file = self.watched.files[at];
             // A directory that leads out of the project belongs to somebody else.
-            if file.dir_in_project().is_some_and(|dir| !is_inside(&place.session.dir, dir)) {
+            if file.dir_in_project().is_some_and(|dir| !Disk.is_inside(&place.session.dir, dir)) {
                 continue;
             }
             let path = file.path(&place.paths.claude, &place.session.dir);

@@ -8,14 +8,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::hooks::HookInput;
-use crate::core::compat::layouts::memory::{MemoryReason, SessionNotes};
-use crate::core::compat::{About, CompatWork};
+use crate::core::compat::{About, CompatWork, LayoutPlace, MemoryReason};
+use crate::core::file_change::FileChange;
+use crate::core::handoff::capture::Capture;
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{Decision, HookAnswer};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StopFor};
-use crate::fs::layouts::{self, LayoutTarget};
+use crate::fs::changes::{self, Disk};
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
 use crate::sys::clock::{Clock, local};
@@ -27,51 +28,44 @@ impl Host {
         match work {
             CompatWork::WriteLayouts(chosen, of) => {
                 let place = self.layout_place();
-                self.jobs.work(move || JobEvent::Limited(layouts::write(&chosen, &place, &of, now)));
+                self.jobs.work(move || {
+                    JobEvent::Limited(changes::make_each(place.write(&chosen, &of, &Disk, now)))
+                });
             }
             CompatWork::SettleLayouts(id) => self.settle_layouts(id),
             CompatWork::CopyTranscript(reason, due) => {
-                let Some(transcript) = self.transcript_path() else { return };
-                let (dir, notes) = (self.dir.clone(), self.session_notes());
+                let (place, capture) = (self.layout_place(), self.capture_now());
                 self.jobs.work(move || {
-                    let copy = layouts::copy_for(&dir, &transcript, &reason, now);
-                    let back_up = |copy: PathBuf| {
-                        layouts::back_up(&dir, &transcript, &reason, now, &copy, &notes).map(|()| copy)
-                    };
-                    let made = copy.map(back_up).transpose();
+                    let copy = place.copy(&reason, &Disk, now, capture.as_ref());
+                    let made = copy.map(|(copy, steps)| changes::make(steps).map(|()| copy)).transpose();
                     let failed = |e| format!("The transcript could not be copied for layout memory: {e}");
                     JobEvent::Copied(due, made.map_err(failed))
                 });
             }
-            CompatWork::WriteCurrentSession(text) => {
-                self.jobs.write_small(self.paths.current_session(), text);
+            CompatWork::WriteFile(name, text) => {
+                self.jobs.write_small(self.paths.claude.join(name), text);
             }
-            CompatWork::WriteContextStatus(text) => {
-                self.jobs.write_small(self.paths.context_status(), text);
-            }
-            CompatWork::AppendLog(lines) => {
-                let path = self.paths.session_log();
+            CompatWork::AppendLines(name, lines) => {
+                let path = self.paths.claude.join(name);
                 self.jobs.work(move || {
                     let at = local(now);
                     let text: String = lines.iter().map(|line| format!("[{at}] {line}\n")).collect();
-                    layouts::append(&path, &text)
-                        .map_or_else(|e| JobEvent::Failed(e.to_string()), |()| JobEvent::Quiet)
+                    changes::make(vec![Ok(FileChange::Append(path, text))])
+                        .map_or_else(JobEvent::Failed, |()| JobEvent::Quiet)
                 });
             }
         }
     }
 
-    /// Where the conversation stands, for `active-context.md`.
-    fn session_notes(&self) -> SessionNotes {
-        let conversation = self.observer.transcript().map(|transcript| transcript.conversation.clone());
-        conversation
-            .map(|id| SessionNotes::of(&self.capture(id, HandoffKind::Auto, String::new())))
-            .unwrap_or_default()
+    /// Where the conversation stands.
+    fn capture_now(&self) -> Option<Capture> {
+        let conversation = self.observer.transcript()?.conversation.clone();
+        Some(self.capture(conversation, HandoffKind::Auto, String::new()))
     }
 
-    fn layout_place(&self) -> LayoutTarget {
+    fn layout_place(&self) -> LayoutPlace {
         let host = std::process::id();
-        LayoutTarget {
+        LayoutPlace {
             project: self.dir.clone(),
             claude: self.paths.claude.clone(),
             channel: self.channel.clone(),
@@ -87,13 +81,14 @@ impl Host {
     /// Removes the files of a handoff's layouts that only waited for its end. A restart may have led
     /// elsewhere; the files are where the handoff was made.
     fn settle_layouts(&mut self, id: HandoffId) {
-        let (dir, channel) = self
-            .jobs
-            .brief_of(&id)
-            .map_or_else(|| (self.dir.clone(), self.channel.clone()), |brief| brief.made_in.clone());
-        let claude = self.paths.claude.clone();
+        let mut place = self.layout_place();
+        if let Some(brief) = self.jobs.brief_of(&id) {
+            (place.project, place.channel) = brief.made_in.clone();
+        }
         self.jobs.work(move || {
-            layouts::consumed(&dir, &claude, &channel, &id);
+            for steps in place.settle(&id, &Disk) {
+                let _ = changes::make(steps);
+            }
             JobEvent::Quiet
         });
     }

@@ -6,7 +6,7 @@ use crate::core::claude::checks::CheckOutcome;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::sections::{Section, next_steps};
-use crate::core::handoff::text::{cut_chars, cut_words, safe_line};
+use crate::core::handoff::text::{cut_chars, cut_words, safe_line, without_imports};
 use crate::core::time::WallTime;
 
 /// Where its files lie, below the project.
@@ -180,12 +180,6 @@ impl SessionNotes {
 fn noted(lines: &[String]) -> Vec<String> {
     let line = |text: &String| without_imports(&cut_chars(&safe_line(cut_words(text, 4096)), NOTE_CHARS));
     lines.iter().take(NOTED).map(line).collect()
-}
-
-/// `text` with `(at)` for each `@`: Claude loads the file that is named behind one, wherever it stands.
-#[must_use]
-pub fn without_imports(text: &str) -> String {
-    text.replace(['@', '\u{ff20}', '\u{fe6b}'], "(at)")
 }
 
 /// `session-YYYY-MM-DD-HHMM.md`; the `n`-th of that minute has a number.

@@ -160,4 +160,14 @@ mod tests {
             assert_eq!(updated(text, &[("status", "x")]), Err(NotSimple(line)), "{text:?}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_state_is_changed_or_left_alone(old in "(status|phases|checkpoint_id|:|: |  - a|#|---|[ \"'x{}?]|.|\n){0,40}") {
+            if let Ok(new) = updated(&old, &[("status", "handoff_requested"), ("current_task", "a: b")]) {
+                proptest::prop_assert!(new.len() < old.len() + 200);
+                proptest::prop_assert_eq!(status(&new), Some("handoff_requested"));
+            }
+        }
+    }
 }
