@@ -8,7 +8,7 @@
 mod skip;
 mod source;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use source::{Names, Source, sources, text};
 
@@ -116,7 +116,7 @@ const COMPAT_DOOR: &[(&str, &str)] = &[
     ("CompatWork", "comes out: what to write"),
     ("LayoutPlace", "where it is written; by `hopty handoff create` without a session"),
     ("MemoryReason", "why a transcript is copied"),
-    ("ProjectMemory", "the copies that wait, and what Claude's slash commands write"),
+    ("MemoryLayout", "the copies that wait, and what Claude's slash commands write"),
     ("WatchedFiles", "files to read when they change"),
     ("FileReport", "comes out: what they say"),
     ("CurrentSession", "`.current-session`; `hopty handoff session` writes it without a session"),
@@ -285,6 +285,22 @@ fn the_forms_of_other_tools_have_one_door() {
     none(&wrong, "only what COMPAT_DOOR names leads into core::compat");
 }
 
+/// A reader greps for a name and finds one thing.
+#[test]
+fn each_type_has_a_name_of_its_own() {
+    let sources = sources();
+    let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for source in &sources {
+        for name in source.declared_types() {
+            homes.entry(name).or_default().push(&source.file);
+        }
+    }
+    assert!(homes.len() > 1000, "only {} types are seen", homes.len());
+    let shared = homes.iter().filter(|(_, files)| files.len() > 1);
+    let shared: Vec<String> = shared.map(|(name, files)| format!("{name}: {}", files.join(", "))).collect();
+    none(&shared, "give each of these types a name of its own");
+}
+
 #[test]
 fn every_dependency_is_used() {
     let sources = sources();
@@ -352,6 +368,14 @@ fn the_reader_of_source_sees_what_it_must() {
         "std::fs::read",
     ];
     assert_eq!(paths, want);
+    let source = Source {
+        tokens: source::tokens(
+            "pub struct A { of: impl Fn() } impl Iterator for A { type Item = u8; } type B = A; \
+             trait C { type Error; } fn f() -> impl C { enum D { E } type F = D; }",
+        ),
+        ..source
+    };
+    assert_eq!(source.declared_types(), ["A", "B", "C", "D", "F"]);
 }
 
 #[test]

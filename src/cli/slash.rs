@@ -12,15 +12,15 @@ use super::conversation::{Meant, meant};
 use super::error::{Failed, say};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
-use crate::core::compat::ProjectMemory;
+use crate::core::compat::MemoryLayout;
 use crate::core::config::Config;
-use crate::core::file_change::{FileChange, FileChanges};
+use crate::core::file_edit::{FileEdit, FileEdits};
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line, without_imports};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::time::age;
-use crate::fs::changes::{self, Disk};
+use crate::fs::edits::{self, Disk};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, transcript};
 use crate::git::state::GitLimits;
@@ -127,7 +127,7 @@ impl SlashPlace {
         let (path, changes) = match to.map(|path| self.project.join(path)) {
             None => memory.save_document(&of, now),
             Some(path) => {
-                let document = FileChange::Create(path.clone(), ProjectMemory::document(&of, now));
+                let document = FileEdit::Create(path.clone(), MemoryLayout::document(&of, now));
                 (path, vec![Ok(document)])
             }
         };
@@ -145,14 +145,14 @@ impl SlashPlace {
         Ok(format!("active context: {}\n{}", shown(&self.memory().context()), self.pending()))
     }
 
-    fn memory(&self) -> ProjectMemory<'_> {
-        ProjectMemory { project: &self.project, files: &Disk }
+    fn memory(&self) -> MemoryLayout<'_> {
+        MemoryLayout { project: &self.project, files: &Disk }
     }
 
     /// The backup that waits.
     fn backup(&self) -> Option<PathBuf> {
         let (copy, stale) = self.memory().pending();
-        let _ = changes::make(stale);
+        let _ = edits::make(stale);
         copy
     }
 
@@ -168,7 +168,7 @@ impl SlashPlace {
         if let Some(copy) = self.backup() {
             let name = copy.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let settle = format!("{} slash reviewed {name}", quoted(&crate::claude::plugin::this_binary()));
-            let record = ProjectMemory::document(&self.read(&copy)?, Clock::wall());
+            let record = MemoryLayout::document(&self.read(&copy)?, Clock::wall());
             return Ok(format!(
                 "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, \
                  run: {settle}\n",
@@ -264,9 +264,9 @@ impl SlashPlace {
     }
 }
 
-fn make(changes: FileChanges) -> Result<(), Failed> {
+fn make(changes: FileEdits) -> Result<(), Failed> {
     let hint = "nothing that was there is overwritten: choose another path";
-    changes::make(changes).map_err(|error| Failed::new(1, error).hint(hint))
+    edits::make(changes).map_err(|error| Failed::new(1, error).hint(hint))
 }
 
 /// A path for a prompt, on one line.

@@ -16,7 +16,7 @@ pub mod conversation_transfer;
 pub mod draft;
 pub mod ellipsis;
 pub mod explanation;
-pub mod file_change;
+pub mod file_edit;
 pub mod handoff;
 pub mod ids;
 pub mod inherited;

@@ -38,7 +38,7 @@ const MOUSE_MODES: [TerminalMode; 5] = [
 ];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Ready {
+enum PauseToken {
     Test,
     Keys,
     Signal,
@@ -58,26 +58,26 @@ pub fn run(socket: &Path) -> io::Result<()> {
     let result = loop {
         let mut set = PollSet::default();
         let (input, keyboard) = (io::stdin(), test.try_clone()?);
-        set.add(Ready::Test, keyboard.as_fd(), Interest::Read);
-        set.add(Ready::Keys, input.as_fd(), Interest::Read);
-        set.add(Ready::Signal, signals.as_fd(), Interest::Read);
+        set.add(PauseToken::Test, keyboard.as_fd(), Interest::Read);
+        set.add(PauseToken::Keys, input.as_fd(), Interest::Read);
+        set.add(PauseToken::Signal, signals.as_fd(), Interest::Read);
         let ready = set.wait(None).unwrap_or_default();
         let is = |wanted| ready.iter().any(|(ready, _)| *ready == wanted);
-        if is(Ready::Test) {
+        if is(PauseToken::Test) {
             match read_latest(&mut lines) {
                 Ok(Some(latest)) => picture = Some(latest),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
         }
-        if is(Ready::Signal) {
+        if is(PauseToken::Signal) {
             let came = signals.take();
             if came.iter().any(|signal| *signal != libc::SIGWINCH) {
                 break Ok(());
             }
             painter = WindowPainter::new(raw::size().drawn());
         }
-        if is(Ready::Keys) {
+        if is(PauseToken::Keys) {
             let mut typed = [0; 4096];
             let length = read_some(&io::stdin(), &mut typed)?.unwrap_or(0);
             let typed = &typed[..length];

@@ -106,7 +106,7 @@ impl TapeWatch {
     /// Waits until a file changes, or `input` or `signals` is readable.
     pub fn wait(&mut self, input: Option<BorrowedFd<'_>>, signals: Option<BorrowedFd<'_>>) -> WatchEnd {
         #[derive(Clone, Copy, PartialEq)]
-        enum Ready {
+        enum WatchToken {
             Files,
             Input,
             Signal,
@@ -121,9 +121,11 @@ impl TapeWatch {
                 return WatchEnd::Changed(changed);
             }
             let mut set = PollSet::default();
-            for (token, fd) in
-                [(Ready::Files, self.watcher.fd()), (Ready::Input, input), (Ready::Signal, signals)]
-            {
+            for (token, fd) in [
+                (WatchToken::Files, self.watcher.fd()),
+                (WatchToken::Input, input),
+                (WatchToken::Signal, signals),
+            ] {
                 if let Some(fd) = fd {
                     set.add(token, fd, Interest::Read);
                 }
@@ -132,13 +134,13 @@ impl TapeWatch {
             let is_blind = self.watcher.is_blind() || self.dirs.iter().any(|dir| !self.watcher.covers(dir));
             let ready = set.wait(is_blind.then_some(POLL_MS)).unwrap_or_default();
             let is_ready = |token| ready.iter().any(|(ready, _)| *ready == token);
-            if is_ready(Ready::Signal) {
+            if is_ready(WatchToken::Signal) {
                 return WatchEnd::Signal;
             }
-            if is_ready(Ready::Input) {
+            if is_ready(WatchToken::Input) {
                 return WatchEnd::Input;
             }
-            if is_ready(Ready::Files) {
+            if is_ready(WatchToken::Files) {
                 self.watcher.drain();
                 let changed = self.changed();
                 return match changed.is_empty() {

@@ -141,6 +141,30 @@ impl Source {
         found
     }
 
+    /// The types that the file declares, also within functions, and not those that belong to a trait.
+    pub fn declared_types(&self) -> Vec<&str> {
+        let tokens = &self.tokens;
+        let (mut found, mut end_of_item) = (Vec::new(), 0);
+        for i in 0..tokens.len() {
+            let name = word(tokens.get(i + 1));
+            let begins = i == 0 || "};]{".chars().any(|c| sign(tokens.get(i - 1), c));
+            let kind = word(tokens.get(i));
+            if kind == "trait" || (kind == "impl" && begins) {
+                let open = (i..tokens.len()).find(|n| sign(tokens.get(*n), '{')).unwrap_or(tokens.len());
+                end_of_item = end_of_item.max(closing(tokens, open));
+            }
+            let declares = match kind {
+                "struct" | "enum" | "trait" | "union" => true,
+                "type" => i > end_of_item,
+                _ => false,
+            };
+            if declares && !name.is_empty() {
+                found.push(name);
+            }
+        }
+        found
+    }
+
     /// Words that stand before `sign` directly: macros for `!`, and methods for `(`.
     pub fn words_before(&self, c: char) -> BTreeSet<&str> {
         self.tokens.windows(2).filter(|pair| sign(pair.get(1), c)).map(|pair| word(pair.first())).collect()

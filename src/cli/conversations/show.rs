@@ -32,7 +32,7 @@ const PIECE: usize = 256 << 10;
 const LINE_CAP: usize = 64 << 20;
 
 /// A form in which a conversation is written.
-trait Form {
+trait ConversationFormat {
     fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String;
     fn entry(&mut self, entry: &Entry) -> String;
     fn end(&mut self) -> String;
@@ -48,7 +48,7 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
     };
     let plain = !(options.json || options.markdown || options.html);
     let mut pager = Pager::open(plain);
-    let mut form: Box<dyn Form> = if options.json {
+    let mut form: Box<dyn ConversationFormat> = if options.json {
         Box::new(JsonForm { options: page, is_first: true })
     } else if options.markdown {
         Box::new(MarkdownForm { options: page, before: None })
@@ -97,7 +97,7 @@ fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, Conve
 
 /// Writes all of it, or as much as somebody reads. Gives the number of lines that were too long.
 fn write(
-    form: &mut dyn Form,
+    form: &mut dyn ConversationFormat,
     pager: &mut Pager,
     file: &dyn TranscriptSource,
     summary: &ConversationSummary,
@@ -204,7 +204,7 @@ impl TextForm {
     }
 }
 
-impl Form for TextForm {
+impl ConversationFormat for TextForm {
     fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
         let head = head(file, summary, local);
         let mut out = self.paint("1", &self.options.clean_line(&head.title)) + "\n";
@@ -253,7 +253,7 @@ struct MarkdownForm {
     before: Option<Speaker>,
 }
 
-impl Form for MarkdownForm {
+impl ConversationFormat for MarkdownForm {
     fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
         markdown_head(&head(file, summary, universal), self.options)
     }
@@ -277,7 +277,7 @@ struct HtmlForm {
     options: PageOptions,
 }
 
-impl Form for HtmlForm {
+impl ConversationFormat for HtmlForm {
     fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
         html_head(&head(file, summary, universal), self.options)
     }
@@ -340,7 +340,7 @@ impl JsonForm {
     }
 }
 
-impl Form for JsonForm {
+impl ConversationFormat for JsonForm {
     fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String {
         let head = json!({
             "id": file.id(),

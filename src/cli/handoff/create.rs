@@ -18,7 +18,7 @@ use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
-use crate::fs::changes::{self, Disk};
+use crate::fs::edits::{self, Disk};
 use crate::fs::transcript;
 use crate::git::state::GitLimits;
 use crate::sys::clock::Clock;
@@ -138,7 +138,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     let saved =
         place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
     let material = material.saved(&saved.entry);
-    for failed in changes::make_each(at.write(&place.config.handoff.views, &material, &Disk, Clock::wall())) {
+    for failed in edits::make_each(at.write(&place.config.handoff.views, &material, &Disk, Clock::wall())) {
         note(format_args!("hopty: {failed}"));
     }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());

@@ -71,8 +71,8 @@ pub(crate) struct Text<const CAP: usize, const TAIL: usize = 0>(pub(crate) Optio
 
 impl<'de, const CAP: usize, const TAIL: usize> Deserialize<'de> for Text<CAP, TAIL> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<const CAP: usize, const TAIL: usize>;
-        impl<'de, const CAP: usize, const TAIL: usize> Visitor<'de> for Seen<CAP, TAIL> {
+        struct TextVisitor<const CAP: usize, const TAIL: usize>;
+        impl<'de, const CAP: usize, const TAIL: usize> Visitor<'de> for TextVisitor<CAP, TAIL> {
             type Value = Text<CAP, TAIL>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -91,7 +91,7 @@ impl<'de, const CAP: usize, const TAIL: usize> Deserialize<'de> for Text<CAP, TA
             }
             drop_kinds!(Text(None); null boolean list map);
         }
-        from.deserialize_any(Seen)
+        from.deserialize_any(TextVisitor)
     }
 }
 
@@ -101,8 +101,8 @@ pub(crate) struct Number(pub(crate) Option<u64>);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen;
-        impl<'de> Visitor<'de> for Seen {
+        struct NumberVisitor;
+        impl<'de> Visitor<'de> for NumberVisitor {
             type Value = Number;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Number {
             }
             drop_kinds!(Number(None); null boolean string list map);
         }
-        from.deserialize_any(Seen)
+        from.deserialize_any(NumberVisitor)
     }
 }
 
@@ -128,8 +128,8 @@ pub(crate) struct Flag(pub(crate) bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen;
-        impl<'de> Visitor<'de> for Seen {
+        struct FlagVisitor;
+        impl<'de> Visitor<'de> for FlagVisitor {
             type Value = Flag;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -139,7 +139,7 @@ impl<'de> Deserialize<'de> for Flag {
             }
             drop_kinds!(Flag(false); null number string list map);
         }
-        from.deserialize_any(Seen)
+        from.deserialize_any(FlagVisitor)
     }
 }
 
@@ -155,8 +155,8 @@ impl<T> Default for Object<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Seen<T> {
+        struct ObjectVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
             type Value = Object<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -166,7 +166,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
             }
             drop_kinds!(Object(None); null boolean number string list);
         }
-        from.deserialize_any(Seen(PhantomData))
+        from.deserialize_any(ObjectVisitor(PhantomData))
     }
 }
 
@@ -186,8 +186,8 @@ impl<T> Default for ObjectOrText<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrText<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Seen<T> {
+        struct ObjectOrTextVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectOrTextVisitor<T> {
             type Value = ObjectOrText<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -201,7 +201,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrText<T> {
             }
             drop_kinds!(ObjectOrText::default(); null boolean number list);
         }
-        from.deserialize_any(Seen(PhantomData))
+        from.deserialize_any(ObjectOrTextVisitor(PhantomData))
     }
 }
 
@@ -218,8 +218,8 @@ impl<T, const CAP: usize> Default for List<T, CAP> {
 
 impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for List<T, CAP> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<T, const CAP: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const CAP: usize> Visitor<'de> for Seen<T, CAP> {
+        struct ListVisitor<T, const CAP: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const CAP: usize> Visitor<'de> for ListVisitor<T, CAP> {
             type Value = List<T, CAP>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -229,7 +229,7 @@ impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for List<T, CA
             }
             drop_kinds!(List(None); null boolean number string map);
         }
-        from.deserialize_any(Seen(PhantomData))
+        from.deserialize_any(ListVisitor(PhantomData))
     }
 }
 
@@ -264,8 +264,10 @@ impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<
     for LooseContent<T, CAP, TAIL>
 {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<T, const CAP: usize, const TAIL: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Visitor<'de> for Seen<T, CAP, TAIL> {
+        struct ContentVisitor<T, const CAP: usize, const TAIL: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Visitor<'de>
+            for ContentVisitor<T, CAP, TAIL>
+        {
             type Value = LooseContent<T, CAP, TAIL>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -278,7 +280,7 @@ impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<
             }
             drop_kinds!(LooseContent::Nothing; null boolean number map);
         }
-        from.deserialize_any(Seen(PhantomData))
+        from.deserialize_any(ContentVisitor(PhantomData))
     }
 }
 
@@ -288,8 +290,8 @@ pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Pairs {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen;
-        impl<'de> Visitor<'de> for Seen {
+        struct PairsVisitor;
+        impl<'de> Visitor<'de> for PairsVisitor {
             type Value = Pairs;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
@@ -305,7 +307,7 @@ impl<'de> Deserialize<'de> for Pairs {
             }
             drop_kinds!(Pairs(Vec::new()); null boolean number string list);
         }
-        from.deserialize_any(Seen)
+        from.deserialize_any(PairsVisitor)
     }
 }
 

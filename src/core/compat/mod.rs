@@ -22,8 +22,8 @@ mod watched_files;
 
 pub use layouts::Material;
 pub use layouts::memory::MemoryReason;
+pub use layouts::memory_layout::MemoryLayout;
 pub use layouts::place::LayoutPlace;
-pub use layouts::project_memory::ProjectMemory;
 pub use session::{CompatWork, SessionCompat};
 pub use session_log::About;
 pub use signals::CurrentSession;

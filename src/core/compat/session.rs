@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::boxes;
 use super::layouts::Material;
 use super::layouts::memory::{self, MemoryReason};
-use super::layouts::project_memory::copy_names;
+use super::layouts::memory_layout::copy_names;
 use super::session_log::{About, FILE, lines};
 use super::signals::CurrentSession;
 use super::watched_files::WatchedFiles;

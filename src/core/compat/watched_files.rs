@@ -11,44 +11,44 @@ const MAX_STATE: u64 = 64 << 10;
 
 /// One of these files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchedFile {
+pub enum CompatFile {
     /// `.restart-session` in Claude's directory, or an orchestrator's `.handoff-requested`.
     Signal(SignalFile),
     /// An orchestrator's `state.yaml`.
     TaskState,
 }
 
-impl WatchedFile {
+impl CompatFile {
     /// Its directory below the project; `None` if it is in Claude's directory.
     #[must_use]
     pub fn dir_in_project(self) -> Option<&'static str> {
-        (self != WatchedFile::Signal(SignalFile::OfUser)).then_some(orchestrator::DIR)
+        (self != CompatFile::Signal(SignalFile::OfUser)).then_some(orchestrator::DIR)
     }
 
     /// Its path.
     #[must_use]
     pub fn path(self, claude: &Path, project: &Path) -> PathBuf {
         match self {
-            WatchedFile::Signal(SignalFile::OfUser) => claude.join(signals::RESTART_SESSION),
-            WatchedFile::Signal(SignalFile::OfProject) => {
+            CompatFile::Signal(SignalFile::OfUser) => claude.join(signals::RESTART_SESSION),
+            CompatFile::Signal(SignalFile::OfProject) => {
                 project.join(orchestrator::DIR).join(orchestrator::SIGNAL)
             }
-            WatchedFile::TaskState => project.join(orchestrator::DIR).join(orchestrator::STATE),
+            CompatFile::TaskState => project.join(orchestrator::DIR).join(orchestrator::STATE),
         }
     }
 
     /// Which signal it is, if any.
     #[must_use]
     pub fn signal(self) -> Option<SignalFile> {
-        if let WatchedFile::Signal(signal) = self { Some(signal) } else { None }
+        if let CompatFile::Signal(signal) = self { Some(signal) } else { None }
     }
 
     /// How much of it is read at most, in bytes.
     #[must_use]
     pub fn cap(self) -> u64 {
         match self {
-            WatchedFile::Signal(_) => signals::MAX_BYTES as u64,
-            WatchedFile::TaskState => MAX_STATE,
+            CompatFile::Signal(_) => signals::MAX_BYTES as u64,
+            CompatFile::TaskState => MAX_STATE,
         }
     }
 }
@@ -69,7 +69,7 @@ pub enum FileReport {
 #[derive(Clone, Debug, Default)]
 pub struct WatchedFiles {
     /// Which files, in the order in which they are read.
-    pub files: Vec<WatchedFile>,
+    pub files: Vec<CompatFile>,
     /// Whether `state.yaml` said that the task is completed.
     completed: bool,
     /// The state has been `completed` since before this session.
@@ -80,8 +80,8 @@ impl WatchedFiles {
     /// Those of a session: `.restart-session`, and those of an orchestrator.
     #[must_use]
     pub(super) fn new(restart_session: bool, of_orchestrator: bool) -> Self {
-        let user = restart_session.then_some(WatchedFile::Signal(SignalFile::OfUser));
-        let project = [WatchedFile::Signal(SignalFile::OfProject), WatchedFile::TaskState];
+        let user = restart_session.then_some(CompatFile::Signal(SignalFile::OfUser));
+        let project = [CompatFile::Signal(SignalFile::OfProject), CompatFile::TaskState];
         let project = project.into_iter().filter(|_| of_orchestrator);
         WatchedFiles { files: user.into_iter().chain(project).collect(), ..WatchedFiles::default() }
     }
@@ -90,13 +90,13 @@ impl WatchedFiles {
     /// `fresh`: it was written in this session.
     pub fn changed(
         &mut self,
-        file: WatchedFile,
+        file: CompatFile,
         content: Result<Option<&[u8]>, &str>,
         fresh: bool,
     ) -> Option<FileReport> {
         match file {
-            WatchedFile::TaskState => self.task_state(content.ok().flatten(), fresh),
-            WatchedFile::Signal(which) => {
+            CompatFile::TaskState => self.task_state(content.ok().flatten(), fresh),
+            CompatFile::Signal(which) => {
                 let signal = match content {
                     Err(reason) => RestartSignal::Malformed { reason: reason.to_owned() },
                     Ok(content) => match which {
@@ -134,7 +134,7 @@ mod tests {
     fn told(files: &mut WatchedFiles, status: Option<&str>, fresh: bool) -> Option<bool> {
         let text = status.map(|status| format!("status: {status}\n"));
         let content = Ok(text.as_deref().map(str::as_bytes));
-        match files.changed(WatchedFile::TaskState, content, fresh) {
+        match files.changed(CompatFile::TaskState, content, fresh) {
             Some(FileReport::Task { completed }) => Some(completed),
             other => {
                 assert_eq!(other, None);
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(WatchedFiles::new(false, false).files, []);
         let mut files = WatchedFiles::new(true, true);
         assert_eq!(files.files.len(), 3);
-        let user = WatchedFile::Signal(SignalFile::OfUser);
+        let user = CompatFile::Signal(SignalFile::OfUser);
         assert_eq!(user.path(Path::new("/c"), Path::new("/p")), Path::new("/c/.restart-session"));
         assert_eq!(user.dir_in_project(), None);
         assert_eq!(files.changed(user, Ok(None), false), None);

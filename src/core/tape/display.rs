@@ -10,9 +10,9 @@ use super::text::TapeText;
 use super::time::TapeTime;
 
 /// A value as one token of VHS: plain where it can be, else in quotes.
-struct Value<'a>(&'a str);
+struct PlainValue<'a>(&'a str);
 
-impl Display for Value<'_> {
+impl Display for PlainValue<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let token = TapeLexer { source: self.0, limit: self.0.len(), has_escapes: true }.token(0);
         let whole = token.start == 0 && token.end == self.0.len() && token.closed;
@@ -25,9 +25,9 @@ impl Display for Value<'_> {
 }
 
 /// A word of hopty's own commands: plain where it can be, else in quotes.
-struct Word<'a>(&'a TapeText);
+struct TapeWord<'a>(&'a TapeText);
 
-impl Display for Word<'_> {
+impl Display for TapeWord<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let text = self.0.as_str();
         let plain = |c: char| c.is_alphanumeric() || "-_./:,@%+=".contains(c);
@@ -48,7 +48,7 @@ impl Display for Limit {
 }
 
 fn words(f: &mut Formatter<'_>, words: &[TapeText]) -> fmt::Result {
-    words.iter().try_for_each(|word| write!(f, " {}", Word(word)))
+    words.iter().try_for_each(|word| write!(f, " {}", TapeWord(word)))
 }
 
 impl Display for TapeCommand {
@@ -56,9 +56,9 @@ impl Display for TapeCommand {
         use TapeCommand as C;
         match self {
             C::Output(path) => write!(f, "Output {path}"),
-            C::Require(program) => write!(f, "Require {}", Value(program)),
+            C::Require(program) => write!(f, "Require {}", PlainValue(program)),
             C::Set(setting) => write!(f, "Set {setting}"),
-            C::Env { name, value } => write!(f, "Env {} {value}", Value(name)),
+            C::Env { name, value } => write!(f, "Env {} {value}", PlainValue(name)),
             C::Type { text, speed } => write!(f, "Type{} {text}", Limit(*speed)),
             C::Key(press) => press.fmt(f),
             C::Scroll { up, rows, speed } => {
@@ -85,10 +85,10 @@ impl Display for TapeCommand {
             }
             C::StartShell(line) => write!(f, "Start+Shell {line}"),
             C::Run(line) => write!(f, "Run {line}"),
-            C::File { path, content } => write!(f, "File {} {content}", Word(path)),
+            C::File { path, content } => write!(f, "File {} {content}", TapeWord(path)),
             C::CopyFile { from, to } => {
-                write!(f, "Copy+File {}", Word(from))?;
-                to.as_ref().map_or(Ok(()), |to| write!(f, " {}", Word(to)))
+                write!(f, "Copy+File {}", TapeWord(from))?;
+                to.as_ref().map_or(Ok(()), |to| write!(f, " {}", TapeWord(to)))
             }
             C::On(name) => write!(f, "On {name}"),
             C::Attach(name) => write!(f, "Attach {name}"),
@@ -145,7 +145,7 @@ impl Display for TapeCommand {
             C::Region { name, shape: RegionShape::Box(title) } => write!(f, "Region {name} box {title}"),
             C::ExpectFile { limit, path, absent, pattern } => {
                 let not = if *absent { "+Not" } else { "" };
-                write!(f, "Expect{not}+File{} {} {pattern}", Limit(*limit), Word(path))
+                write!(f, "Expect{not}+File{} {} {pattern}", Limit(*limit), TapeWord(path))
             }
             C::Claude(arguments) => {
                 f.write_str("Claude")?;
@@ -156,7 +156,7 @@ impl Display for TapeCommand {
                 words(f, arguments)
             }
             C::Model(reply) => reply.fmt(f),
-            C::Plugin(path) => write!(f, "Plugin {}", Word(path)),
+            C::Plugin(path) => write!(f, "Plugin {}", TapeWord(path)),
             C::ExpectRequest { limit, number, pattern } => {
                 write!(f, "Expect+Request{}", Limit(*limit))?;
                 number.map_or(Ok(()), |number| write!(f, " {number}"))?;
@@ -169,7 +169,7 @@ impl Display for TapeCommand {
             }
             C::Mark(label) => write!(f, "Mark {label}"),
             C::Caption(text) => write!(f, "Caption {text}"),
-            C::State(path) => write!(f, "State {}", Word(path)),
+            C::State(path) => write!(f, "State {}", TapeWord(path)),
             C::Pause => f.write_str("Pause"),
         }
     }
@@ -201,7 +201,7 @@ impl Display for KeyPress {
                     KeyAction::Up => "+Up",
                 };
                 let chord = TapeText::plain(chord.to_string());
-                write!(f, "Key{action}{speed} {}{}", Word(&chord), Count(self.count))
+                write!(f, "Key{action}{speed} {}{}", TapeWord(&chord), Count(self.count))
             }
             (_, several) => {
                 write_chords(f, several)?;
@@ -222,7 +222,7 @@ fn write_chords(f: &mut Formatter<'_>, chords: &[KeyChord]) -> fmt::Result {
     write!(f, "{}", KeyModifiers { super_key: false, ..modifiers }.to_string().trim_end_matches('+'))?;
     chords.iter().try_for_each(|chord| match chord.key {
         KeyName::Char(c @ ('a'..='z' | 'A'..='Z' | '-' | '@' | '[' | ']' | '^' | '\\')) => write!(f, "+{c}"),
-        KeyName::Char(c) => write!(f, "+{}", Value(&c.to_string())),
+        KeyName::Char(c) => write!(f, "+{}", PlainValue(&c.to_string())),
         key => write!(f, "+{key}"),
     })
 }
@@ -378,14 +378,14 @@ impl Display for TapeSetting {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         use TapeSetting as S;
         let signed = |f: &mut Formatter<'_>, name: &str, number: &dyn Display| {
-            write!(f, "{name} {}", Value(&number.to_string()))
+            write!(f, "{name} {}", PlainValue(&number.to_string()))
         };
         match self {
-            S::Shell(name) => write!(f, "Shell {}", Value(name)),
-            S::FontFamily(name) => write!(f, "FontFamily {}", Value(name)),
-            S::Theme(theme) => write!(f, "Theme {}", Value(theme)),
-            S::MarginFill(fill) => write!(f, "MarginFill {}", Value(fill)),
-            S::WindowBar(style) => write!(f, "WindowBar {}", Value(style)),
+            S::Shell(name) => write!(f, "Shell {}", PlainValue(name)),
+            S::FontFamily(name) => write!(f, "FontFamily {}", PlainValue(name)),
+            S::Theme(theme) => write!(f, "Theme {}", PlainValue(theme)),
+            S::MarginFill(fill) => write!(f, "MarginFill {}", PlainValue(fill)),
+            S::WindowBar(style) => write!(f, "WindowBar {}", PlainValue(style)),
             S::FontSize(number) => signed(f, "FontSize", number),
             S::LetterSpacing(number) => signed(f, "LetterSpacing", number),
             S::LineHeight(number) => signed(f, "LineHeight", number),
@@ -398,7 +398,7 @@ impl Display for TapeSetting {
             S::Margin(number) => signed(f, "Margin", number),
             S::WindowBarSize(number) => signed(f, "WindowBarSize", number),
             S::BorderRadius(number) => signed(f, "BorderRadius", number),
-            S::Unused { name, value } => write!(f, "{name} {}", Value(value)),
+            S::Unused { name, value } => write!(f, "{name} {}", PlainValue(value)),
             S::TypingSpeed(time) => write!(f, "TypingSpeed {time}"),
             S::CursorBlink(blinks) => write!(f, "CursorBlink {blinks}"),
             S::WaitTimeout(time) => write!(f, "WaitTimeout {time}"),
@@ -408,14 +408,14 @@ impl Display for TapeSetting {
                 if line == format!("/{}/", regex.source()) {
                     write!(f, "WaitPattern {line}")
                 } else {
-                    write!(f, "WaitPattern {}", Value(regex.source()))
+                    write!(f, "WaitPattern {}", PlainValue(regex.source()))
                 }
             }
             S::Rows(rows) => write!(f, "Rows {rows}"),
             S::Columns(columns) => write!(f, "Columns {columns}"),
-            S::Term(name) => write!(f, "Term {}", Word(&TapeText::plain(name.as_str()))),
-            S::Timezone(name) => write!(f, "Timezone {}", Word(&TapeText::plain(name.as_str()))),
-            S::Locale(name) => write!(f, "Locale {}", Word(&TapeText::plain(name.as_str()))),
+            S::Term(name) => write!(f, "Term {}", TapeWord(&TapeText::plain(name.as_str()))),
+            S::Timezone(name) => write!(f, "Timezone {}", TapeWord(&TapeText::plain(name.as_str()))),
+            S::Locale(name) => write!(f, "Locale {}", TapeWord(&TapeText::plain(name.as_str()))),
             S::Home(TapeHome::Fresh) => f.write_str("Home fresh"),
             S::Home(TapeHome::Keep) => f.write_str("Home keep"),
             S::Deadline(time) => write!(f, "Deadline {time}"),

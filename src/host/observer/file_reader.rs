@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::signal_files::{SignalFiles, SignalScan};
 use crate::claude::sessions_file::{self, SessionsFileEntry};
-use crate::core::compat::{ProjectMemory, WatchedFiles};
+use crate::core::compat::{MemoryLayout, WatchedFiles};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::WallTime;
-use crate::fs::changes::{self, Disk};
+use crate::fs::edits::{self, Disk};
 use crate::fs::file_tail::{Tail, TailRead};
 use crate::fs::paths::Paths;
 use crate::fs::watch::Watcher;
@@ -170,8 +170,8 @@ impl FileReader {
         };
         found.believed = order.named.into_iter().filter_map(is_transcript).collect();
         found.backup = order.backup.then(|| {
-            let (copy, stale) = ProjectMemory { project: &here.dir, files: &Disk }.pending();
-            let _ = changes::make(stale);
+            let (copy, stale) = MemoryLayout { project: &here.dir, files: &Disk }.pending();
+            let _ = edits::make(stale);
             copy
         });
         found.polls = self.needs_poll || self.watcher.is_blind();

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use super::file_reader::SessionFiles;
 use crate::core::compat::{FileReport, WatchedFiles};
-use crate::core::file_change::FileView;
+use crate::core::file_edit::FileView;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal, SignalFile};
 use crate::core::time::WallTime;
-use crate::fs::changes::Disk;
+use crate::fs::edits::Disk;
 use crate::fs::paths::Paths;
 use crate::fs::{session, trust};
 use crate::sys::clock::Clock;

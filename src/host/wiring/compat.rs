@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use crate::core::claude::hooks::HookInput;
 use crate::core::compat::{About, CompatWork, LayoutPlace, MemoryReason};
-use crate::core::file_change::FileChange;
+use crate::core::file_edit::FileEdit;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{Decision, HookAnswer};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StopFor};
-use crate::fs::changes::{self, Disk};
+use crate::fs::edits::{self, Disk};
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
 use crate::sys::clock::{Clock, local};
@@ -28,16 +28,15 @@ impl Host {
         match work {
             CompatWork::WriteLayouts(chosen, of) => {
                 let place = self.layout_place();
-                self.jobs.work(move || {
-                    JobEvent::Limited(changes::make_each(place.write(&chosen, &of, &Disk, now)))
-                });
+                self.jobs
+                    .work(move || JobEvent::Limited(edits::make_each(place.write(&chosen, &of, &Disk, now))));
             }
             CompatWork::SettleLayouts(id) => self.settle_layouts(id),
             CompatWork::CopyTranscript(reason, due) => {
                 let (place, capture) = (self.layout_place(), self.capture_now());
                 self.jobs.work(move || {
                     let copy = place.copy(&reason, &Disk, now, capture.as_ref());
-                    let made = copy.map(|(copy, steps)| changes::make(steps).map(|()| copy)).transpose();
+                    let made = copy.map(|(copy, steps)| edits::make(steps).map(|()| copy)).transpose();
                     let failed = |e| format!("The transcript could not be copied for layout memory: {e}");
                     JobEvent::Copied(due, made.map_err(failed))
                 });
@@ -50,7 +49,7 @@ impl Host {
                 self.jobs.work(move || {
                     let at = local(now);
                     let text: String = lines.iter().map(|line| format!("[{at}] {line}\n")).collect();
-                    changes::make(vec![Ok(FileChange::Append(path, text))])
+                    edits::make(vec![Ok(FileEdit::Append(path, text))])
                         .map_or_else(JobEvent::Failed, |()| JobEvent::Quiet)
                 });
             }
@@ -87,7 +86,7 @@ impl Host {
         }
         self.jobs.work(move || {
             for steps in place.settle(&id, &Disk) {
-                let _ = changes::make(steps);
+                let _ = edits::make(steps);
             }
             JobEvent::Quiet
         });

@@ -3,14 +3,14 @@
 //! They are written only where `handoff.views` names them, beside the record, which stays the truth: nothing
 //! in a layout is ever read back as a handoff. All of it is made from what `state.json` says, so it is as
 //! safe to show and as free of secrets; only the raw copies of layout `memory` are the source's own bytes.
-//! Text in, text out: `place` says which files change, `fs::changes` changes them.
+//! Text in, text out: `place` says which files change, `fs::edits` changes them.
 
 pub mod acm;
 pub mod memory;
+pub mod memory_layout;
 pub mod orchestrator;
 pub mod pid;
 pub mod place;
-pub mod project_memory;
 pub mod state_yaml;
 
 use crate::core::claude::tasks::TaskStatus;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::memory::{MemoryReason, SessionNotes};
+use super::memory_layout::MemoryLayout;
 use super::orchestrator::StateBefore;
-use super::project_memory::ProjectMemory;
 use super::{Material, acm, checkpoint, orchestrator, pid};
 use crate::core::config::Layout;
-use crate::core::file_change::{FileChange, FileChanges, FileView};
+use crate::core::file_edit::{FileEdit, FileEdits, FileView};
 use crate::core::handoff::capture::Capture;
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::WallTime;
@@ -36,7 +36,7 @@ impl LayoutPlace {
         of: &Material,
         files: &dyn FileView,
         now: WallTime,
-    ) -> Vec<(String, FileChanges)> {
+    ) -> Vec<(String, FileEdits)> {
         let changes = |layout| match layout {
             Layout::Acm => self.acm(of),
             Layout::Orchestrator => self.orchestrator(of, files),
@@ -58,25 +58,25 @@ impl LayoutPlace {
         files: &dyn FileView,
         now: WallTime,
         of: Option<&Capture>,
-    ) -> Option<(PathBuf, FileChanges)> {
+    ) -> Option<(PathBuf, FileEdits)> {
         let notes = of.map(SessionNotes::of).unwrap_or_default();
         self.memory(files).copy(self.transcript.as_ref()?, reason, now, &notes)
     }
 
-    fn memory<'a>(&'a self, files: &'a dyn FileView) -> ProjectMemory<'a> {
-        ProjectMemory { project: &self.project, files }
+    fn memory<'a>(&'a self, files: &'a dyn FileView) -> MemoryLayout<'a> {
+        MemoryLayout { project: &self.project, files }
     }
 
-    fn dir(&self, below: &str) -> Result<FileChange, String> {
-        Ok(FileChange::DirInProject { project: self.project.clone(), below: below.to_owned() })
+    fn dir(&self, below: &str) -> Result<FileEdit, String> {
+        Ok(FileEdit::DirInProject { project: self.project.clone(), below: below.to_owned() })
     }
 
-    fn acm(&self, of: &Material) -> FileChanges {
-        let file = |name, text| Ok(FileChange::Replace(self.project.join(acm::DIR).join(name), text));
+    fn acm(&self, of: &Material) -> FileEdits {
+        let file = |name, text| Ok(FileEdit::Replace(self.project.join(acm::DIR).join(name), text));
         vec![self.dir(acm::DIR), file(acm::STATE, acm::state(of)), file(acm::DOCUMENT, acm::document(of))]
     }
 
-    fn orchestrator(&self, of: &Material, files: &dyn FileView) -> FileChanges {
+    fn orchestrator(&self, of: &Material, files: &dyn FileView) -> FileEdits {
         let (path, signal) = self.of_orchestrator();
         let before = StateBefore::of_signal(files.text(&signal).unwrap_or_default().as_bytes());
         let no = |why| format!("cannot change {}: {why}", path.display());
@@ -85,9 +85,9 @@ impl LayoutPlace {
         match state {
             Err(why) => changes.push(Err(why)),
             Ok((state, before)) => {
-                changes.push(Ok(FileChange::Replace(path, state)));
+                changes.push(Ok(FileEdit::Replace(path, state)));
                 // Last: whoever reads it finds the state already written.
-                changes.push(Ok(FileChange::Replace(signal, orchestrator::signal(of, &before))));
+                changes.push(Ok(FileEdit::Replace(signal, orchestrator::signal(of, &before))));
             }
         }
         changes
@@ -99,10 +99,10 @@ impl LayoutPlace {
         (dir.join(orchestrator::STATE), dir.join(orchestrator::SIGNAL))
     }
 
-    fn pid(&self, of: &Material) -> FileChanges {
+    fn pid(&self, of: &Material) -> FileEdits {
         let dir = self.handoffs();
         let path = dir.join(self.channel.file_name(Some(self.pid)));
-        vec![Ok(FileChange::PrivateDir(dir)), Ok(FileChange::Replace(path, pid::render(of)))]
+        vec![Ok(FileEdit::PrivateDir(dir)), Ok(FileEdit::Replace(path, pid::render(of)))]
     }
 
     fn handoffs(&self) -> PathBuf {
@@ -112,14 +112,13 @@ impl LayoutPlace {
     /// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy
     /// are no longer needed. Each of these changes stands by itself.
     #[must_use]
-    pub fn settle(&self, id: &HandoffId, files: &dyn FileView) -> Vec<FileChanges> {
+    pub fn settle(&self, id: &HandoffId, files: &dyn FileView) -> Vec<FileEdits> {
         let mark = pid::mark(id);
         let dir = self.handoffs();
         let own = |path: &Path| files.text(path).is_ok_and(|text| text.ends_with(&mark));
         let names = files.names(&dir).into_iter().filter(|name| pid::is_name(name, &self.channel));
         let own_files = names.map(|name| dir.join(name)).filter(|path| own(path));
-        let mut settled: Vec<FileChanges> =
-            own_files.map(|path| vec![Ok(FileChange::Remove(path))]).collect();
+        let mut settled: Vec<FileEdits> = own_files.map(|path| vec![Ok(FileEdit::Remove(path))]).collect();
         settled.push(self.memory(files).settle_copy_of_handoff());
         if !files.is_inside(&self.project, orchestrator::DIR) {
             return settled;
@@ -129,11 +128,11 @@ impl LayoutPlace {
         let before = StateBefore::of_signal(asked.as_bytes());
         let old = files.text(&state).ok();
         if let Some(new) = old.and_then(|old| orchestrator::consumed(&old, &checkpoint(id), &before)) {
-            settled.push(vec![Ok(FileChange::Replace(state, new))]);
+            settled.push(vec![Ok(FileEdit::Replace(state, new))]);
         }
         let named = asked.contains(&format!("\"{}\"", checkpoint(id)));
         if named && orchestrator::read(asked.as_bytes()).is_none() {
-            settled.push(vec![Ok(FileChange::Remove(signal))]);
+            settled.push(vec![Ok(FileEdit::Remove(signal))]);
         }
         settled
     }
@@ -143,7 +142,7 @@ impl LayoutPlace {
 mod tests {
     use super::super::tests::material;
     use super::*;
-    use crate::core::file_change::fake::FakeFiles;
+    use crate::core::file_edit::fake::FakeFiles;
 
     #[test]
     fn what_is_written_for_a_handoff_is_settled_when_it_is_consumed() {

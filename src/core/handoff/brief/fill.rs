@@ -5,7 +5,7 @@ use crate::core::handoff::text::units;
 
 /// A section of the brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct BriefPart {
     /// Its heading.
     pub title: &'static str,
     /// What it keeps whatever the others want, in UTF-16 units.
@@ -16,14 +16,14 @@ pub(super) struct Part {
     pub passage: Passage,
 }
 
-fn heading(part: &Part) -> String {
+fn heading(part: &BriefPart) -> String {
     format!("\n## {}\n", part.title)
 }
 
 /// The parts in at most `room` UTF-16 units, in their order. Each has its floor; what is left goes to the
 /// first ones up to their ideal, and then to the first ones up to all they want.
-pub(super) fn fill(parts: &[Part], room: usize) -> String {
-    let parts: Vec<(&Part, usize)> = parts
+pub(super) fn fill(parts: &[BriefPart], room: usize) -> String {
+    let parts: Vec<(&BriefPart, usize)> = parts
         .iter()
         .filter(|part| !part.passage.is_empty())
         .map(|part| (part, units(&heading(part)) + units(&part.passage.whole())))

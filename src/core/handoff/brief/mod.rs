@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 pub use places::BriefFiles;
 
-use self::fill::{Part, fill};
+use self::fill::{BriefPart, fill};
 use self::passages::Passage;
 use super::capture::Capture;
 use super::document::Document;
@@ -104,14 +104,14 @@ pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> Str
     let part = |(section, body): &(super::sections::Section, String)| {
         let keep_end = *section == super::sections::Section::RecentActivity;
         let ideal = if *section == super::sections::Section::Goal { budget.request } else { 1500 };
-        Part {
+        BriefPart {
             title: section.title(),
             floor: 300,
             ideal,
             passage: Passage::Markdown { text: safe(body), keep_end },
         }
     };
-    let parts: Vec<Part> = document.sections.iter().map(part).collect();
+    let parts: Vec<BriefPart> = document.sections.iter().map(part).collect();
     let places = format!("- the whole record: {}\n", places::short_path(path));
     let head = BriefHead {
         id: headers.id.clone(),
@@ -133,7 +133,7 @@ struct BriefHead<'a> {
     intro: &'a str,
 }
 
-fn render(head: &BriefHead<'_>, parts: &[Part], places: &str, budget: Budget) -> String {
+fn render(head: &BriefHead<'_>, parts: &[BriefPart], places: &str, budget: Budget) -> String {
     let room = budget.brief.clamp(LEAST, HARD_MAX);
     let BriefHead { id, channel, session, kind, intro } = head;
     let word = word(id, parts, places);
@@ -149,7 +149,7 @@ fn render(head: &BriefHead<'_>, parts: &[Part], places: &str, budget: Budget) ->
 }
 
 /// The word of its first and last line.
-fn word(id: &HandoffId, parts: &[Part], places: &str) -> String {
+fn word(id: &HandoffId, parts: &[BriefPart], places: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(id.as_str());
     for part in parts {

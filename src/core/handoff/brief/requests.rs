@@ -1,7 +1,7 @@
 //! What the person wants: the current request and what was said about it since, then everything before,
 //! newest first.
 
-use super::fill::Part;
+use super::fill::BriefPart;
 use super::passages::{Passage, Quote};
 use super::places::BriefFiles;
 use crate::core::handoff::capture::Capture;
@@ -21,7 +21,7 @@ const NEWEST: usize = 6;
 const BEFORE: usize = 8;
 
 /// The sections of the person's words.
-pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, request: usize) -> Vec<Part> {
+pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
     let current = all.iter().position(|said| sets_work(&said.prompt)).unwrap_or(0);
     // The newest words, and the request that they are about; what was said between them counts as earlier
@@ -45,7 +45,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
     };
     let all_in = places.prompts();
     vec![
-        Part {
+        BriefPart {
             title: "Request",
             floor: 1500,
             ideal: request.max(300),
@@ -57,7 +57,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
 }
 
 /// What was said in the conversations before, a line each: what holds for all work, then the newest.
-fn before(all: &[PersonPrompt], group: &[usize], more_in: String) -> Part {
+fn before(all: &[PersonPrompt], group: &[usize], more_in: String) -> BriefPart {
     let rest = (0..all.len())
         .filter(|at| !group.contains(at))
         .map(|at| &all[at])
@@ -68,10 +68,10 @@ fn before(all: &[PersonPrompt], group: &[usize], more_in: String) -> Part {
     let standing = standing.iter().take(BEFORE).map(|said| line(said, 300));
     let lines = standing.chain(others.iter().take(BEFORE).map(|said| line(said, 140))).collect();
     let title = "Requests before this conversation (what holds for all work still holds)";
-    Part { title, floor: 400, ideal: 1000, passage: Passage::Lines { lines, more_in } }
+    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Lines { lines, more_in } }
 }
 
-fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String) -> Part {
+fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
     let standing: Vec<usize> =
@@ -113,7 +113,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String)
              is background and may be done.\n"
         ),
     };
-    Part {
+    BriefPart {
         title: "Earlier requests",
         floor: 1200,
         ideal: 3500,

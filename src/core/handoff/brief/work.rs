@@ -1,7 +1,7 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::fill::Part;
+use super::fill::BriefPart;
 use super::passages::Passage;
 use super::places::BriefFiles;
 use crate::core::claude::checks::CheckOutcome;
@@ -34,10 +34,10 @@ const CHANGED: usize = 15;
 const STATED: usize = 6;
 
 /// The sections of the record.
-pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<Part> {
+pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
     let lines = |title, floor, ideal, lines: Vec<String>| {
         let lines = lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), LINE))).collect();
-        Part { title, floor, ideal, passage: Passage::Lines { lines, more_in: places.document() } }
+        BriefPart { title, floor, ideal, passage: Passage::Lines { lines, more_in: places.document() } }
     };
     vec![
         last_words(of, words, places),
@@ -49,7 +49,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
     ]
 }
 
-fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> Part {
+fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> BriefPart {
     let mut below = String::new();
     if asks(&words.last_answer) {
         below.push_str(match (of.replied, is_awaited(of, words)) {
@@ -59,7 +59,7 @@ fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> Part {
         });
     }
     let title = "Your last words";
-    Part {
+    BriefPart {
         title,
         floor: 900,
         ideal: 2600,
@@ -79,7 +79,7 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
 
 /// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
 /// the next conversation.
-fn own_words(of: &Capture, places: &BriefFiles) -> Part {
+fn own_words(of: &Capture, places: &BriefFiles) -> BriefPart {
     // A note in the form that was asked for stands in the sections that it is about.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
     let texts: Vec<String> = [summary, of.own_file.as_deref()]
@@ -93,7 +93,7 @@ fn own_words(of: &Capture, places: &BriefFiles) -> Part {
         whole_in: places.document(),
         below: String::new(),
     };
-    Part { title: "In your own words", floor: 600, ideal: 2000, passage }
+    BriefPart { title: "In your own words", floor: 600, ideal: 2000, passage }
 }
 
 fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {

@@ -76,7 +76,7 @@ const WORDS: usize = 256;
 
 /// A word of a command line: where it begins, and whether it sticks to the one before it (`-p'X'`).
 #[derive(Clone, Copy)]
-struct Word<'a> {
+struct ShellWord<'a> {
     at: usize,
     text: &'a str,
     sticks: bool,
@@ -132,12 +132,12 @@ fn is_password(value: &str) -> bool {
 }
 
 /// The part of a word from its byte `n` on.
-fn from(word: Word<'_>, n: usize) -> Word<'_> {
-    Word { at: word.at + n, text: &word.text[n..], ..word }
+fn from(word: ShellWord<'_>, n: usize) -> ShellWord<'_> {
+    ShellWord { at: word.at + n, text: &word.text[n..], ..word }
 }
 
 /// `-p X`, `-pX` and `-p'X'`.
-fn flagged<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
+fn flagged<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWord<'a>> {
     let word = words[n];
     let (_, flag, sticks) =
         FLAGS.iter().find(|(known, flag, _)| *known == command && word.text.starts_with(flag))?;
@@ -157,13 +157,13 @@ fn flagged<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> 
 }
 
 /// `-u name:password`, `-U name%password`, `name/password@host`, `name:password | chpasswd`.
-fn pair<'a>(command: &str, word: Word<'a>, before: &str) -> Option<Word<'a>> {
+fn pair<'a>(command: &str, word: ShellWord<'a>, before: &str) -> Option<ShellWord<'a>> {
     let (joint, word) = match (command, before) {
         ("curl" | "http" | "https", "-u" | "--user" | "-a" | "--auth" | "-U" | "--proxy-user") => (':', word),
         ("curl", _) if word.text.starts_with("-u") => (':', from(word, 2)),
         ("curl", _) => (':', from(word, word.text.find("--user=").map(|n| n + 7)?)),
         ("smbclient", "-U") => ('%', word),
-        ("sqlplus", _) => ('/', Word { text: word.text.split('@').next()?, ..word }),
+        ("sqlplus", _) => ('/', ShellWord { text: word.text.split('@').next()?, ..word }),
         _ => return None,
     };
     let (name, password) = word.text.split_once(joint)?;
@@ -172,7 +172,7 @@ fn pair<'a>(command: &str, word: Word<'a>, before: &str) -> Option<Word<'a>> {
 }
 
 /// A password that no flag names.
-fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
+fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWord<'a>> {
     let word = words[n];
     let before = |back: usize| n.checked_sub(back).map_or("", |n| words[n].text);
     // `echo X | docker login --password-stdin`, `echo X | sudo -S`, `echo name:X | chpasswd`
@@ -206,7 +206,7 @@ fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
             if name(before(1)) == "send"
                 && words[..n].iter().any(|w| w.text.to_ascii_lowercase().contains("assword")) =>
         {
-            Word { text: word.text.split("\\r").next()?, ..word }
+            ShellWord { text: word.text.split("\\r").next()?, ..word }
         }
         _ => from(word, word.text.strip_prefix("pass:").map(|rest| word.text.len() - rest.len())?),
     };
@@ -214,7 +214,7 @@ fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
 }
 
 /// The words of a command line, without the quotes round them. A quote that is never closed is none.
-fn words(line: &str) -> Vec<Word<'_>> {
+fn words(line: &str) -> Vec<ShellWord<'_>> {
     let bytes = line.as_bytes();
     let mut words = Vec::new();
     let mut at = 0;
@@ -232,7 +232,8 @@ fn words(line: &str) -> Vec<Word<'_>> {
             at += slashes + 1;
             continue;
         }
-        let sticks = at > 0 && words.last().is_some_and(|word: &Word<'_>| word.at + word.text.len() == at);
+        let sticks =
+            at > 0 && words.last().is_some_and(|word: &ShellWord<'_>| word.at + word.text.len() == at);
         match bytes.get(at + slashes) {
             Some(quote @ (b'"' | b'\'')) => {
                 let from = at + slashes + 1;
@@ -242,7 +243,7 @@ fn words(line: &str) -> Vec<Word<'_>> {
                     None
                 };
                 if let Some((to, end)) = closed {
-                    words.push(Word { at: from, text: &line[from..to], sticks });
+                    words.push(ShellWord { at: from, text: &line[from..to], sticks });
                     at = end;
                 } else {
                     at = from;
@@ -258,7 +259,7 @@ fn words(line: &str) -> Vec<Word<'_>> {
                 {
                     end += 1;
                 }
-                words.push(Word { at, text: &line[at..end], sticks });
+                words.push(ShellWord { at, text: &line[at..end], sticks });
                 at = end;
             }
         }

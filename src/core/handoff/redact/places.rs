@@ -3,7 +3,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::names::Class;
-use super::values::{Form, How, Place, is_random, is_secret, made_up};
+use super::values::{How, Place, ValueQuoting, is_random, is_secret, made_up};
 use super::words::is_placeholder;
 use super::{Kind, Span, begins_word, commands, place, run};
 
@@ -238,7 +238,7 @@ fn logins(text: &str, spans: &mut Vec<Span>) {
         let Some(len) = opened[1..].find(quote) else { continue };
         let value = opened[1..=len].trim_end_matches('\\');
         let from = place(text, value);
-        let how = How { form: Form::Argument, place: Place::Inside };
+        let how = How { form: ValueQuoting::Argument, place: Place::Inside };
         if is_secret(Class::Password, value, how) {
             spans.push(Span { from, to: from + value.len(), kind: Kind::Password });
         }

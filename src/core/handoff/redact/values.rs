@@ -11,14 +11,14 @@ use super::words::{is_code, is_no_code, is_placeholder, is_prose, is_word_of_typ
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct How {
     /// How it is written.
-    pub(super) form: Form,
+    pub(super) form: ValueQuoting,
     /// Where it stands.
     pub(super) place: Place,
 }
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ValueQuoting {
     /// Between quotes.
     Quoted,
     /// Between quotes, as an argument of some function.
@@ -54,7 +54,7 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
     if value.len() < 3 || looked.contains(MARK.trim_end()) || is_placeholder(looked) {
         return false;
     }
-    let bare = how.form == Form::Bare;
+    let bare = how.form == ValueQuoting::Bare;
     let code = || is_code(looked) && !(class != Class::Weak && is_no_code(looked));
     if bare && (how.place != Place::Shell && code() || is_word_of_types(looked)) {
         return false;
@@ -65,7 +65,7 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
             words >= 6 && looked.split_whitespace().all(|w| w.bytes().all(|b| b.is_ascii_lowercase()))
         }
         _ if words > 1 => {
-            class == Class::Password && !bare && how.form != Form::Argument && !is_prose(looked)
+            class == Class::Password && !bare && how.form != ValueQuoting::Argument && !is_prose(looked)
         }
         _ if is_path(looked) || is_url(looked) || is_name(looked) => false,
         Class::Password => is_password(looked, how),
@@ -75,7 +75,7 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
             let no_word = looked.len() >= 12 && is_one_run(looked) && !is_word_case(looked);
             let word = looked.len() >= 8
                 && (is_word_and_year(looked) || is_one_run(looked) && !is_word_case(looked));
-            let quoted = !bare && is_password(looked, How { form: Form::Argument, ..how });
+            let quoted = !bare && is_password(looked, How { form: ValueQuoting::Argument, ..how });
             one_case
                 || no_word
                 || word
@@ -89,7 +89,7 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
                     && looked.len() >= 8
                     && !looked.contains(['.', '/', ':'])
                 || !bare
-                    && how.form == Form::Quoted
+                    && how.form == ValueQuoting::Quoted
                     && looked.len() >= 12
                     && !looked.contains([' ', '.', '/', ':'])
         }
@@ -113,14 +113,16 @@ fn is_password(value: &str, how: How) -> bool {
         || value.len() >= 8 && is_one_run(value) && !is_word_case(value)
         || value.len() >= 8 && is_one_run(value) && is_unspeakable(value);
     match (how.form, how.place) {
-        (Form::Quoted, Place::Talk) => mixed,
-        (Form::Quoted, _) => value.len() >= 4 && !is_word_of_types(value),
-        (Form::Argument, _) | (Form::Bare, Place::Talk) => {
+        (ValueQuoting::Quoted, Place::Talk) => mixed,
+        (ValueQuoting::Quoted, _) => value.len() >= 4 && !is_word_of_types(value),
+        (ValueQuoting::Argument, _) | (ValueQuoting::Bare, Place::Talk) => {
             value.len() >= 6 && mixed && (!is_versioned_words(value) || is_word_and_year(value))
                 || value.len() >= 14 && is_one_run(value)
         }
-        (Form::Bare, Place::Inside) => value.len() >= 4 && mixed,
-        (Form::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => value.len() >= 4 || mixed,
+        (ValueQuoting::Bare, Place::Inside) => value.len() >= 4 && mixed,
+        (ValueQuoting::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => {
+            value.len() >= 4 || mixed
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //! hold.
 
 use super::super::run;
-use super::super::values::{Form, How, Place, is_noise};
-use super::{BRIDGE, Finder, Value};
+use super::super::values::{How, Place, ValueQuoting, is_noise};
+use super::{AssignedValue, BRIDGE, Finder};
 
 /// The longest quoted value, in bytes; a longer one is hidden as far as this.
 const LONGEST: usize = 8 << 10;
@@ -12,16 +12,20 @@ const SIGNS: usize = 128;
 
 impl Finder<'_> {
     /// Words to the end of the line or of the string.
-    pub(super) fn phrase(&self, at: usize) -> Option<Value> {
+    pub(super) fn phrase(&self, at: usize) -> Option<AssignedValue> {
         let from = self.skip(at, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'`'));
         let to = run(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| {
             b.is_ascii_lowercase() || b == b' '
         });
-        (from > at).then_some(Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } })
+        (from > at).then_some(AssignedValue {
+            from,
+            to,
+            how: How { form: ValueQuoting::Quoted, place: Place::Inside },
+        })
     }
 
     /// A value that begins with a quote.
-    pub(super) fn quoted(&self, at: usize) -> Option<Value> {
+    pub(super) fn quoted(&self, at: usize) -> Option<AssignedValue> {
         let escapes = self.skip(at, |b| b == b'\\') - at;
         let quote = self.byte(at + escapes);
         if !matches!(quote, b'"' | b'\'' | b'`') {
@@ -49,12 +53,12 @@ impl Finder<'_> {
         Some(self.closed(from, to))
     }
 
-    pub(super) fn closed(&self, from: usize, to: usize) -> Value {
-        Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } }
+    pub(super) fn closed(&self, from: usize, to: usize) -> AssignedValue {
+        AssignedValue { from, to, how: How { form: ValueQuoting::Quoted, place: Place::Inside } }
     }
 
     /// A value without quotes.
-    pub(super) fn bare(&mut self, at: usize, place: Place) -> Option<Value> {
+    pub(super) fn bare(&mut self, at: usize, place: Place) -> Option<AssignedValue> {
         let own = !matches!(place, Place::Inside);
         let end = self.bare_end(at);
         let mut to = end;
@@ -63,7 +67,11 @@ impl Finder<'_> {
             let closed = self.bytes[at..end].iter().take(LONGEST).position(|b| *b == b'}');
             let closed = closed.map(|n| at + n).filter(|n| *n + 1 == end || self.byte(*n + 1) == b';');
             if let Some(to) = closed.filter(|_| place == Place::Pair) {
-                return Some(Value { from: at + 1, to, how: How { form: Form::Bare, place } });
+                return Some(AssignedValue {
+                    from: at + 1,
+                    to,
+                    how: How { form: ValueQuoting::Bare, place },
+                });
             }
         }
         if place == Place::Pair {
@@ -100,7 +108,7 @@ impl Finder<'_> {
             Place::Line if !self.ends_line(to) => Place::Inside,
             place => place,
         };
-        (to > at).then_some(Value { from: at, to, how: How { form: Form::Bare, place } })
+        (to > at).then_some(AssignedValue { from: at, to, how: How { form: ValueQuoting::Bare, place } })
     }
 
     /// Where a value ends that has `,`, `&` or a bracket at `to`: it may be a sign of a random password. What
@@ -153,10 +161,14 @@ impl Finder<'_> {
     }
 
     /// The text of an element of XML.
-    pub(super) fn element(&self, at: usize) -> Option<Value> {
+    pub(super) fn element(&self, at: usize) -> Option<AssignedValue> {
         let from = self.skip(at, |b| b.is_ascii_whitespace());
         let len = self.bytes.get(from..)?.iter().take(LONGEST).position(|b| matches!(b, b'<' | b'\n'))?;
         let closes = self.byte(from + len) == b'<' && self.byte(from + len + 1) == b'/';
-        closes.then(|| Value { from, to: from + len, how: How { form: Form::Quoted, place: Place::Inside } })
+        closes.then(|| AssignedValue {
+            from,
+            to: from + len,
+            how: How { form: ValueQuoting::Quoted, place: Place::Inside },
+        })
     }
 }

@@ -9,7 +9,7 @@ mod ends;
 mod lines;
 
 use super::names::{Class, class};
-use super::values::{Form, How, Place, is_secret};
+use super::values::{How, Place, ValueQuoting, is_secret};
 use super::{Kind, Span, run};
 
 /// The most bytes between a name and its value.
@@ -49,7 +49,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-struct Value {
+struct AssignedValue {
     from: usize,
     to: usize,
     how: How,
@@ -107,7 +107,7 @@ impl Finder<'_> {
         if at >= end { at } else { run(&self.bytes[..end], at, set) }
     }
 
-    fn value(&mut self, from: usize, to: usize, class: Class) -> Option<Value> {
+    fn value(&mut self, from: usize, to: usize, class: Class) -> Option<AssignedValue> {
         let closed = self.skip(to, |b| matches!(b, b'"' | b'\'' | b'`' | b'\\' | b']' | b'*'));
         let quoted_name = closed > to;
         let spaced = self.skip(closed, |b| b == b' ' || b == b'\t');
@@ -146,7 +146,7 @@ impl Finder<'_> {
                 // `get('#password').type('value')`
                 let at = self.skip(spaced + 2, |b| b.is_ascii_alphanumeric() || b == b'_');
                 let mut value = self.quoted((self.byte(at) == b'(').then_some(at + 1)?)?;
-                value.how.form = Form::Argument;
+                value.how.form = ValueQuoting::Argument;
                 Some(value)
             }
             (b':', b':') => None,
@@ -169,7 +169,11 @@ impl Finder<'_> {
                         .iter()
                         .take(512)
                         .position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
-                Some(Value { from: at, to, how: How { form: Form::Bare, place: Place::Talk } })
+                Some(AssignedValue {
+                    from: at,
+                    to,
+                    how: How { form: ValueQuoting::Bare, place: Place::Talk },
+                })
             }
             (b',', _) if quoted_name && (in_quotes || selector) => {
                 let at = self.skip(spaced + 1, |b| b == b' ');
@@ -178,7 +182,7 @@ impl Finder<'_> {
                 // names.
                 let before = &self.bytes[from.saturating_sub(8)..from - 1];
                 if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
-                    value.how.form = Form::Argument;
+                    value.how.form = ValueQuoting::Argument;
                 }
                 Some(value)
             }
@@ -188,8 +192,11 @@ impl Finder<'_> {
                 let sets = name.starts_with(b"set")
                     || name.windows(4).any(|w| w == b".set")
                     || name.starts_with(b"with_");
-                value.how.form =
-                    if class == Class::Password && !sets { Form::Argument } else { Form::Quoted };
+                value.how.form = if class == Class::Password && !sets {
+                    ValueQuoting::Argument
+                } else {
+                    ValueQuoting::Quoted
+                };
                 Some(value)
             }
             (quote, _) if spaced > closed && matches!(quote, b'"' | b'\'' | b'`' | b'\\') => {
@@ -214,7 +221,7 @@ impl Finder<'_> {
     }
 
     /// Behind `=` or `:`.
-    fn behind(&mut self, at: usize, place: Place) -> Option<Value> {
+    fn behind(&mut self, at: usize, place: Place) -> Option<AssignedValue> {
         let mut at = self.skip(at, |b| matches!(b, b' ' | b'\t' | b'*'));
         // A block of YAML: the value is on the line below its name.
         let mark = self.skip(at, |b| matches!(b, b'|' | b'>' | b'-' | b'\r' | b' '));
@@ -237,7 +244,7 @@ impl Finder<'_> {
     }
 
     /// `variable "name" { default = "value" }`, where it begins with `{`.
-    fn default(&self, at: usize) -> Option<Value> {
+    fn default(&self, at: usize) -> Option<AssignedValue> {
         let mut end = self.bytes.len().min(at + 200);
         while !self.text.is_char_boundary(end) {
             end -= 1;
@@ -248,7 +255,7 @@ impl Finder<'_> {
     }
 
     /// `name: Type = "value"`.
-    fn typed(&self, at: usize) -> Option<Value> {
+    fn typed(&self, at: usize) -> Option<AssignedValue> {
         let start = self.skip(at, |b| b == b' ');
         if matches!(self.byte(start), b'\'' | b'"') {
             return None;
@@ -272,7 +279,7 @@ impl Finder<'_> {
     }
 
     /// Where the quote of a wrapped value stands: `Some("`, `b"`, `new Secret("`, `get("`.
-    fn wrapped(&self, at: usize) -> Option<(usize, Form)> {
+    fn wrapped(&self, at: usize) -> Option<(usize, ValueQuoting)> {
         let end = self.skip(at, |b| {
             b.is_ascii_alphanumeric()
                 || matches!(b, b'_' | b':' | b'.' | b'(' | b'&' | b'@' | b'[' | b']' | b'{' | b' ' | b'$')
@@ -296,11 +303,11 @@ impl Finder<'_> {
         ];
         let plain = opens || PLAIN.iter().any(|end| before.to_ascii_lowercase().ends_with(end));
         let call = before.ends_with(['(', '[']);
-        (plain || call).then_some((end, if plain { Form::Quoted } else { Form::Argument }))
+        (plain || call).then_some((end, if plain { ValueQuoting::Quoted } else { ValueQuoting::Argument }))
     }
 
     /// `password is X`, `PASSWORD X` of a Dockerfile.
-    fn told(&mut self, at: usize, begins_line: bool) -> Option<Value> {
+    fn told(&mut self, at: usize, begins_line: bool) -> Option<AssignedValue> {
         for word in ["is ", "is: ", "was ", "to ", "as ", "= "] {
             if self.text[at..].starts_with(word) {
                 let at = self.skip(at + word.len(), |b| matches!(b, b' ' | b'*' | b':'));
@@ -329,7 +336,7 @@ impl Finder<'_> {
     }
 
     /// `name: DB_PASSWORD` with `value: X` behind it, as Kubernetes, XML and forms have them.
-    fn paired(&mut self, from: usize, to: usize) -> Option<Value> {
+    fn paired(&mut self, from: usize, to: usize) -> Option<AssignedValue> {
         let before = self.bytes[..from].iter().rev().take(24);
         let mut before = before.skip_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b' ' | b':' | b'='));
         let mut word: Vec<u8> =
@@ -355,7 +362,7 @@ impl Finder<'_> {
     }
 }
 
-impl Value {
+impl AssignedValue {
     fn at(mut self, place: Place) -> Self {
         self.how.place = place;
         self

@@ -57,7 +57,7 @@ impl Set {
 
 /// What follows the beginning of a key. All but `First` take every character of their set that is there.
 #[derive(Clone, Copy)]
-enum Part {
+enum KeyPart {
     Text(&'static str),
     /// So many characters, whatever follows them.
     First(usize, Set),
@@ -68,19 +68,19 @@ enum Part {
     Random(usize, Set),
 }
 
-impl Part {
+impl KeyPart {
     /// Where the part ends that begins at `from`; of a long run, where it was looked at.
     fn end(self, text: &str, from: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         let (least, most, set) = match self {
-            Part::Text(part) => return text[from..].starts_with(part).then_some(from + part.len()),
-            Part::First(n, set) => {
+            KeyPart::Text(part) => return text[from..].starts_with(part).then_some(from + part.len()),
+            KeyPart::First(n, set) => {
                 let part = bytes.get(from..from + n)?;
                 return part.iter().rev().all(|b| set.has(*b)).then_some(from + n);
             }
-            Part::Exactly(n, set) => (n, n, set),
-            Part::Between(least, most, set) => (least, most, set),
-            Part::AtLeast(least, set) | Part::Random(least, set) => (least, usize::MAX, set),
+            KeyPart::Exactly(n, set) => (n, n, set),
+            KeyPart::Between(least, most, set) => (least, most, set),
+            KeyPart::AtLeast(least, set) | KeyPart::Random(least, set) => (least, usize::MAX, set),
         };
         // Most texts end sooner.
         if least > 0 && !bytes.get(from + least - 1).is_some_and(|b| set.has(*b)) {
@@ -91,7 +91,7 @@ impl Part {
         let random =
             |part: &str| part.len() >= 16 && (part.bytes().any(|b| b.is_ascii_digit()) || is_scrambled(part));
         let holds = (least..=most).contains(&(end - from))
-            && (!matches!(self, Part::Random(..)) || text[from..end].split(['-', '_']).any(random));
+            && (!matches!(self, KeyPart::Random(..)) || text[from..end].split(['-', '_']).any(random));
         holds.then_some(end)
     }
 }
@@ -100,7 +100,7 @@ struct SecretRule {
     kind: Kind,
     /// What the key begins with: one of these. Where this is nothing, the first part says where it can begin.
     starts: &'static [&'static str],
-    parts: &'static [Part],
+    parts: &'static [KeyPart],
     #[cfg(test)]
     name: &'static str,
     /// What follows each of `starts`, in the shapes of `Chance::fill`.
@@ -126,7 +126,7 @@ impl SecretRule {
                 return None;
             }
             let end = match self.parts.last() {
-                Some(Part::AtLeast(_, set) | Part::Random(_, set)) => run(bytes, end, |b| set.has(b)),
+                Some(KeyPart::AtLeast(_, set) | KeyPart::Random(_, set)) => run(bytes, end, |b| set.has(b)),
                 _ => end,
             };
             // Points at the end are those of a sentence.
@@ -143,12 +143,12 @@ impl SecretRule {
             let start = self.starts[n].as_bytes();
             let can = match self.parts[0] {
                 _ if !start.is_empty() => start[0] == b,
-                Part::Text(_) => true,
-                Part::First(_, set)
-                | Part::Exactly(_, set)
-                | Part::Between(_, _, set)
-                | Part::AtLeast(_, set)
-                | Part::Random(_, set) => set.has(b),
+                KeyPart::Text(_) => true,
+                KeyPart::First(_, set)
+                | KeyPart::Exactly(_, set)
+                | KeyPart::Between(_, _, set)
+                | KeyPart::AtLeast(_, set)
+                | KeyPart::Random(_, set) => set.has(b),
             };
             if can {
                 return true;

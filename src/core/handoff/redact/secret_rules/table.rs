@@ -3,7 +3,7 @@
 //! Of two rules that hold, the first says the kind. A beginning and what follows it stand apart, so that no
 //! scanner of a code host takes this file for a leak.
 
-use super::Part::{AtLeast, Between, Exactly, First, Random, Text};
+use super::KeyPart::{AtLeast, Between, Exactly, First, Random, Text};
 use super::Set::{Alnum, Base64, Crypt, Digit, Dotted, Hex, Upper, Url, Word};
 use super::{Kind, SecretRule};
 

@@ -1,4 +1,4 @@
-//! Files as `core::file_change` names them: looked at, and changed in order.
+//! Files as `core::file_edit` names them: looked at, and changed in order.
 //!
 //! Most of them are in the project, which may contain anything: the directories below it must be real
 //! directories of this user, links are refused, and files of other users are left alone.
@@ -14,7 +14,7 @@ use nix::fcntl::OFlag;
 use super::atomic;
 use super::error::FsError;
 use super::store::TRANSCRIPT_CAP;
-use crate::core::file_change::{FileChange, FileChanges, FileFacts, FileView};
+use crate::core::file_edit::{FileEdit, FileEdits, FileFacts, FileView};
 use crate::core::time::WallTime;
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
@@ -71,26 +71,26 @@ impl FileView for Disk {
 /// # Errors
 /// In a sentence without its full stop: the first that fails, or that could not be; those before it are made.
 /// Nothing is changed where the source of a copy cannot be read.
-pub fn make(changes: FileChanges) -> Result<(), String> {
+pub fn make(changes: FileEdits) -> Result<(), String> {
     let copied = changes.iter().flatten().filter_map(|change| match change {
-        FileChange::Copy { from, .. } => Some(source(from)),
+        FileEdit::Copy { from, .. } => Some(source(from)),
         _ => None,
     });
     let mut sources = copied.collect::<Result<VecDeque<File>, FsError>>().map_err(|e| e.to_string())?;
     for change in changes {
         let made = match change? {
-            FileChange::DirInProject { project, below } => inside(&project, &below),
-            FileChange::PrivateDir(dir) => atomic::private_dir(&dir),
-            FileChange::Replace(path, text) => replace(&path, text.as_bytes()),
-            FileChange::Create(path, text) => create(&path, &text),
-            FileChange::Append(path, line) => append(&path, &line),
-            FileChange::Copy { to, bytes, .. } => match sources.pop_front() {
+            FileEdit::DirInProject { project, below } => inside(&project, &below),
+            FileEdit::PrivateDir(dir) => atomic::private_dir(&dir),
+            FileEdit::Replace(path, text) => replace(&path, text.as_bytes()),
+            FileEdit::Create(path, text) => create(&path, &text),
+            FileEdit::Append(path, line) => append(&path, &line),
+            FileEdit::Copy { to, bytes, .. } => match sources.pop_front() {
                 Some(source) => {
                     atomic::write_with(&to, |file| io::copy(&mut source.take(bytes), file).map(drop))
                 }
                 None => Ok(()),
             },
-            FileChange::Remove(path) => remove(&path),
+            FileEdit::Remove(path) => remove(&path),
         };
         made.map_err(|e| e.to_string())?;
     }
@@ -99,7 +99,7 @@ pub fn make(changes: FileChanges) -> Result<(), String> {
 
 /// Makes each of these lists of changes; returns what is said of each that failed, and why.
 #[must_use]
-pub fn make_each(lists: Vec<(String, FileChanges)>) -> Vec<String> {
+pub fn make_each(lists: Vec<(String, FileEdits)>) -> Vec<String> {
     let failed = |(said, changes)| Some(format!("{said}: {}", make(changes).err()?));
     lists.into_iter().filter_map(failed).collect()
 }
@@ -200,8 +200,8 @@ mod tests {
 
     const DIR: &str = ".claude/memory";
 
-    fn in_project(project: &Path, change: FileChange) -> FileChanges {
-        let dir = FileChange::DirInProject { project: project.to_owned(), below: DIR.to_owned() };
+    fn in_project(project: &Path, change: FileEdit) -> FileEdits {
+        let dir = FileEdit::DirInProject { project: project.to_owned(), below: DIR.to_owned() };
         vec![Ok(dir), Ok(change)]
     }
 
@@ -211,25 +211,25 @@ mod tests {
         let project = dir.path();
         let at = |name: &str| project.join(DIR).join(name);
         let text = |name: &str| fs::read_to_string(at(name)).unwrap();
-        make(in_project(project, FileChange::Create(at("a"), "one".to_owned()))).unwrap();
-        let again = make(in_project(project, FileChange::Create(at("a"), "two".to_owned())));
+        make(in_project(project, FileEdit::Create(at("a"), "one".to_owned()))).unwrap();
+        let again = make(in_project(project, FileEdit::Create(at("a"), "two".to_owned())));
         assert!(again.unwrap_err().starts_with("cannot write "));
         assert_eq!(text("a"), "one");
         fs::set_permissions(at("a"), fs::Permissions::from_mode(0o640)).unwrap();
         let changes = vec![
-            Ok(FileChange::Replace(at("a"), "three".to_owned())),
-            Ok(FileChange::Append(at("log"), "line\n".to_owned())),
-            Ok(FileChange::Copy { from: at("a"), to: at("copy"), bytes: 2 }),
-            Ok(FileChange::Remove(at("none"))),
+            Ok(FileEdit::Replace(at("a"), "three".to_owned())),
+            Ok(FileEdit::Append(at("log"), "line\n".to_owned())),
+            Ok(FileEdit::Copy { from: at("a"), to: at("copy"), bytes: 2 }),
+            Ok(FileEdit::Remove(at("none"))),
             Err("it cannot be".to_owned()),
-            Ok(FileChange::Remove(at("a"))),
+            Ok(FileEdit::Remove(at("a"))),
         ];
         assert_eq!(make(changes).unwrap_err(), "it cannot be");
         assert_eq!((text("a"), text("log"), text("copy")), ("three".into(), "line\n".into(), "on".into()));
         assert_eq!(fs::metadata(at("a")).unwrap().mode() & 0o777, 0o640);
         assert_eq!(Disk.facts(&at("a")).map(|facts| (facts.own, facts.bytes)), Some((true, 5)));
-        let none = FileChange::Copy { from: at("none"), to: at("x"), bytes: 1 };
-        let changes = vec![Ok(FileChange::Remove(at("a"))), Ok(none)];
+        let none = FileEdit::Copy { from: at("none"), to: at("x"), bytes: 1 };
+        let changes = vec![Ok(FileEdit::Remove(at("a"))), Ok(none)];
         assert!(make(changes).unwrap_err().starts_with("cannot open "));
         assert!(at("a").exists(), "nothing is changed");
     }
@@ -242,8 +242,7 @@ mod tests {
         symlink(elsewhere.path(), project.join(DIR)).unwrap();
         assert!(!Disk.is_inside(project, DIR) && Disk.is_inside(project, ".claude"));
         let path = project.join(DIR).join("a");
-        for change in
-            [FileChange::Create(path.clone(), String::new()), FileChange::Replace(path, String::new())]
+        for change in [FileEdit::Create(path.clone(), String::new()), FileEdit::Replace(path, String::new())]
         {
             assert!(make(in_project(project, change)).unwrap_err().contains("symbolic link"));
         }
@@ -253,6 +252,6 @@ mod tests {
         symlink(elsewhere.path().join("theirs"), &link).unwrap();
         assert!(Disk.text(&link).unwrap_err().contains("symbolic link"));
         assert_eq!(Disk.facts(&link).map(|facts| facts.own), Some(false));
-        assert!(make(vec![Ok(FileChange::Append(link, "y".to_owned()))]).is_err());
+        assert!(make(vec![Ok(FileEdit::Append(link, "y".to_owned()))]).is_err());
     }
 }

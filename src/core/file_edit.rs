@@ -1,4 +1,4 @@
-//! What a pure part sees of files, and the changes that it asks for. An edge looks and writes (`fs::changes`).
+//! What a pure part sees of files, and the changes that it asks for. An edge looks and writes (`fs::edits`).
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub trait FileView {
 
 /// A change of a file. All of them refuse links, and files of other users.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileChange {
+pub enum FileEdit {
     /// A directory below the project, which is created if it is missing.
     DirInProject {
         /// The project.
@@ -66,7 +66,7 @@ pub enum FileChange {
 }
 
 /// Changes in their order, up to the first that fails or that has a reason, in a sentence, why it cannot be.
-pub type FileChanges = Vec<Result<FileChange, String>>;
+pub type FileEdits = Vec<Result<FileEdit, String>>;
 
 /// Files in memory, for tests of what looks at files.
 #[cfg(test)]
@@ -81,17 +81,17 @@ pub mod fake {
 
     impl FakeFiles {
         /// Makes the changes.
-        pub fn change(&mut self, changes: FileChanges) -> Result<(), String> {
+        pub fn change(&mut self, changes: FileEdits) -> Result<(), String> {
             for change in changes {
                 match change? {
-                    FileChange::DirInProject { .. } | FileChange::PrivateDir(_) => {}
-                    FileChange::Replace(path, text) => drop(self.0.insert(path, text)),
-                    FileChange::Create(path, text) => {
+                    FileEdit::DirInProject { .. } | FileEdit::PrivateDir(_) => {}
+                    FileEdit::Replace(path, text) => drop(self.0.insert(path, text)),
+                    FileEdit::Create(path, text) => {
                         assert_eq!(self.0.insert(path, text), None);
                     }
-                    FileChange::Append(path, line) => self.0.entry(path).or_default().push_str(&line),
-                    FileChange::Copy { from, to, .. } => drop(self.0.insert(to, self.0[&from].clone())),
-                    FileChange::Remove(path) => drop(self.0.remove(&path)),
+                    FileEdit::Append(path, line) => self.0.entry(path).or_default().push_str(&line),
+                    FileEdit::Copy { from, to, .. } => drop(self.0.insert(to, self.0[&from].clone())),
+                    FileEdit::Remove(path) => drop(self.0.remove(&path)),
                 }
             }
             Ok(())

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::memory::{self, CONTEXT, DIR, LIST, LOG, MARKER, MemoryReason, RAW, SessionNotes};
-use crate::core::file_change::{FileChange, FileChanges, FileView};
+use crate::core::file_edit::{FileEdit, FileEdits, FileView};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
@@ -47,19 +47,19 @@ pub struct SettledCopy {
     /// The copy that waits now.
     pub next: Option<PathBuf>,
     /// What makes it so.
-    pub changes: FileChanges,
+    pub changes: FileEdits,
 }
 
 /// Layout `memory` of a project.
 #[derive(Clone, Copy)]
-pub struct ProjectMemory<'a> {
+pub struct MemoryLayout<'a> {
     /// The project.
     pub project: &'a Path,
     /// Its files.
     pub files: &'a dyn FileView,
 }
 
-impl ProjectMemory<'_> {
+impl MemoryLayout<'_> {
     /// `active-context.md`.
     #[must_use]
     pub fn context(&self) -> PathBuf {
@@ -70,8 +70,8 @@ impl ProjectMemory<'_> {
         self.project.join(DIR).join(name)
     }
 
-    fn dir(&self, below: &str) -> Result<FileChange, String> {
-        Ok(FileChange::DirInProject { project: self.project.to_owned(), below: below.to_owned() })
+    fn dir(&self, below: &str) -> Result<FileEdit, String> {
+        Ok(FileEdit::DirInProject { project: self.project.to_owned(), below: below.to_owned() })
     }
 
     /// Where a transcript is copied to, and what makes the copy; `None` if there is nothing to copy. At the
@@ -83,7 +83,7 @@ impl ProjectMemory<'_> {
         reason: &MemoryReason,
         now: WallTime,
         notes: &SessionNotes,
-    ) -> Option<(PathBuf, FileChanges)> {
+    ) -> Option<(PathBuf, FileEdits)> {
         let bytes = self.files.length(transcript);
         if bytes == 0 {
             return None;
@@ -97,15 +97,15 @@ impl ProjectMemory<'_> {
         changes.push(self.dir(&format!("{DIR}/{RAW}")));
         // Only up to its current length: a file that grows faster than it is copied must not be copied
         // forever.
-        changes.push(Ok(FileChange::Copy { from: transcript.to_owned(), to: copy.clone(), bytes }));
+        changes.push(Ok(FileEdit::Copy { from: transcript.to_owned(), to: copy.clone(), bytes }));
         let shown = copy.to_string_lossy();
         let pending = self.pending().0;
         // No marker means that the earlier copies were reviewed.
         let list = self.own(LIST);
         let old = if pending.is_some() { self.files.text(&list) } else { Ok(String::new()) };
-        changes.push(old.map(|old| FileChange::Replace(list, memory::listed(&old, &shown))));
-        changes.push(Ok(FileChange::Replace(self.own(MARKER), format!("{shown}\n"))));
-        changes.push(Ok(FileChange::Append(self.own(LOG), memory::log_line(now, reason, &shown, bytes))));
+        changes.push(old.map(|old| FileEdit::Replace(list, memory::listed(&old, &shown))));
+        changes.push(Ok(FileEdit::Replace(self.own(MARKER), format!("{shown}\n"))));
+        changes.push(Ok(FileEdit::Append(self.own(LOG), memory::log_line(now, reason, &shown, bytes))));
         Some((copy, changes))
     }
 
@@ -115,22 +115,22 @@ impl ProjectMemory<'_> {
         now: WallTime,
         ended: Option<&MemoryReason>,
         notes: &SessionNotes,
-    ) -> Result<FileChange, String> {
+    ) -> Result<FileEdit, String> {
         let path = self.context();
         let old = self.files.text(&path)?;
-        Ok(FileChange::Replace(path, memory::context(&old, now, ended, notes)))
+        Ok(FileEdit::Replace(path, memory::context(&old, now, ended, notes)))
     }
 
     /// The copy that the marker names; the marker of a copy that is gone is to be removed.
     #[must_use]
-    pub fn pending(&self) -> (Option<PathBuf>, FileChanges) {
+    pub fn pending(&self) -> (Option<PathBuf>, FileEdits) {
         let marker = self.own(MARKER);
         let there = self.files.is_inside(self.project, DIR)
             && self.files.facts(&marker).is_some_and(|facts| facts.own && facts.bytes <= MARKER_CAP);
         let text = there.then(|| self.files.text(&marker).ok()).flatten();
         match text.map(|text| self.copy_named(&text)) {
-            Some(None) => (None, vec![Ok(FileChange::Remove(marker))]),
-            found => (found.flatten(), FileChanges::new()),
+            Some(None) => (None, vec![Ok(FileEdit::Remove(marker))]),
+            found => (found.flatten(), FileEdits::new()),
         }
     }
 
@@ -148,16 +148,16 @@ impl ProjectMemory<'_> {
         let named = |text: &String| text.lines().rev().find_map(|line| self.copy_named(line));
         let next = left.as_ref().ok().and_then(named);
         let mark = match &next {
-            Some(next) => FileChange::Replace(marker, format!("{}\n", next.to_string_lossy())),
-            None => FileChange::Remove(marker),
+            Some(next) => FileEdit::Replace(marker, format!("{}\n", next.to_string_lossy())),
+            None => FileEdit::Remove(marker),
         };
-        let changes = vec![left.map(|text| FileChange::Replace(list, text)), Ok(mark)];
+        let changes = vec![left.map(|text| FileEdit::Replace(list, text)), Ok(mark)];
         SettledCopy { path: copy, next, changes }
     }
 
     /// The raw copy of a handoff is no longer needed.
     #[must_use]
-    pub fn settle_copy_of_handoff(&self) -> FileChanges {
+    pub fn settle_copy_of_handoff(&self) -> FileEdits {
         let (copy, stale) = self.pending();
         let name = copy.as_ref().and_then(|path| path.file_name()?.to_str());
         if name.is_some_and(memory::is_of_handoff) {
@@ -171,7 +171,7 @@ impl ProjectMemory<'_> {
     pub fn discard(&self) -> Option<SettledCopy> {
         let inside = self.files.is_inside(self.project, &format!("{DIR}/{RAW}"));
         let copy = self.pending().0.filter(|_| inside)?;
-        let gone = FileChange::Remove(copy.clone());
+        let gone = FileEdit::Remove(copy.clone());
         let mut settled = self.settle(copy);
         settled.changes.insert(0, Ok(gone));
         Some(settled)
@@ -211,19 +211,19 @@ impl ProjectMemory<'_> {
 
     /// Where the session stands is written into `active-context.md`.
     #[must_use]
-    pub fn save_context(&self, of: &Capture, now: WallTime) -> FileChanges {
+    pub fn save_context(&self, of: &Capture, now: WallTime) -> FileEdits {
         vec![self.dir(DIR), self.write_context(now, None, &SessionNotes::of(of))]
     }
 
     /// A session document under the name of this minute, and what writes it.
     #[must_use]
-    pub fn save_document(&self, of: &Capture, now: WallTime) -> (PathBuf, FileChanges) {
+    pub fn save_document(&self, of: &Capture, now: WallTime) -> (PathBuf, FileEdits) {
         let mut names = (0..SAME_TIME).map(|n| self.own(&memory::document_name(now, n)));
         let free = names.find(|path| self.files.facts(path).is_none());
         let text = memory::document(of, now);
         let full =
             || format!("{} has {SAME_TIME} documents of this minute", self.project.join(DIR).display());
-        let written = free.clone().ok_or_else(full).map(|path| FileChange::Create(path, text));
+        let written = free.clone().ok_or_else(full).map(|path| FileEdit::Create(path, text));
         (free.unwrap_or_default(), vec![self.dir(DIR), written])
     }
 
@@ -242,15 +242,15 @@ fn title(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::file_change::fake::FakeFiles;
+    use crate::core::file_edit::fake::FakeFiles;
     use crate::core::handoff::document::tests::capture;
 
     fn at() -> WallTime {
         WallTime::parse("2026-11-20T14:30:05Z").unwrap()
     }
 
-    fn memory(files: &FakeFiles) -> ProjectMemory<'_> {
-        ProjectMemory { project: Path::new("/p"), files }
+    fn memory(files: &FakeFiles) -> MemoryLayout<'_> {
+        MemoryLayout { project: Path::new("/p"), files }
     }
 
     fn path(name: &str) -> PathBuf {
