@@ -120,10 +120,11 @@ pub fn killed_by(end: ProcessEnd) -> Option<Signal> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const ENDS: [ProcessEnd; 9] = [
+    /// Ends of a process, one of each kind.
+    pub(in crate::core::supervisor) const ENDS: [ProcessEnd; 9] = [
         ProcessEnd::Exited(0),
         ProcessEnd::Exited(1),
         ProcessEnd::Exited(129),

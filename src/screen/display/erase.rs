@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::screen::cursor::Margins;
 use crate::screen::display::DisplayState;
-use crate::screen::grid::PackedStyle;
+use crate::screen::grid::{GridRow, PackedStyle};
 
 /// Which part ED and EL erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +99,15 @@ impl DisplayState {
     }
 
     fn erase_columns_selectively(&mut self, cols: Range<usize>) {
+        self.change_row(|row, blank| row.erase_unprotected(cols.start, cols.end, blank));
+    }
+
+    /// Changes the row of the cursor.
+    fn change_row(&mut self, change: impl FnOnce(&mut GridRow, PackedStyle)) {
         let blank = self.blank();
         self.position.cursor.wrap_pending = false;
         if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
-            row.erase_unprotected(cols.start, cols.end, blank);
+            change(row, blank);
         }
         self.changed = true;
     }
@@ -116,44 +121,27 @@ impl DisplayState {
         if self.iso_protection {
             return self.erase_columns_selectively(cols);
         }
-        let blank = self.blank();
-        self.position.cursor.wrap_pending = false;
-        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
-            row.erase(cols.start, cols.end, blank);
-        }
-        self.changed = true;
+        self.change_row(|row, blank| row.erase(cols.start, cols.end, blank));
     }
 
     /// ICH.
     pub fn insert_chars(&mut self, count: usize) {
-        let (col, edge, blank) = (self.position.cursor.col, self.position.margins.right + 1, self.blank());
-        self.position.cursor.wrap_pending = false;
-        if let Some(row) = self
-            .buffers
-            .active
-            .grid
-            .row_mut(self.position.cursor.row)
-            .filter(|_| self.position.margins.has_col(col))
-        {
-            row.insert_within(col..edge, count, blank);
-        }
-        self.changed = true;
+        let (col, margins) = (self.position.cursor.col, self.position.margins);
+        self.change_row(|row, blank| {
+            if margins.has_col(col) {
+                row.insert_within(col..margins.right + 1, count, blank);
+            }
+        });
     }
 
     /// DCH.
     pub fn delete_chars(&mut self, count: usize) {
-        let (col, edge, blank) = (self.position.cursor.col, self.position.margins.right + 1, self.blank());
-        self.position.cursor.wrap_pending = false;
-        if let Some(row) = self
-            .buffers
-            .active
-            .grid
-            .row_mut(self.position.cursor.row)
-            .filter(|_| self.position.margins.has_col(col))
-        {
-            row.delete_within(col..edge, count, blank);
-        }
-        self.changed = true;
+        let (col, margins) = (self.position.cursor.col, self.position.margins);
+        self.change_row(|row, blank| {
+            if margins.has_col(col) {
+                row.delete_within(col..margins.right + 1, count, blank);
+            }
+        });
     }
 
     /// IL. Nothing outside the margins.

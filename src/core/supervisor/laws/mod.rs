@@ -22,11 +22,12 @@ use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, Tes
 
 use super::action::Action;
 use super::event::Event;
+use super::exit_table::tests::ENDS;
 use super::exit_table::{CtrlC, ExitRow};
 use super::tests::{claude, plain, span};
 use super::{Phase, Policy, Supervisor};
 use crate::core::config::{AfterError, RestartMode};
-use moves::{Dice, ENDS};
+use moves::Dice;
 use words::{ignored, kind};
 use world::World;
 

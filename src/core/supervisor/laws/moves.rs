@@ -4,6 +4,7 @@
 use super::super::event::{
     AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
 };
+use super::super::exit_table::tests::ENDS;
 use super::super::limits::LimitKind;
 use super::super::phase::SaveStep;
 use super::super::question::AskAnswer;
@@ -16,19 +17,6 @@ use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
-
-/// The ends of the table in `ends`, one of each kind.
-pub(super) const ENDS: [ProcessEnd; 9] = [
-    ProcessEnd::Exited(0),
-    ProcessEnd::Exited(1),
-    ProcessEnd::Exited(129),
-    ProcessEnd::Exited(130),
-    ProcessEnd::Exited(143),
-    ProcessEnd::Signaled(Signal::INT),
-    ProcessEnd::Signaled(Signal::KILL),
-    ProcessEnd::Stopped(Signal(20)),
-    ProcessEnd::Continued,
-];
 
 const PAUSES: [u64; 16] = [0, 0, 1, 5, 20, 60, 110, 200, 300, 500, 900, 1500, 2500, 6000, 30_000, 125_000];
 

@@ -2,20 +2,9 @@
 
 use std::collections::HashSet;
 
+use super::super::exit_table::tests::ENDS;
 use super::super::exit_table::{CtrlC, ExitRow};
 use super::*;
-
-const ENDS: [ProcessEnd; 9] = [
-    ProcessEnd::Exited(0),
-    ProcessEnd::Exited(1),
-    ProcessEnd::Exited(129),
-    ProcessEnd::Exited(130),
-    ProcessEnd::Exited(143),
-    ProcessEnd::Signaled(Signal::INT),
-    ProcessEnd::Signaled(Signal::KILL),
-    ProcessEnd::Stopped(Signal(20)),
-    ProcessEnd::Continued,
-];
 
 /// What becomes of a session, a line a cell of the exit table: row, Ctrl+C, then a sign for each of `ENDS`.
 /// `·` nothing, `c` could not start, `u` user interrupt, `f` finished, `s` stopped, `n` the next run, `x`
