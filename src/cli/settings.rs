@@ -66,7 +66,7 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     };
     let mut resolved = resolve(&sources);
     // Few have chosen a profile whose document has a file, and every client asks.
-    let document_path = paths.and_then(|paths| paths.profile_file(resolved.config.context.profile, &project));
+    let document_path = paths.and_then(|paths| resolved.config.context.profile.file(&paths.claude, &project));
     let document = document_path.as_deref().filter(|path| counts(path)).and_then(&mut text_of);
     let document_name = document_path.unwrap_or_default().display().to_string();
     if let Some(text) = &document {

@@ -45,17 +45,6 @@ impl Level {
             Level::Handoff | Level::Hard => "HANDOFF_REQUIRED",
         }
     }
-
-    /// Its name in `.context-status`, as in the first source document.
-    #[must_use]
-    pub fn status_word(self) -> &'static str {
-        match self {
-            Level::Ok => "OK",
-            Level::Ask => "EARLY_WARN",
-            Level::Warn => "WARN",
-            Level::Handoff | Level::Hard => "CRITICAL",
-        }
-    }
 }
 
 /// The source of a window.
@@ -126,17 +115,6 @@ impl Fill {
     pub fn is_by_size(&self, levels: &Levels) -> bool {
         Fill { bytes: 0, ..*self }.level(levels) < self.level(levels)
     }
-
-    /// `STATUS:SIZE`, the line of `.context-status`.
-    #[must_use]
-    pub fn status_line(&self, levels: &Levels) -> String {
-        let size = if self.bytes >= 1 << 20 {
-            format!("{:.1}MB", self.bytes as f64 / f64::from(1 << 20))
-        } else {
-            format!("{}KB", self.bytes / 1024)
-        };
-        format!("{}:{size}", self.level(levels).status_word())
-    }
 }
 
 /// The context window of a model in tokens; `None` unless Claude Code itself reported it (measured on
@@ -155,45 +133,6 @@ pub fn window_of_model(model: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::config::Profile;
-
-    fn line(kb: u64, profile: Profile) -> String {
-        Fill { bytes: kb * 1024, window: 200_000, ..Fill::default() }.status_line(&profile.levels())
-    }
-
-    #[test]
-    fn item_021_the_words_are_those_of_the_source_documents_at_their_sizes() {
-        for (kb, text) in [
-            (0, "OK:0KB"),
-            (1299, "OK:1.3MB"),
-            (1300, "EARLY_WARN:1.3MB"),
-            (1500, "WARN:1.5MB"),
-            (1700, "CRITICAL:1.7MB"),
-        ] {
-            assert_eq!(line(kb, Profile::S0), text);
-        }
-        for (mb, word) in [(3, "OK"), (4, "EARLY_WARN"), (6, "WARN"), (8, "CRITICAL")] {
-            assert_eq!(line(mb * 1024, Profile::S1), format!("{word}:{mb}.0MB"));
-        }
-        for (kb, text) in [(4, "OK:4KB"), (5, "EARLY_WARN:5KB"), (10, "WARN:10KB"), (15, "CRITICAL:15KB")] {
-            assert_eq!(line(kb, Profile::Test), text);
-        }
-    }
-
-    #[test]
-    fn item_050_sizes_are_rounded_as_awk_rounds_them() {
-        let of = |bytes: u64| Fill { bytes, ..Fill::default() }.status_line(&Levels::default());
-        for (bytes, size) in [
-            (1023, "0KB"),
-            (1024, "1KB"),
-            (1_048_575, "1023KB"),
-            (1_048_576, "1.0MB"),
-            (4_404_019, "4.2MB"),
-            (9 << 30, "9216.0MB"),
-        ] {
-            assert_eq!(of(bytes), format!("OK:{size}"), "{bytes}");
-        }
-    }
 
     #[test]
     fn percent_is_rounded_and_a_level_is_exact() {

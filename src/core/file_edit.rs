@@ -65,6 +65,14 @@ pub enum FileEdit {
     Remove(PathBuf),
 }
 
+impl FileEdit {
+    /// A directory below the project, which is created if it is missing.
+    #[must_use]
+    pub fn dir_in_project(project: &Path, below: &str) -> Self {
+        FileEdit::DirInProject { project: project.to_owned(), below: below.to_owned() }
+    }
+}
+
 /// Changes in their order, up to the first that fails or that has a reason, in a sentence, why it cannot be.
 pub type FileEdits = Vec<Result<FileEdit, String>>;
 

@@ -201,7 +201,7 @@ mod tests {
     const DIR: &str = ".claude/memory";
 
     fn in_project(project: &Path, change: FileEdit) -> FileEdits {
-        let dir = FileEdit::DirInProject { project: project.to_owned(), below: DIR.to_owned() };
+        let dir = FileEdit::dir_in_project(project, DIR);
         vec![Ok(dir), Ok(change)]
     }
 

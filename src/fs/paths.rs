@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::core::config::Profile;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::sys::private_dir::is_own;
 
@@ -69,16 +68,6 @@ impl Paths {
             paths.claude = private.join("claude");
         }
         paths
-    }
-
-    /// The configuration file of a profile's source document, if it has one.
-    #[must_use]
-    pub fn profile_file(&self, profile: Profile, project: &Path) -> Option<PathBuf> {
-        match profile {
-            Profile::S2 => Some(project.join(".claude/config.yaml")),
-            Profile::S3 => Some(self.claude.join("claudikins-acm.conf")),
-            Profile::Default | Profile::S0 | Profile::S1 | Profile::S4 | Profile::Test => None,
-        }
     }
 
     /// Directory of all sessions.

@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use super::private::WorkTreeGit;
 use super::run::KillReason;
+use crate::core::compat::SessionCompat;
 use crate::core::handoff::capture::GitState;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
@@ -27,12 +28,6 @@ const FILES_CAP: usize = 200;
 const LIST_CAP: usize = 1 << 20;
 /// How many files that are left out are named.
 const NAMED: usize = 20;
-/// What hopty writes into a project for other tools: nobody's work.
-const OWN: [&str; 3] = [
-    "--exclude=/.claude/claudikins-acm/",
-    "--exclude=/.claude/auto-execution/.handoff-requested",
-    "--exclude=/.claude/memory/raw/",
-];
 
 /// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left
 /// out.
@@ -40,8 +35,10 @@ pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     if !state.changed.iter().any(|(code, _)| code == "??") {
         return;
     }
-    let args: Vec<&str> =
-        ["ls-files", "--others", "--exclude-standard", "-z"].into_iter().chain(OWN).collect();
+    // What hopty writes for other tools is nobody's work.
+    let own = SessionCompat::OWN_FILES.map(|path| format!("--exclude=/{path}"));
+    let list = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let args: Vec<&str> = list.into_iter().chain(own.iter().map(String::as_str)).collect();
     let listed = match git.ask(&args, LIST_CAP) {
         Ok(output)
             if output.cut == Some(KillReason::Size)

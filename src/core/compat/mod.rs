@@ -8,10 +8,12 @@
 //! | `layouts` | a handoff in the formats of other tools (`handoff.views`): texts, and the files that change |
 //! | `boxes` | what documents 001 and 002 print between two sessions |
 //! | `watched_files`, `signals` | `.restart-session`, an orchestrator's files, and `.current-session` |
+//! | `context_status` | the line of `.context-status` |
 //! | `session_log` | the lines of `auto-session.log` |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
 
 mod boxes;
+mod context_status;
 mod layouts;
 mod profile_files;
 mod profiles;

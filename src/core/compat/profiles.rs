@@ -1,8 +1,20 @@
 //! Profiles: the levels and the mode that each of the source documents worked with.
 
+use std::path::{Path, PathBuf};
+
 use crate::core::config::{Levels, Profile, RestartMode, Threshold};
 
 impl Profile {
+    /// The configuration file of its source document, if it has one. `claude`: Claude's directory.
+    #[must_use]
+    pub fn file(self, claude: &Path, project: &Path) -> Option<PathBuf> {
+        match self {
+            Profile::S2 => Some(project.join(".claude/config.yaml")),
+            Profile::S3 => Some(claude.join("claudikins-acm.conf")),
+            Profile::Default | Profile::S0 | Profile::S1 | Profile::S4 | Profile::Test => None,
+        }
+    }
+
     /// Whether the file of its source document lies in the project, and so may have come with a clone.
     #[must_use]
     pub fn file_is_of_project(self) -> bool {

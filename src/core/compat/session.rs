@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::boxes;
+use super::context_status::{self, context_status};
 use super::layouts::Material;
 use super::layouts::memory::{self, MemoryReason};
 use super::layouts::memory_layout::copy_names;
@@ -11,17 +12,14 @@ use super::session_log::{About, FILE, lines};
 use super::signals::CurrentSession;
 use super::watched_files::WatchedFiles;
 use crate::core::claude::hooks::HookInput;
-use crate::core::config::{Config, Layout, Profile};
-use crate::core::context::Level;
+use crate::core::config::{Config, Layout, Levels, Profile};
+use crate::core::context::{Fill, Level};
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{Decision, DecisionKind, HookAnswer};
 use crate::core::supervisor::event::HookEvent;
 use crate::core::time::WallTime;
-
-/// The context usage, for scripts, in Claude's directory.
-const CONTEXT_STATUS: &str = ".context-status";
 
 /// What the host writes for a form.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +61,10 @@ pub struct SessionCompat {
 }
 
 impl SessionCompat {
+    /// What hopty alone writes below a project; a directory ends in `/`.
+    pub const OWN_FILES: [&str; 3] =
+        [".claude/claudikins-acm/", ".claude/auto-execution/.handoff-requested", ".claude/memory/raw/"];
+
     /// The forms of this configuration. `claude`: whether the program is Claude.
     #[must_use]
     pub fn new(config: &Config, claude: bool) -> Self {
@@ -124,14 +126,15 @@ impl SessionCompat {
         self.signal_files.then(|| CompatWork::WriteFile(CurrentSession::FILE, of()))
     }
 
-    /// The context usage as a line. Work comes of it when the line is another one.
-    pub fn context_usage(&mut self, line: impl FnOnce() -> String) -> Option<CompatWork> {
-        let text = self.signal_files.then(line)? + "\n";
+    /// The context usage, and the levels. Work comes of it when it is another line.
+    pub fn context_usage(&mut self, of: impl FnOnce() -> (Fill, Levels)) -> Option<CompatWork> {
+        let (fill, levels) = self.signal_files.then(of)?;
+        let text = context_status(&fill, &levels) + "\n";
         if self.context_status == text {
             return None;
         }
         self.context_status.clone_from(&text);
-        Some(CompatWork::WriteFile(CONTEXT_STATUS, text))
+        Some(CompatWork::WriteFile(context_status::FILE, text))
     }
 
     /// A run is about to start with this command.
@@ -338,10 +341,10 @@ mod tests {
     #[test]
     fn state_files_are_written_when_their_text_is_another() {
         let mut files = compat(&[], Profile::Default);
-        let line = |text: &str| text.to_owned();
-        let written = CompatWork::WriteFile(CONTEXT_STATUS, "50 %\n".to_owned());
-        assert_eq!(files.context_usage(|| line("50 %")), Some(written));
-        assert_eq!(files.context_usage(|| line("50 %")), None);
+        let full = |bytes| (Fill { bytes, ..Fill::default() }, Levels::default());
+        let written = CompatWork::WriteFile(context_status::FILE, "OK:2KB\n".to_owned());
+        assert_eq!(files.context_usage(|| full(2048)), Some(written));
+        assert_eq!(files.context_usage(|| full(2048)), None);
     }
 
     #[test]

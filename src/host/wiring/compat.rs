@@ -114,8 +114,8 @@ impl Host {
     /// The context usage may be another one.
     pub(super) fn write_context_status(&mut self) {
         let (observer, supervisor, now) = (&self.observer, &self.recorder.supervisor, self.clock.now());
-        let line = || observer.context_usage(now).fill.status_line(&supervisor.levels());
-        if let Some(work) = self.compat.context_usage(line) {
+        let of = || (observer.context_usage(now).fill, supervisor.levels());
+        if let Some(work) = self.compat.context_usage(of) {
             self.do_compat(work);
         }
     }

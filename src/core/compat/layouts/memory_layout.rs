@@ -71,7 +71,7 @@ impl MemoryLayout<'_> {
     }
 
     fn dir(&self, below: &str) -> Result<FileEdit, String> {
-        Ok(FileEdit::DirInProject { project: self.project.to_owned(), below: below.to_owned() })
+        Ok(FileEdit::dir_in_project(self.project, below))
     }
 
     /// Where a transcript is copied to, and what makes the copy; `None` if there is nothing to copy. At the

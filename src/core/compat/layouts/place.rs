@@ -67,13 +67,13 @@ impl LayoutPlace {
         MemoryLayout { project: &self.project, files }
     }
 
-    fn dir(&self, below: &str) -> Result<FileEdit, String> {
-        Ok(FileEdit::DirInProject { project: self.project.clone(), below: below.to_owned() })
-    }
-
     fn acm(&self, of: &Material) -> FileEdits {
         let file = |name, text| Ok(FileEdit::Replace(self.project.join(acm::DIR).join(name), text));
-        vec![self.dir(acm::DIR), file(acm::STATE, acm::state(of)), file(acm::DOCUMENT, acm::document(of))]
+        vec![
+            Ok(FileEdit::dir_in_project(&self.project, acm::DIR)),
+            file(acm::STATE, acm::state(of)),
+            file(acm::DOCUMENT, acm::document(of)),
+        ]
     }
 
     fn orchestrator(&self, of: &Material, files: &dyn FileView) -> FileEdits {
@@ -81,7 +81,7 @@ impl LayoutPlace {
         let before = StateBefore::of_signal(files.text(&signal).unwrap_or_default().as_bytes());
         let no = |why| format!("cannot change {}: {why}", path.display());
         let state = files.text(&path).and_then(|old| orchestrator::state(of, &old, before).map_err(no));
-        let mut changes = vec![self.dir(orchestrator::DIR)];
+        let mut changes = vec![Ok(FileEdit::dir_in_project(&self.project, orchestrator::DIR))];
         match state {
             Err(why) => changes.push(Err(why)),
             Ok((state, before)) => {
