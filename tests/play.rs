@@ -223,6 +223,16 @@ fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
 }
 
 #[test]
+fn a_recording_whose_first_event_is_damaged_is_a_damaged_recording() {
+    let world = world();
+    let cast = "{\"version\":2,\"width\":80,\"height\":24}\n[1,\"o\",\"a\"],\n[2,\"o\",\"b\"]\n";
+    std::fs::write(world.project.join("first.cast"), cast).unwrap();
+    let done = play(&world, &["first.cast"]);
+    let expected = "hopty: play: first.cast: damaged, played up to line 2: not an event: [1,\"o\",\"a\"],\n";
+    assert_eq!((done.status.code(), said(&done.stderr).as_str()), (Some(1), expected));
+}
+
+#[test]
 fn what_cannot_be_played_is_told_with_a_hint() {
     let world = world();
     usual(&world);

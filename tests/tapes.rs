@@ -155,6 +155,76 @@ fn an_interrupt_ends_all_tests_and_tells_the_results_so_far() {
     assert!(hopty::sys::process::descendants(pid).is_empty());
 }
 
+/// The processes called so that are left.
+fn sleepers(seconds: &str) -> Vec<i32> {
+    let wanted = format!("sleep {seconds}");
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| hopty::sys::process_activity::command_line(*pid).as_deref() == Some(wanted.as_str()))
+        .collect()
+}
+
+#[test]
+fn what_hides_from_its_tape_is_found_and_ended() {
+    // Without the environment, in another session, and in another directory, too.
+    let hidden = |seconds: &str, before: &str| {
+        let line = format!("{before} env -i setsid sleep {seconds} </dev/null >/dev/null 2>&1");
+        let wait = format!("until pgrep -xf 'sleep {seconds}'; do :; done");
+        format!("Start+Shell \"({line} &); {wait}\"\nExit 0\n")
+    };
+    for (tape, seconds) in [
+        (hidden("60.0351", ""), "60.0351"),
+        (hidden("60.0352", "cd /;"), "60.0352"),
+        ("Run \"sleep 60.0353 >/dev/null 2>&1 &\"\nStart true\nExit 0\n".to_owned(), "60.0353"),
+        ("Set Deadline 1s\nRun \"sleep 60.0354; true\"\nStart true\n".to_owned(), "60.0354"),
+    ] {
+        let dir = with_tape(&tape);
+        let output = hopty_test(dir.path(), &[]);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(said(&output).contains(seconds), "{}", said(&output));
+        assert_eq!(sleepers(seconds), [0; 0], "{tape}");
+    }
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_ends_the_tests_and_their_programs() {
+    let dir = with_tape("Start false\nExit 0\n");
+    let stubborn = "Start+Shell \"trap '' HUP TERM; sleep 60.0355\"\nExpect@60s \"x\"\n";
+    for number in 2..5 {
+        std::fs::write(dir.path().join(format!("tests/{number}.tape")), stubborn).unwrap();
+    }
+    let mut child = Command::new(claude::hopty())
+        .args(["test", "--jobs", "4"])
+        .current_dir(dir.path())
+        .env("HOME", dir.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(sleepers("60.0355"), [0; 0]);
+}
+
+#[test]
+fn a_command_on_the_side_is_interrupted() {
+    let dir = with_tape("Run \"sleep 60.0356\"\nStart true\n");
+    let mut child = Command::new(claude::hopty())
+        .args(["test"])
+        .current_dir(dir.path())
+        .env("HOME", dir.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    support::wait_for("the command", || sleepers("60.0356").first().copied());
+    let began = std::time::Instant::now();
+    support::kill(i32::try_from(child.id()).unwrap(), nix::libc::SIGQUIT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    assert_eq!(sleepers("60.0356"), [0; 0]);
+}
+
 #[test]
 fn a_paused_test_is_attached_to_typed_into_and_goes_on() {
     let dir = with_tape("Start cat\nType \"one\"\nEnter\nExpect \"one\"\nPause\nExpect \"two\"\n");

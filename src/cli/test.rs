@@ -1,7 +1,8 @@
 //! `hopty test`: the options, and what becomes of them.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,8 +13,10 @@ use super::{settings, test_watch};
 use crate::core::tape::TapeSpeed;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
+use crate::sys::signals;
 use crate::testing::discovery::{self, TapeFile};
 use crate::testing::outcome::TestSummary;
+use crate::testing::processes::end_adopted;
 use crate::testing::redaction::RedactedOutcome;
 use crate::testing::report::{ReportOptions, ReportSet, ReportTarget, ReportTargetError, TestReport};
 use crate::testing::runner::{self, LoadedTape, RunPlanOptions};
@@ -176,19 +179,31 @@ pub(super) fn play(
 ) -> Result<TestSummary, Failed> {
     let mut reports = reports(args)?;
     reports.begin(tapes.len())?;
-    // A pipe that nobody reads any more ends no test.
+    // A pipe that nobody reads any more ends the tests as Ctrl+C does, so that nothing is left of them.
+    signals::ignore(nix::libc::SIGPIPE);
     let mut summary = runner::run(tapes, options, |outcome| {
-        let _ = reports.finished(outcome);
+        let told = reports.finished(outcome);
         finished(outcome);
+        let is_unread = told.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        if is_unread { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    let strays = end_adopted();
     if args.prune {
         snapshot_store::prune(&summary.unused_snapshots).map_err(|error| snapshots_failed(&error))?;
         for file in std::mem::take(&mut summary.unused_snapshots) {
             note(format_args!("hopty: deleted {}", visible(&file.to_string_lossy())));
         }
     }
-    reports.end(&summary)?;
-    Ok(summary)
+    match reports.end(&summary) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error.into()),
+        _ => {}
+    }
+    let Some(stray) = strays.first() else { return Ok(summary) };
+    let name = visible(&stray.command);
+    let more = strays.len() - 1;
+    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Err(Failed::new(1, format!("a process was left of a tape, and ended: {name}{others}"))
+        .hint("it hid from its tape: it left the session, the directory and the environment of the test"))
 }
 
 /// Accepts or reviews the snapshots that wait beside these tapes.

@@ -28,6 +28,7 @@ pub mod notify;
 pub mod package;
 pub mod process;
 pub mod screen_mark;
+pub mod shell_word;
 pub mod status;
 pub mod status_segment;
 pub mod supervisor;

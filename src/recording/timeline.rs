@@ -217,7 +217,7 @@ impl TimelineLoader {
                 Ok(event) => event,
                 Err(error) => {
                     self.stop = Some(error.to_string());
-                    return;
+                    break;
                 }
             };
             let reader = &self.reader;

@@ -321,6 +321,14 @@ pub fn lead_session(command: &mut Command) {
     unsafe { command.pre_exec(|| Ok(nix::unistd::setsid().map(drop)?)) };
 }
 
+/// Kills the program that `command` starts when the thread that starts it ends (Linux).
+pub fn end_with_thread(command: &mut Command) {
+    // SAFETY: prctl is async-signal-safe and touches only the child.
+    unsafe {
+        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?));
+    }
+}
+
 /// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` if that is not
 /// available.
 #[must_use]

@@ -97,7 +97,7 @@ pub fn record_tape(argv: &[String], title: &str) -> Result<RecordedTape, TapeRec
         cwd: dirs.dir().to_owned(),
         cols,
         rows,
-        own_variable: Some("TMPDIR".into()),
+        own_dir: Some(dirs.base().to_owned()),
         ..ProgramUnderTest::new(words)
     };
     let mut terminal = TestTerminal::start(&program)?;

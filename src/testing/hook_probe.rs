@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::core::shell_word::shell_word;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The hidden first argument under which hopty runs a hook and writes down what it did.
@@ -171,15 +172,6 @@ pub fn main(args: &[String]) -> u8 {
     let _ = io::stdout().write_all(&stdout).and_then(|()| io::stdout().flush());
     let _ = io::stderr().write_all(&stderr);
     u8::try_from(code).unwrap_or(1)
-}
-
-/// A word as a shell reads it, whatever it contains.
-fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:@%,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn run(command: &str, payload: &[u8]) -> io::Result<std::process::Output> {

@@ -2,8 +2,8 @@
 //! do, for how long they waited for a CPU, and how all of them are ended.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::core::process::{ProcessEnd, Signal};
@@ -13,14 +13,17 @@ use crate::sys::process_activity::{self, ProcessActivity, adopted_children, chil
 
 /// How often the processes are looked at while they end.
 const LOOK: Duration = Duration::from_millis(2);
+/// How often processes are killed that start others all the time.
+const KILLS_MAX: usize = 500;
 
 /// All processes of one program under test.
 #[derive(Debug)]
 pub struct TestProcesses {
     root: i32,
     root_start: u64,
-    /// `NAME=value` in the environment of the program that no other test's has: it tells its orphans.
-    own_variable: Option<Vec<u8>>,
+    /// A directory that no other test has. It tells the program's orphans: their environment names it, or
+    /// they are in it.
+    own_dir: Option<PathBuf>,
     /// All that were seen and may still live, with their last activity.
     known: BTreeMap<i32, ProcessActivity>,
     /// Orphans of others, by pid and start.
@@ -68,17 +71,15 @@ pub struct LeftProcess {
 }
 
 impl TestProcesses {
-    /// The processes of the program `root`, which leads a session. `own_variable` is a variable of its
-    /// environment whose value no other program has that this process started: it tells orphans of the
-    /// program that have begun a session of their own.
+    /// The processes of the program `root`, which leads a session. `own_dir` is a directory of it alone, which
+    /// its environment names or in which it runs: it tells orphans of the program that have begun a session of
+    /// their own.
     #[must_use]
-    pub fn new(root: i32, own_variable: Option<(OsString, OsString)>) -> Self {
-        let own_variable =
-            own_variable.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+    pub fn new(root: i32, own_dir: Option<PathBuf>) -> Self {
         TestProcesses {
             root,
             root_start: process::Stat::of(root).map_or(0, |stat| stat.start),
-            own_variable,
+            own_dir,
             known: BTreeMap::new(),
             foreign: BTreeSet::new(),
             ran: Duration::ZERO,
@@ -133,7 +134,7 @@ impl TestProcesses {
             if self.foreign.contains(&(pid, stat.start)) {
                 continue;
             }
-            if stat.session == self.root || self.has_own_variable(pid) {
+            if stat.session == self.root || self.is_of_own_dir(pid) {
                 found.push(pid);
             } else if stat.session != own && stat.session == pid {
                 // The program of another test, which will not become one of ours.
@@ -143,9 +144,10 @@ impl TestProcesses {
         found
     }
 
-    fn has_own_variable(&self, pid: i32) -> bool {
-        let Some(own) = &self.own_variable else { return false };
-        process::environment(pid).split(|byte| *byte == 0).any(|variable| variable == own.as_slice())
+    fn is_of_own_dir(&self, pid: i32) -> bool {
+        let Some(own) = &self.own_dir else { return false };
+        let names_it = memchr::memmem::find(&process::environment(pid), own.as_os_str().as_bytes()).is_some();
+        names_it || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|dir| dir.starts_with(own))
     }
 
     /// The id of the program itself.
@@ -193,6 +195,48 @@ impl TestProcesses {
     }
 }
 
+/// Ends what is left of a test beside its programs: what runs in its directory `own_dir`, or was started for
+/// it. Returns what that was.
+pub fn end_all_of(own_dir: &Path) -> Vec<LeftProcess> {
+    // No process has the id 0.
+    let mut processes = TestProcesses::new(0, Some(own_dir.to_owned()));
+    if processes.look().all.is_empty() {
+        return Vec::new();
+    }
+    let left = processes.left();
+    for _ in 0..KILLS_MAX {
+        processes.signal(Signal::KILL);
+        if processes.wait_for_none(LOOK) {
+            break;
+        }
+    }
+    left
+}
+
+/// Ends every process that this one has adopted, whoever's it was, and returns what they were. For a process
+/// whose only children are those of tests that are over.
+pub fn end_adopted() -> Vec<LeftProcess> {
+    let mut left: Vec<LeftProcess> = Vec::new();
+    for _ in 0..KILLS_MAX {
+        let pids = adopted_children();
+        if pids.is_empty() {
+            break;
+        }
+        for pid in pids {
+            // Not waited for, so its id is its own.
+            let command = process_activity::command_line(pid).unwrap_or_default();
+            let _ = child::signal(pid, Signal::KILL, false);
+            if !matches!(child::change(pid), Ok(Some(change)) if change.is_final())
+                && !left.iter().any(|known| known.command == command)
+            {
+                left.push(LeftProcess { pid, command });
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
+    left
+}
+
 /// The end of a program, in words: `exit 1`, `SIGKILL`.
 #[must_use]
 pub fn end_words(end: ProcessEnd) -> String {
@@ -231,12 +275,13 @@ mod tests {
     }
 
     fn program(script: &str, mark: &str) -> Program {
+        let mark = format!("/no/such/directory/{mark}");
         let mut command = Command::new("sh");
-        command.args(["-c", script]).env("TEST_MARK", mark).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(["-c", script]).env("TEST_MARK", &mark).stdin(Stdio::null()).stdout(Stdio::null());
         process::lead_session(&mut command);
         let child = command.spawn().unwrap();
         let root = i32::try_from(child.id()).unwrap();
-        Program { child, processes: TestProcesses::new(root, Some(("TEST_MARK".into(), mark.into()))) }
+        Program { child, processes: TestProcesses::new(root, Some(mark.into())) }
     }
 
     fn wait_for(processes: &mut TestProcesses, mut until: impl FnMut(&ProcessLook) -> bool) -> ProcessLook {

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,14 +114,15 @@ pub fn failed_last_time(evidence: &Path) -> Vec<PathBuf> {
     String::from_utf8_lossy(&bytes).lines().map(PathBuf::from).collect()
 }
 
-/// Plays the tapes and tells `finished` of each as it ends. Where a tape does not parse, nothing is played.
+/// Plays the tapes and tells `finished` of each as it ends; where it breaks, nobody wants to know more, and all
+/// stops. A tape that does not parse is not played.
 ///
 /// # Errors
 /// When the jobs cannot be started.
 pub fn run(
     tapes: &[LoadedTape],
     options: &RunPlanOptions,
-    mut finished: impl FnMut(&RedactedOutcome),
+    mut finished: impl FnMut(&RedactedOutcome) -> ControlFlow<()>,
 ) -> io::Result<TestSummary> {
     let began = Instant::now();
     let mut summary =
@@ -131,7 +133,9 @@ pub fn run(
         let is_whole = matches!(outcome.verdict, TapeVerdict::Passed | TapeVerdict::Smoke);
         let names = || outcome.snapshots.iter().map(|note| note.name.clone()).collect();
         taken.push(TakenSnapshots { tape: PathBuf::from(&outcome.tape), names: is_whole.then(names) });
-        finished(outcome);
+        let next = finished(outcome);
+        summary.interrupted |= next.is_break();
+        next
     };
     let plain = TapeRedactions::new();
     let mut playable = Vec::new();
@@ -140,13 +144,13 @@ pub fn run(
         match &loaded.tape {
             Err(report) => {
                 let outcome = TapeOutcome::new(name, TapeVerdict::Unreadable(report.clone()));
-                tell(&plain.outcome(outcome), &mut summary);
+                let _ = tell(&plain.outcome(outcome), &mut summary);
             }
             Ok(tape) if options.check => {
                 let verdict = if tape.has_checks() { TapeVerdict::Passed } else { TapeVerdict::Smoke };
                 let mut outcome = TapeOutcome::new(name, verdict);
                 outcome.attempts = 0;
-                tell(&plain.outcome(outcome), &mut summary);
+                let _ = tell(&plain.outcome(outcome), &mut summary);
             }
             Ok(tape) => playable.push((&loaded.file, tape)),
         }
@@ -156,7 +160,7 @@ pub fn run(
         return Ok(summary);
     }
     process::become_subreaper();
-    let interrupted = signals::flag(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP])?;
+    let interrupted = signals::flag(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT])?;
     let (stop_fd, stop_end) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let mut options = options.clone();
     options.play.stop = Some(Arc::new(stop_fd));
@@ -176,7 +180,7 @@ pub fn run(
         }
     }
     write_failed(&options.play.evidence, &jobs.failed);
-    summary.interrupted = interrupted.load(Ordering::Relaxed);
+    summary.interrupted |= interrupted.load(Ordering::Relaxed);
     // A directory that cannot be read has failed its tapes already.
     summary.unused_snapshots = unused(&taken).unwrap_or_default();
     summary.took = began.elapsed();
@@ -201,7 +205,7 @@ impl TestWorkers<'_> {
         &mut self,
         tapes: Vec<(&TapeFile, &Tape)>,
         count: usize,
-        mut tell: impl FnMut(&RedactedOutcome),
+        mut tell: impl FnMut(&RedactedOutcome) -> ControlFlow<()>,
     ) -> io::Result<()> {
         let queue = Mutex::new(VecDeque::from(tapes));
         let (reports, outcomes) = mpsc::channel::<Option<RedactedOutcome>>();
@@ -229,8 +233,7 @@ impl TestWorkers<'_> {
                         if is_bad {
                             self.failed.push(outcome.tape.clone());
                         }
-                        tell(&outcome);
-                        is_bad && options.fail_fast
+                        tell(&outcome).is_break() || (is_bad && options.fail_fast)
                     }
                     Ok(None) | Err(RecvTimeoutError::Timeout) => false,
                     Err(RecvTimeoutError::Disconnected) => return Ok(()),

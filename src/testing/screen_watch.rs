@@ -62,6 +62,8 @@ pub struct FrameEnd {
 /// When something that stands on the screen came there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextAge {
+    /// The program has written nothing there: it is the terminal's echo of what was typed.
+    Echo,
     /// Before the mark of this line.
     Before(u32),
     /// After the last mark, which was that of this line.
@@ -350,6 +352,9 @@ impl ScreenWatch {
     }
 
     fn age_of_frame(&self, frame: u64) -> Option<TextAge> {
+        if frame == 0 {
+            return Some(TextAge::Echo);
+        }
         match self.marks.iter().find(|(mark, _)| *mark >= frame) {
             Some((_, line)) => Some(TextAge::Before(*line)),
             None => self.marks.last().map(|(_, line)| TextAge::After(*line)),

@@ -29,7 +29,7 @@ use crate::screen::{Screen, TerminalIdentity, reply};
 use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, PollSet, is_readable};
-use crate::sys::process::{Process, StatFile};
+use crate::sys::process::{self, Process, StatFile};
 use crate::tty::modes;
 
 /// Bytes that are read at a time.
@@ -81,9 +81,11 @@ pub struct ProgramUnderTest {
     pub rows: u16,
     /// Lines above the screen that are kept.
     pub history: usize,
-    /// The name of a variable in `env` whose value no other running test has (`HOME`): it tells what the
+    /// A directory that no other running test has, which `env` names or in which it runs: it tells what the
     /// program left behind, in parallel tests. `None`: only processes of the program's own session are told.
-    pub own_variable: Option<OsString>,
+    pub own_dir: Option<PathBuf>,
+    /// It is killed when the thread that started it ends, also with a process that is killed itself.
+    pub ends_with_thread: bool,
 }
 
 impl ProgramUnderTest {
@@ -97,7 +99,8 @@ impl ProgramUnderTest {
             cols: 80,
             rows: 24,
             history: 1000,
-            own_variable: None,
+            own_dir: None,
+            ends_with_thread: false,
         }
     }
 
@@ -242,6 +245,9 @@ impl TestTerminal {
         let mut command = Command::new(name);
         command.args(args).env_clear().envs(program.env.iter().cloned()).current_dir(&program.cwd);
         command.arg0(name);
+        if program.ends_with_thread {
+            process::end_with_thread(&mut command);
+        }
         let turn = starting();
         let size = Size::cells(program.cols, program.rows);
         let pty = Pty::open(size).map_err(TestStartError::NoTerminal)?;
@@ -257,7 +263,6 @@ impl TestTerminal {
         let pid = i32::try_from(child.id()).unwrap_or(0);
         let mut watch = ScreenWatch::new(size.drawn(), program.history);
         watch.screen_mut().set_takes_names(program.takes_names());
-        let own_variable = program.own_variable.as_ref().and_then(|name| program.variable(name));
         let now = Instant::now();
         Ok(TestTerminal {
             pty,
@@ -268,7 +273,7 @@ impl TestTerminal {
             process: Process::open(pid).ok(),
             end: None,
             is_end_told: false,
-            processes: TestProcesses::new(pid, own_variable),
+            processes: TestProcesses::new(pid, program.own_dir.clone()),
             input: OutBuf::default(),
             started: now,
             last_output: now,

@@ -139,7 +139,7 @@ pub struct WaitFound {
     pub places: Vec<FoundPlace>,
     /// It stood there at the first look, and all of it was there before the mark: since before the mark of
     /// this line. Only a wait that takes what is there reports it.
-    pub stale: Option<u32>,
+    pub stale: Option<TextAge>,
 }
 
 /// When a screen counts as settled.
@@ -282,8 +282,7 @@ impl TestTerminal {
             let is_there = what.times.map_or(!found.all.is_empty(), |times| found.all.len() == times);
             if is_there {
                 let is_stale = is_first && found.new.is_empty();
-                let stale =
-                    found.all.first().filter(|_| is_stale).map(|place| self.line_before(place, since));
+                let stale = found.all.first().filter(|_| is_stale).map(|place| self.age_before(place, since));
                 return Ok(WaitFound { places: found.all, stale });
             }
             is_first = false;
@@ -605,12 +604,14 @@ impl TestTerminal {
             return (format!("{} is {} {there} times, not {times}", what.pattern, what.area), None);
         }
         if let Some(place) = found.all.first() {
-            let (line, place_words) = (self.line_before(place, since), place.to_string());
-            let state = format!(
-                "{} stands {place_words} since before line {line}; Wait looks at what is there, Expect at \
-                 what is new",
-                what.pattern
-            );
+            let pattern = &what.pattern;
+            let state = match self.age_before(place, since) {
+                TextAge::Echo => format!("{pattern} stands {place} only as the echo of what was typed"),
+                TextAge::Before(line) | TextAge::After(line) => format!(
+                    "{pattern} stands {place} since before line {line}; Wait looks at what is there, Expect \
+                     at what is new"
+                ),
+            };
             let row = match place {
                 FoundPlace::Cells(places) => places.first().cloned(),
                 _ => None,
@@ -641,11 +642,11 @@ impl TestTerminal {
         }
     }
 
-    /// The line before whose mark a place became what it is.
-    fn line_before(&self, place: &FoundPlace, since: &TestMark) -> u32 {
+    /// Since when a place is what it is that was so at the mark.
+    fn age_before(&self, place: &FoundPlace, since: &TestMark) -> TextAge {
         match self.watch().age(place) {
-            Some(TextAge::Before(line)) => line,
-            _ => since.line(),
+            Some(age @ (TextAge::Before(_) | TextAge::Echo)) => age,
+            _ => TextAge::Before(since.line()),
         }
     }
 
@@ -658,6 +659,7 @@ fn age_words(age: Option<TextAge>) -> String {
     match age {
         Some(TextAge::Before(line)) => format!(" (there since before line {line})"),
         Some(TextAge::After(line)) => format!(" (new since line {line})"),
+        Some(TextAge::Echo) => " (the echo of what was typed)".to_owned(),
         None => String::new(),
     }
 }

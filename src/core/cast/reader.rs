@@ -383,7 +383,11 @@ fn has_replacement(bytes: &[u8]) -> bool {
 /// The beginning of a line, for a message.
 fn excerpt(line: &str) -> String {
     const CHARS: usize = 60;
-    let mut excerpt: String = line.chars().take(CHARS).flat_map(char::escape_debug).collect();
+    let mut excerpt = String::new();
+    for c in line.chars().take(CHARS) {
+        // Quotes and backslashes stand as they do in the file.
+        if matches!(c, '"' | '\'' | '\\') { excerpt.push(c) } else { excerpt.extend(c.escape_debug()) }
+    }
     if line.chars().nth(CHARS).is_some() {
         excerpt.push('…');
     }

@@ -112,6 +112,37 @@ impl Tape {
         settings
     }
 
+    /// How long it may take. Without `Set Deadline` that is a minute, and what its sleeps and the pauses after
+    /// its keys take, of which ten minutes count.
+    #[must_use]
+    pub fn deadline(&self) -> TapeTime {
+        const USUAL_MS: u64 = 60_000;
+        const OWN_PAUSES_MAX_MS: u64 = 600_000;
+        let usual = || USUAL_MS.saturating_add(self.pauses_ms().min(OWN_PAUSES_MAX_MS));
+        self.settings().deadline.unwrap_or_else(|| TapeTime::from_millis(usual()))
+    }
+
+    /// How long its sleeps and the pauses after its keys take in real time.
+    fn pauses_ms(&self) -> u64 {
+        let mut usual = self.settings().typing_speed;
+        let mut nanos: u64 = 0;
+        for step in self.steps.iter().filter(|step| !step.ignored) {
+            let (keys, speed) = match &step.command {
+                TapeCommand::Set(TapeSetting::TypingSpeed(speed)) => {
+                    usual = *speed;
+                    continue;
+                }
+                TapeCommand::Sleep(time) => (1, Some(*time)),
+                TapeCommand::Type { text, speed } => (text.as_str().chars().count() as u64, *speed),
+                TapeCommand::Key(press) => (u64::from(press.count), press.speed),
+                TapeCommand::Scroll { rows, speed, .. } => (u64::from(*rows), *speed),
+                _ => continue,
+            };
+            nanos = nanos.saturating_add(keys.saturating_mul(speed.unwrap_or(usual).as_nanos()));
+        }
+        nanos / 1_000_000
+    }
+
     /// Whether it checks anything; else it is a smoke test.
     #[must_use]
     pub fn has_checks(&self) -> bool {

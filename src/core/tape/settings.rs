@@ -197,7 +197,7 @@ pub struct TapeSettings {
     /// The home directory of the program.
     pub home: TapeHome,
     /// How long the whole tape may take.
-    pub deadline: TapeTime,
+    pub deadline: Option<TapeTime>,
     /// How long `Expect` and the other checks wait.
     pub expect_timeout: TapeTime,
     /// How long nothing may change until the screen has settled.
@@ -247,7 +247,7 @@ impl Default for TapeSettings {
             timezone: "UTC".to_owned(),
             locale: "C.UTF-8".to_owned(),
             home: TapeHome::default(),
-            deadline: TapeTime::from_millis(60_000),
+            deadline: None,
             expect_timeout: TapeTime::from_millis(5000),
             settle: TapeTime::from_millis(50),
             speed: None,
@@ -327,7 +327,7 @@ impl TapeSettings {
             S::Timezone(name) => self.timezone = name,
             S::Locale(name) => self.locale = name,
             S::Home(home) => self.home = home,
-            S::Deadline(time) => self.deadline = time,
+            S::Deadline(time) => self.deadline = Some(time),
             S::ExpectTimeout(time) => self.expect_timeout = time,
             S::Settle(time) => self.settle = time,
             S::Speed(speed) => self.speed = Some(speed),

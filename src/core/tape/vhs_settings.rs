@@ -95,7 +95,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             }
             "WindowBar" => {
                 self.next();
-                if !WINDOW_BARS.contains(&literal.as_ref()) {
+                if value.kind == TokenKind::End || !WINDOW_BARS.contains(&literal.as_ref()) {
                     let hint = "Colorful, ColorfulRight, Rings or RingsRight";
                     let message = format!("there is no window bar `{}`", shown(&literal));
                     self.error_with_hint(value, message, hint);

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -102,7 +103,11 @@ fn play_files(files: &[TapeFile], root: &Path, variables: &[&str]) -> Result<(),
     let failed = |error: std::io::Error| TapesFailed(format!("cannot play the tapes: {error}"));
     report.begin(tapes.len()).map_err(failed)?;
     // Writing to memory does not fail.
-    let summary = runner::run(&tapes, &options, |outcome| drop(report.finished(outcome))).map_err(failed)?;
+    let summary = runner::run(&tapes, &options, |outcome| {
+        let _ = report.finished(outcome);
+        ControlFlow::Continue(())
+    })
+    .map_err(failed)?;
     report.end(&summary).map_err(failed)?;
     match summary.exit_code() {
         0 => Ok(()),

@@ -114,7 +114,7 @@ impl TerminalBuilder {
             cwd: dirs.dir().to_owned(),
             cols,
             rows,
-            own_variable: Some("HOME".into()),
+            own_dir: Some(dirs.base().to_owned()),
             ..ProgramUnderTest::new(self.argv)
         };
         let mut terminal = TestTerminal::start(&program).map_err(|error| failed(error.to_string()))?;

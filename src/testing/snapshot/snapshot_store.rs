@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::screen_snapshot::{SNAPSHOT_BYTES_MAX, ScreenSnapshot, SnapshotTextError};
+use crate::core::shell_word::shell_word;
 use crate::fs::atomic;
 use crate::fs::error::FsError;
 use crate::testing::outcome::{ScreenComparison, SnapshotChange};
@@ -190,8 +191,8 @@ impl SnapshotStore {
             _ => format!("the screen is not as in {}", file.display()),
         };
         let full_name = format!("{}__{name}", self.tape);
-        let hint =
-            format!("{words} `hopty test --accept={full_name}`, or look at it with `hopty test --review`");
+        let option = shell_word(&format!("--accept={full_name}"));
+        let hint = format!("{words} `hopty test {option}`, or look at it with `hopty test --review`");
         SnapshotFailure { message, hint }
     }
 

@@ -331,11 +331,7 @@ impl TapePlayer<'_> {
 
     pub(super) fn expect_state(&mut self, limit: Option<TapeTime>, state: AgentActivity) -> StepResult {
         let rules = ScreenRuleSet::builtin().map_err(|error| StepFailure::command(error.to_string()))?;
-        let usual = if limit.is_none() {
-            START_LIMIT.min(self.settings.deadline)
-        } else {
-            self.settings.expect_timeout
-        };
+        let usual = if limit.is_none() { START_LIMIT } else { self.settings.expect_timeout };
         let word = activity_word(state);
         self.wait_beside(limit, usual, |player| {
             let found = player.activity(&rules);

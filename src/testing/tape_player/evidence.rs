@@ -27,7 +27,8 @@ impl TapePlayer<'_> {
                 let _ = fs::remove_file(entry.path());
             }
         }
-        if fs::create_dir_all(&dir).is_err() {
+        if let Err(error) = fs::create_dir_all(&dir) {
+            self.warn(format!("nothing is kept of the failure: cannot make {}: {error}", dir.display()));
             return Vec::new();
         }
         // What the tape redacts in its snapshots would else be kept here.
@@ -76,8 +77,9 @@ impl TapePlayer<'_> {
         let mut written = Vec::new();
         for (kind, name, content) in files {
             let path = dir.join(name);
-            if fs::write(&path, content).is_ok() {
-                written.push(EvidenceFile { kind: kind.to_owned(), path });
+            match fs::write(&path, content) {
+                Ok(()) => written.push(EvidenceFile { kind: kind.to_owned(), path }),
+                Err(error) => self.warn(format!("cannot write {}: {error}", path.display())),
             }
         }
         written
@@ -90,7 +92,7 @@ impl TapePlayer<'_> {
             idle_time_limit: Some(2.0),
             ..CastHeader::new(named.size.0, named.size.1)
         };
-        evidence_cast(header, named.recording().events.clone(), redactions)
+        evidence_cast(header, named.recording().events(), redactions)
     }
 
     /// The commands with the times at which they began, since the start of the current terminal.

@@ -29,7 +29,7 @@ pub use tape_snapshots::{SnapshotUse, redactions_of};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -40,13 +40,16 @@ use self::step_failure::{StepFailure, StepResult};
 use super::discovery::TapeFile;
 use super::isolation::{EnvironmentRules, TestDirs, TestHome};
 use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
+use super::processes::end_all_of;
 use super::snapshot::{ScreenSnapshot, SnapshotStore};
 use super::stress::SeededChoices;
 use super::test_pause::PauseRule;
+use crate::core::shell_word::shell_word;
 use crate::core::tape::{
     RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
     TapeSpeed, TapeStep, TapeText, TapeTime,
 };
+use crate::sys::poll::is_readable;
 
 /// How tapes are played, the same for all of one run.
 #[derive(Clone, Debug)]
@@ -172,6 +175,8 @@ struct TapePlayer<'a> {
     options: &'a PlayOptions,
     settings: TapeSettings,
     began: Instant,
+    /// How long it may take.
+    deadline: Duration,
     is_fast: bool,
     typing_speed: Duration,
     dirs: TestDirs,
@@ -219,6 +224,7 @@ impl<'a> TapePlayer<'a> {
             tape,
             options,
             began: Instant::now(),
+            deadline: duration(tape.deadline()),
             is_fast: speed == TapeSpeed::Fast,
             typing_speed: duration(settings.typing_speed),
             session: TestSession::new(options.stop.clone(), choices.clone()),
@@ -273,6 +279,7 @@ impl<'a> TapePlayer<'a> {
         {
             let reason = error.message.clone();
             self.session.finish_all();
+            end_all_of(self.dirs.base());
             return PlayEnd::Skipped(reason);
         }
         let mut end = match failure {
@@ -288,7 +295,8 @@ impl<'a> TapePlayer<'a> {
                 PlayEnd::Passed
             }
         };
-        let left = self.session.finish_all();
+        let mut left = self.session.finish_all();
+        left.extend(end_all_of(self.dirs.base()));
         if matches!(end, PlayEnd::Passed)
             && !left.is_empty()
             && self.settings.leftovers == TapeLeftovers::Fail
@@ -353,19 +361,29 @@ impl<'a> TapePlayer<'a> {
 
     /// Carries out one command.
     fn step(&mut self, step: &TapeStep) -> StepResult {
-        let deadline = duration(self.settings.deadline);
-        if self.began.elapsed() > deadline {
-            return Err(Box::new(
-                StepFailure::new(
-                    FailureKind::Timeout,
-                    format!("the tape has taken longer than its deadline of {}", self.settings.deadline),
-                )
-                .hint("`Set Deadline 5m` at the top of the tape gives it more time"),
-            ));
-        }
+        self.in_time()?;
         self.command(&step.command)?;
         self.add_text_output(&step.command);
         Ok(())
+    }
+
+    /// How much of its time is left.
+    fn time_left(&self) -> Duration {
+        self.deadline.saturating_sub(self.began.elapsed())
+    }
+
+    /// Fails when its time is over, or when all tests are to stop.
+    fn in_time(&self) -> StepResult {
+        if self.options.stop.as_ref().is_some_and(|stop| is_readable(stop.as_fd())) {
+            return Err(StepFailure::stopped());
+        }
+        if !self.time_left().is_zero() {
+            return Ok(());
+        }
+        let deadline = self.tape.deadline();
+        let message = format!("the tape has taken longer than its deadline of {deadline}");
+        let hint = "`Set Deadline 5m` at the top of the tape gives it more time";
+        Err(Box::new(StepFailure::new(FailureKind::Timeout, message).hint(hint)))
     }
 
     fn command(&mut self, command: &TapeCommand) -> StepResult {
@@ -491,7 +509,7 @@ impl<'a> TapePlayer<'a> {
     }
 
     fn again(&self) -> String {
-        format!("hopty test {}", self.file.path.display())
+        format!("hopty test {}", shell_word(&self.file.path.display().to_string()))
     }
 
     fn warn(&mut self, message: String) {
@@ -543,8 +561,7 @@ impl<'a> TapePlayer<'a> {
 
     /// How long a wait may last: what it says or the usual limit, and not beyond the tape's deadline.
     fn limit(&self, given: Option<TapeTime>, usual: TapeTime) -> Duration {
-        let left = duration(self.settings.deadline).saturating_sub(self.began.elapsed());
-        duration(given.unwrap_or(usual)).min(left)
+        duration(given.unwrap_or(usual)).min(self.time_left())
     }
 
     /// The same for checks.

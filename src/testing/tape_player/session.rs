@@ -1,6 +1,7 @@
 //! The terminals of a test. One is the current one; the others are served beside it.
 
-use std::os::fd::OwnedFd;
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,9 @@ use super::TapePlayer;
 use super::step_failure::{StepFailure, StepResult};
 use crate::core::cast::{CastEvent, CastEventKind};
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::tape::{TapeText, TapeTime};
+use crate::core::tape::{TapeCommand, TapeSetting, TapeText, TapeTime};
 use crate::screen::Screen;
+use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::catches;
 use crate::testing::outcome::{FailureKind, ScreenCopy, TestTimes};
 use crate::testing::processes::{LeftProcess, end_words};
@@ -23,31 +25,69 @@ use crate::testing::stress::SeededChoices;
 use crate::testing::terminal::{ProgramUnderTest, TapEvent, TestTerminal};
 use crate::testing::wait::{SettleRules, WaitEnd};
 
-/// Bytes of a recording that are kept of each terminal; what comes later is not recorded.
-const RECORDING_MAX: usize = 64 << 20;
+/// Bytes of a recording that are kept of each terminal: the last ones, behind a picture of what was there
+/// before them. A trace page with more is one that no browser opens.
+const RECORDING_MAX: usize = 4 << 20;
 /// The name of the first terminal.
 const FIRST: &str = "main";
 /// How long a shell may take to show its first prompt. The commands that follow say what is missing.
 const FIRST_PROMPT: TapeTime = TapeTime::from_millis(5000);
 
 /// What passed between a terminal and its program.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct TapeRecording {
-    pub events: Vec<CastEvent>,
+    size: (u16, u16),
+    events: VecDeque<CastEvent>,
     bytes: usize,
+    /// The screen before the first of `events`, once earlier ones were dropped.
+    before: Option<Box<Screen>>,
+}
+
+/// How much of the limit an event takes.
+fn recorded_bytes(kind: &CastEventKind) -> usize {
+    match kind {
+        CastEventKind::Output(bytes) | CastEventKind::Input(bytes) => bytes.len().max(16),
+        _ => 16,
+    }
 }
 
 impl TapeRecording {
+    fn new(size: (u16, u16)) -> Self {
+        TapeRecording { size, events: VecDeque::new(), bytes: 0, before: None }
+    }
+
     fn push(&mut self, at: Duration, kind: CastEventKind) {
-        let length = match &kind {
-            CastEventKind::Output(bytes) | CastEventKind::Input(bytes) => bytes.len(),
-            _ => 16,
-        };
-        if self.bytes + length <= RECORDING_MAX {
-            self.bytes += length;
-            let at_us = u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
-            self.events.push(CastEvent { at_us, kind });
+        let length = recorded_bytes(&kind);
+        self.bytes += length;
+        let at_us = u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
+        self.events.push_back(CastEvent { at_us, kind });
+        while self.bytes > RECORDING_MAX {
+            let Some(event) = self.events.pop_front() else { return };
+            self.bytes -= recorded_bytes(&event.kind);
+            let before = self.before.get_or_insert_with(|| Box::new(Screen::new(self.size.0, self.size.1)));
+            match event.kind {
+                CastEventKind::Output(bytes) => before.feed(&bytes),
+                CastEventKind::Resize { cols, rows } => before.resize(cols, rows),
+                _ => {}
+            }
         }
+    }
+
+    /// What is kept of it. Where earlier events are not, it begins with a picture and a marker that says so.
+    pub fn events(&self) -> Vec<CastEvent> {
+        let at_us = self.events.front().map_or(0, |event| event.at_us);
+        let first = |kind| CastEvent { at_us, kind };
+        let mut events = Vec::new();
+        if let Some(before) = &self.before {
+            let (cols, rows) = before.size();
+            if (cols, rows) != self.size {
+                events.push(first(CastEventKind::Resize { cols, rows }));
+            }
+            events.push(first(CastEventKind::Output(before.dump().screen)));
+            events.push(first(CastEventKind::Marker("what came before is not kept".to_owned())));
+        }
+        events.extend(self.events.iter().cloned());
+        events
     }
 }
 
@@ -107,7 +147,7 @@ impl TestSession {
             }
         }
         let mut terminal = TestTerminal::start(program)?;
-        let recording = Arc::new(Mutex::new(TapeRecording::default()));
+        let recording = Arc::new(Mutex::new(TapeRecording::new((program.cols, program.rows))));
         let tap = Arc::clone(&recording);
         terminal.set_tap(Box::new(move |at, event| {
             let kind = match event {
@@ -324,7 +364,8 @@ impl TapePlayer<'_> {
             cwd: self.dirs.dir().to_owned(),
             cols,
             rows,
-            own_variable: Some("TMPDIR".into()),
+            own_dir: Some(self.dirs.base().to_owned()),
+            ends_with_thread: true,
             ..ProgramUnderTest::new(argv)
         }
     }
@@ -366,6 +407,10 @@ impl TapePlayer<'_> {
     fn start_shell(&mut self) -> StepResult {
         let name = self.settings.shell.clone();
         let Some(shell) = shells::shell(&name) else {
+            let is_it = |command: &TapeCommand| matches!(command, TapeCommand::Set(TapeSetting::Shell(known)) if *known == name);
+            if let Some(step) = self.tape.steps.iter().rfind(|step| is_it(&step.command)) {
+                self.span = step.span.clone();
+            }
             return Err(Box::new(
                 StepFailure::new(FailureKind::Command, format!("{name} is no shell that tapes know"))
                     .hint(format!("they know {}", shells::SHELL_NAMES.join(", "))),
@@ -443,14 +488,15 @@ impl TapePlayer<'_> {
     pub(super) fn sleep(&mut self, time: Duration) -> StepResult {
         let is_fast = self.is_fast;
         let quiet = super::duration(self.settings.settle);
-        let (_, terminal) = self.terminal()?;
+        self.terminal()?;
         if !is_fast {
-            return Ok(terminal.pass(time)?);
+            return self.pass(time);
         }
         let rules = SettleRules { quiet: quiet.min(time), except: Vec::new() };
-        match terminal.settle(&rules, time) {
+        let limit = time.min(self.time_left());
+        match self.terminal()?.1.settle(&rules, limit) {
             Err(failure) if failure.end == WaitEnd::Stopped => Err(failure.into()),
-            _ => Ok(()),
+            _ => self.in_time(),
         }
     }
 
@@ -466,8 +512,12 @@ impl TapePlayer<'_> {
         match self.session.current() {
             Some((_, terminal)) => Ok(terminal.pass(time)?),
             None => {
-                std::thread::sleep(time);
-                Ok(())
+                let mut set = PollSet::default();
+                if let Some(stop) = &self.options.stop {
+                    set.add((), stop.as_fd(), Interest::Read);
+                }
+                let _ = set.wait_within(Some(time));
+                self.in_time()
             }
         }
     }

@@ -57,6 +57,11 @@ impl StepFailure {
         Box::new(StepFailure { is_skip: true, ..StepFailure::new(FailureKind::Command, reason) })
     }
 
+    /// All tests are to stop.
+    pub fn stopped() -> Box<Self> {
+        Box::new(StepFailure { is_stop: true, ..StepFailure::new(FailureKind::Timeout, "stopped") })
+    }
+
     /// A file or directory that could not be used.
     pub fn io(what: &str, error: &io::Error) -> Box<Self> {
         StepFailure::command(format!("{what}: {error}"))

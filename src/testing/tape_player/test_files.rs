@@ -10,12 +10,13 @@ use serde_json::json;
 
 use super::step_failure::{StepFailure, StepResult};
 use super::{TapePlayer, duration, redactions_of};
-use crate::core::process::ProcessEnd;
+use crate::core::process::{ProcessEnd, Signal};
 use crate::core::tape::{TapeCommand, TapePattern, TapeText, TapeTime};
 use crate::screen::PictureLines;
+use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
 use crate::testing::look::TextPattern;
-use crate::testing::outcome::FailureKind;
+use crate::testing::processes::TestProcesses;
 use crate::testing::terminal::starting;
 use crate::testing::wait::SettleRules;
 
@@ -84,10 +85,12 @@ impl TapePlayer<'_> {
         let mut command = Command::new("sh");
         command.args(["-c", &line]).env_clear().envs(self.env.iter().cloned()).current_dir(self.dirs.dir());
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        process::lead_session(&mut command);
         let turn = starting();
         let mut child = command.spawn().map_err(failed)?;
         drop(turn);
-        let until = Instant::now() + self.limit(None, self.settings.deadline);
+        let base = self.dirs.base().to_owned();
+        let until = Instant::now() + self.time_left();
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
                 if status.success() {
@@ -100,13 +103,17 @@ impl TapePlayer<'_> {
                 let said = said[from..].trim_end();
                 return Err(StepFailure::command(format!("{line:?} ended with {end}\n{said}").trim_end()));
             }
-            if Instant::now() >= until {
-                let _ = child.kill();
+            let served = if Instant::now() < until { self.serve_until(until) } else { self.in_time() };
+            if let Err(mut failure) = served {
+                let mut processes = TestProcesses::new(i32::try_from(child.id()).unwrap_or(0), Some(base));
+                processes.look();
+                processes.signal(Signal::KILL);
                 let _ = child.wait();
-                let message = format!("{line:?} did not end before the deadline of the tape");
-                return Err(Box::new(StepFailure::new(FailureKind::Timeout, message)));
+                if !failure.is_stop {
+                    failure.message = format!("{line:?} did not end before the deadline of the tape");
+                }
+                return Err(failure);
             }
-            self.serve_until(until)?;
         }
     }
 

@@ -85,8 +85,47 @@ fn the_echo_of_what_is_typed_is_no_answer() {
     let end = play_now(vec![limit, start("read line; sleep 60"), typed("abc"), enter(), expect("abc")]);
     let failure = failure(end);
     assert_eq!((failure.kind, failure.place.line), (FailureKind::Timeout, 5), "{failure:?}");
-    assert!(failure.message.contains("since before line"), "{}", failure.message);
+    assert!(failure.message.contains("only as the echo of what was typed"), "{}", failure.message);
     assert_eq!(failure.keys, ["a", "b", "c", "Enter"]);
+}
+
+#[test]
+fn a_deadline_ends_whatever_the_tape_does() {
+    let many = KeyPress { count: u32::MAX, ..KeyPress::once(KeyChord::plain(KeyName::Enter)) };
+    for command in [TapeCommand::Key(many), TapeCommand::Run(text("sleep 60; true"))] {
+        let limit = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(300)));
+        let failure = failure(play_now(vec![limit, start("cat"), command]));
+        assert_eq!((failure.kind, failure.place.line), (FailureKind::Timeout, 3), "{failure:?}");
+        assert!(failure.keys.len() <= 20_000);
+    }
+}
+
+#[test]
+fn the_pauses_of_a_tape_count_for_its_usual_deadline() {
+    let deadline = |commands| tape(commands).deadline().as_millis();
+    assert_eq!(deadline(vec![enter()]), 60_050);
+    let sleep = |s: u64| TapeCommand::Sleep(TapeTime::from_millis(s * 1000));
+    assert_eq!(deadline(vec![sleep(70), typed("ab")]), 130_100);
+    assert_eq!(deadline(vec![sleep(4000)]), 660_000);
+    let own = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(2000)));
+    assert_eq!(deadline(vec![own, sleep(4000)]), 2000);
+}
+
+#[test]
+fn the_evidence_of_a_flood_is_its_end() {
+    let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(50)));
+    let flood = "head -c 9000000 /dev/zero | tr '\\0' x; echo; echo over; read line";
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let commands = vec![start(flood), expect("over"), limit, expect("never")];
+    let played = play(&file, &tape(commands), &options(dir.path()), None);
+    let failure = failure(played.end);
+    let cast = failure.evidence.iter().find(|file| file.kind == "cast").unwrap();
+    let bytes = std::fs::read(&cast.path).unwrap();
+    assert!((3 << 20..6 << 20).contains(&bytes.len()), "{} bytes", bytes.len());
+    let screen = crate::testing::evidence_cast::last_screen(&bytes).unwrap();
+    assert!(screen.lines().iter().any(|line| line == "over"), "{:?}", screen.lines());
+    assert!(String::from_utf8_lossy(&bytes).contains("what came before is not kept"));
 }
 
 #[test]

@@ -15,6 +15,8 @@ use crate::testing::wait::WaitEnd;
 
 /// How long a program may take to show what was typed.
 const TYPED_LIMIT: Duration = Duration::from_secs(2);
+/// Half of the keys that are kept for the report.
+const KEYS_MAX: usize = 10_000;
 
 impl TapePlayer<'_> {
     /// The pause after each key: the tape's own in real time, none in fast mode, uneven ones under stress.
@@ -67,13 +69,15 @@ impl TapePlayer<'_> {
         }
     }
 
-    fn pass(&mut self, pause: Duration) -> StepResult {
+    /// Lets time pass, at most up to the deadline of the tape, which is then over.
+    pub(super) fn pass(&mut self, pause: Duration) -> StepResult {
+        let pause = pause.min(self.time_left());
         if !pause.is_zero()
             && let Some((_, terminal)) = self.session.current()
         {
             terminal.pass(pause)?;
         }
-        Ok(())
+        self.in_time()
     }
 
     /// `ScrollUp`, `ScrollDown`: the viewport moves over what the program has drawn, of which it is told
@@ -111,6 +115,14 @@ impl TapePlayer<'_> {
         terminal.send(bytes).map_err(|error| StepFailure::io("cannot type", &error))
     }
 
+    /// Notes a key for the report, which needs the last ones.
+    fn note_key(&mut self, name: String) {
+        if self.keys.len() >= 2 * KEYS_MAX {
+            self.keys.drain(..KEYS_MAX);
+        }
+        self.keys.push(name);
+    }
+
     pub(super) fn press_keys(&mut self, press: &KeyPress) -> StepResult {
         if press.chords.is_empty() {
             return Ok(());
@@ -118,7 +130,7 @@ impl TapePlayer<'_> {
         self.input()?;
         for _ in 0..press.count {
             for chord in &press.chords {
-                self.keys.push(chord.to_string());
+                self.note_key(chord.to_string());
                 let (_, terminal) = self.terminal()?;
                 // By the modes that the program has now.
                 terminal.pump_now();

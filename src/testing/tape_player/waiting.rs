@@ -10,6 +10,7 @@ use crate::core::tape::{
 use crate::testing::look::{CellRegion, Look, ScreenArea, frame_around};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
+use crate::testing::screen_watch::TextAge;
 use crate::testing::wait::{SettleRules, WaitFailure};
 
 impl TapePlayer<'_> {
@@ -36,10 +37,14 @@ impl TapePlayer<'_> {
         let found = terminal
             .wait_for(&look, &named.mark, limit)
             .map_err(|failure| noted(failure, &look, pattern.unwrap_or(&usual)))?;
-        let Some(line) = found.stale else { return Ok(()) };
+        let Some(age) = found.stale else { return Ok(()) };
         let shown = pattern.unwrap_or(&usual);
-        let message =
-            format!("{shown} stood there before line {line} already; `Expect` waits for what is new");
+        let message = match age {
+            TextAge::Echo => format!("{shown} is only the echo of what was typed; `Expect` waits for more"),
+            TextAge::Before(line) | TextAge::After(line) => {
+                format!("{shown} stood there before line {line} already; `Expect` waits for what is new")
+            }
+        };
         if is_strict {
             return Err(StepFailure::check(message));
         }

@@ -267,6 +267,7 @@ fn settings_take_one_token() {
     is_wrong("Set Font 5", &[(1, 5)]);
     is_wrong("Set", &[(1, 4)]);
     is_wrong("Set WindowBar Round", &[(1, 15)]);
+    assert!(!read_strictly("Set WindowBar\n").is_valid());
     is_wrong("Set MarginFill '#12345'", &[(1, 16)]);
     is_wrong("Set CursorBlink 'true'", &[(1, 17)]);
     is_wrong("Set TypingSpeed 1m", &[(1, 18)]);
