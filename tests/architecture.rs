@@ -83,7 +83,6 @@ const IMPURE_METHODS: &[&str] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("age", &["fs"]),
     ("clap", &["cli"]),
-    ("crossterm", &["tty"]),
     ("flate2", &["fs"]),
     ("portable_pty", &["pty"]),
     ("ratatui", &["dashboard"]),

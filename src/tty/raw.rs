@@ -6,10 +6,9 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crossterm::terminal;
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
-use rustix::termios::{Winsize, tcgetwinsize};
+use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::modes::{self, TakeEffect};
 use super::unread_input;
@@ -51,7 +50,9 @@ impl RawMode {
         let found = modes::read(&io::stdin())?;
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Rescue { found: found.clone(), undo: Vec::new() });
-        terminal::enable_raw_mode()?;
+        let mut wanted = tcgetattr(io::stdin())?;
+        wanted.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Now, &wanted)?;
         let raw = modes::read(&io::stdin())?;
         Ok(RawMode { found, raw, is_on: true })
     }
