@@ -219,6 +219,10 @@ pub(super) enum Verb {
         names: bool,
     },
     /// Attach this terminal to a session
+    ///
+    /// Without a name it is the session of this directory, of several here the one that no other terminal
+    /// shows, or the only one that runs. Otherwise you pick it from a list: arrow keys, j, k or a number
+    /// select, Enter attaches, q cancels.
     Attach(AttachOptions),
     /// Detach all clients; the session keeps running
     Detach {

@@ -81,21 +81,10 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
     {
         return Ok(name);
     }
-    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
-    // As a session's file has its directory, which is text.
-    let here = PathBuf::from(here.to_string_lossy().into_owned());
-    let above: Vec<(usize, &SessionName)> = alive
-        .iter()
-        .filter_map(|name| {
-            let dir = dir_of(paths, name)?;
-            here.starts_with(&dir).then(|| (dir.components().count(), name))
-        })
-        .collect();
-    let longest = above.iter().map(|(length, _)| *length).max();
-    let nearest: Vec<&SessionName> =
-        above.iter().filter(|(length, _)| Some(*length) == longest).map(|(_, name)| *name).collect();
+    let here = here();
+    let nearest = nearest(paths, &alive);
     match (nearest.as_slice(), alive.as_slice(), rule) {
-        ([one], _, _) => Ok((*one).clone()),
+        ([one], _, _) => Ok(one.clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
         ([], [], _) => {
             let last = last_of(paths, all.iter().map(|(name, _)| name), &here);
@@ -110,11 +99,31 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
                 .hint(format!("give a name to use one from elsewhere: {}", names.join(", "))))
         }
         _ => {
-            let several = if nearest.is_empty() { alive.iter().collect() } else { nearest };
+            let several = if nearest.is_empty() { alive } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
             Err(Failed::new(3, "which session?").about(names.join(", ")).hint("give its name"))
         }
     }
+}
+
+/// This process's directory, as a session's file has its own: as text.
+fn here() -> PathBuf {
+    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
+    PathBuf::from(here.to_string_lossy().into_owned())
+}
+
+/// Those of the sessions that run in this directory, or in the nearest one above it that has any.
+pub(super) fn nearest(paths: &Paths, sessions: &[SessionName]) -> Vec<SessionName> {
+    let here = here();
+    let above: Vec<(usize, &SessionName)> = sessions
+        .iter()
+        .filter_map(|name| {
+            let dir = dir_of(paths, name)?;
+            here.starts_with(&dir).then(|| (dir.components().count(), name))
+        })
+        .collect();
+    let longest = above.iter().map(|(length, _)| *length).max();
+    above.into_iter().filter(|(length, _)| Some(*length) == longest).map(|(_, name)| name.clone()).collect()
 }
 
 /// The session of this directory that was written down last.

@@ -77,7 +77,7 @@ fn list(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
     print(wish, template, sessions)
 }
 
-/// The sessions by name. All hosts are asked at once, so that a slow one costs its own time only.
+/// The sessions by name.
 fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
     let paths = paths()?;
     super::control::readable(&paths)?;
@@ -88,7 +88,19 @@ fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
         super::control::any(&paths, Some(missing.as_str()))?;
     }
     known.retain(|(name, alive)| if wanted.is_empty() { *alive || wish.all } else { wanted.contains(name) });
-    let asked: Vec<_> = known
+    let found = statuses(&paths, known);
+    let label: Option<Label> =
+        wish.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
+    let meant = |status: &SessionStatus| {
+        label.as_ref().is_none_or(|label| status.labels.iter().any(|own| own == label.as_str()))
+    };
+    Ok(found.into_iter().filter(meant).collect())
+}
+
+/// What these sessions say of themselves; `true`: its host lives. All hosts are asked at once, so that a slow
+/// one costs its own time only.
+pub(super) fn statuses(paths: &Paths, sessions: Vec<(SessionName, bool)>) -> Vec<SessionStatus> {
+    let asked: Vec<_> = sessions
         .into_iter()
         .map(|(name, alive)| {
             let paths = paths.clone();
@@ -103,13 +115,7 @@ fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
             })
         })
         .collect();
-    let found = asked.into_iter().filter_map(|thread| thread.join().ok().flatten());
-    let label: Option<Label> =
-        wish.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
-    let meant = |status: &SessionStatus| {
-        label.as_ref().is_none_or(|label| status.labels.iter().any(|own| own == label.as_str()))
-    };
-    Ok(found.filter(meant).collect())
+    asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
 }
 
 fn print(
@@ -145,7 +151,7 @@ fn print(
     let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
     let look = TableStyle::of_output();
     let rows = fitted(&sessions, wish.all || any_ended, look.cols);
-    let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at].state.known()?));
+    let of_state = |row: usize| row.checked_sub(1).and_then(|at| state_color(&sessions[at]));
     let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
     tell_restorable(&paths()?);
@@ -203,6 +209,29 @@ fn rows_with(
             Some(*head) != skipped && (any_branch || *head != "BRANCH") && (any_label || *head != "LABELS")
         })
         .collect();
+    table_of(sessions, &columns, cols, &SPARE)
+}
+
+/// The table from which a person picks one, for a terminal of so many columns or for a program.
+pub(super) fn to_pick(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Vec<String>> {
+    let known = sessions.iter().any(|session| about(session).is_some());
+    let wide = cols.is_none_or(|cols| cols >= WIDE);
+    let shown = |head: &str| match head {
+        "NAME" | "STATE" | "FOR" => true,
+        "ABOUT" => known,
+        "DIRECTORY" => wide || !known,
+        _ => false,
+    };
+    let columns: Vec<_> = FIRST.iter().chain(REST).filter(|(head, _)| shown(head)).collect();
+    table_of(sessions, &columns, cols, &["ABOUT", "DIRECTORY", "FOR"])
+}
+
+fn table_of(
+    sessions: &[SessionStatus],
+    columns: &[&(&str, ColumnText)],
+    cols: Option<usize>,
+    spare: &[&str],
+) -> Vec<Vec<String>> {
     let cell_of = |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, cols) {
         ("NAME", Some(cols)) => begin_of(&cell(session), session_name_cols(cols)),
         ("BRANCH", Some(_)) => begin_of(&cell(session), BRANCH),
@@ -214,7 +243,7 @@ fn rows_with(
         sessions.iter().map(|session| columns.iter().map(|column| cell_of(session, column)).collect()),
     );
     if let Some(cols) = cols {
-        table::narrow(&mut rows, cols, &SPARE);
+        table::narrow(&mut rows, cols, spare);
     }
     rows
 }
@@ -284,9 +313,9 @@ fn unknown_field(field: &str) -> Failed {
     Failed::new(2, "unknown field in the format").about(field).hint(hint)
 }
 
-/// The SGR number of a state, as on the dashboard: what needs a person stands out.
-fn color(state: SessionState) -> Option<u8> {
-    match state {
+/// The SGR number of a session's state, as on the dashboard: what needs a person stands out.
+pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
+    match session.state.known()? {
         SessionState::Idle => Some(32),
         SessionState::Busy => Some(33),
         SessionState::Blocked => Some(35),
@@ -309,7 +338,7 @@ pub(super) fn names(all: bool) -> Result<u8, Failed> {
 type ColumnText = fn(&SessionStatus) -> String;
 
 /// Which of the columns the state's is.
-const STATE: usize = 1;
+pub(super) const STATE: usize = 1;
 
 /// The columns before and behind those of how a session ended.
 const FIRST: &[(&str, ColumnText)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];

@@ -8,6 +8,7 @@
 //! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
 //! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
+//! | `attach_session`, `session_picker` | which session `hopty attach` means, and the list from which a person picks one |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
@@ -20,6 +21,7 @@
 
 mod args;
 mod ask;
+mod attach_session;
 mod back;
 mod backup;
 mod channel;
@@ -56,6 +58,7 @@ mod screen;
 mod screen_rows;
 mod send;
 mod session;
+mod session_picker;
 mod settings;
 mod settle_wait;
 mod slash;
@@ -227,7 +230,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Ls { sessions, json, all, format, watch, label, .. } => {
             list::ls(&list::ListOptions { sessions, json, all, watch, format, label })
         }
-        Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),
+        Verb::Attach(options) => attach_session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { all: true, json, .. } => session::detach_all(json),
         Verb::Stop { all: true, kill, .. } => session::stop_all(kill),
         Verb::Detach { name, client, json, .. } => session::detach(name.as_deref(), client, json),

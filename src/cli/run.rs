@@ -13,7 +13,7 @@ use super::conversations::before_cleanup;
 use super::error::{Failed, ask_person, note, say, visible};
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
-use super::{conversation_in_use, notice, session, settings, version};
+use super::{attach_session, conversation_in_use, notice, session, settings, version};
 use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
@@ -165,12 +165,12 @@ fn claude(
             None => {}
             Some(SessionOfBefore::Detached(name)) => {
                 host.dismiss();
-                return session::attach(Some(name.as_str()), false);
+                return attach_session::attach(Some(name.as_str()), false);
             }
             Some(SessionOfBefore::Died(dead)) => {
                 host.dismiss();
                 restore::resume(paths, &dead)?;
-                return session::attach(Some(dead.name.as_str()), false);
+                return attach_session::attach(Some(dead.name.as_str()), false);
             }
         }
     }

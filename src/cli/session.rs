@@ -1,4 +1,4 @@
-//! Verbs about one live session: attach, restart, stop, status.
+//! Verbs about one live session: detach, restart, stop, status.
 
 use std::io::IsTerminal;
 use std::os::unix::net::UnixStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::control::{CONNECT, HostControl, Rule, any, dial, live, paths, unanswered};
+use super::control::{HostControl, Rule, any, live, paths, unanswered};
 use super::error::{Failed, ask_person, note, say, say_wrapped, visible};
 use super::notice;
 use super::prose::fit;
@@ -32,59 +32,6 @@ pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// The same for its state, which may be told from the session's file instead.
 const STATUS: Duration = Duration::from_millis(900);
-
-pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
-    let paths = paths()?;
-    if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
-        // Two that show each other would never come to rest, and one prefix key can lead only one of them.
-        let outer = visible(&outer.to_string_lossy());
-        return Err(Failed::new(4, format!("this terminal is already inside session {outer}")).hint(
-            "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
-        ));
-    }
-    let name = match given {
-        None => picked(&paths)?,
-        Some(_) => live(&paths, given, Rule::Any)?,
-    };
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
-            .hint("use `hopty screen` without one"));
-    }
-    let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
-    join(&paths, &name, socket, Greeting::Due, ClientOptions { read_only, env: lent(&paths) }, None)
-}
-
-/// The session that is meant; where several may be, a person is asked.
-fn picked(paths: &Paths) -> Result<SessionName, Failed> {
-    let failed = match live(paths, None, Rule::Any) {
-        Ok(name) => return Ok(name),
-        Err(failed) => failed,
-    };
-    let names = live_names(paths)?;
-    let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if names.len() < 2 || !person {
-        return Err(failed);
-    }
-    for (n, name) in (1..).zip(&names) {
-        let status = status_of(paths, name).unwrap_or_default();
-        let on = status.waiting_for.as_ref().map_or_else(String::new, |what| format!(" ({})", visible(what)));
-        let about = super::restore::about(&status).unwrap_or_else(|| visible(&status.dir));
-        let about = crate::core::handoff::text::cut_chars(&about, 50);
-        note(format_args!("{n:>3}  {name}  {}{on}  {about}", visible(&status.state.to_string())));
-    }
-    let answer = ask_person(&format!("Attach to which? [1-{}]", names.len()))?.unwrap_or_default();
-    let by_number = answer.parse::<usize>().ok().and_then(|n| names.get(n.checked_sub(1)?));
-    let chosen = by_number.or_else(|| names.iter().find(|name| name.as_str() == answer));
-    chosen
-        .cloned()
-        .ok_or_else(|| Failed::new(1, "no session chosen").hint("`hopty attach NAME` attaches to one"))
-}
-
-/// The variables of this terminal that the session's next run takes over.
-fn lent(paths: &Paths) -> std::collections::BTreeMap<String, String> {
-    let names = super::settings::load(paths, &[]).0.program.update_env;
-    names.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect()
-}
 
 /// Sends the clients of a session away; it goes on.
 pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, Failed> {
@@ -150,7 +97,7 @@ pub(super) fn stop_all(kill: bool) -> Result<u8, Failed> {
 }
 
 /// The names of the sessions that run.
-fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
+pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
     super::control::readable(paths)?;
     let all = crate::fs::session::list(paths).into_iter();
     Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())

@@ -179,23 +179,16 @@ fn a_list_is_narrowed_down_and_formatted() {
 }
 
 #[test]
-fn attach_asks_which_and_all_sessions_end_after_a_question() {
+fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
     let world = world();
     for name in ["one", "two"] {
         detached(&world, name, &["sh", "-c", "echo this is $HOPTY_SESSION; exec sleep 100"]);
     }
-    assert_fails(&world.hopty(&["attach"]), 3, "which session?");
-    let mut term = world.terminal(&["attach"]);
-    term.wait_text("Attach to which? [1-2]");
-    term.send("2\r");
+    let mut term = world.terminal(&["attach", "two"]);
     term.wait_text("this is two");
     world.ask(&["detach", "--all"]);
     assert_eq!(term.wait_exit(), 0);
     assert_fails(&world.hopty(&["detach", "--all"]), 1, "no terminal is attached");
-    let mut term = world.terminal(&["attach"]);
-    term.wait_text("Attach to which?");
-    term.send("\r");
-    assert_eq!(term.wait_exit(), 1);
     let mut term = world.terminal(&["stop", "--all"]);
     term.wait_text("End one, two? [y/N]");
     term.send("n\r");

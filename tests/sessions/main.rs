@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attach_picker;
 mod errors;
 mod following;
 mod listing;

@@ -1,0 +1,163 @@
+//! `hopty attach`: which session is meant, and this terminal attached to it.
+
+use std::io::{IsTerminal, Write};
+
+use super::control::{CONNECT, Rule, dial, live, nearest, paths, readable, unanswered};
+use super::error::{Failed, visible};
+use super::list;
+use super::session::{join, live_names};
+use super::session_picker::{self, PickerEnd};
+use super::settings;
+use super::table;
+use crate::client::ClientOptions;
+use crate::client::start::Greeting;
+use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
+use crate::fs::paths::Paths;
+use crate::tty::raw;
+
+pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
+        // Two that show each other would never come to rest, and one prefix key can lead only one of them.
+        let outer = visible(&outer.to_string_lossy());
+        return Err(Failed::new(4, format!("this terminal is already inside session {outer}")).hint(
+            "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
+        ));
+    }
+    let meant = match given {
+        None => meant(&paths)?,
+        Some(_) => AttachChoice::One(live(&paths, given, Rule::Any)?),
+    };
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let name = match meant {
+        AttachChoice::One(name) => name,
+        AttachChoice::Several { sessions, .. } if !terminal || !can_draw() => {
+            return Err(which(&sessions)?);
+        }
+        AttachChoice::Several { sessions, here } => match session_picker::pick(sessions, here)? {
+            PickerEnd::Picked(name) => name,
+            PickerEnd::Cancelled => {
+                return Err(Failed::new(1, "no session chosen").hint("`hopty attach NAME` attaches to one"));
+            }
+            PickerEnd::Signal(signal) => return Ok(u8::try_from(128 + signal).unwrap_or(1)),
+        },
+    };
+    if !terminal {
+        return Err(Failed::new(2, "standard input and output must be a terminal")
+            .hint("use `hopty screen` without one"));
+    }
+    let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
+    join(&paths, &name, socket, Greeting::Due, ClientOptions { read_only, env: lent(&paths) }, None)
+}
+
+/// What `hopty attach` without a name may mean.
+#[derive(Debug, PartialEq)]
+enum AttachChoice {
+    One(SessionName),
+    /// A person picks. The first `here` of them run in this directory.
+    Several {
+        sessions: Vec<SessionStatus>,
+        here: usize,
+    },
+}
+
+/// The only session that runs, or that runs in this directory; of several here the one that is detached.
+fn meant(paths: &Paths) -> Result<AttachChoice, Failed> {
+    readable(paths)?;
+    let names = live_names(paths)?;
+    let here = nearest(paths, &names);
+    match (here.as_slice(), names.as_slice()) {
+        ([one], _) | ([], [one]) => Ok(AttachChoice::One(one.clone())),
+        // Its words say what else can be done.
+        ([], []) => live(paths, None, Rule::Any).map(AttachChoice::One),
+        _ => Ok(choice(list::statuses(paths, names.into_iter().map(|name| (name, true)).collect()), &here)),
+    }
+}
+
+fn choice(sessions: Vec<SessionStatus>, here: &[SessionName]) -> AttachChoice {
+    let (mut of_here, mut others): (Vec<SessionStatus>, Vec<SessionStatus>) =
+        sessions.into_iter().partition(|session| here.iter().any(|name| name.as_str() == session.name));
+    let mut detached = of_here.iter().filter(|session| session.clients.is_empty());
+    if let (Some(one), None) = (detached.next(), detached.next())
+        && let Ok(name) = one.name.parse()
+    {
+        return AttachChoice::One(name);
+    }
+    of_here.sort_by_key(|session| !list::needs_person(session));
+    others.sort_by_key(|session| !list::needs_person(session));
+    let here = of_here.len();
+    of_here.append(&mut others);
+    AttachChoice::Several { sessions: of_here, here }
+}
+
+/// Whether the terminal can show more than lines.
+fn can_draw() -> bool {
+    !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
+}
+
+/// Lists the sessions where nobody can pick one, and asks for a name.
+fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
+    let cols =
+        std::io::stderr().is_terminal().then(|| usize::from(raw::size().cols)).filter(|cols| *cols > 0);
+    for line in table::lines(&list::to_pick(sessions, cols), |_, _| None) {
+        writeln!(std::io::stderr(), "{line}")?;
+    }
+    let names: Vec<String> = sessions.iter().map(|session| visible(&session.name)).collect();
+    let first = names.first().map_or("NAME", String::as_str);
+    Ok(Failed::new(3, "which session?")
+        .about(names.join(", "))
+        .hint(format!("give its name, as in `hopty attach {first}`")))
+}
+
+/// The variables of this terminal that the session's next run takes over.
+fn lent(paths: &Paths) -> std::collections::BTreeMap<String, String> {
+    let names = settings::load(paths, &[]).0.program.update_env;
+    names.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::status::ClientStatus;
+    use crate::core::supervisor::state::SessionState;
+
+    fn session(name: &str, clients: usize, state: SessionState) -> SessionStatus {
+        SessionStatus {
+            name: name.to_owned(),
+            state: state.into(),
+            clients: vec![ClientStatus::default(); clients],
+            ..SessionStatus::default()
+        }
+    }
+
+    #[test]
+    fn of_several_here_the_only_detached_one_is_meant() {
+        let (idle, blocked) = (SessionState::Idle, SessionState::Blocked);
+        let here: Vec<SessionName> = ["b", "c"].map(|name| name.parse().unwrap()).to_vec();
+        let found =
+            choice(vec![session("a", 0, blocked), session("b", 1, idle), session("c", 0, idle)], &here);
+        assert_eq!(found, AttachChoice::One("c".parse().unwrap()), "one elsewhere does not count");
+        // Several are detached, or none: a person picks, those of this directory first, and of them those
+        // that wait.
+        for clients in [0, 1] {
+            let sessions = vec![
+                session("a", 0, idle),
+                session("b", clients, idle),
+                session("c", clients, blocked),
+                session("d", 0, blocked),
+            ];
+            let AttachChoice::Several { sessions, here } = choice(sessions, &here) else {
+                panic!("{clients}")
+            };
+            let names: Vec<&str> = sessions.iter().map(|session| session.name.as_str()).collect();
+            assert_eq!((here, names), (2, vec!["c", "b", "d", "a"]));
+        }
+        let AttachChoice::Several { here, .. } =
+            choice(vec![session("a", 0, idle), session("b", 0, idle)], &[])
+        else {
+            panic!("one elsewhere is not simply taken");
+        };
+        assert_eq!(here, 0);
+    }
+}

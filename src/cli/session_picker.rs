@@ -1,0 +1,359 @@
+//! The list from which a person picks a session to attach to: what it shows and what a key does, and the
+//! loop that has the terminal meanwhile.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use nix::libc;
+use unicode_width::UnicodeWidthStr;
+
+use super::list;
+use super::table::{self, wants_colors};
+use crate::core::ellipsis::begin_of;
+use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
+use crate::dashboard::dashboard_terminal::DashTerminal;
+use crate::dashboard::keys::{DashKey, KeyParser};
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::{Signals, stop_group};
+use crate::tty::raw;
+
+/// How long after an escape the rest of a sequence may come, in ms.
+const ESCAPE_MS: u64 = 50;
+/// SGR numbers.
+const BOLD: u8 = 1;
+const DIM: u8 = 2;
+const REVERSED: u8 = 7;
+
+/// What became of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum PickerEnd {
+    /// This one.
+    Picked(SessionName),
+    /// None.
+    Cancelled,
+    /// A signal came (its number).
+    Signal(i32),
+}
+
+/// Lets a person pick one of these sessions in the terminal on standard input and output. The first `here`
+/// of them run in this directory.
+///
+/// # Errors
+/// When the terminal is gone.
+pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<PickerEnd> {
+    let mut picker = SessionPicker::new(sessions, here);
+    let mut signals =
+        Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
+    let mut terminal = DashTerminal::enter()?;
+    let (stdin, mut keys) = (io::stdin(), KeyParser::default());
+    loop {
+        let size = raw::size();
+        let side = |cells: u16, usual: usize| if cells == 0 { usual } else { usize::from(cells) };
+        let shown = picker.lines(side(size.cols, 80), side(size.rows, 24), wants_colors());
+        io::stdout().write_all(picture(&shown).as_bytes())?;
+        io::stdout().flush()?;
+        let mut set = PollSet::default();
+        set.add(true, stdin.as_fd(), Interest::Read);
+        set.add(false, signals.as_fd(), Interest::Read);
+        let ready = set.wait(keys.waits().then_some(ESCAPE_MS))?;
+        if let Some(signal) = signals.take().into_iter().find(|signal| *signal != libc::SIGWINCH) {
+            return Ok(PickerEnd::Signal(signal));
+        }
+        let pressed: Vec<DashKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
+            let mut bytes = [0; 256];
+            match read_some(&stdin, &mut bytes)? {
+                Some(0) => return Ok(PickerEnd::Signal(libc::SIGHUP)),
+                count => keys.feed(&bytes[..count.unwrap_or(0)]),
+            }
+        } else {
+            keys.settle().into_iter().collect()
+        };
+        for key in pressed {
+            let key = match key {
+                DashKey::Click(row) => match shown.get(usize::from(row)).and_then(|line| line.session) {
+                    Some(at) => {
+                        picker.select(at);
+                        continue;
+                    }
+                    None => continue,
+                },
+                key => key,
+            };
+            match picker.key(&key) {
+                PickerStep::Stay => {}
+                PickerStep::Suspend => {
+                    terminal.leave()?;
+                    stop_group();
+                    raw::wait_for_foreground();
+                    terminal.resume()?;
+                }
+                PickerStep::End(end) => {
+                    terminal.leave()?;
+                    return Ok(end);
+                }
+            }
+        }
+    }
+}
+
+/// All lines in one synchronized update; none of them is ever broken by the terminal.
+fn picture(lines: &[PickerLine]) -> String {
+    let mut out = "\x1b[?2026h\x1b[?7l".to_owned();
+    for (row, line) in (1..).zip(lines) {
+        // Erased first: behind a line that fills the row the cursor would still stand on its last column.
+        out.push_str(&format!("\x1b[{row};1H\x1b[m\x1b[K{}", line.text));
+    }
+    out.push_str("\x1b[?7h\x1b[?2026l");
+    out
+}
+
+/// What a key led to.
+#[derive(Debug, PartialEq, Eq)]
+enum PickerStep {
+    Stay,
+    Suspend,
+    End(PickerEnd),
+}
+
+/// A line of the screen, and the session that it is about.
+struct PickerLine {
+    text: String,
+    session: Option<usize>,
+}
+
+struct SessionPicker {
+    sessions: Vec<SessionStatus>,
+    here: usize,
+    /// The selected one, from 0.
+    at: usize,
+    /// The number that is being typed; 0: none.
+    typed: usize,
+    /// A number that no session has.
+    message: String,
+}
+
+impl SessionPicker {
+    fn new(sessions: Vec<SessionStatus>, here: usize) -> SessionPicker {
+        SessionPicker { sessions, here, at: 0, typed: 0, message: String::new() }
+    }
+
+    fn select(&mut self, at: usize) {
+        self.at = at.min(self.sessions.len().saturating_sub(1));
+    }
+
+    /// A number only selects: who types it with Enter behind it would else press that Enter in the session,
+    /// where it may answer a dialog.
+    fn key(&mut self, key: &DashKey) -> PickerStep {
+        self.message.clear();
+        let typed = std::mem::take(&mut self.typed);
+        match key {
+            DashKey::Char(digit @ '0'..='9') => self.number(typed, usize::from(*digit as u8 - b'0')),
+            DashKey::Up | DashKey::WheelUp | DashKey::Char('k') => self.select(self.at.saturating_sub(1)),
+            DashKey::Down | DashKey::WheelDown | DashKey::Tab | DashKey::Char('j') => {
+                self.select(self.at + 1)
+            }
+            DashKey::PageUp => self.select(self.at.saturating_sub(10)),
+            DashKey::PageDown => self.select(self.at + 10),
+            DashKey::Home | DashKey::Char('g') => self.select(0),
+            DashKey::End | DashKey::Char('G') => self.select(usize::MAX),
+            DashKey::Enter => {
+                let name = self.sessions.get(self.at).and_then(|session| session.name.parse().ok());
+                return PickerStep::End(name.map_or(PickerEnd::Cancelled, PickerEnd::Picked));
+            }
+            DashKey::Escape | DashKey::Cancel | DashKey::Char('q') => {
+                return PickerStep::End(PickerEnd::Cancelled);
+            }
+            DashKey::Suspend => return PickerStep::Suspend,
+            _ => {}
+        }
+        PickerStep::Stay
+    }
+
+    /// A digit goes on with the number before it, where there is such a session, or begins another.
+    fn number(&mut self, before: usize, digit: usize) {
+        let count = self.sessions.len();
+        let whole = before * 10 + digit;
+        match [whole, digit].into_iter().find(|number| (1..=count).contains(number)) {
+            Some(number) => {
+                self.typed = number;
+                self.select(number - 1);
+            }
+            None => self.message = format!("there is no session {digit}: type 1 to {count}"),
+        }
+    }
+
+    /// What a terminal of this size shows.
+    fn lines(&self, cols: usize, rows: usize, colors: bool) -> Vec<PickerLine> {
+        let digits = self.sessions.len().to_string().len();
+        // The mark of the selected one, the number and two blanks.
+        let before = 1 + digits + 2;
+        let table = list::to_pick(&self.sessions, Some(cols.saturating_sub(before)));
+        let color = |row: usize, column: usize| {
+            let at = row.checked_sub(1).filter(|_| colors && column == list::STATE)?;
+            list::state_color(&self.sessions[at])
+        };
+        let plain = table::lines(&table, |_, _| None);
+        let colored = table::lines(&table, color);
+        let line = |text: String, session| PickerLine { text, session };
+        let mut body = Vec::new();
+        let grouped = self.here > 0 && self.here < self.sessions.len();
+        for at in 0..self.sessions.len() {
+            match at {
+                0 if grouped => body.push(line(sgr(DIM, "in this directory"), None)),
+                at if grouped && at == self.here => body.push(line(sgr(DIM, "elsewhere"), None)),
+                _ => {}
+            }
+            let number = format!("{:>digits$}", at + 1);
+            let text = if at == self.at {
+                let text = format!("›{number}  {}", plain[at + 1]);
+                let blanks = cols.saturating_sub(text.width());
+                sgr(REVERSED, &format!("{text}{}", " ".repeat(blanks)))
+            } else {
+                format!(" {number}  {}", colored[at + 1])
+            };
+            body.push(line(text, Some(at)));
+        }
+        // Title, headings and keys have a line each.
+        let height = rows.saturating_sub(3).max(1);
+        let selected = body.iter().position(|line| line.session == Some(self.at)).unwrap_or(0);
+        let first = selected.saturating_sub(height / 2).min(body.len().saturating_sub(height));
+        let headings = format!("{}{}", " ".repeat(before), plain[0]);
+        let mut out = vec![
+            line(sgr(BOLD, &begin_of("Attach to which session?", cols)), None),
+            line(sgr(DIM, &begin_of(&headings, cols)), None),
+        ];
+        out.extend(body.into_iter().skip(first).take(height));
+        out.push(line(self.foot(cols), None));
+        // What stood in the other rows goes.
+        out.resize_with(rows, || line(String::new(), None));
+        out
+    }
+
+    fn foot(&self, cols: usize) -> String {
+        if !self.message.is_empty() {
+            return sgr(BOLD, &begin_of(&self.message, cols));
+        }
+        let mut text = String::new();
+        for words in ["Enter attach", "q cancel", "up, down, 1-9 select"] {
+            let gap = if text.is_empty() { "" } else { "   " };
+            if text.len() + gap.len() + words.len() <= cols {
+                text.push_str(gap);
+                text.push_str(words);
+            }
+        }
+        sgr(DIM, &text)
+    }
+}
+
+fn sgr(number: u8, text: &str) -> String {
+    format!("\x1b[{number}m{text}\x1b[m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::supervisor::state::SessionState;
+    use crate::screen::Screen;
+
+    fn picker(count: usize, here: usize) -> SessionPicker {
+        let session = |n: usize| SessionStatus {
+            name: format!("s{}", n + 1),
+            state: if n == 0 { SessionState::Blocked } else { SessionState::Idle }.into(),
+            waiting_for: (n == 0).then(|| "permission".to_owned()),
+            work: crate::core::status::WorkStatus {
+                prompt: (n != 1).then(|| "Make the rocket pass all six stages.".to_owned()),
+                ..Default::default()
+            },
+            ..SessionStatus::default()
+        };
+        SessionPicker::new((0..count).map(session).collect(), here)
+    }
+
+    /// As a terminal shows it.
+    fn screen(picker: &SessionPicker, cols: u16, rows: u16) -> Vec<String> {
+        let mut screen = Screen::new(cols, rows);
+        let lines = picker.lines(usize::from(cols), usize::from(rows), true);
+        // Twice: what stood there before is gone.
+        screen.feed(picture(&lines).as_bytes());
+        screen.feed(picture(&lines).as_bytes());
+        screen.lines()
+    }
+
+    #[test]
+    fn the_columns_are_aligned_and_fit() {
+        assert_eq!(
+            screen(&picker(3, 1), 80, 24)[..8],
+            [
+                "Attach to which session?",
+                "    NAME  STATE                 FOR  ABOUT",
+                "in this directory",
+                "›1  s1    blocked (permission)  -    Make the rocket pass all six stages.",
+                "elsewhere",
+                " 2  s2    idle                  -    -",
+                " 3  s3    idle                  -    Make the rocket pass all six stages.",
+                "Enter attach   q cancel   up, down, 1-9 select",
+            ]
+        );
+        assert_eq!(
+            screen(&picker(3, 0), 40, 6),
+            [
+                "Attach to which session?",
+                "    NAME  STATE                 FOR",
+                "›1  s1    blocked (permission)  -",
+                " 2  s2    idle                  -",
+                " 3  s3    idle                  -",
+                "Enter attach   q cancel",
+            ]
+        );
+        assert_eq!(
+            screen(&picker(3, 0), 60, 6)[4],
+            " 3  s3    idle                  -    Make the rocket pass a…",
+            "a row may fill the last column"
+        );
+        for (cols, rows) in [(1, 1), (5, 3), (200, 60)] {
+            screen(&picker(12, 3), cols, rows);
+        }
+        let plain = picker(2, 0).lines(80, 24, false);
+        assert!(plain.iter().all(|line| !line.text.contains("\x1b[3")), "no colours");
+        assert!(picker(2, 0).lines(80, 24, true).iter().any(|line| line.text.contains("\x1b[32midle\x1b[m")));
+    }
+
+    #[test]
+    fn a_long_list_shows_the_part_around_the_selected_one() {
+        let mut long = picker(30, 0);
+        for (key, name) in [(DashKey::End, "›30  s30"), (DashKey::Up, "›29  s29"), (DashKey::Home, "› 1  s1")]
+        {
+            assert_eq!(long.key(&key), PickerStep::Stay);
+            let shown = screen(&long, 80, 10);
+            assert!(shown.iter().any(|line| line.starts_with(name)), "{shown:#?}");
+            assert!(shown[9].starts_with("Enter attach"), "{shown:#?}");
+        }
+    }
+
+    #[test]
+    fn keys_and_numbers_select_and_enter_picks() {
+        let mut few = picker(3, 0);
+        for (key, at) in [('j', 1), ('j', 2), ('j', 2), ('k', 1), ('3', 2), ('1', 0), ('G', 2), ('2', 1)] {
+            assert_eq!((few.key(&DashKey::Char(key)), few.at), (PickerStep::Stay, at), "{key}");
+        }
+        for wrong in ['7', '0'] {
+            assert_eq!((few.key(&DashKey::Char(wrong)), few.at), (PickerStep::Stay, 1));
+            assert_eq!(few.message, format!("there is no session {wrong}: type 1 to 3"));
+        }
+        assert_eq!(
+            few.key(&DashKey::Enter),
+            PickerStep::End(PickerEnd::Picked("s2".parse().unwrap())),
+            "what was selected before the wrong number"
+        );
+        for key in [DashKey::Escape, DashKey::Cancel, DashKey::Char('q')] {
+            assert_eq!(few.key(&key), PickerStep::End(PickerEnd::Cancelled));
+        }
+        let mut many = picker(12, 0);
+        for (digit, at) in [('1', 0), ('2', 11), ('3', 2), ('1', 0), ('0', 9)] {
+            many.key(&DashKey::Char(digit));
+            assert_eq!(many.at, at, "{digit}");
+        }
+    }
+}
