@@ -209,7 +209,7 @@ fn rows_with(
             Some(*head) != skipped && (any_branch || *head != "BRANCH") && (any_label || *head != "LABELS")
         })
         .collect();
-    table_of(sessions, &columns, cols, &SPARE)
+    table_of(sessions, &columns, cols, &SPARE, subject)
 }
 
 /// The table from which a person picks one, for a terminal of so many columns or for a program.
@@ -223,7 +223,7 @@ pub(super) fn to_pick(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Ve
         _ => false,
     };
     let columns: Vec<_> = FIRST.iter().chain(REST).filter(|(head, _)| shown(head)).collect();
-    table_of(sessions, &columns, cols, &["ABOUT", "DIRECTORY", "FOR"])
+    table_of(sessions, &columns, cols, &["ABOUT", "DIRECTORY", "FOR"], 0)
 }
 
 fn table_of(
@@ -231,6 +231,7 @@ fn table_of(
     columns: &[&(&str, ColumnText)],
     cols: Option<usize>,
     spare: &[&str],
+    subject: usize,
 ) -> Vec<Vec<String>> {
     let cell_of = |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, cols) {
         ("NAME", Some(cols)) => begin_of(&cell(session), session_name_cols(cols)),
