@@ -91,8 +91,11 @@ fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
     let found = statuses(&paths, known);
     let label: Option<Label> =
         wish.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
+    // One may have ended since it was found alive.
+    let with_ended = wish.all || !wanted.is_empty();
     let meant = |status: &SessionStatus| {
-        label.as_ref().is_none_or(|label| status.labels.iter().any(|own| own == label.as_str()))
+        (with_ended || !status.is(SessionState::Ended))
+            && label.as_ref().is_none_or(|label| status.labels.iter().any(|own| own == label.as_str()))
     };
     Ok(found.into_iter().filter(meant).collect())
 }

@@ -65,7 +65,8 @@ fn draw(name: &SessionName, answer: &Value, lines: PictureLines, form: PictureFo
     };
     let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
     screen.feed(dump.as_bytes());
-    show(&screen, lines, form)
+    // A program may have drawn what a person does not see and a model reads.
+    print(&escaped(&picture(&screen, lines, form)))
 }
 
 /// The host has no screen any more.
@@ -82,7 +83,7 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
     let mut piece = vec![0; PIECE];
     loop {
         match input.read(&mut piece) {
-            Ok(0) => return show(&screen, PictureLines::Screen, form),
+            Ok(0) => return print(&picture(&screen, PictureLines::Screen, form)),
             Ok(length) => {
                 screen.feed(&piece[..length]);
                 // Nobody is there to answer.
@@ -94,13 +95,16 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
     }
 }
 
-fn show(screen: &Screen, lines: PictureLines, form: PictureForm) -> Result<u8, Failed> {
-    let picture = match form {
+fn picture(screen: &Screen, lines: PictureLines, form: PictureForm) -> String {
+    match form {
         PictureForm { json: true, .. } => escaped(&format!("{}\n", screen.json(lines))),
         PictureForm { ansi: true, .. } => screen.ansi(lines),
         PictureForm { svg: true, .. } => screen.svg(lines),
         _ => screen.text(lines),
-    };
+    }
+}
+
+fn print(picture: &str) -> Result<u8, Failed> {
     stdout()?.write_all(picture.as_bytes())?;
     Ok(0)
 }

@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -431,8 +432,18 @@ fn last_written(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     Some(last)
 }
 
-/// The last known state of a session whose host lives and does not answer.
+/// How long a host may take to end that has closed its socket already, and how often that is looked at.
+const LAST_MOMENT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(5));
+
+/// The last known state of a session whose host lives and does not answer, or is just ending.
 pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
+    let until = Instant::now() + LAST_MOMENT.0;
+    while crate::fs::session::is_alive(&paths.session(name)) && Instant::now() < until {
+        thread::sleep(LAST_MOMENT.1);
+    }
+    if !crate::fs::session::is_alive(&paths.session(name)) {
+        return ended(paths, name);
+    }
     let last = last_written(paths, name)?;
     Some(SessionStatus {
         state: SessionState::Unresponsive.into(),
