@@ -15,6 +15,7 @@ use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 use crate::sys::signals;
 use crate::testing::discovery::{self, TapeFile};
+use crate::testing::isolation::remove_abandoned;
 use crate::testing::outcome::TestSummary;
 use crate::testing::processes::end_adopted;
 use crate::testing::redaction::RedactedOutcome;
@@ -181,6 +182,7 @@ pub(super) fn play(
     reports.begin(tapes.len())?;
     // A pipe that nobody reads any more ends the tests as Ctrl+C does, so that nothing is left of them.
     signals::ignore(nix::libc::SIGPIPE);
+    remove_abandoned();
     let mut summary = runner::run(tapes, options, |outcome| {
         let told = reports.finished(outcome);
         finished(outcome);

@@ -4,11 +4,13 @@
 //! nothing that it writes is left behind. The directories of hopty's own state are inside it too, so that no
 //! test sees a real session.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -23,6 +25,28 @@ const HOME_VARIABLES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "
 pub struct TestDirs {
     root: TempDir,
     dir: PathBuf,
+    /// Locked for as long as the test runs: what nobody has locked was left by a process that was killed.
+    _lock: File,
+}
+
+/// How their names begin, below the directory for temporary files.
+const PREFIX: &str = "hopty-test-";
+/// The same of those that are to stay.
+const KEPT_PREFIX: &str = "hopty-kept-";
+/// How old a directory without a lock must be: one that is just made has none yet.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// Removes the directories of tests whose process was killed.
+pub fn remove_abandoned() {
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let Some(meta) = entry.metadata().ok().filter(|meta| is_named && meta.is_dir()) else { continue };
+        let is_own = meta.uid() == nix::unistd::geteuid().as_raw();
+        let is_old = meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED));
+        if is_own && is_old && File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Which home a test has.
@@ -59,13 +83,15 @@ impl TestDirs {
     /// When one cannot be made.
     pub fn create() -> io::Result<TestDirs> {
         // Short, because the path of a socket below it must fit into 108 bytes.
-        let root = tempfile::Builder::new().prefix("hopty-").rand_bytes(6).tempdir()?;
+        let root = tempfile::Builder::new().prefix(PREFIX).rand_bytes(6).tempdir()?;
+        let lock = File::open(root.path())?;
+        lock.lock_shared()?;
         let base = root.path().canonicalize()?;
         for name in ["dir", "home", "bin", "tmp", "run"] {
             fs::create_dir(base.join(name))?;
         }
         fs::set_permissions(base.join("run"), fs::Permissions::from_mode(0o700))?;
-        Ok(TestDirs { root, dir: base.join("dir") })
+        Ok(TestDirs { root, dir: base.join("dir"), _lock: lock })
     }
 
     /// The working directory of the test, `${DIR}`.
@@ -103,10 +129,13 @@ impl TestDirs {
         }
     }
 
-    /// Leaves the directories where they are and returns their path.
+    /// Leaves the directories, under a name that says so, and returns their path.
     #[must_use]
     pub fn keep(self) -> PathBuf {
-        self.root.keep()
+        let path = self.root.keep();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().replacen(PREFIX, KEPT_PREFIX, 1);
+        let kept = path.with_file_name(name);
+        if fs::rename(&path, &kept).is_ok() { kept } else { path }
     }
 
     /// The whole environment of the test's programs. `outer` reads this process's own.
@@ -256,6 +285,24 @@ mod tests {
         assert!(!base.exists());
         let kept = TestDirs::create().unwrap().keep();
         assert!(kept.join("dir").is_dir());
+        assert!(kept.file_name().unwrap().to_string_lossy().starts_with(KEPT_PREFIX));
         fs::remove_dir_all(kept).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let old = std::time::SystemTime::now() - ABANDONED * 2;
+        let age = |path: &Path| File::open(path).unwrap().set_modified(old).unwrap();
+        let (running, left) = (TestDirs::create().unwrap(), TestDirs::create().unwrap());
+        let base = left.base().to_owned();
+        // The lock goes, the directory stays.
+        drop(left.root.keep());
+        drop(left._lock);
+        age(running.base());
+        remove_abandoned();
+        assert!(base.exists(), "it may have been made just now");
+        age(&base);
+        remove_abandoned();
+        assert!(!base.exists() && running.base().exists());
     }
 }
