@@ -14,13 +14,15 @@ const INDENT: &str = "     ";
 const ROWS_MAX: usize = 60;
 /// Keys that are shown at most: the last ones.
 const KEYS_MAX: usize = 60;
+/// Columns of a command or of a line of a message that are shown at most: both come from tapes and programs.
+const LINE_MAX: usize = 2000;
 /// The columns that a rule is long where the terminal's are not known.
 const RULE: usize = 78;
 
 /// The first line: `tests/vim.tape:9  Expect+Row 4 "^fuor$"  5.0 s (program ran 0.1 s, …)`.
 pub fn headline(failure: &TapeFailure) -> String {
     let times = failure.times;
-    let mut line = format!("{}  {}", failure.place, one_line(&failure.command));
+    let mut line = format!("{}  {}", failure.place, cut(&one_line(&failure.command), LINE_MAX));
     if !times.took.is_zero() {
         line.push_str(&format!(
             "  {} (program ran {}, waited for a CPU {})",
@@ -36,7 +38,9 @@ pub fn headline(failure: &TapeFailure) -> String {
 pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
     let mut lines = Vec::new();
     let mut words = |ink, text: &str| {
-        lines.extend(text.lines().map(|line| InkLine::new(Ink::Plain, INDENT).with(ink, line)));
+        lines.extend(
+            text.lines().map(|line| InkLine::new(Ink::Plain, INDENT).with(ink, &cut(line, LINE_MAX))),
+        );
     };
     words(Ink::Bold, &failure.message);
     if let Some(nearest) = &failure.nearest {
@@ -98,7 +102,7 @@ pub fn screen_lines(screen: &ScreenCopy, notes: &[(u16, String)], cols: Option<u
         left -= 1;
         let mark = if is_changed { ">" } else { " " };
         let room = cols.map(|cols| cols.saturating_sub(INDENT.len() + 7).max(20));
-        let text = room.map_or_else(|| text.clone(), |room| cut(text, room));
+        let text = cut(text, room.unwrap_or(LINE_MAX));
         let ink = if is_changed { Ink::Bold } else { Ink::Plain };
         let mut line = InkLine::new(Ink::Dim, &format!("{INDENT}{mark}{number:>4} │")).with(ink, &text);
         if let Some(note) = note {

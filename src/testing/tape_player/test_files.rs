@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -49,10 +50,19 @@ impl TapePlayer<'_> {
     pub(super) fn write_file(&mut self, path: &TapeText, content: &TapeText) -> StepResult {
         let (target, content) = (self.inside(path)?, self.text(content)?);
         let failed = |error| StepFailure::io(&format!("cannot write {}", target.display()), &error);
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
+        self.make_room(&target, failed)?;
         fs::write(&target, content).map_err(failed)
+    }
+
+    /// Makes the directory of a file that is to be written, which no link may lead out of the test's own.
+    fn make_room(&self, target: &Path, failed: impl Fn(io::Error) -> Box<StepFailure>) -> StepResult {
+        let Some(parent) = target.parent() else { return Ok(()) };
+        fs::create_dir_all(parent).map_err(&failed)?;
+        let is_inside = parent.canonicalize().map_err(&failed)?.starts_with(self.dirs.base());
+        if is_inside && !target.is_symlink() {
+            return Ok(());
+        }
+        Err(failed(io::Error::other("a symbolic link leads out of the directory of the test")))
     }
 
     pub(super) fn copy_file(&mut self, from: &TapeText, to: Option<&TapeText>) -> StepResult {
@@ -68,9 +78,7 @@ impl TapePlayer<'_> {
             }
             None => self.dirs.dir().join(&name),
         };
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
+        self.make_room(&target, failed)?;
         copy_tree(&from, &target).map_err(failed)
     }
 

@@ -101,6 +101,19 @@ fn a_deadline_ends_whatever_the_tape_does() {
 }
 
 #[test]
+fn a_link_leads_no_file_out_of_the_test() {
+    let outside = tempfile::tempdir().unwrap();
+    let victim = outside.path().join("victim");
+    for (link, path) in [(victim.clone(), "link"), (outside.path().to_owned(), "link/victim")] {
+        let make = TapeCommand::Run(text(&format!("ln -s {} link", link.display())));
+        let write = TapeCommand::File { path: text(path), content: text("x") };
+        let failure = failure(play_now(vec![make, write]));
+        assert!(failure.message.contains("a symbolic link leads out"), "{}", failure.message);
+        assert!(!victim.exists());
+    }
+}
+
+#[test]
 fn the_pauses_of_a_tape_count_for_its_usual_deadline() {
     let deadline = |commands| tape(commands).deadline().as_millis();
     assert_eq!(deadline(vec![enter()]), 60_050);
