@@ -380,6 +380,14 @@ fn every_session_is_recorded_within_bounds_where_that_is_configured() {
     assert!(replay(&files[files.len() - 1]).lines().iter().any(|line| line.starts_with("line ")));
     let played = world.hopty(&["play", "--last"]);
     assert!(String::from_utf8_lossy(&played.stdout).ends_with("over\n"), "{played:?}");
+    let mut elsewhere = std::process::Command::new(support::claude::hopty());
+    elsewhere.args(["play", "--last"]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.home);
+    let none = String::from_utf8(elsewhere.output().unwrap().stderr).unwrap();
+    let newest = files[files.len() - 1].display();
+    assert!(
+        none.contains(&format!("the newest one of all is {newest}: `hopty play --last --all` plays it")),
+        "{none}"
+    );
     world.ask(&["record", "r", "--last", "1h", "-o", "part.cast"]);
     assert!(replay(&world.project.join("part.cast")).lines().contains(&"over".to_owned()));
     // One that is old goes when the next session starts; what a person recorded stays.

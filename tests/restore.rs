@@ -113,6 +113,33 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
     world.assert_nothing_left();
 }
 
+/// One at login and one by hand, for instance.
+#[test]
+fn two_restores_at_once_fail_at_nothing() {
+    let Some(world) = world(Kind::StandIn) else { return };
+    start(&world, "one");
+    cut(&world, "one");
+    reboot(&world);
+    let begin = || {
+        let mut command = std::process::Command::new(support::claude::hopty());
+        command.args(["restore", "--json"]).env_clear().envs(world.env.iter().cloned());
+        command.current_dir(&world.project).stdout(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let both = [begin(), begin()].map(|child| child.wait_with_output().unwrap());
+    let mut results = Vec::new();
+    for output in &both {
+        assert!(output.status.success(), "{output:?}");
+        let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+        results.extend(rows.as_array().unwrap().iter().map(|row| row["result"].as_str().unwrap().to_owned()));
+    }
+    results.sort();
+    // The second may come so late that there is nothing left.
+    results.retain(|result| result != "running");
+    assert_eq!(results, ["restored"], "{both:?}");
+    world.ask(&["stop", "one"]);
+    world.assert_nothing_left();
+}
+
 /// The first thing that a person does after a restart of the machine is to start Claude in the project.
 fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     let Some(mut world) = world(kind) else { return };

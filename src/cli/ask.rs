@@ -14,6 +14,7 @@ use crate::core::claude::last_answer::LastAnswer;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
+use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, transcript};
 use crate::ipc::message::{Code, Failure, WaitFor};
 
@@ -161,7 +162,11 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let (name, path) = match conversation::meant(&paths, which, Rule::Any)? {
         Meant::Session(name, status) => {
+            let over = status.is(SessionState::Ended);
             let transcript = status.transcript.ok_or_else(|| {
+                if over {
+                    return nothing_asked(&name);
+                }
                 let hint = format!("`hopty ask {name} TEXT` submits a prompt and waits for the answer");
                 Failed::new(1, "Claude has no transcript yet").about(&name).hint(hint)
             })?;
@@ -169,6 +174,10 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         }
         Meant::Transcript(found) => (None, found.path),
     };
+    let over = name.as_ref().filter(|name| !session::is_alive(&paths.session(name)));
+    if let Some(name) = over.filter(|_| !path.exists()) {
+        return Err(nothing_asked(name));
+    }
     let answer = read(&path)?;
     if as_json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -181,6 +190,11 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         return Err(match (live, path.file_stem()) {
             (Some(name), _) => Failed::new(1, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
+            (None, Some(id)) if name.is_some() => {
+                let id = visible(&id.to_string_lossy());
+                Failed::new(1, "the session has ended, and Claude did not answer its last prompt")
+                    .hint(format!("`hopty conversations show {id}` shows the conversation"))
+            }
             (None, id) => {
                 let id = visible(&id.unwrap_or_default().to_string_lossy());
                 Failed::new(1, "Claude did not answer the last prompt")
@@ -194,6 +208,12 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         note(format_args!("hopty: {whose}: Claude is still working on this answer"));
     }
     Ok(0)
+}
+
+fn nothing_asked(ended: &SessionName) -> Failed {
+    Failed::new(1, "the session has ended, and nothing was asked in it")
+        .about(ended)
+        .hint("`hopty conversations ls` lists conversations")
 }
 
 /// Of an answer for people, its text alone: nothing is cut, and nothing in it acts on a terminal.

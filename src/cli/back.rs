@@ -9,6 +9,7 @@ use super::error::{Failed, say, say_wrapped, visible};
 use super::session::ended;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::SessionStatus;
+use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
 use crate::ipc::message::Code;
@@ -82,16 +83,43 @@ fn how_to_resume(
 }
 
 fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Failed {
-    let hint = match begun_from(paths, status) {
-        Some(id) => format!(
-            "it started from a handoff of conversation {id}: `hopty --resume {id}` resumes \
-                             that one"
+    let others = others(paths, name, status);
+    let (message, hint) = match (begun_from(paths, status), others.as_slice()) {
+        (Some(id), _) => (
+            "there is no earlier conversation",
+            format!("it started from a handoff of conversation {id}: `hopty --resume {id}` resumes that one"),
         ),
-        None => "`hopty back` undoes a hand-over, and this session had none; `hopty --resume` lists \
-                 conversations"
-            .to_owned(),
+        (None, []) => (
+            "there is no earlier conversation",
+            "`hopty back` undoes a hand-over, and this session had none; `hopty --resume` lists \
+             conversations"
+                .to_owned(),
+        ),
+        (None, others) => {
+            let ways: Vec<String> = others.iter().map(|id| format!("`hopty --resume {id}`")).collect();
+            (
+                "there is no conversation before its first one, in which it is",
+                format!("its hand-overs led to others, which you can resume: {}", ways.join(", ")),
+            )
+        }
     };
-    Failed::new(1, "there is no earlier conversation").called(Code::NotFound).about(name).hint(hint)
+    Failed::new(1, message).called(Code::NotFound).about(name).hint(hint)
+}
+
+/// The conversations of a session beside the last one, the newest first, by its journal.
+fn others(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<ConversationId> {
+    let mut found: Vec<ConversationId> = Vec::new();
+    for decision in super::events::decisions_of(&paths.session(name)).into_iter().rev() {
+        let of_handover = matches!(decision.kind, DecisionKind::RunSpawned | DecisionKind::HandoffConsumed);
+        if let Some(id) = decision.conversation.filter(|_| of_handover)
+            && status.conversation.as_ref() != Some(&id)
+            && !found.contains(&id)
+            && paths.find_transcript(&id).is_some()
+        {
+            found.push(id);
+        }
+    }
+    found
 }
 
 /// The conversation that was handed over to the one of a session, by the records.

@@ -15,6 +15,7 @@ use super::prose::fit;
 use super::session::{blocked_on, status_of};
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
 use crate::core::status::ExitKind;
+use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::{WallTime, age};
 use crate::core::visible::escaped;
@@ -40,6 +41,17 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 fn read(path: &Path) -> Result<String, Failed> {
     let whole = journal_file::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
+}
+
+/// The decisions of the last session that kept its journal in `dir`, oldest first; none where it cannot be
+/// read.
+pub(super) fn decisions_of(dir: &Path) -> Vec<Decision> {
+    let text = read(&dir.join("journal.jsonl")).unwrap_or_default();
+    let decision = |line: &str| {
+        let mut line: Value = serde_json::from_str(line).ok()?;
+        serde_json::from_value(line["decision"].take()).ok()
+    };
+    decisions(&text).filter_map(decision).collect()
 }
 
 fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
@@ -209,6 +221,7 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let session = status_of(&paths, &name)?;
     // A host that was killed could not write why.
     let lost = session.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
+    let begins = decision.kind == DecisionKind::SessionStarted;
     let because = if lost { vec![seq] } else { decision.because };
     let tells = !session.is(SessionState::Unresponsive) && !session.why.is_empty();
     let last = if tells { session.why.clone() } else { decision.sentence };
@@ -217,9 +230,14 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         Some(what) => {
             let now = Clock::wall().0;
             let since = session.state_since.map(|at| format!(" for {}", age(now.saturating_sub(at.0.0))));
-            format!("Blocked on {what}{}. The last decision: {last}", since.unwrap_or_default())
+            let first = format!("Blocked on {what}{}.", since.unwrap_or_default());
+            // That it started explains nothing.
+            if begins { first } else { format!("{first} The last decision: {last}") }
         }
-        None => last,
+        None => match &session.draft {
+            Some(draft) => format!("{last} A draft stands in the prompt box: \"{draft}\"."),
+            None => last,
+        },
     };
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;

@@ -16,10 +16,12 @@ pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
         Some(HandoverWhen::Turn) => format!("at the end of this turn ({why})"),
         Some(HandoverWhen::Prompt) => match &at {
             Some(at) => format!("with your next prompt, or in {at} without a key press ({why})"),
-            None => format!("with your next prompt after this turn ({why})"),
+            None => {
+                format!("with your next prompt, or after a tool call if this turn goes on ({why})")
+            }
         },
         Some(HandoverWhen::Asked) => {
-            format!("Claude asks you first{} ({why})", or_at("and hopty hands over without an answer in"))
+            format!("hopty asks you first{} ({why})", or_at("and hands over without an answer in"))
         }
         Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
         Some(HandoverWhen::Off) => format!("off: {why}"),
@@ -64,11 +66,11 @@ mod tests {
             (
                 "prompt",
                 Value::Null,
-                "with your next prompt after this turn (context 84 %, level handoff 80 %)",
+                "with your next prompt, or after a tool call if this turn goes on (context 84 %, level handoff 80 %)",
             ),
             ("turn", soon(), "at the end of this turn (context 84 %, level handoff 80 %)"),
             ("snoozed", soon(), "not yet, at the earliest in 4 min (context 84 %, level handoff 80 %)"),
-            ("asked", Value::Null, "Claude asks you first (context 84 %, level handoff 80 %)"),
+            ("asked", Value::Null, "hopty asks you first (context 84 %, level handoff 80 %)"),
             ("off", Value::Null, "off: context 84 %, level handoff 80 %"),
             ("level", Value::Null, "context 84 %, level handoff 80 %"),
             ("a word of a newer host", Value::Null, "context 84 %, level handoff 80 %"),

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
-//! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
+//! | `run`, `held`, `kept_options`, `session`, `list` | starting, from a handoff too, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `attach_session`, `session_picker` | which session `hopty attach` means, and the list from which a person picks one |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
@@ -41,6 +41,7 @@ mod examples;
 mod handoff;
 mod handover;
 mod hook;
+mod kept_options;
 mod list;
 mod man;
 mod notice;

@@ -211,20 +211,22 @@ fn last_recording(all: bool) -> Result<PathBuf, Failed> {
     let here = std::env::current_dir()?;
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
-    let mut dirs: Vec<PathBuf> = session::list(&paths)
-        .into_iter()
-        .map(|(name, _)| paths.session(&name))
-        .filter(|dir| all || is_here(dir))
-        .map(|dir| dir.join("recordings"))
-        .collect();
+    let sessions = session::list(&paths).into_iter().map(|(name, _)| paths.session(&name));
+    let (mut dirs, others): (Vec<PathBuf>, Vec<PathBuf>) = sessions.partition(|dir| all || is_here(dir));
+    dirs.iter_mut().for_each(|dir| dir.push("recordings"));
     dirs.push(here.clone());
     let newest = newest_recording(&dirs)
         .map(|path| path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned));
     newest.ok_or_else(|| {
         let which = if all { "there is no recording" } else { "there is no recording of this directory" };
-        let all = if all { "" } else { "; `hopty play --last --all` plays the newest of all" };
-        Failed::new(3, which)
-            .hint(format!("`hopty record` makes one, and `record.auto` records every session{all}"))
+        let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join("recordings")).collect();
+        Failed::new(3, which).hint(match newest_recording(&elsewhere) {
+            Some(path) => {
+                let path = visible(&path.to_string_lossy());
+                format!("the newest one of all is {path}: `hopty play --last --all` plays it")
+            }
+            None => "`hopty record` makes one, and `record.auto` records every session".to_owned(),
+        })
     })
 }
 

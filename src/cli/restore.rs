@@ -73,6 +73,9 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
             None if wish.dry_run => ("restorable", String::new()),
             None => match start(&paths, &dead, wish.timeout) {
                 Ok(()) => ("restored", String::new()),
+                Err(_) if is_resumed(&paths, &dead) => {
+                    ("running", "another `hopty restore` has just resumed it".to_owned())
+                }
                 Err(why) => ("failed", why),
             },
         };
@@ -219,6 +222,21 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
         answer.ok().or_else(|| super::session::unresponsive(paths, &name))?.conversation
     };
     alive.filter_map(of).collect()
+}
+
+/// Whether somebody else has resumed it meanwhile.
+fn is_resumed(paths: &Paths, dead: &DeadSession) -> bool {
+    let until = Instant::now() + ANSWER;
+    loop {
+        // A host that has just taken the name answers a moment later.
+        if dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id)) {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// Starts one and waits until Claude is there, so that not all of them start at once.

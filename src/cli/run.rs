@@ -11,6 +11,7 @@ use super::args::RunOptions;
 use super::control::{named, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, ask_person, note, say, visible};
+use super::kept_options::KeptOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
 use super::{attach_session, conversation_in_use, notice, session, settings, version};
@@ -153,7 +154,13 @@ fn claude(
     let own = facts(&words(&args).unwrap_or_default());
     // A conversation that is resumed keeps its own name, unless the person gives it another.
     let asked = wish.name.as_ref().filter(|_| !own.picks_conversation).map(ToString::to_string);
-    let title = own.name.clone().or(asked).filter(|title| !title.is_empty());
+    let here = std::env::current_dir().unwrap_or_default();
+    let kept = KeptOptions::of(paths, &wish.handoff, &own, &here);
+    if !kept.args.is_empty() {
+        messages.tell(format!("as in the conversation before: {}", kept.args.join(" ")));
+    }
+    let args: Vec<OsString> = kept.args.into_iter().map(OsString::from).chain(args).collect();
+    let title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
     let version = find::version_on_disk(&program);
     let offers = offers(version.as_deref(), hooks_off(paths, &config, &words(&args).unwrap_or_default()));
     if let Some(limited) = &offers.limited {

@@ -309,6 +309,9 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     if let Some(how) = &session.exit {
         line("exit", &exit(how))?;
     }
+    if let Some(draft) = &session.draft {
+        line("draft", &visible(draft))?;
+    }
     work(&session.work, &line)?;
     if let Some(conversation) = &session.conversation {
         line("conversation", conversation.as_str())?;

@@ -9,17 +9,20 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::control::paths;
+use super::control::{HostControl, paths};
 use super::conversations::{kept_sources, one_line, short};
 use super::error::{Failed, note, say, stdout, visible};
+use super::list::PATIENCE;
 use super::table::TableStyle;
 use crate::core::ellipsis::{begin_of, end_of_path};
+use crate::core::ids::ConversationId;
 use crate::core::token_usage::{
     ConversationUsage, TokenTotals, UsageEntry, UsageGroup, UsageReport, UsageRow, UsageSums, ledger,
 };
 use crate::fs::conversations::{Summaries, Transcripts, UsageFiles};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
+use crate::fs::session;
 use crate::sys::clock::{Clock, local_date};
 
 /// How many days are shown unless others are asked for.
@@ -170,6 +173,12 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         stdout()?
             .write_all(UsagePage { report: &report, names: &names, style }.text(options.by).as_bytes())?;
         tell_about(&report, since, options.all);
+        let without: HashSet<&ConversationId> = entries
+            .iter()
+            .filter(|entry| entry.usd.is_none() && entry.answers > 0)
+            .map(|entry| entry.conversation)
+            .collect();
+        tell_running(&paths, &without);
     }
     for (path, error) in files.failures() {
         note(format_args!("hopty: {}: {}", visible(&path.to_string_lossy()), visible(&error.to_string())));
@@ -188,6 +197,23 @@ fn tell_about(report: &UsageReport, since: Option<NaiveDate>, all: bool) {
     if unknown > 0 {
         let sign = if report.total.usd > 0.0 { " (marked +)" } else { "" };
         note(format_args!("Claude reported no cost for {} of these tokens{sign}", short(unknown)));
+    }
+}
+
+/// What the sessions that run have cost so far, by Claude's own count: it is not in their transcripts yet.
+fn tell_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
+    if without_cost.is_empty() {
+        return;
+    }
+    for (name, _) in session::list(paths).into_iter().filter(|(_, alive)| *alive) {
+        let status = HostControl::connect(paths, &name, Some(PATIENCE)).and_then(|mut host| host.status());
+        let Ok(status) = status else { continue };
+        let counts = status.conversation.as_ref().is_some_and(|id| without_cost.contains(id));
+        if let Some(usd) = status.work.cost_usd.filter(|_| counts) {
+            note(format_args!(
+                "{name} is running and has cost $ {usd:.2} so far, which is added when Claude ends"
+            ));
+        }
     }
 }
 

@@ -46,6 +46,9 @@ pub struct SessionStatus {
     /// What the permission or the question is about: `Bash: touch x1`, on one line, at most 200 characters,
     /// secrets hidden.
     pub waiting_subject: Option<String>,
+    /// The draft in Claude's prompt box, on one line, at most 200 characters, secrets hidden. Only a live host
+    /// tells it.
+    pub draft: Option<String>,
     /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
     pub phase: String,
     /// Number of the run, 0 before the first.

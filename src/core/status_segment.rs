@@ -1,7 +1,9 @@
 //! hopty's segment in Claude's own status line: that it is there, how full the context is by its own count,
 //! what comes next, and what a person has not read yet.
 
+use crate::core::config::PrefixKey;
 use crate::core::supervisor::next_handover::{HandoverWhen, NextHandover};
+use crate::core::time::Stamp;
 
 /// What the segment tells.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,6 +16,10 @@ pub struct Segment<'a> {
     pub level: Option<f64>,
     /// When the next hand-over comes.
     pub next: Option<&'a NextHandover>,
+    /// The time now, for what is still left.
+    pub now: Stamp,
+    /// The key before hopty's own.
+    pub prefix: PrefixKey,
     /// Notices that the page of notices has not shown.
     pub unread: usize,
     /// Columns of the terminal, where they are known.
@@ -40,12 +46,33 @@ impl Segment<'_> {
             HandoverWhen::Now => "handing over".to_owned(),
             HandoverWhen::Tools => "hands over after these tools".to_owned(),
             HandoverWhen::Turn => "hands over after this turn".to_owned(),
+            HandoverWhen::Prompt if self.next?.at.is_none() => {
+                "hands over with your next prompt or sooner".to_owned()
+            }
             HandoverWhen::Prompt => "hands over with your next prompt".to_owned(),
-            HandoverWhen::Asked => "asks before it hands over".to_owned(),
+            HandoverWhen::Asked => format!("{}{}", self.question(), self.time_left()),
             HandoverWhen::Level => format!("hands over at {} %", self.level?),
             HandoverWhen::Snoozed => "hand-over snoozed".to_owned(),
             HandoverWhen::Off => "hand-over off".to_owned(),
         })
+    }
+
+    /// The question of mode `ask`, and how to answer it at once.
+    fn question(&self) -> String {
+        match self.prefix {
+            prefix if prefix.byte().is_some() => format!("hand over? {prefix} r yes, {prefix} s later"),
+            _ => "hand over? `hopty restart`".to_owned(),
+        }
+    }
+
+    /// When hopty answers its question itself.
+    fn time_left(&self) -> String {
+        let left = self.next.and_then(|next| next.at).map(|at| at.since(self.now).div_ceil(1000));
+        match left {
+            None => String::new(),
+            Some(seconds @ 0..90) => format!(", {seconds} s left"),
+            Some(seconds) => format!(", {} min left", seconds.div_ceil(60)),
+        }
     }
 
     /// The same in a word or two.
@@ -53,7 +80,10 @@ impl Segment<'_> {
         Some(match self.next?.when {
             HandoverWhen::Now => "handing over".to_owned(),
             HandoverWhen::Tools | HandoverWhen::Turn | HandoverWhen::Prompt => "hands over".to_owned(),
-            HandoverWhen::Asked => "asks".to_owned(),
+            HandoverWhen::Asked if self.prefix.byte().is_some() => {
+                format!("hand over? {} r or s{}", self.prefix, self.time_left())
+            }
+            HandoverWhen::Asked => "hand over?".to_owned(),
             HandoverWhen::Level => format!("of {} %", self.level?),
             HandoverWhen::Snoozed => "snoozed".to_owned(),
             HandoverWhen::Off => "off".to_owned(),
@@ -86,7 +116,7 @@ mod tests {
             level: Some(80.0),
             next: Some(&level),
             unread: 2,
-            cols: None,
+            ..Segment::default()
         };
         assert_eq!(full.text(), "hopty rocket · 41 % · hands over at 80 % · 2 notices");
         let at = |cols| Segment { cols: Some(cols), ..full.clone() }.text();
@@ -95,7 +125,36 @@ mod tests {
         assert_eq!(at(40), "hopty rocket · 41 % · 2 notices");
         let at_prompt =
             Segment { name: "rocket", percent: Some(82), next: Some(&prompt), ..Segment::default() };
-        assert_eq!(at_prompt.text(), "hopty rocket · 82 % · hands over with your next prompt");
+        assert_eq!(
+            at_prompt.text(),
+            "hopty rocket · 82 % · hands over with your next prompt or sooner",
+            "a turn runs"
+        );
+        let waits = NextHandover { at: Some(Stamp(9)), ..prompt.clone() };
+        let waits = Segment { next: Some(&waits), ..at_prompt };
+        assert_eq!(waits.text(), "hopty rocket · 82 % · hands over with your next prompt");
+        let asked = NextHandover { when: HandoverWhen::Asked, why: String::new(), at: Some(Stamp(600_500)) };
+        let asks = |prefix: &str, now, cols| {
+            let (now, prefix) = (Stamp(now), prefix.parse().unwrap());
+            Segment {
+                name: "rocket",
+                percent: Some(65),
+                next: Some(&asked),
+                now,
+                prefix,
+                cols,
+                ..Segment::default()
+            }
+            .text()
+        };
+        let by_keys = "hopty rocket · 65 % · hand over? ctrl-\\ r yes, ctrl-\\ s later,";
+        assert_eq!(asks("ctrl-\\", 500, Some(80)), format!("{by_keys} 10 min left"));
+        assert_eq!(asks("ctrl-\\", 590_000, Some(80)), format!("{by_keys} 11 s left"));
+        assert_eq!(
+            asks("ctrl-a", 500, Some(64)),
+            "hopty rocket · 65 % · hand over? ctrl-a r or s, 10 min left"
+        );
+        assert_eq!(asks("", 700_000, None), "hopty rocket · 65 % · hand over? `hopty restart`, 0 s left");
         let none = Segment { name: "rocket", next: Some(&level), ..Segment::default() };
         assert_eq!(none.text(), "hopty rocket", "without a level in percent nothing is said of it");
     }

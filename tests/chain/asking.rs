@@ -60,8 +60,34 @@ fn talk(kind: Kind) -> Option<(World, Term)> {
     submit(&term, GOAL);
     term.wait_text("The first coat is on.");
     world.wait_decision("level.crossed", 1);
+    // Without hopty's segment Claude shows it, as the words of a hook.
+    term.wait_text("Context is at 65 % of 200000 tokens. Hand over to a fresh conversation?");
     world.wait_state("idle");
     Some((world, term))
+}
+
+/// Before any prompt follows, and not as the words of a hook.
+#[test]
+fn the_question_stands_in_the_status_line_with_keys_that_answer_it() {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("The first coat is on.").filling(130_000),
+    });
+    let Some(mut world) = World::new(Kind::Real, script) else { return };
+    world.set("HOPTY_RESTART_MODE", "ask");
+    world.set("HOPTY_TERMINAL_SEGMENT", "true");
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    term.wait_text("The first coat is on.");
+    term.wait_text("65 % · hand over? ctrl-\\ r yes, ctrl-\\ s later, 10 min left");
+    let shown = term.lines().join("\n");
+    assert!(!shown.contains(" says: "), "{shown}");
+    term.send("\x1cs");
+    wait_for("the snooze", || (world.status()["next_handover"]["when"] == "snoozed").then_some(()));
+    term.wait_text("65 % · hand-over snoozed");
+    term.send("\x1cr");
+    assert_handed_over(&world, 1, GOAL);
+    world.leave(term);
 }
 
 pub fn is_told(request: &ApiRequest) -> bool {

@@ -1,7 +1,7 @@
 //! `hopty back`: from the conversation that a hand-over began to the one before it.
 
 use hopty::standin::script::{Script, ScriptedReply};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
 use super::support::claude::Kind;
@@ -52,7 +52,11 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
         last.contains("Say hello to me.") && !last.contains(&handoff),
         "it is as it was before the hand-over"
     );
-    assert_eq!(world.hopty(&["back", "proj"]).status.code(), Some(1), "nothing is before it");
+    let none = world.hopty(&["back", "proj"]);
+    let said = String::from_utf8_lossy(&none.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(none.status.code(), Some(1), "nothing is before it");
+    assert!(said.starts_with("hopty: back: proj: there is no conversation before its first one"), "{said}");
+    assert!(said.ends_with(&format!("others, which you can resume: `hopty --resume {second}`")), "{said}");
     // From there it is handed over again, and one can go back again.
     world.ask(&["restart", "proj"]);
     world.wait_decision("handoff.consumed", 2);
@@ -134,6 +138,37 @@ pub fn back_waits_for_nobody_who_is_at_work_unless_asked_to(kind: Kind) {
     world.wait_state("idle");
     assert_eq!(text_of(&world.status(), "conversation"), first);
     assert!(world.story().contains(&second));
+    world.leave(term);
+}
+
+/// Ctrl+C in a hand-over, and then the way that hopty names.
+pub fn a_hand_over_that_was_broken_off_goes_on_with_name_model_and_mode(kind: Kind) {
+    let Some(mut world) = World::new(kind, quiet_talk()) else { return };
+    // A hook at the end makes stopping slow enough to press a key meanwhile.
+    let settings_path = world.claude_dir().join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&std::fs::read(&settings_path).unwrap()).unwrap();
+    settings["hooks"] =
+        json!({"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 2", "timeout": 5}]}]});
+    std::fs::write(&settings_path, settings.to_string()).unwrap();
+    world.set("HOPTY_AGENT_EXIT_MS", "1000");
+    let given = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--name", "Proj"];
+    world.args = given.map(str::to_owned).to_vec();
+    let (mut term, first) = talk(&world);
+    world.ask(&["restart", "proj", "--now"]);
+    world.wait_decision("stop.sent", 1);
+    term.send("\x03");
+    term.wait_exit();
+    // As long as the host lives, the handoff is its own.
+    wait_for("the end of the host", || world.processes().is_empty().then_some(()));
+    world.args.clear();
+    let term = world.start(&["--handoff"]);
+    term.wait_text("Continuing from handoff");
+    world.wait_state("idle");
+    let now = world.status();
+    assert_ne!(now["conversation"], Value::from(first));
+    assert_eq!((&now["name"], &now["work"]["title"]), (&json!("proj"), &json!("Proj")), "{now}");
+    let kept = ["claude", "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+    assert_eq!(now["command"], json!(kept), "{now}");
     world.leave(term);
 }
 

@@ -107,7 +107,7 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     );
     let conversation = text_of(&world.status(), "conversation");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
-    let due = || world.journal().matches("`hopty restart` hands over").count();
+    let due = || world.journal().matches("Hand over to a fresh conversation?").count();
     let before = due();
     world.ask(&["handoff", "snooze", "proj"]);
     let until = kept(&world, "snooze")["until"].as_u64().unwrap();

@@ -83,6 +83,7 @@ both! {
     a_level_does_not_hand_over_what_was_gone_back_to,
     back_waits_for_nobody_who_is_at_work_unless_asked_to,
     a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation,
+    a_hand_over_that_was_broken_off_goes_on_with_name_model_and_mode,
     a_conversation_that_a_session_runs_is_not_started_twice,
     a_claude_inside_a_claude_writes_its_transcript,
     git_is_of_the_worktree_that_the_conversation_went_to,

@@ -4,7 +4,7 @@ use hopty::standin::request::ApiRequest;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
-use super::steps::{end, start, with_stdin};
+use super::steps::{end, start, submitted, with_stdin};
 use super::support::claude::Kind;
 use super::support::world::World;
 
@@ -51,6 +51,10 @@ pub fn a_question_is_answered_whole(kind: Kind) {
     assert!(asked["tokens"]["output"].as_u64().is_some_and(|n| n > 0), "{asked}");
     if kind == Kind::Real {
         assert!(asked["cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "{asked}");
+        // Claude writes it down when it ends.
+        let usage = String::from_utf8(world.hopty(&["usage"]).stderr).unwrap();
+        let cost = world.status()["work"]["cost_usd"].as_f64().unwrap();
+        assert!(usage.contains(&format!("proj is running and has cost $ {cost:.2} so far")), "{usage}");
     }
     let work = world.status()["work"].clone();
     assert_eq!(work["prompt"], "Run it.", "{work}");
@@ -65,6 +69,30 @@ pub fn a_question_is_answered_whole(kind: Kind) {
     end(&world);
     assert_eq!(world.ask(&["answer", "proj"]), "Short.\n", "the session has ended");
     assert_eq!(world.ask(&["answer", &conversation]), "Short.\n");
+}
+
+pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {
+    let script = Script::each(|_, _| ScriptedReply::text("Late.").after_ms(60_000).filling(1000));
+    let Some(world) = World::new(kind, script) else { return };
+    let refused = |words: &str, hint: &str| {
+        let output = world.hopty(&["answer", "proj"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.starts_with(&format!("hopty: answer: proj: the session has ended, {words}\n")),
+            "{said}"
+        );
+        assert!(said.contains(hint), "{said}");
+    };
+    start(&world, &[]);
+    end(&world);
+    refused("and nothing was asked in it", "hint: `hopty conversations ls`");
+    start(&world, &[]);
+    submitted(&world, "Take your time.");
+    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+    world.ask(&["stop", "proj"]);
+    let hint = format!("hint: `hopty conversations show {conversation}` shows the conversation");
+    refused("and Claude did not answer its last prompt", &hint);
 }
 
 pub fn an_answer_that_does_not_come_is_told(kind: Kind) {

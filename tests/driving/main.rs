@@ -29,6 +29,7 @@ both! {
     a_stopped_claude_is_stopped_until_somebody_attaches,
     a_question_is_answered_whole,
     an_answer_that_does_not_come_is_told,
+    what_an_ended_session_did_not_answer_is_told,
 }
 
 /// Cases that the stand-in agent cannot play; each says why.

@@ -130,8 +130,22 @@ pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
         world.story()
     );
     assert_eq!(refused.status.code(), Some(4));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        said.contains("it reads \"half a thought\"; `hopty send proj --keys ctrl-c` clears it"),
+        "{said}"
+    );
+    let why = world.ask(&["why", "proj"]);
+    assert!(why.ends_with(" A draft stands in the prompt box: \"half a thought\".\n"), "{why}");
+    let file = std::fs::read_to_string(world.session_dir().join("session.json")).unwrap();
+    assert!(!file.contains("half a thought"), "a draft is not written down");
     world.ask(&["wait", "proj", "text=half a thought$"]);
     assert!(world.api.main_requests().is_empty(), "nothing was submitted");
+    world.ask(&["send", "proj", "--keys", "ctrl-c"]);
+    wait_for("the empty box", || world.status()["draft"].is_null().then_some(()));
+    assert_eq!(world.status()["state"], "idle", "it is still there");
+    world.ask(&["send", "proj", "half a thought"]);
+    world.ask(&["wait", "proj", "text=half a thought$"]);
     world.ask(&["send", "proj", "--keys", "enter"]);
     wait_for("the draft in a request", || {
         world.api.requests().iter().any(|r| r.contains("half a thought")).then_some(())

@@ -77,6 +77,12 @@ impl FromStr for PrefixKey {
     }
 }
 
+impl Default for PrefixKey {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 impl fmt::Display for PrefixKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

@@ -61,7 +61,7 @@ mod safe_point;
 mod saving;
 pub mod screen_facts;
 mod secrets;
-mod sending;
+pub mod sending;
 pub mod state;
 mod stopping;
 pub mod submission;

@@ -112,7 +112,7 @@ impl Supervisor {
             self.decide(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
         } else {
             if self.run.hooks.held.is_some() {
-                self.conversation.word = Some(format!("hopty: {text}"));
+                self.conversation.word = Some(text.clone());
             }
             self.tell(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
         }

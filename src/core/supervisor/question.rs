@@ -61,13 +61,19 @@ impl Supervisor {
         let c = &self.policy.config.restart;
         let until = (c.ask_default == AskDefault::Handoff).then(|| now.after(c.ask_timeout.ms()));
         let after = match until {
-            Some(_) => format!("; without an answer, hopty hands over in {}", c.ask_timeout),
+            Some(_) => format!("; without an answer, hopty does it in {}", c.ask_timeout),
             None => String::new(),
         };
+        let ways = match self.policy.config.terminal.prefix {
+            prefix if prefix.byte().is_some() => {
+                format!("{prefix} r does it now, {prefix} s asks you again later")
+            }
+            _ => "`hopty restart` does it now, `hopty handoff snooze` asks you again later".to_owned(),
+        };
         self.conversation.question = HandoverQuestion::Due { until };
-        let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
+        let text = format!("{}. Hand over to a fresh conversation? {ways}{after}.", self.fill_words());
         // Clients get a notice, and Claude shows it with the answer to the next hook.
-        self.conversation.word = Some(format!("hopty: {text}"));
+        self.conversation.word = Some(text.clone());
         out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
     }
 

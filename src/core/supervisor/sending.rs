@@ -23,6 +23,9 @@ use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, 
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
+/// The refusal to type behind what a person has written.
+pub const DRAFT: &str = "there is a draft in the prompt box";
+
 /// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
 /// How long a draft or a dialog must be on the screen before it counts, in ms: a screen that is being drawn,
@@ -158,7 +161,7 @@ impl Supervisor {
         }
         match (self.obstacle(), self.run.screen.facts.prompt) {
             (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
-            (None, PromptBox::Draft) => Some("there is a draft in the prompt box".to_owned()),
+            (None, PromptBox::Draft) => Some(DRAFT.to_owned()),
             _ => None,
         }
     }

@@ -294,6 +294,12 @@ impl Store {
         self.records.states()
     }
 
+    /// The state of one record; `None` if it is gone or cannot be read.
+    #[must_use]
+    pub fn handoff(&self, id: &HandoffId) -> Option<HandoffState> {
+        self.records.state(id)
+    }
+
     /// Whether a record has a copy of the transcript.
     #[must_use]
     pub fn has_transcript_copy(&self, id: &HandoffId) -> bool {

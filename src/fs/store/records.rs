@@ -261,7 +261,7 @@ impl Records {
     }
 
     /// The state of a record; `None` if it is gone or cannot be read.
-    fn state(&self, id: &HandoffId) -> Option<HandoffState> {
+    pub(super) fn state(&self, id: &HandoffId) -> Option<HandoffState> {
         let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }

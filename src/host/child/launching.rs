@@ -180,16 +180,17 @@ pub(in crate::host) struct Site {
 
 impl Site {
     /// Reads it. `asked`: the directory that the run was asked to start in, if that is not the session's
-    /// `dir`.
+    /// `dir`. `refresh_s`: how often Claude runs the status line without an occasion.
     pub fn read(
         paths: &Paths,
         own: &OwnArgs,
         asked: Option<PathBuf>,
         dir: &Path,
+        refresh_s: Option<u64>,
         found: impl FnOnce() -> CodeFound,
     ) -> Self {
         let moved = asked.filter(|dir| dir.is_dir());
-        let settings = status_line::settings(paths, moved.as_deref().unwrap_or(dir), own);
+        let settings = status_line::settings(paths, moved.as_deref().unwrap_or(dir), own, refresh_s);
         let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
         Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
     }

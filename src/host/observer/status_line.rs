@@ -20,7 +20,15 @@ use crate::sys::safe_file::{self, FileRule};
 /// The `--settings` of a launch: the person's own, with `hopty statusline` in front of their status line.
 /// `None`: nothing is added, because the project has a status line of its own, which Claude runs only when it
 /// is trusted.
-pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<String> {
+///
+/// `refresh_s`: how often Claude is to run it besides, in seconds, where the person did not say so (2.1.332
+/// runs it once after each answer; an older version ignores the key).
+pub(in crate::host) fn settings(
+    paths: &Paths,
+    project: &Path,
+    own: &OwnArgs,
+    refresh_s: Option<u64>,
+) -> Option<String> {
     let [user, shared, local] = paths.claude_settings(project);
     let object = |path: &Path| -> Map<String, Value> {
         read_settings(path).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -42,12 +50,21 @@ pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) ->
     let command = theirs.as_ref().and_then(|theirs| theirs.get("command")?.as_str()).unwrap_or_default();
     ours.insert("type".to_owned(), json!("command"));
     ours.insert("command".to_owned(), json!(plugin::statusline_command(&plugin::this_binary(), command)));
+    if let Some(seconds) = refresh_s {
+        ours.entry("refreshInterval").or_insert_with(|| json!(seconds));
+    }
     let additions = Map::from_iter([("statusLine".to_owned(), Value::Object(ours))]);
     let flag = given_text.map(|_| Value::Object(flag).to_string());
     merge(flag.as_deref(), &additions).ok().flatten()
 }
 
 impl Observer {
+    /// Whether Claude runs the status line in this conversation.
+    pub fn has_status_line(&self) -> bool {
+        let now = self.transcript.as_ref().map(|transcript| &transcript.conversation);
+        self.status_line.as_ref().is_some_and(|(line, _)| Some(&line.conversation) == now)
+    }
+
     /// Handles a status line payload: the window that Claude reports, and its tokens while the transcript has
     /// none. Returns whether it belongs to the followed conversation.
     pub fn status_line(&mut self, payload: &Value, now: Stamp) -> bool {

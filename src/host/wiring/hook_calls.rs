@@ -11,6 +11,7 @@ use crate::core::status_segment::Segment;
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
+use crate::core::supervisor::next_handover::HandoverWhen;
 use crate::host::Host;
 use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
@@ -53,10 +54,20 @@ impl Host {
             percent: self.context().known_percent(),
             level: self.launch.config.context.handoff.percent,
             next: next.as_ref(),
+            now: self.clock.now(),
+            prefix: self.launch.config.terminal.prefix,
             unread: self.terminals.unread_notices(),
             cols: self.child.run.as_ref().map(|run| run.size.cols),
         }
         .text()
+    }
+
+    /// Whether hopty's segment puts the question of mode `ask`. Claude would show it once more, as the words
+    /// of a hook.
+    fn segment_asks(&self) -> bool {
+        let next = self.recorder.supervisor.next_handover(self.clock.now());
+        let asks = next.is_some_and(|next| next.when == HandoverWhen::Asked);
+        asks && self.launch.config.terminal.segment && self.observer.has_status_line()
     }
 
     /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
@@ -177,7 +188,10 @@ impl Host {
         }
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
-        let stdout = pending.unwrap_or_else(|| hooks::stdout(event, with, brief.as_deref()));
+        let stdout = match with {
+            HookAnswer::Message { .. } if self.segment_asks() => String::new(),
+            _ => pending.unwrap_or_else(|| hooks::stdout(event, with, brief.as_deref())),
+        };
         self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
     }
 

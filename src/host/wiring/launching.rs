@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::own_files::RestoredFiles;
 use crate::claude::plugin::PluginParts;
+use crate::core::config::RestartMode;
 use crate::core::handoff::text::safe_line;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::StartKind;
@@ -18,6 +19,9 @@ use crate::host::child::{
 use crate::host::jobs::JobEvent;
 use crate::host::start::fresh_id;
 use crate::host::terminals::Terminals;
+
+/// How often Claude runs the status line while a question may stand in it, in seconds.
+const REFRESH_S: u64 = 5;
 
 impl Host {
     pub(in crate::host) fn spawn(&mut self, next: LaunchPlan) {
@@ -69,7 +73,11 @@ impl Host {
     fn site(&self, asked: Option<String>) -> impl FnOnce() -> Site + Send + use<> {
         let found = self.next_found(asked.as_deref());
         let (paths, own, dir) = (self.paths.clone(), self.own.clone(), self.dir.clone());
-        move || Site::read(&paths, &own, asked.map(PathBuf::from), &dir, found)
+        let config = &self.launch.config;
+        // A question that waits for an answer says how long; nothing else in the segment changes by itself.
+        let asks = config.terminal.segment && config.restart.mode == RestartMode::Ask;
+        let refresh_s = asks.then_some(REFRESH_S);
+        move || Site::read(&paths, &own, asked.map(PathBuf::from), &dir, refresh_s, found)
     }
 
     /// The settings of the next run have been read: they must be what a person accepted.

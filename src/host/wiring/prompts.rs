@@ -11,6 +11,7 @@ use crate::host::Host;
 use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
 use crate::host::keyboard::{leaves_draft, paste};
+use crate::host::observer::topic_line;
 use crate::sys::clock::Clock;
 
 impl Host {
@@ -93,6 +94,14 @@ impl Host {
             let shown = self.view().and_then(|view| view.prompt_box);
             self.keyboard.draft.save(shown.as_ref());
         }
+    }
+
+    /// The person's draft in the prompt box, on one short line without secrets.
+    pub(super) fn draft_line(&mut self) -> Option<String> {
+        let is_draft = self.child.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Draft);
+        let ours = self.keyboard.queue.is_submitting() || matches!(self.phase(), Phase::Delivering { .. });
+        let draft = self.draft_text().filter(|_| is_draft && !ours && self.launch.agent == Agent::Claude);
+        draft.map(|draft| topic_line(&draft))
     }
 
     /// The text of the draft in the prompt box, for the handoff.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::core::supervisor::action::Reply;
 use crate::core::supervisor::event::{Asker, Event};
+use crate::core::supervisor::sending::DRAFT;
 use crate::host::Host;
 use crate::host::control::{Awaited, ControlEvent, picture};
 use crate::ipc::message::{Code, Failure, Request, error_line, ok_line};
@@ -54,8 +55,9 @@ impl Host {
                 }
                 self.look_at_screen();
                 self.settle();
-                let status = self.status().json();
-                self.send(id, &ok_line(request, &status));
+                let mut status = self.status();
+                status.draft = self.draft_line();
+                self.send(id, &ok_line(request, &status.json()));
             }
             Request::Context => self.context_asked(id, request),
             Request::Send(wanted) => self.send_request(id, request, &wanted),
@@ -145,14 +147,15 @@ impl Host {
             Reply::Sent { result } => ok_line(request, &json!({"result": result, "seq": seq})),
             Reply::Refused { reason } => {
                 self.control.waits_no_more(connection);
-                error_line(
-                    request,
-                    &Failure::new(
-                        Code::Refused,
-                        reason.clone(),
-                        "`hopty screen` tells what Claude shows, `hopty why` what hopty does",
-                    ),
-                )
+                let draft = if reason == DRAFT { self.draft_line() } else { None };
+                let hint = draft.map_or_else(
+                    || "`hopty screen` tells what Claude shows, `hopty why` what hopty does".to_owned(),
+                    |draft| {
+                        let name = &self.claim.name;
+                        format!("it reads \"{draft}\"; `hopty send {name} --keys ctrl-c` clears it")
+                    },
+                );
+                error_line(request, &Failure::new(Code::Refused, reason.clone(), hint))
             }
             Reply::Back { conversation, newer } => {
                 ok_line(request, &json!({"conversation": conversation, "newer": newer}))

@@ -37,6 +37,7 @@ impl Host {
             state_from: standing.from.into(),
             waiting_subject: self.observer.subject_of(standing.waiting_for.as_deref()),
             waiting_for: standing.waiting_for,
+            draft: None,
             phase: supervisor.phase().word().to_owned(),
             run: supervisor.run(),
             restarts: supervisor.restarts(),

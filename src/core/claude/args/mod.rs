@@ -12,7 +12,7 @@ mod grammar;
 mod rewrite;
 
 pub use grammar::{ArgPiece, Grammar, OptionMeaning, OptionValues};
-pub use rewrite::{NextRunArgs, for_launch, for_next_run, for_resume, with_name, with_settings};
+pub use rewrite::{NextRunArgs, for_launch, for_next_run, for_resume, is_model, with_name, with_settings};
 
 /// What one of the standard streams is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

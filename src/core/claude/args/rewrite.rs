@@ -168,7 +168,8 @@ fn passable(own: &OwnArgs, mode: PermissionMode) -> Option<PermissionMode> {
 
 /// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed
 /// on.
-fn is_model(model: &str) -> bool {
+#[must_use]
+pub fn is_model(model: &str) -> bool {
     let inner = |b: u8| {
         b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'@' | b'[' | b']')
     };

@@ -1,0 +1,109 @@
+//! What a conversation that starts from a handoff (`--handoff`) keeps of the one before: its name, its model
+//! and its permission mode, unless the person gives others.
+
+use std::path::Path;
+
+use crate::core::claude::args::{OwnArgs, facts, is_model};
+use crate::core::claude::permission::PermissionMode;
+use crate::core::handoff::handoff_selector::pick;
+use crate::core::handoff::state_json::HandoffState;
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+use crate::fs::store::{HandoffScope, Store};
+use crate::fs::{registry, session};
+use crate::host::start::BeginWith;
+use crate::sys::clock::Clock;
+
+/// What is kept.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct KeptOptions {
+    /// How the person called the conversation.
+    pub title: Option<String>,
+    /// Options for Claude.
+    pub args: Vec<String>,
+}
+
+impl KeptOptions {
+    /// What the handoff with which a session in `dir` begins leaves to it; nothing where there is none, which
+    /// the host reports.
+    pub(super) fn of(paths: &Paths, begin: &BeginWith, own: &OwnArgs, dir: &Path) -> KeptOptions {
+        let Some(state) = state_of(paths, begin, dir) else { return KeptOptions::default() };
+        let title = own.name.is_none().then(|| title_of(paths, &state, dir)).flatten();
+        KeptOptions { title, args: options(&state, own) }
+    }
+}
+
+/// The record of the handoff that is meant.
+fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState> {
+    let store = Store::at(&paths.claude);
+    let id = match begin {
+        BeginWith::Fresh => return None,
+        BeginWith::From(text) => {
+            pick(text, store.list(None).ok()?.iter().map(|(_, entry)| &entry.id)).ok()?
+        }
+        BeginWith::Pending => {
+            let channel = registry::channel_of(&paths.claude, dir).ok()?;
+            store.pending(&channel, None, HandoffScope::Project, dir, Clock::wall()).ok()??.id
+        }
+    };
+    store.handoff(&id)
+}
+
+/// Never a permission mode that is wider than edits without a question: those come from the person alone.
+fn options(state: &HandoffState, own: &OwnArgs) -> Vec<String> {
+    let model = state.model.as_deref().filter(|model| own.model.is_none() && is_model(model));
+    let asks = own.permission_mode.is_none() && !own.skips_permissions;
+    let mode = state.permission_mode.as_deref().filter(|_| asks);
+    let mode: Option<PermissionMode> = mode
+        .and_then(|word| serde_json::from_value(word.into()).ok())
+        .filter(|mode: &PermissionMode| mode.may_be_passed());
+    let pair = |option: &str, value: &str| [option.to_owned(), value.to_owned()];
+    let model = model.map(|model| pair("--model", model));
+    let mode = mode.map(|mode| pair("--permission-mode", mode.word()));
+    model.into_iter().chain(mode).flatten().collect()
+}
+
+/// The name of the conversation before, by the session that ended in it, or the session's own.
+fn title_of(paths: &Paths, state: &HandoffState, dir: &Path) -> Option<String> {
+    let name = state.hopty_session.as_ref()?;
+    let place = paths.session(name);
+    if session::is_alive(&place) {
+        return None;
+    }
+    let last = session::status(&place).ok()??;
+    if last.conversation.as_ref() != Some(&state.session_id) {
+        return None;
+    }
+    let given = facts(last.command.get(1..).unwrap_or_default()).name;
+    let here = dir.file_name().map(|name| SessionName::for_directory(&name.to_string_lossy()));
+    given.or(last.work.title).or_else(|| (here.as_ref() != Some(name)).then(|| name.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(model: Option<&str>, mode: Option<&str>, own: &str) -> String {
+        let state = HandoffState {
+            model: model.map(str::to_owned),
+            permission_mode: mode.map(str::to_owned),
+            ..serde_json::from_str(include_str!("../../fixtures/samples/state.json")).unwrap()
+        };
+        let words: Vec<String> = own.split_whitespace().map(str::to_owned).collect();
+        options(&state, &facts(&words)).join(" ")
+    }
+
+    #[test]
+    fn model_and_mode_stay_unless_others_are_given() {
+        let all = "--model claude-sonnet-4-5 --permission-mode acceptEdits";
+        let (model, mode) = (Some("claude-sonnet-4-5"), Some("acceptEdits"));
+        assert_eq!(kept(model, mode, ""), all);
+        assert_eq!(kept(model, mode, "--model opus"), "--permission-mode acceptEdits");
+        assert_eq!(kept(model, mode, "--permission-mode plan"), "--model claude-sonnet-4-5");
+        assert_eq!(kept(None, mode, "--dangerously-skip-permissions"), "");
+        for wider in ["auto", "bypassPermissions", "of another version"] {
+            assert_eq!(kept(None, Some(wider), ""), "", "{wider}");
+        }
+        assert_eq!(kept(Some("--resume"), None, ""), "", "no option hides in a name");
+    }
+}
