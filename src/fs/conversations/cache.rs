@@ -1,11 +1,12 @@
-//! What was read of transcripts, kept for the next time.
+//! What was read of files, kept for the next time.
 //!
-//! The file may be deleted at any time, and a damaged one or one of another version counts as none. What it
-//! says of a transcript holds as long as that has the same length, time and inode.
+//! A cache may be deleted at any time, and a damaged one or one of another version counts as none. What it
+//! says of a file holds as long as that has the same length, time and inode.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::transcripts::FileState;
@@ -44,54 +45,63 @@ pub(super) struct ResumePoint {
     pub reader: SummaryReader,
 }
 
-/// The file.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct CacheFile {
-    version: u32,
-    entries: Vec<(PathBuf, CachedSummary)>,
+/// The summaries that are known, by the transcript's path.
+pub(super) fn summaries(paths: &Paths) -> FileCache<CachedSummary> {
+    FileCache::load(paths.conversation_cache(), VERSION, CAP)
 }
 
-/// The summaries that are known, by the transcript's path.
+/// A cache as it is written.
+#[derive(Serialize, Deserialize)]
+struct CacheFile<P, T> {
+    version: u32,
+    entries: Vec<(P, T)>,
+}
+
+/// What is known of files, by their paths.
 #[derive(Debug)]
-pub(super) struct SummaryCache {
+pub(super) struct FileCache<T> {
     file: PathBuf,
-    known: HashMap<PathBuf, CachedSummary>,
+    version: u32,
+    known: HashMap<PathBuf, T>,
     is_changed: bool,
 }
 
-impl SummaryCache {
-    /// Reads it.
-    pub(super) fn load(paths: &Paths) -> Self {
-        let file = paths.conversation_cache();
-        let bytes = safe_file::read(&file, FileRule::own(CAP)).ok().flatten().unwrap_or_default();
-        let read: CacheFile = serde_json::from_slice(&bytes).unwrap_or_default();
-        let known = if read.version == VERSION { read.entries.into_iter().collect() } else { HashMap::new() };
-        SummaryCache { file, known, is_changed: false }
+impl<T: Serialize + DeserializeOwned> FileCache<T> {
+    /// Reads it, at most `cap` bytes.
+    pub(super) fn load(file: PathBuf, version: u32, cap: u64) -> Self {
+        let bytes = safe_file::read(&file, FileRule::own(cap)).ok().flatten().unwrap_or_default();
+        let read: Option<CacheFile<PathBuf, T>> = serde_json::from_slice(&bytes).ok();
+        let entries = read.filter(|read| read.version == version).map(|read| read.entries);
+        FileCache { file, version, known: entries.into_iter().flatten().collect(), is_changed: false }
     }
 
-    /// What is known of a transcript, whether or not it has changed since.
-    pub(super) fn get(&self, path: &Path) -> Option<&CachedSummary> {
+    /// What is known of a file, whether or not it has changed since.
+    pub(super) fn get(&self, path: &Path) -> Option<&T> {
         self.known.get(path)
     }
 
     /// Keeps what was read.
-    pub(super) fn put(&mut self, path: &Path, read: CachedSummary) {
+    pub(super) fn put(&mut self, path: &Path, read: T) {
         self.known.insert(path.to_owned(), read);
         self.is_changed = true;
     }
 
-    /// Writes what has changed, and forgets transcripts that are gone. Without it everything is read again
-    /// the next time, so that a full or read-only disk is no failure.
+    /// Forgets a file that cannot be read any more.
+    pub(super) fn forget(&mut self, path: &Path) {
+        self.known.remove(path);
+    }
+
+    /// Writes what has changed, and forgets files that are gone. Without it everything is read again the next
+    /// time, so that a full or read-only disk is no failure.
     pub(super) fn save(&mut self) {
         if !std::mem::take(&mut self.is_changed) {
             return;
         }
-        let mut entries: Vec<(PathBuf, CachedSummary)> =
-            self.known.iter().map(|(path, read)| (path.clone(), read.clone())).collect();
-        entries.retain(|(path, _)| path.symlink_metadata().is_ok());
-        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut entries: Vec<(&PathBuf, &T)> =
+            self.known.iter().filter(|(path, _)| path.symlink_metadata().is_ok()).collect();
+        entries.sort_by_key(|(path, _)| *path);
         let Some(dir) = self.file.parent() else { return };
-        if let Ok(text) = serde_json::to_vec(&CacheFile { version: VERSION, entries })
+        if let Ok(text) = serde_json::to_vec(&CacheFile { version: self.version, entries })
             && atomic::private_dir(dir).is_ok()
         {
             let _ = atomic::swap(&self.file, &text);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 use super::agents::AgentTranscript;
-use super::cache::{CachedSummary, ResumePoint, SummaryCache};
+use super::cache::{self, CachedSummary, FileCache, ResumePoint};
 use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
 use super::search::TranscriptSource;
 use super::sources::RULE;
@@ -48,14 +48,14 @@ pub struct CountedConversation {
 /// Reads summaries, and knows those that were read before.
 #[derive(Debug)]
 pub struct Summaries {
-    cache: SummaryCache,
+    cache: FileCache<CachedSummary>,
 }
 
 impl Summaries {
     /// With what is known from before.
     #[must_use]
     pub fn load(paths: &Paths) -> Self {
-        Summaries { cache: SummaryCache::load(paths) }
+        Summaries { cache: cache::summaries(paths) }
     }
 
     /// The summaries of `files`, in their order, from the begin and the end of each. One that cannot be read

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::agents::AgentTranscript;
+use super::cache::FileCache;
 use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
 use super::search::TranscriptSource;
 use super::sources::RULE;
@@ -14,9 +15,8 @@ use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::ids::ConversationId;
 use crate::core::token_usage::{UsageReader, UsageRecords};
-use crate::fs::atomic;
 use crate::fs::paths::Paths;
-use crate::sys::safe_file::{self, FileRule};
+use crate::sys::safe_file;
 
 /// The version of the cache: any change of what is read, or of how, is another one.
 const VERSION: u32 = 2;
@@ -56,19 +56,11 @@ impl CachedUsage {
     }
 }
 
-#[derive(Default, Serialize, Deserialize)]
-struct UsageCacheFile {
-    version: u32,
-    entries: Vec<(PathBuf, CachedUsage)>,
-}
-
 /// Reads usage, and knows what was read before. The cache may be deleted at any time; a damaged one counts as
 /// none.
 #[derive(Debug)]
 pub struct UsageFiles {
-    file: PathBuf,
-    known: HashMap<PathBuf, CachedUsage>,
-    is_changed: bool,
+    cache: FileCache<CachedUsage>,
     /// Files that could not be read, with the reason.
     failures: Vec<(PathBuf, io::Error)>,
 }
@@ -77,11 +69,8 @@ impl UsageFiles {
     /// With what is known from before.
     #[must_use]
     pub fn load(paths: &Paths) -> Self {
-        let file = paths.usage_cache();
-        let bytes = safe_file::read(&file, FileRule::own(CAP)).ok().flatten().unwrap_or_default();
-        let read: UsageCacheFile = serde_json::from_slice(&bytes).unwrap_or_default();
-        let known = if read.version == VERSION { read.entries.into_iter().collect() } else { HashMap::new() };
-        UsageFiles { file, known, is_changed: false, failures: Vec::new() }
+        let cache = FileCache::load(paths.usage_cache(), VERSION, CAP);
+        UsageFiles { cache, failures: Vec::new() }
     }
 
     /// What `transcripts` and their sub-agents say, and transcripts that lie elsewhere (`kept`): in the
@@ -104,16 +93,16 @@ impl UsageFiles {
             .collect();
         let packed: HashMap<&Path, &dyn TranscriptSource> =
             kept.iter().map(|source| (source.path(), source.as_ref())).collect();
-        let read = in_threads(&files, |path| read_one(path, self.known.get(path)));
+        let read = in_threads(&files, |path| read_one(path, self.cache.get(path)));
         self.keep(files, read);
         let kept_files: Vec<PathBuf> = packed.keys().map(|path| (*path).to_owned()).collect();
         let read = in_threads(&kept_files, |path| match packed.get(path.as_path()) {
-            Some(source) => read_packed(*source, self.known.get(path)),
+            Some(source) => read_packed(*source, self.cache.get(path)),
             None => Ok(None),
         });
         self.keep(kept_files, read);
         let records =
-            |path: &Path| self.known.get(path).map(|known| known.records().clone()).unwrap_or_default();
+            |path: &Path| self.cache.get(path).map(|known| known.records().clone()).unwrap_or_default();
         let mut seen = HashSet::new();
         let live = transcripts.iter().map(|transcript| {
             let own = records(&transcript.path);
@@ -142,36 +131,20 @@ impl UsageFiles {
     fn keep(&mut self, files: Vec<PathBuf>, read: Vec<io::Result<Option<CachedUsage>>>) {
         for (path, read) in files.into_iter().zip(read) {
             match read {
-                Ok(Some(read)) => {
-                    self.known.insert(path, read);
-                    self.is_changed = true;
-                }
+                Ok(Some(read)) => self.cache.put(&path, read),
                 Ok(None) => {}
                 Err(error) => {
                     // What was known is of a file that cannot be read any more.
-                    self.known.remove(&path);
+                    self.cache.forget(&path);
                     self.failures.push((path, error));
                 }
             }
         }
     }
 
-    /// Writes what has changed, and forgets files that are gone. It may fail without harm: all is read again
-    /// the next time.
+    /// Writes what has changed; it may fail without harm.
     pub fn save(&mut self) {
-        if !std::mem::take(&mut self.is_changed) {
-            return;
-        }
-        let mut entries: Vec<(PathBuf, CachedUsage)> =
-            self.known.iter().map(|(path, known)| (path.clone(), known.clone())).collect();
-        entries.retain(|(path, _)| path.symlink_metadata().is_ok());
-        entries.sort_by(|a, b| a.0.cmp(&b.0));
-        let Some(dir) = self.file.parent() else { return };
-        if let Ok(text) = serde_json::to_vec(&UsageCacheFile { version: VERSION, entries })
-            && atomic::private_dir(dir).is_ok()
-        {
-            let _ = atomic::swap(&self.file, &text);
-        }
+        self.cache.save();
     }
 }
 
