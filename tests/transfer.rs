@@ -133,10 +133,14 @@ fn words(output: &Output) -> String {
 
 #[test]
 fn a_kill_at_every_write_leaves_the_old_state_or_the_new_one_and_the_next_verb_says_which() {
-    let files = Files::new();
-    let to = files.to.to_str().unwrap();
-    for verb in ["move", "copy"] {
+    let mut files = Files::new();
+    let to = files.to.to_str().unwrap().to_owned();
+    let to = to.as_str();
+    for (verb, has_links) in [("move", true), ("copy", true), ("move", false), ("copy", false)] {
         let args = ["conversations", verb, ID, "--to", to];
+        if !has_links {
+            files.world.set("HOPTY_TEST_NO_LINKS", "1");
+        }
         files.renew(20);
         let old = files.found();
         files.world.ask(&args);
@@ -169,6 +173,35 @@ fn a_kill_at_every_write_leaves_the_old_state_or_the_new_one_and_the_next_verb_s
         }
         assert!(undone > 15 && finished > 2, "{verb}: {at} kills, {undone} undone, {finished} finished");
     }
+}
+
+#[test]
+fn without_hard_links_conversations_are_archived_backed_up_and_restored_too() {
+    let mut files = Files::new();
+    files.world.set("HOPTY_TEST_NO_LINKS", "1");
+    let transcript = format!("projects/-gone-web/{ID}.jsonl");
+    let before = files.found();
+    files.world.ask(&["conversations", "archive", ID]);
+    // Another state, in which lines of the first are missing: both are kept.
+    let line = format!(r#"{{"type":"user","cwd":"{OLD}","sessionId":"{ID}","message":{{"content":"x"}}}}"#);
+    files.file(&transcript, &(line + "\n"));
+    files.world.ask(&["conversations", "archive", ID]);
+    let archive = files.world.home.join(".local/share/hopty/archive/-gone-web");
+    let earlier = archive.join(format!("{ID}.1.jsonl.zst"));
+    assert!(earlier.is_file(), "{:?}", std::fs::read_dir(&archive).unwrap().collect::<Vec<_>>());
+    std::fs::remove_file(files.claude().join(&transcript)).unwrap();
+    let file = format!("-gone-web/{ID}.1.jsonl.zst");
+    files.world.ask(&["conversations", "restore", &file, "--keep-times"]);
+    assert_eq!(files.found(), before);
+    let backup = files.world.root.path().join("b.tar.gz");
+    let backup = backup.to_str().unwrap();
+    files.world.ask(&["backup", "create", backup]);
+    files.file(&transcript, "changed\n");
+    files.world.ask(&["backup", "restore", backup, "--overwrite"]);
+    let (kept, now): (Vec<_>, Vec<_>) =
+        files.found().into_iter().partition(|(name, _)| name.contains(".before-restore-"));
+    assert_eq!(now.into_iter().collect::<BTreeMap<_, _>>(), before);
+    assert!(kept.iter().any(|(_, text)| text == "changed\n"), "{kept:?}");
 }
 
 #[test]

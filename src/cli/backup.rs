@@ -157,13 +157,23 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
                 .then(|| (super::settings::cleanup_period_here(&to), u64::from(config.before_days)));
             let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
             let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
-            tell(&done.map_err(|failure| failed(&file, failure))?, dry_run, json)
+            tell(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, dry_run, json)
         }
     }
 }
 
 fn failed(file: &Path, failure: BackupFailure) -> Failed {
     Failed::new(1, failure.to_string()).about(file.display()).hint(failure.hint())
+}
+
+/// The same for a restore, with what it has left behind.
+fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> Failed {
+    let nothing = match &failure {
+        _ if dry_run => "",
+        BackupFailure::Partly { .. } => "",
+        _ => "; nothing was restored",
+    };
+    Failed::new(1, format!("{failure}{nothing}")).about(file.display()).hint(failure.hint())
 }
 
 /// The paths of a home that need not be this user's.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::control::{HostControl, paths};
-use super::conversations::{kept_sources, one_line, short};
+use super::conversations::{all_kept_sources, one_line, short};
 use super::error::{Failed, note, say, stdout, visible};
 use super::list::PATIENCE;
 use super::table::TableStyle;
@@ -19,7 +19,7 @@ use crate::core::ids::ConversationId;
 use crate::core::token_usage::{
     ConversationUsage, TokenTotals, UsageEntry, UsageGroup, UsageReport, UsageRow, UsageSums, ledger,
 };
-use crate::fs::conversations::{Summaries, Transcripts, UsageFiles};
+use crate::fs::conversations::{AgentTranscript, Summaries, Transcripts, UsageFiles};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::session;
@@ -142,9 +142,9 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         return Err(Failed::new(2, "--since is after --until").hint("the first day stands in --since"));
     }
     let found = Transcripts::all(&paths);
-    let live: HashSet<_> = found.files.iter().map(|file| file.id.clone()).collect();
     let mut files = UsageFiles::load(&paths);
-    let read = files.read(&found.files, &kept_sources(&paths, live));
+    let kept = all_kept_sources(&paths, found.files.iter().map(|file| file.id.clone()).collect());
+    let read = files.read(&found.files, AgentTranscript::all(&paths), &kept);
     files.save();
     let conversations: Vec<ConversationUsage<'_>> = read
         .iter()

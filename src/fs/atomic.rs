@@ -94,6 +94,75 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
     })
 }
 
+/// Gives a temporary file its name, unless something has it. Where the file system can neither rename without
+/// replacing nor link, the name is looked at first.
+///
+/// # Errors
+/// `AlreadyExists`, or when the system refuses it.
+pub fn persist_new(temp: NamedTempFile, path: &Path) -> io::Result<()> {
+    let temp = match is_linkless() {
+        true => temp,
+        false => match temp.persist_noclobber(path) {
+            Ok(_) => return Ok(()),
+            Err(failed) if has_no_links(&failed.error) => failed.file,
+            Err(failed) => return Err(failed.error),
+        },
+    };
+    match path.symlink_metadata() {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => temp.persist(path).map(drop).map_err(|failed| failed.error),
+    }
+}
+
+/// Gives a file a second name, unless something has it.
+///
+/// # Errors
+/// `AlreadyExists`; an error of [`has_no_links`] where the file system has no hard links.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    if is_linkless() {
+        return Err(io::Error::from_raw_os_error(nix::libc::EPERM));
+    }
+    fs::hard_link(from, to)
+}
+
+/// Whether an error says that the file system has no hard links (vfat, exfat, some of FUSE and of networks).
+#[must_use]
+pub fn has_no_links(error: &io::Error) -> bool {
+    use nix::libc::{EINVAL, EMLINK, ENOSYS, EOPNOTSUPP, EPERM};
+    matches!(error.raw_os_error(), Some(EPERM | EOPNOTSUPP | ENOSYS | EINVAL | EMLINK))
+}
+
+/// Keeps a file under a second name: by a link, and where there are none as a copy with the same mode and time.
+///
+/// # Errors
+/// `AlreadyExists`, or when the copy cannot be written.
+pub fn keep_beside(path: &Path, beside: &Path) -> io::Result<()> {
+    match link(path, beside) {
+        Err(error) if has_no_links(&error) => {}
+        done => return done,
+    }
+    let mut from = File::open(path)?;
+    let meta = from.metadata()?;
+    let mut temp = tempfile::Builder::new().prefix(TEMP_PREFIX).tempfile_in(above(beside))?;
+    io::copy(&mut from, temp.as_file_mut())?;
+    temp.as_file().set_permissions(meta.permissions())?;
+    temp.as_file().set_modified(meta.modified()?)?;
+    temp.as_file().sync_all()?;
+    persist_new(temp, beside)
+}
+
+/// For tests: whether to do as on a file system without hard links (`HOPTY_TEST_NO_LINKS`, in a debug build).
+#[cfg(debug_assertions)]
+fn is_linkless() -> bool {
+    std::env::var_os("HOPTY_TEST_NO_LINKS").is_some()
+}
+
+/// Never, in a release.
+#[cfg(not(debug_assertions))]
+fn is_linkless() -> bool {
+    false
+}
+
 /// Makes the names in `dir` durable.
 ///
 /// # Errors

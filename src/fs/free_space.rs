@@ -19,7 +19,8 @@ pub fn lack(dir: &Path, least: u64) -> Option<String> {
     #[allow(clippy::useless_conversion, reason = "the numbers are shorter elsewhere")]
     let free = u64::from(blocks).saturating_mul(u64::from(stat.fragment_size()));
     if stat.blocks() > 0 && free < least {
-        return Some(format!("the disk of {} is full: {} KB left", dir.display(), free / 1024));
+        let (left, least) = (free / 1024, least.div_ceil(1024));
+        return Some(format!("the disk of {} is full: {left} KB left of {least} KB needed", dir.display()));
     }
     let names = stat.files() > 0 && stat.files_available() == 0;
     names.then(|| format!("the disk of {} is full: no room for another file", dir.display()))

@@ -117,7 +117,7 @@ pub(in crate::cli) struct ArchiveOptions {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RestoreOptions {
     /// The conversation: its id, the begin of its id, its title, or its file in the archive
-    #[arg(value_name = "CONVERSATION")]
+    #[arg(value_name = "CONVERSATION", allow_hyphen_values = true)]
     pub conversation: String,
     /// Keep the times of its files even if Claude would delete them soon because of their age
     #[arg(long)]

@@ -114,9 +114,9 @@ fn to_file(
     let again = temp.reopen().map_err(FsError::io("open", path))?;
     let packed = again.metadata().map_err(FsError::io("look at", path))?.len();
     PackageReader::open(again, &PackageLimits::default())?.verify()?;
-    temp.persist_noclobber(path).map_err(|failed| match failed.error.kind() {
+    atomic::persist_new(temp, path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => exists(),
-        _ => FsError::io("rename to", path)(failed.error).into(),
+        _ => FsError::io("rename to", path)(error).into(),
     })?;
     atomic::sync_dir(dir)?;
     Ok((report, packed))

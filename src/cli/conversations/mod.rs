@@ -77,6 +77,20 @@ pub(super) fn kept_sources(
     sources
 }
 
+/// The same, and of all conversations everything that the archive has: a former state may have messages that
+/// no later one has.
+pub(super) fn all_kept_sources(
+    paths: &Paths,
+    mut known: HashSet<ConversationId>,
+) -> Vec<Box<dyn TranscriptSource>> {
+    let store = ArchiveStore::new(&paths.archive(), &paths.claude);
+    let archived = store.entries().0;
+    known.extend(archived.iter().map(|entry| entry.conversation.clone()));
+    let mut sources = archive_sources(store.dir(), archived);
+    sources.extend(handoff_sources(&paths.claude, &known));
+    sources
+}
+
 /// A number of things: `1 file`, `2 files`.
 fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })

@@ -7,7 +7,8 @@ use super::usage_reader::{UsageAccount, UsageAnswer, UsageRecords};
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 
-/// The transcripts of one conversation.
+/// The transcripts of one conversation. It may come several times, as an archive of a former state has it; what
+/// they repeat counts once.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationUsage<'a> {
     /// The conversation.
@@ -60,13 +61,22 @@ pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>
     let mut order: Vec<ConversationUsage<'a>> = conversations.to_vec();
     order.sort_by_key(|usage| (usage.own.answers.last().map(|answer| answer.at), usage.id));
     let mut making = LedgerMaker { members: vec![Vec::new(); order.len()], ..LedgerMaker::default() };
+    // Of several states of one conversation the last has also what no id tells from what the others have.
+    let last: HashMap<&ConversationId, usize> =
+        order.iter().enumerate().map(|(at, usage)| (usage.id, at)).collect();
+    let is_former = |at: usize| last.get(order[at].id) != Some(&at);
+    let mut handed_over = HashSet::new();
     for (at, usage) in order.iter().enumerate() {
-        if let Some(begun) = usage.own.handed_over_at {
-            making.entries.push(UsageEntry { handovers: 1, ..blank(usage, begun, "") });
+        if let Some(begun) = usage.own.handed_over_at
+            && handed_over.insert(usage.id)
+        {
+            making.entries.push(UsageEntry { handovers: 1, ..blank(usage, usage.own, begun, "") });
         }
         for answer in usage.own.answers.iter().filter(|answer| !answer.is_sidechain) {
-            making.messages.insert(answer.message_key);
-            making.add(at, usage, usage.own, answer);
+            if answer.key != 0 || !is_former(at) {
+                making.messages.insert(answer.message_key);
+                making.add(at, usage, usage.own, answer);
+            }
         }
     }
     for (at, usage) in order.iter().enumerate() {
@@ -74,21 +84,28 @@ pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>
             let is_agents = !std::ptr::eq(records, usage.own);
             for answer in records.answers.iter().filter(|answer| is_agents || answer.is_sidechain) {
                 // A side question repeats the answers before it, under requests of its own.
-                if answer.key == 0 || !making.messages.contains(&answer.message_key) {
+                let is_new = answer.key != 0 && !making.messages.contains(&answer.message_key);
+                if is_new || answer.key == 0 && !is_former(at) {
                     making.add(at, usage, records, &UsageAnswer { work_ms: 0, ..*answer });
                 }
             }
         }
     }
-    making.spread(&order);
+    making.spread(&order, is_former);
     making.entries
 }
 
-fn blank<'a>(usage: &ConversationUsage<'a>, at: WallTime, model: &'a str) -> UsageEntry<'a> {
+/// Of a sub-agent whose conversation is gone, its own lines name the directory.
+fn blank<'a>(
+    usage: &ConversationUsage<'a>,
+    records: &'a UsageRecords,
+    at: WallTime,
+    model: &'a str,
+) -> UsageEntry<'a> {
     UsageEntry {
         at,
         conversation: usage.id,
-        dir: usage.own.dir.as_deref().unwrap_or_default(),
+        dir: usage.own.dir.as_deref().or(records.dir.as_deref()).unwrap_or_default(),
         model,
         tokens: TokenTotals::default(),
         usd: None,
@@ -103,6 +120,8 @@ struct LedgerMaker<'a> {
     entries: Vec<UsageEntry<'a>>,
     /// The entry of each answer that has a key.
     known: HashMap<u64, usize>,
+    /// The first entry of each message.
+    of_message: HashMap<u64, usize>,
     /// The messages of the conversations themselves.
     messages: HashSet<u64>,
     /// For each conversation the entries of its answers, also of those that count in another one.
@@ -117,16 +136,15 @@ impl<'a> LedgerMaker<'a> {
         records: &'a UsageRecords,
         answer: &UsageAnswer,
     ) {
-        if answer.key != 0
-            && let Some(at) = self.known.get(&answer.key)
-        {
-            let known = &mut self.entries[*at];
+        if let Some(at) = self.same(answer) {
+            let known = &mut self.entries[at];
             known.tokens = known.tokens.larger(answer.tokens);
-            self.members[conversation].push(*at);
+            self.members[conversation].push(at);
             return;
         }
         if answer.key != 0 {
             self.known.insert(answer.key, self.entries.len());
+            self.of_message.entry(answer.message_key).or_insert(self.entries.len());
         }
         self.members[conversation].push(self.entries.len());
         let model = records.models.get(answer.model).map_or("", String::as_str);
@@ -135,12 +153,22 @@ impl<'a> LedgerMaker<'a> {
             usd: answer.usd,
             work_ms: answer.work_ms,
             answers: 1,
-            ..blank(usage, answer.at, model)
+            ..blank(usage, records, answer.at, model)
         });
     }
 
+    /// The entry of the same answer. Where one of two names no request, the message alone decides.
+    fn same(&self, answer: &UsageAnswer) -> Option<usize> {
+        let names_request = answer.key != answer.message_key;
+        let same = match names_request {
+            true => self.known.get(&answer.key).or_else(|| self.known.get(&answer.message_key)),
+            false => self.of_message.get(&answer.message_key),
+        };
+        same.copied().filter(|_| answer.key != 0)
+    }
+
     /// Spreads what each account adds to the one before it.
-    fn spread(&mut self, order: &[ConversationUsage<'a>]) {
+    fn spread(&mut self, order: &[ConversationUsage<'a>], is_former: impl Fn(usize) -> bool) {
         let mut sums: HashMap<i64, Vec<AccountOf<'a>>> = HashMap::new();
         for usage in order {
             for account in usage.own.accounts.iter().filter(|account| account.started != 0) {
@@ -153,7 +181,11 @@ impl<'a> LedgerMaker<'a> {
             for (at, account) in usage.own.accounts.iter().enumerate() {
                 let of = AccountOf { account, records: usage.own };
                 // A copy of a conversation has the accounts of its source.
-                if account.last != 0 && !done.insert(of.identity()) {
+                let is_known = match account.last {
+                    0 => is_former(conversation),
+                    _ => !done.insert(of.identity()),
+                };
+                if is_known {
                     continue;
                 }
                 let own =
@@ -218,7 +250,7 @@ impl<'a> LedgerMaker<'a> {
                 self.entries.push(UsageEntry {
                     tokens: added.tokens,
                     usd,
-                    ..blank(usage, account.at, model)
+                    ..blank(usage, usage.own, account.at, model)
                 });
             }
         }
@@ -358,6 +390,44 @@ mod tests {
         assert_eq!(sums(&entries), (300, 3.0, 30, 3));
         let of_fork: u64 = entries.iter().filter(|e| *e.conversation == b).map(|e| e.tokens.all()).sum();
         assert_eq!(of_fork, 100);
+    }
+
+    #[test]
+    fn former_states_of_a_conversation_add_what_only_they_have() {
+        let unnamed = UsageAnswer { key: 0, message_key: 0, ..answer(0, 5, 7) };
+        let state = |keys: &[u64]| {
+            let mut answers = vec![unnamed];
+            answers.extend(keys.iter().map(|key| answer(*key, 10 * key.cast_signed(), 100)));
+            UsageRecords { handed_over_at: Some(WallTime(1)), ..records(answers, vec![]) }
+        };
+        let id = id(1);
+        let states = [state(&[1, 2]), state(&[1, 2, 3, 4]), state(&[1, 3])];
+        let usage: Vec<_> =
+            states.iter().map(|own| ConversationUsage { id: &id, own, agents: &[] }).collect();
+        let entries = ledger(&usage);
+        assert_eq!(sums(&entries).0, 407, "each message, and once what has no id");
+        assert_eq!(entries.iter().map(|entry| entry.handovers).sum::<u64>(), 1);
+    }
+
+    #[test]
+    fn sub_agents_alone_count_in_the_directory_that_they_name() {
+        let mut agent = records(vec![answer(1, 10, 100)], vec![]);
+        agent.dir = Some("/p".to_owned());
+        let (id, own, agents) = (id(1), UsageRecords::default(), [agent]);
+        let entries = ledger(&[ConversationUsage { id: &id, own: &own, agents: &agents }]);
+        assert_eq!((entries[0].dir, sums(&entries).0), ("/p", 100));
+    }
+
+    #[test]
+    fn a_line_without_a_request_is_the_same_message() {
+        let with = UsageAnswer { key: 7, message_key: 1, is_sidechain: true, ..answer(7, 10, 100) };
+        let without = UsageAnswer { key: 1, ..with };
+        for pair in [[with, without], [without, with]] {
+            let own = records(pair.to_vec(), vec![]);
+            let id = id(1);
+            let entries = ledger(&[ConversationUsage { id: &id, own: &own, agents: &[] }]);
+            assert_eq!(sums(&entries).0, 100);
+        }
     }
 
     #[test]

@@ -113,6 +113,22 @@ struct RawUsageLine {
     has_unknown_model_cost: Flag,
     start_time: serde_json::Value,
     model_usage: serde_json::Value,
+    data: Object<RawProgress>,
+}
+
+/// What a line of type `progress` reports of a sub-agent: each message as it came in.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawProgress {
+    message: Object<RawAgentLine>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawAgentLine {
+    timestamp: Text<64>,
+    request_id: Text<200>,
+    message: Object<RawAnswer>,
 }
 
 #[derive(Default, Deserialize)]
@@ -159,7 +175,16 @@ impl UsageReader {
         let at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
         let is_sidechain = raw.is_sidechain.0;
         match raw.r#type.0.as_deref() {
-            Some("assistant") => self.answer(&raw, at),
+            Some("assistant") => {
+                let message = raw.message.0.as_ref();
+                self.answer(message, raw.request_id.0.as_deref(), raw.cost_usd.0, at, is_sidechain);
+            }
+            Some("progress") => {
+                if let Some(line) = raw.data.0.as_ref().and_then(|data| data.message.0.as_ref()) {
+                    let at = line.timestamp.0.as_deref().and_then(WallTime::parse).or(at);
+                    self.answer(line.message.0.as_ref(), line.request_id.0.as_deref(), None, at, true);
+                }
+            }
             // Sub-agents work beside the conversation.
             Some("user") if !is_sidechain => self.user(line, &raw, at),
             Some("cost-state") => self.account(&raw),
@@ -198,16 +223,22 @@ impl UsageReader {
         }
     }
 
-    fn answer(&mut self, raw: &RawUsageLine, at: Option<WallTime>) {
-        let Some(message) = &raw.message.0 else { return };
+    fn answer(
+        &mut self,
+        message: Option<&RawAnswer>,
+        request: Option<&str>,
+        usd: Option<f64>,
+        at: Option<WallTime>,
+        is_sidechain: bool,
+    ) {
+        let Some(message) = message else { return };
         let name = message.model.0.as_deref().filter(|model| *model != "<synthetic>");
         let (Some(name), Some(usage)) = (name, message.usage.0) else { return };
         let Some(at) = at.or(self.last_at) else { return };
         let tokens = TokenTotals::from(usage.into_usage());
-        let is_sidechain = raw.is_sidechain.0;
         let work_ms =
             if is_sidechain { 0 } else { self.pause_ms(Some(at)) + std::mem::take(&mut self.tools_ms) };
-        let key = key_of(message.id.0.as_deref(), raw.request_id.0.as_deref());
+        let key = key_of(message.id.0.as_deref(), request);
         let from = self.records.answers.len().saturating_sub(REPEATED);
         // One line for each block, all with the same id; the figures grow while the answer comes in.
         if let Some(known) =
@@ -216,12 +247,11 @@ impl UsageReader {
             known.tokens = known.tokens.larger(tokens);
             known.work_ms += work_ms;
             // Each line of a message has the cost of all of it.
-            known.usd = known.usd.into_iter().chain(raw.cost_usd.0).reduce(f64::max);
+            known.usd = known.usd.into_iter().chain(usd).reduce(f64::max);
             return;
         }
         let model = self.model(name);
         let message_key = key_of(message.id.0.as_deref(), None);
-        let usd = raw.cost_usd.0;
         self.records.answers.push(UsageAnswer {
             key,
             message_key,
@@ -283,7 +313,7 @@ fn key_of(message: Option<&str>, request: Option<&str>) -> u64 {
 /// Whether a line may be of a type that counts. The long ones are of others.
 fn says_something(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { return true };
-    let words: [&[u8]; 4] = [b"assistant\"", b"user\"", b"cost-state\"", b"relocated\""];
+    let words: [&[u8]; 5] = [b"assistant\"", b"user\"", b"progress\"", b"cost-state\"", b"relocated\""];
     words.iter().any(|word| rest.starts_with(word)) || line.len() < 4096
 }
 
@@ -365,6 +395,22 @@ mod tests {
         ]);
         // The time of the line before stands for one that is missing.
         assert_eq!((records.answers.len(), records.accounts.len(), records.dir), (1, 0, None));
+    }
+
+    #[test]
+    fn a_line_of_progress_has_an_answer_of_a_sub_agent() {
+        let progress = |output: u64| {
+            let line = answer("9", "00:01", output);
+            format!(
+                r#"{{"type":"progress","timestamp":"2026-11-20T10:00:02Z","data":{{"type":"agent_progress","message":{line}}}}}"#
+            )
+        };
+        let odd = r#"{"type":"progress","timestamp":"2026-11-20T10:00:02Z","data":{"type":"hook_progress","message":"x"}}"#;
+        let records = read(&[progress(1), progress(7), odd.to_owned(), answer("9", "00:01", 7)]);
+        assert_eq!(records.answers.len(), 1, "the message itself has the same ids: {records:?}");
+        let of_agent = &records.answers[0];
+        assert!(of_agent.is_sidechain && of_agent.tokens.output == 7 && of_agent.work_ms == 0);
+        assert_eq!(Some(of_agent.at), WallTime::parse("2026-11-20T10:00:01Z"));
     }
 
     #[test]

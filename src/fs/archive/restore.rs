@@ -145,9 +145,9 @@ impl ArchiveStore {
         temp.as_file().sync_all().map_err(FsError::io("sync", at))?;
         store_trace::synced(temp.path());
         store_trace::renamed(temp.path(), at);
-        temp.persist_noclobber(at).map_err(|failed| match failed.error.kind() {
+        atomic::persist_new(temp, at).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => ArchiveFailure::Exists(at.to_owned()),
-            _ => FsError::io("rename to", at)(failed.error).into(),
+            _ => FsError::io("rename to", at)(error).into(),
         })?;
         Ok(atomic::sync_dir(dir)?)
     }

@@ -195,7 +195,7 @@ impl ArchiveStore {
     fn keep_beside(&self, path: &Path, conversation: &ConversationId) -> Result<PathBuf, ArchiveFailure> {
         for number in 1..BESIDE {
             let beside = path.with_file_name(format!("{conversation}.{number}{SUFFIX}"));
-            match fs::hard_link(path, &beside) {
+            match atomic::keep_beside(path, &beside) {
                 Ok(()) => return Ok(beside),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FsError::io("keep", path)(error).into()),

@@ -111,9 +111,9 @@ pub fn create(
     }
     let packed_bytes = temp.as_file().metadata().map_err(FsError::io("look at", path))?.len();
     store_trace::renamed(temp.path(), path);
-    temp.persist_noclobber(path).map_err(|failed| match failed.error.kind() {
+    atomic::persist_new(temp, path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => BackupFailure::Exists(path.to_owned()),
-        _ => FsError::io("rename to", path)(failed.error).into(),
+        _ => FsError::io("rename to", path)(error).into(),
     })?;
     atomic::sync_dir(dir)?;
     Ok(BackupReport {

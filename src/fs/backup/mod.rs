@@ -46,6 +46,16 @@ pub enum BackupFailure {
     /// The disk does not have the room.
     #[error("{0}")]
     NoRoom(String),
+    /// A restore ended before its last file.
+    #[error("{cause}; {restored} of {of} files are restored, each whole, and the others are as they were")]
+    Partly {
+        /// How many files were written.
+        restored: usize,
+        /// How many the backup has.
+        of: usize,
+        /// Why.
+        cause: Box<BackupFailure>,
+    },
 }
 
 impl BackupFailure {
@@ -63,6 +73,7 @@ impl BackupFailure {
                 "give the passphrase with --passphrase, or the key's file with --identity FILE"
             }
             BackupFailure::NoRoom(_) => "make room on the disk",
+            BackupFailure::Partly { .. } => "mend that, and restore again: it goes on with the others",
         }
     }
 }

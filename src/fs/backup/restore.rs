@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -150,11 +150,7 @@ pub fn restore(
     let was_interrupted = sweep(&paths.data);
     let reader = opened(open(path)?, key)?;
     places(reader.manifest())?;
-    // Unpacked once, then once more in place.
-    let least = reader.manifest().total_bytes().saturating_mul(2).saturating_add(RESERVE);
-    if let Some(lack) = free_space::lack(&paths.data, least) {
-        return Err(BackupFailure::NoRoom(lack));
-    }
+    check_room(paths, reader.manifest())?;
     let staged = tempfile::Builder::new()
         .prefix(STAGED)
         .permissions(fs::Permissions::from_mode(0o700))
@@ -166,16 +162,58 @@ pub fn restore(
     let mut report = RestoreReport { was_interrupted, ..RestoreReport::default() };
     let mut files: Vec<&PackageFile> = manifest.files.iter().collect();
     files.sort_by_key(|file| is_transcript(file.name.as_str()));
+    let of = files.len();
     for file in files {
-        let (target, put) = decide(paths, file, plan)?;
-        if matches!(put, Put::New | Put::Replaced) {
-            let is_now = is_dated_now(file, plan);
-            report.dated_now += usize::from(is_now);
-            place(&staged.path().join(file.name.as_str()), &target, file, put, is_now, plan.now)?;
-        }
-        report.files.push((target, put));
+        put_one(paths, staged.path(), file, plan, &mut report).map_err(|cause| {
+            let is_restored = |put: &Put| matches!(put, Put::New | Put::Replaced);
+            match report.files.iter().filter(|(_, put)| is_restored(put)).count() {
+                0 => cause,
+                restored => BackupFailure::Partly { restored, of, cause: Box::new(cause) },
+            }
+        })?;
     }
     Ok(report)
+}
+
+/// Puts one file that was unpacked into its place.
+fn put_one(
+    paths: &Paths,
+    staged: &Path,
+    file: &PackageFile,
+    plan: &RestorePlan,
+    report: &mut RestoreReport,
+) -> Result<(), BackupFailure> {
+    let (target, put) = decide(paths, file, plan)?;
+    if matches!(put, Put::New | Put::Replaced) {
+        let is_now = is_dated_now(file, plan);
+        place(&staged.join(file.name.as_str()), &target, file, put, is_now, plan.now)?;
+        report.dated_now += usize::from(is_now);
+    }
+    report.files.push((target, put));
+    Ok(())
+}
+
+/// Whether each disk has the room: everything is unpacked once, and then written once more in its place.
+fn check_room(paths: &Paths, manifest: &PackageManifest) -> Result<(), BackupFailure> {
+    let mut least: Vec<(u64, PathBuf, u64)> = Vec::new();
+    let mut need = |dir: &Path, bytes: u64| {
+        let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        let Ok(disk) = fs::metadata(there).map(|meta| meta.dev()) else { return };
+        match least.iter_mut().find(|(known, ..)| *known == disk) {
+            Some((.., sum)) => *sum = sum.saturating_add(bytes),
+            None => least.push((disk, there.to_owned(), bytes)),
+        }
+    };
+    need(&paths.data, manifest.total_bytes());
+    for file in &manifest.files {
+        if let Some((part, ..)) = place_of(file.name.as_str()) {
+            need(&root(paths, part), file.bytes);
+        }
+    }
+    match least.iter().find_map(|(_, dir, bytes)| free_space::lack(dir, bytes.saturating_add(RESERVE))) {
+        Some(lack) => Err(BackupFailure::NoRoom(lack)),
+        None => Ok(()),
+    }
 }
 
 /// The begin of the names of directories in which backups are unpacked.
@@ -277,7 +315,7 @@ fn place(
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".before-restore-{}", now.compact()));
         let beside = target.with_file_name(name);
-        match fs::hard_link(target, &beside) {
+        match atomic::keep_beside(target, &beside) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(BackupFailure::Exists(beside));
@@ -288,7 +326,7 @@ fn place(
         temp.persist(target).map_err(|failed| FsError::io("rename to", target)(failed.error))?;
     } else {
         store_trace::renamed(temp.path(), target);
-        temp.persist_noclobber(target).map_err(|failed| FsError::io("rename to", target)(failed.error))?;
+        atomic::persist_new(temp, target).map_err(FsError::io("rename to", target))?;
     }
     Ok(atomic::sync_dir(dir)?)
 }

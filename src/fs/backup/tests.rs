@@ -213,11 +213,28 @@ fn a_cut_or_changed_backup_restores_nothing() {
     }
     for n in (20..whole.len()).step_by(61) {
         let mut changed = whole.clone();
-        changed[n] ^= 0x10;
+        // The first bit: the last ones of the last block fill up its byte and say nothing.
+        changed[n] ^= 1;
         fs::write(&bad, &changed).unwrap();
         assert!(restore(&to, &bad, &BackupKey::None, &PLAN).is_err(), "changed at {n}");
         assert_eq!(files(&to.home), vec![], "changed at {n}");
     }
+}
+
+#[test]
+fn a_restore_that_ends_before_its_last_file_says_how_many_it_restored() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) = made(dir.path(), &BackupCipher::None);
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir_all(to.claude.join("projects")).unwrap();
+    fs::set_permissions(&to.claude, fs::Permissions::from_mode(0o700)).unwrap();
+    symlink(dir.path(), to.claude.join("projects/-p")).unwrap();
+    let failure = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap_err();
+    let BackupFailure::Partly { restored, of, cause } = &failure else { panic!("{failure:?}") };
+    assert!(*restored > 0 && restored < of && matches!(**cause, BackupFailure::Fs(FsError::Symlink(_))));
+    fs::remove_file(to.claude.join("projects/-p")).unwrap();
+    let again = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
+    assert!(self::of(&again, Put::Same) >= *restored && self::of(&again, Put::New) > 0, "{again:?}");
 }
 
 #[test]

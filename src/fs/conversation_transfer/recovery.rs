@@ -81,7 +81,7 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
     let Some(deciding) = record.steps.last() else {
         return TransferRecord::remove(dir).map(|()| None);
     };
-    let outcome = if has_name(deciding) {
+    let outcome = if has_name(&record, deciding) {
         match finish(&record, is_open)? {
             Some((path, cause)) => TransferOutcome::SourceStays(path, cause),
             None => TransferOutcome::Finished,
@@ -104,10 +104,11 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
     Ok(Some(RecoveredTransfer { kind, id, from_dir, to_dir, outcome }))
 }
 
-/// Whether the staged file has its own name, too.
-fn has_name(step: &TransferStep) -> bool {
+/// Whether the staged file has its own name: too, or alone where it was renamed.
+fn has_name(record: &TransferRecord, step: &TransferStep) -> bool {
     match (step.staged.symlink_metadata(), step.to.symlink_metadata()) {
         (Ok(staged), Ok(there)) => (staged.dev(), staged.ino()) == (there.dev(), there.ino()),
+        (Err(error), Ok(_)) => record.by_rename && error.kind() == ErrorKind::NotFound,
         _ => false,
     }
 }
@@ -115,7 +116,7 @@ fn has_name(step: &TransferStep) -> bool {
 /// Takes back what was put in place. The file that decides was not.
 pub(super) fn undo(record: &TransferRecord) -> Result<(), TransferError> {
     for step in record.steps.iter().rev() {
-        if has_name(step) {
+        if has_name(record, step) {
             remove(&step.to)?;
         }
         remove(&step.staged)?;

@@ -73,13 +73,16 @@ pub(super) struct TransferRecord {
     pub new_dirs: Vec<PathBuf>,
     /// Directories that are removed after a move if they are empty then.
     pub old_dirs: Vec<PathBuf>,
+    /// Every file is staged, and each gets its name by a rename: the file system has no hard links.
+    #[serde(default)]
+    pub by_rename: bool,
 }
 
 impl TransferRecord {
     /// One without files.
     pub fn new(kind: TransferKind, from_dir: Option<String>, to_dir: String) -> Self {
         let (steps, new_dirs, old_dirs) = (Vec::new(), Vec::new(), Vec::new());
-        TransferRecord { kind, id: None, from_dir, to_dir, steps, new_dirs, old_dirs }
+        TransferRecord { kind, id: None, from_dir, to_dir, steps, new_dirs, old_dirs, by_rename: false }
     }
 
     /// The one in this directory.

@@ -82,23 +82,23 @@ impl<'a> Transfers<'a> {
     /// Nothing has changed then, but for [`TransferError::SourceStays`]: then the conversation is in both
     /// places.
     pub fn place(&self, plan: &TransferPlan) -> Result<TransferReport, TransferError> {
-        let record = &plan.record;
-        self.check_closed(record)?;
+        let mut record = plan.record.clone();
+        self.check_closed(&record)?;
         let above = plan.transcript().ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
         if let Some(lack) = free_space::lack(above, plan.bytes().saturating_add(RESERVE)) {
             return Err(TransferError::NoRoom(lack));
         }
         record.save(&self.dir)?;
-        let lines = match self.put_in_place(record, plan.rules.as_ref()) {
+        let lines = match self.put_in_place(&mut record, plan.rules.as_ref()) {
             Ok(lines) => lines,
             Err(error) => {
                 // What cannot be undone now is undone by the next call: the record is still there.
-                recovery::undo(record)?;
+                recovery::undo(&record)?;
                 TransferRecord::remove(&self.dir)?;
                 return Err(error);
             }
         };
-        let stays = recovery::finish(record, self.is_open)?;
+        let stays = recovery::finish(&record, self.is_open)?;
         if record.kind == TransferKind::Import {
             import::note_placed(&self.dir);
         }
@@ -121,10 +121,10 @@ impl<'a> Transfers<'a> {
         }
     }
 
-    /// Writes, compares and links all files, the deciding one last.
+    /// Writes, compares and names all files, the deciding one last.
     fn put_in_place(
         &self,
-        record: &TransferRecord,
+        record: &mut TransferRecord,
         rules: Option<&TransferRules>,
     ) -> Result<LineCounts, TransferError> {
         for dir in &record.new_dirs {
@@ -139,11 +139,11 @@ impl<'a> Transfers<'a> {
         for step in &record.steps {
             lines += stage(step, rules)?;
         }
-        let Some((deciding, others)) = record.steps.split_last() else { return Ok(lines) };
-        for step in others {
-            link(step)?;
+        let Some(deciding) = record.steps.len().checked_sub(1) else { return Ok(lines) };
+        for number in 0..deciding {
+            self.put_name(record, number)?;
         }
-        for dir in directories(others) {
+        for dir in directories(&record.steps[..deciding]) {
             atomic::sync_dir(dir)?;
         }
         self.check_closed(record)?;
@@ -151,11 +151,36 @@ impl<'a> Transfers<'a> {
             return Err(TransferError::Changed(changed.from.clone()));
         }
         // From here on the conversation is in its new place.
-        link(deciding)?;
-        for dir in directories(std::slice::from_ref(deciding)) {
+        self.put_name(record, deciding)?;
+        for dir in directories(&record.steps[deciding..]) {
             atomic::sync_dir(dir)?;
         }
         Ok(lines)
+    }
+
+    /// Gives a staged file its name, unless something has it.
+    fn put_name(&self, record: &mut TransferRecord, number: usize) -> Result<(), TransferError> {
+        kill_point();
+        let failed = |step: &TransferStep, error: io::Error| match error.kind() {
+            ErrorKind::AlreadyExists => TransferError::Exists(step.to.clone()),
+            _ => FsError::io("put in place", &step.to)(error).into(),
+        };
+        if !record.by_rename {
+            let step = &record.steps[number];
+            match atomic::link(&step.staged, &step.to) {
+                Ok(()) => return Ok(()),
+                Err(error) if !atomic::has_no_links(&error) => return Err(failed(step, error)),
+                Err(_) => {}
+            }
+            record.by_rename = true;
+            record.save(&self.dir)?;
+        }
+        let step = &record.steps[number];
+        kill_point();
+        let is_free = step.to.symlink_metadata().is_err();
+        let put =
+            if is_free { fs::rename(&step.staged, &step.to) } else { Err(ErrorKind::AlreadyExists.into()) };
+        put.map_err(|error| failed(step, error))
     }
 }
 
@@ -166,15 +191,6 @@ fn directories(steps: &[TransferStep]) -> std::collections::BTreeSet<&Path> {
 /// The state of what is at a path now; `None` if nothing is.
 pub(super) fn state_at(path: &Path) -> Option<FileState> {
     fs::symlink_metadata(path).ok().map(|meta| FileState::of(&meta))
-}
-
-/// Gives a staged file its name, unless there is something.
-fn link(step: &TransferStep) -> Result<(), TransferError> {
-    kill_point();
-    fs::hard_link(&step.staged, &step.to).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => TransferError::Exists(step.to.clone()),
-        _ => FsError::io("put in place", &step.to)(error).into(),
-    })
 }
 
 /// Writes a file anew beside its place, durably, reads it back and compares it with its source.

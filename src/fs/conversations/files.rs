@@ -172,14 +172,16 @@ fn old_agents(transcript: &TranscriptFile) -> io::Result<Vec<PathBuf>> {
     Ok(agents)
 }
 
-/// The conversation that the first line of a file names.
+/// The conversation that the first lines of a file name.
 pub(super) fn conversation_of(path: &Path) -> Option<ConversationId> {
     std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
-    let mut line = Vec::new();
-    BufReader::new(io::Read::take(file, FIRST)).read_until(b'\n', &mut line).ok()?;
-    let mut place = LineContext::default();
-    place.learn(&line);
+    let mut lines = BufReader::new(io::Read::take(file, FIRST));
+    let (mut place, mut line) = (LineContext::default(), Vec::new());
+    while place.conversation.is_none() && lines.read_until(b'\n', &mut line).ok()? > 0 {
+        place.learn(&line);
+        line.clear();
+    }
     place.conversation
 }
 

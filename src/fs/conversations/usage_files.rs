@@ -1,6 +1,6 @@
 //! What transcripts say of the use of tokens, read as far as it is new.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::fs::paths::Paths;
 use crate::sys::safe_file;
 
 /// The version of the cache: any change of what is read, or of how, is another one.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The longest cache that is read, in bytes.
 const CAP: u64 = 1 << 30;
 /// How much of an unpacked transcript is read at a time, in bytes.
@@ -73,15 +73,16 @@ impl UsageFiles {
         UsageFiles { cache, failures: Vec::new() }
     }
 
-    /// What `transcripts` and their sub-agents say, and transcripts that lie elsewhere (`kept`): in the
-    /// archive or in a handoff.
+    /// What `transcripts` and all sub-agents say, also those whose conversation is gone, and transcripts that
+    /// lie elsewhere (`kept`): in the archive or in a handoff.
     pub fn read(
         &mut self,
         transcripts: &[TranscriptFile],
+        sub_agents: Vec<AgentTranscript>,
         kept: &[Box<dyn TranscriptSource>],
     ) -> Vec<UsageOf> {
-        let mut agents: HashMap<ConversationId, Vec<PathBuf>> = HashMap::new();
-        for agent in AgentTranscript::of(transcripts) {
+        let mut agents: BTreeMap<ConversationId, Vec<PathBuf>> = BTreeMap::new();
+        for agent in sub_agents {
             if let Some(owner) = agent.owner() {
                 agents.entry(owner).or_default().push(agent.path);
             }
@@ -119,7 +120,13 @@ impl UsageFiles {
             own: records(source.path()),
             agents: Vec::new(),
         });
-        live.into_iter().chain(kept).collect()
+        let orphans =
+            agents.iter().filter(|(owner, _)| !seen.contains(owner)).map(|(owner, files)| UsageOf {
+                id: owner.clone(),
+                own: UsageRecords::default(),
+                agents: files.iter().map(|path| records(path)).collect(),
+            });
+        live.into_iter().chain(kept).chain(orphans).collect()
     }
 
     /// Files that could not be read, with the reason.
@@ -221,7 +228,7 @@ mod tests {
 
     fn all(paths: &Paths) -> (u64, usize) {
         let mut files = UsageFiles::load(paths);
-        let read = files.read(&Transcripts::all(paths).files, &[]);
+        let read = files.read(&Transcripts::all(paths).files, AgentTranscript::all(paths), &[]);
         assert!(files.failures().is_empty(), "{:?}", files.failures());
         files.save();
         let records = read.iter().flat_map(|usage| std::iter::once(&usage.own).chain(&usage.agents));
@@ -242,20 +249,20 @@ mod tests {
         std::fs::write(agents.join("agent-a1.jsonl"), answer(3, 4)).unwrap();
         std::fs::write(dir.join("agent-b2.jsonl"), answer(4, 8)).unwrap();
         std::fs::write(dir.join("agent-c3.jsonl"), answer(5, 16).replace("c74cc080", "d74cc080")).unwrap();
-        assert_eq!(all(&paths), (15, 4), "one that is of no conversation here does not count");
+        assert_eq!(all(&paths), (31, 5), "one whose conversation is gone counts, too");
         let mut file = std::fs::File::options().append(true).open(&path).unwrap();
         let line = answer(6, 32);
         write!(file, "{}", &line[..line.len() - 1]).unwrap();
-        assert_eq!(all(&paths), (47, 5), "the last line has no newline yet");
+        assert_eq!(all(&paths), (63, 6), "the last line has no newline yet");
         writeln!(file).unwrap();
         write!(file, "{}", answer(6, 33)).unwrap();
-        assert_eq!(all(&paths), (48, 5));
+        assert_eq!(all(&paths), (64, 6));
         // A file that was written anew, and caches that are none.
         std::fs::write(&path, answer(9, 64).repeat(9)).unwrap();
-        assert_eq!(all(&paths), (76, 3));
+        assert_eq!(all(&paths), (92, 4));
         for cache in ["", "{", "[]", "{\"version\":1,\"entries\":[[\"/x\",{}]]}"] {
             std::fs::write(paths.usage_cache(), cache).unwrap();
-            assert_eq!(all(&paths), (76, 3), "{cache}");
+            assert_eq!(all(&paths), (92, 4), "{cache}");
         }
         let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(paths.usage_cache()).unwrap());
         assert_eq!(mode & 0o777, 0o600);
