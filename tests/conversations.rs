@@ -436,6 +436,21 @@ fn a_hostile_transcript_reaches_neither_terminal_nor_browser() {
 }
 
 #[test]
+fn a_directory_that_was_renamed_to_this_one_is_named_with_the_way_to_its_conversations() {
+    let (world, dir) = files();
+    let gone = world.project.with_file_name("old name");
+    std::fs::write(dir.join(format!("{ID}.jsonl")), prompt(gone.to_str().unwrap(), "go")).unwrap();
+    let said = || String::from_utf8(world.hopty(&["conversations", "ls"]).stderr).unwrap();
+    let command = format!("hopty conversations move --from '{}' --to .", gone.display());
+    assert!(said().contains("the directory is gone") && said().contains(&command), "{}", said());
+    assert!(
+        !String::from_utf8_lossy(&world.hopty(&["conversations", "ls", "--all"]).stderr).contains("gone")
+    );
+    std::fs::create_dir(&gone).unwrap();
+    assert!(!said().contains("gone"), "it is there: {}", said());
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_the_search_in_silence() {
     let (world, dir) = files();
     let many = prompt("/p", &"needle in a long line of hay ".repeat(20)).repeat(20_000);

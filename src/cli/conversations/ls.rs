@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::args::LsOptions;
 use super::one_line;
 use super::open::{OpenBy, OpenConversations};
-use super::restore::summary_of;
+use super::restore::{quoted, summary_of};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, stdout, visible};
 use crate::cli::table::TableStyle;
@@ -99,8 +99,10 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
         agents: 0,
     }));
     let total = rows.len();
+    let mut renamed = None;
     if !options.all {
         let here = project_of(&std::env::current_dir()?);
+        renamed = renamed_to(&here, &rows);
         let mut known: HashMap<String, PathBuf> = HashMap::new();
         rows.retain(|row| {
             let Some(dir) = &row.summary.dir else { return false };
@@ -144,10 +146,36 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     }
     print(&rows, options.all, TableStyle::of_output())?;
     super::tell(&found.notices);
+    if let Some((dir, count)) = renamed {
+        let of = super::count(count, "conversation");
+        note(format_args!("{of} of {} cannot be continued: the directory is gone", visible(&dir)));
+        note(format_args!(
+            "hint: if you renamed it to this one: hopty conversations move --from {} --to .",
+            visible(&quoted(&dir))
+        ));
+    }
     if uncounted > 0 {
         note(format_args!("the tokens of {uncounted} are not counted yet: --full reads them to their end"));
     }
     Ok(0)
+}
+
+/// A directory beside `here` that is gone, with the number of its conversations: it may have been renamed to
+/// this one. The one that was used last.
+fn renamed_to(here: &Path, rows: &[ListedFile<'_>]) -> Option<(String, usize)> {
+    let live = rows.iter().filter(|row| row.archived.is_none());
+    let mut gone: HashMap<&str, (WallTime, usize)> = HashMap::new();
+    for row in live {
+        let Some(dir) = row.summary.dir.as_deref() else { continue };
+        if Path::new(dir).parent() == here.parent() {
+            let (last, count) = gone.entry(dir).or_default();
+            *last = (*last).max(used_at(row.file, &row.summary));
+            *count += 1;
+        }
+    }
+    gone.retain(|dir, _| !Path::new(dir).exists());
+    let (dir, (_, count)) = gone.into_iter().max_by_key(|(_, (last, _))| *last)?;
+    Some((dir.to_owned(), count))
 }
 
 /// The conversations that only the archive has, and what a list shows as their transcripts.
