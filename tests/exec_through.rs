@@ -358,7 +358,7 @@ fn fails(output: &Output, code: i32, words: &str) -> String {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
     assert!(
-        said.starts_with("hopty: start: claude: ") && said.contains(words) && said.contains("\nhint: "),
+        said.starts_with("hopty: claude: ") && said.contains(words) && said.contains("\nhint: "),
         "{said}"
     );
     said
@@ -426,7 +426,7 @@ fn without_a_claude_it_is_said_how_to_get_one() {
     world.env.retain(|(name, _)| name != "HOPTY_PROGRAM_CLAUDE");
     world.set("PATH", "/usr/bin:/bin");
     for args in ["", "-p x", "mcp list"] {
-        let said = fails(&command(&world, &words(args)).output().unwrap(), 127, "cannot find claude");
+        let said = fails(&command(&world, &words(args)).output().unwrap(), 127, "is neither in PATH nor in ");
         assert!(
             said.contains("npm install -g @anthropic-ai/claude-code") && said.contains("hopty demo"),
             "{said}"

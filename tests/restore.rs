@@ -281,8 +281,8 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
 
     let pruned = world.ask(&["prune", "--older", "24h"]);
     assert_eq!(pruned, "", "none is that old");
-    assert_eq!(world.ask(&["prune", "--dry-run"]), "damaged\ngood\n");
-    assert_eq!(world.ask(&["prune"]), "damaged\ngood\n", "the others died with the machine");
+    assert_eq!(world.ask(&["prune", "--dry-run"]), "would remove damaged\nwould remove good\n");
+    assert_eq!(world.ask(&["prune"]), "removed damaged\nremoved good\n", "the others died with the machine");
     assert_eq!(world.ask(&["ls", "--names", "--all"]), "gone\nsame\n");
     world.ask(&["rm", "gone", "same"]);
     assert_eq!(world.ask(&["ls", "--names", "--all"]), "");

@@ -78,7 +78,28 @@ fn with_tape(content: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("tests")).unwrap();
     std::fs::write(dir.path().join("tests/one.tape"), content).unwrap();
+    std::fs::write(dir.path().join(".gitignore"), "/target\n").unwrap();
     dir
+}
+
+/// A directory that has no place for build products gets none.
+#[test]
+fn evidence_is_in_the_cache_where_target_is_not_for_it() {
+    let dir = with_tape("Set ExpectTimeout 200ms\nStart sh -c \"read x\"\nExpect \"gone\"\n");
+    std::fs::remove_file(dir.path().join(".gitignore")).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    for args in [&["test"][..], &["test", "--rerun-failed"]] {
+        let mut command = Command::new(claude::hopty());
+        command.args(args).current_dir(dir.path()).env_clear().env("PATH", "/usr/bin:/bin");
+        command.env("HOME", state.path()).env("XDG_STATE_HOME", state.path());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        let said = said(&output);
+        let trace = said.lines().find_map(|line| line.trim_start().strip_prefix("trace ")).unwrap().trim();
+        let trace = Path::new(trace);
+        assert!(trace.is_file() && trace.starts_with(state.path().join("hopty/cache/test")), "{said}");
+        assert!(!dir.path().join("target").exists());
+    }
 }
 
 #[test]

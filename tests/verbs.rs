@@ -322,7 +322,7 @@ fn completions_and_manual_pages_have_every_verb() {
     }
     let bash = Command::new("bash").args(["-n", "-c", &shown(&["completions", "bash"])]).output().unwrap();
     assert!(bash.status.success() && bash.stderr.is_empty(), "{}", String::from_utf8_lossy(&bash.stderr));
-    let page = shown(&["man"]);
+    let page = shown(&["man", "--roff"]);
     assert!(page.contains(".TH hopty 1") && !page.contains("\\-\\-help\\fR"), "{page}");
     let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
     let wanted = [
@@ -345,10 +345,18 @@ fn completions_and_manual_pages_have_every_verb() {
     assert!(page.contains("ctrl\\-\\e and then d to detach"), "{page}");
     for verb in &now {
         assert!(page.contains(&format!("hopty\\-{}(1)", verb.replace('-', "\\-"))), "{verb}: {page}");
-        let page = shown(&["man", verb]);
+        let page = shown(&["man", "--roff", verb]);
         assert!(page.contains(".SH SYNOPSIS") && page.contains(&format!(".TH hopty-{verb} 1 ")), "{page}");
     }
     assert!(shown(&["man", "handoff", "show"]).contains("redactions"));
+    for path in ["/nowhere", "/usr/bin:/bin"] {
+        let text = home.command(&["man", "ask"]).env("PATH", path).output().unwrap();
+        let text = String::from_utf8(text.stdout).unwrap();
+        assert!(text.contains("hopty ask rocket \"Which tests fail?\""), "{text}");
+        let is_source =
+            text.lines().any(|line| line.starts_with('.')) || text.contains('\\') || text.contains('\u{8}');
+        assert!(!is_source, "plain text in a pipe: {text}");
+    }
     assert_eq!(home.hopty(&["man", "nosuch"]).status.code(), Some(2));
 }
 

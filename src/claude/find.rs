@@ -30,6 +30,8 @@ use crate::sys::safe_file::{self, FileRule};
 const PROGRAM: &str = "claude";
 /// Where it is looked for between the home directory and PATH.
 const SYSTEM: [&str; 2] = ["/usr/local/bin", "/usr/bin"];
+/// The places before PATH, for a message.
+const USUAL: &str = "~/.local/bin, /usr/local/bin or /usr/bin";
 /// The npm package it comes in.
 const PACKAGE: &str = "@anthropic-ai/claude-code";
 /// How many hopties may stand one inside the other.
@@ -71,7 +73,7 @@ pub enum FindClaudeError {
         path: PathBuf,
     },
     /// There is none (exit code 127).
-    #[error("cannot find claude in {} directories", looked_in.len())]
+    #[error("Claude Code is neither in PATH nor in {}", USUAL)]
     NotFound {
         /// Where it was looked for, in order.
         looked_in: Vec<PathBuf>,
@@ -84,8 +86,9 @@ impl FindClaudeError {
     pub fn hint(&self) -> &'static str {
         match self {
             FindClaudeError::NotFound { .. } => {
-                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty \
-                 demo` and `hopty help` work without it"
+                "install it with `npm install -g @anthropic-ai/claude-code`; if it is elsewhere, set \
+                 program.claude in config.toml (`hopty config init`) or HOPTY_PROGRAM_CLAUDE to its path; \
+                 `hopty demo` and `hopty help` work without it"
             }
             FindClaudeError::NotExecutable { .. } => {
                 "check the file's permissions, or reinstall Claude; `hopty demo` works without it"

@@ -300,9 +300,12 @@ pub(super) enum Verb {
     Stop {
         /// The session
         name: Option<String>,
-        /// End every session
+        /// End every session, after a question
         #[arg(long, conflicts_with = "name")]
         all: bool,
+        /// Do not ask
+        #[arg(long, short, requires = "all")]
+        yes: bool,
         /// Kill it at once with SIGKILL
         #[arg(long)]
         kill: bool,
@@ -594,9 +597,10 @@ pub(super) enum Verb {
         shell: Shell,
     },
     /// Show the manual page of hopty or of a verb
-    ///
-    /// In a file or a pipe, it prints the source of the page: hopty man > hopty.1
     Man {
+        /// Print the source of the page, for your man path: hopty man --roff > hopty.1
+        #[arg(long)]
+        roff: bool,
         /// The verb, such as `send` or `handoff show`
         verb: Vec<String>,
     },

@@ -351,7 +351,7 @@ fn tmux() -> Vec<Finding> {
         return vec![note(
             "tmux",
             "tmux does not report its options",
-            "docs/TMUX.md lists the options that Claude needs",
+            "Claude needs extended-keys, focus-events and allow-passthrough on, and escape-time 10",
         )];
     };
     let on = |value: &str| matches!(value, "1" | "on" | "always" | "all");
@@ -367,7 +367,7 @@ fn tmux() -> Vec<Finding> {
         .filter(|(is, ..)| *is)
         .map(|(_, what, line)| note("tmux", what, format!("add to ~/.tmux.conf: {line}")))
         .collect();
-    if found.is_empty() { vec![good("tmux", "configured as in docs/TMUX.md")] } else { found }
+    if found.is_empty() { vec![good("tmux", "set up as Claude needs it")] } else { found }
 }
 
 fn git() -> Finding {
@@ -385,7 +385,7 @@ fn git() -> Finding {
 /// What of this environment a Claude under hopty does not get, and what it gets besides.
 fn environment() -> Finding {
     let removed: Vec<&str> = REMOVED.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
-    let adds = "Claude gets CLAUDE_CODE_DISABLE_AGENT_VIEW=1 and HOPTY_* (docs/TERMINAL.md)";
+    let adds = "Claude gets CLAUDE_CODE_DISABLE_AGENT_VIEW=1 and HOPTY_*";
     match removed.as_slice() {
         [] => good("environment", adds),
         removed => good("environment", format!("{adds}; hopty removes {}", removed.join(", "))),

@@ -14,9 +14,9 @@ use toml::Table;
 use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::error::{Failed, note, say, say_wrapped, stdout, visible};
 use super::settings;
-use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin};
+use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
 
@@ -39,8 +39,12 @@ pub(super) enum ConfigVerb {
     Check,
     /// Print the path of your own file
     Path,
-    /// Write that file, with every key commented out
-    Init,
+    /// Write that file, with every key commented out and what it does
+    Init {
+        /// Print it instead
+        #[arg(long)]
+        print: bool,
+    },
 }
 
 pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
@@ -52,7 +56,11 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
             say(format_args!("{}", visible(&paths.config_file().to_string_lossy())))?;
             Ok(0)
         }
-        ConfigVerb::Init => init(&paths),
+        ConfigVerb::Init { print: true } => {
+            stdout()?.write_all(sample()?.as_bytes())?;
+            Ok(0)
+        }
+        ConfigVerb::Init { print: false } => init(&paths),
     }
 }
 
@@ -90,12 +98,7 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     for problem in &resolved.problems {
         say_wrapped(format_args!("{}", visible(&problem.to_string())))?;
     }
-    let many = if resolved.problems.len() == 1 {
-        "1 value is"
-    } else {
-        &format!("{} values are", resolved.problems.len())
-    };
-    Err(Failed::new(2, format!("{many} wrong and ignored")).hint(settings::HINT))
+    Err(Failed::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(settings::HINT))
 }
 
 fn tell_ignored(resolved: &Resolved) {
@@ -132,7 +135,7 @@ fn init(paths: &Paths) -> Result<u8, Failed> {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
             return Err(Failed::new(1, "the file exists already; hopty does not change it")
                 .about(path.display())
-                .hint("`hopty config show` lists every key and its value"));
+                .hint("`hopty config init --print` shows what would be in it"));
         }
         opened => opened.map_err(failed)?,
     };

@@ -133,7 +133,13 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
     ),
     ("restart", &[("hopty restart rocket --wait", "Hand over to a fresh conversation and wait for it.")]),
     ("back", &[("hopty back rocket", "Return to the conversation before the last hand-over.")]),
-    ("stop", &[("hopty stop rocket", "End a session."), ("hopty stop --all", "End every session.")]),
+    (
+        "stop",
+        &[
+            ("hopty stop rocket", "End a session."),
+            ("hopty stop --all", "End every session, after a question."),
+        ],
+    ),
     (
         "rm",
         &[

@@ -14,6 +14,7 @@ use super::rename::bad_label;
 use super::restore::{about, restorable};
 use super::session;
 use super::table::{self, TableStyle};
+use crate::core::context::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
 use crate::core::process::Signal;
@@ -154,8 +155,18 @@ fn print(
     let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
     let look = TableStyle::of_output();
     let rows = fitted(&sessions, wish.all || any_ended, look.cols);
-    let of_state = |row: usize| row.checked_sub(1).and_then(|at| state_color(&sessions[at]));
-    let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
+    let heading = |column: usize| rows[0][column].as_str();
+    let color = |row: usize, column| {
+        let session = row.checked_sub(1).filter(|_| look.colors).map(|at| &sessions[at])?;
+        match heading(column) {
+            "STATE" => state_color(session),
+            "CONTEXT" => {
+                session.context.known_percent()?;
+                session.context.level.known().map(Level::color)
+            }
+            _ => None,
+        }
+    };
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
     tell_restorable(&paths()?);
     Ok(0)

@@ -10,17 +10,33 @@ use super::args::{Cli, NOTES};
 use super::error::{Failed, stdout};
 use super::examples::EXAMPLES;
 
-/// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where
-/// something else reads.
-pub(super) fn man(verb: &[String]) -> Result<u8, Failed> {
-    let page = page(verb)?;
-    if !(std::io::stdout().is_terminal() && shown(&page)) {
+/// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
+pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
+    let (tree, page) = page(verb)?;
+    if roff {
         stdout()?.write_all(&page)?;
+    } else if std::io::stdout().is_terminal() {
+        if !shown(&page) {
+            stdout()?.write_all(plain(tree, verb).as_bytes())?;
+        }
+    } else {
+        let text = formatted(page).unwrap_or_else(|| plain(tree, verb).into_bytes());
+        stdout()?.write_all(&text)?;
     }
     Ok(0)
 }
 
-fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
+/// The page for who has no `man`: the help, with the examples behind it.
+fn plain(mut of: clap::Command, verb: &[String]) -> String {
+    let verb = verb.join(" ");
+    let all = EXAMPLES.iter().find(|(of, _)| *of == verb).map_or(&[][..], |(_, all)| all);
+    let examples = all.iter().map(|(command, what)| format!("  {command}\n      {what}\n"));
+    let heading = if all.is_empty() { "" } else { "\nExamples:\n" };
+    format!("{}{heading}{}", of.render_long_help(), examples.collect::<String>())
+}
+
+/// The verb, and the source of its page.
+fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
     // `hopty --help` is Claude's; and the page is what `help` would say.
     let mut tree = Cli::command()
         .disable_help_flag(true)
@@ -38,7 +54,7 @@ fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
     let name: Vec<&str> = std::iter::once("hopty").chain(verb.iter().map(String::as_str)).collect();
     let mut page = Vec::new();
     let (arguments, verbs) = (of.get_arguments().next().is_some(), of.has_subcommands());
-    let man = Man::new(of.subcommand_help_heading("VERBS"))
+    let man = Man::new(of.clone().subcommand_help_heading("VERBS"))
         .title(name.join("-"))
         .source(concat!("hopty ", env!("CARGO_PKG_VERSION")))
         .manual("hopty");
@@ -56,7 +72,7 @@ fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
     if verb.is_empty() {
         page.extend_from_slice(more().as_bytes());
     }
-    Ok(page)
+    Ok((of, page))
 }
 
 /// What hopty is, in a paragraph.
@@ -70,7 +86,7 @@ proof that it was submitted. A session outlives its terminal: `hopty attach` ret
 const FILES: [(&str, &str); 4] = [
     (
         "~/.config/hopty/config.toml",
-        "Your configuration; `hopty config init` writes a template with every key commented out.",
+        "Your configuration; `hopty config init` writes a template that explains every key.",
     ),
     (".hopty.toml", "A project's configuration, in its directory."),
     ("~/.local/state/hopty", "Sessions: sockets and journals."),
@@ -118,6 +134,23 @@ fn escaped(text: &str) -> String {
     if text.starts_with('.') { format!("\\&{text}") } else { text }
 }
 
+/// The text that `man` makes of it for a pipe, if there is a `man`.
+fn formatted(page: Vec<u8>) -> Option<Vec<u8>> {
+    let mut man = Command::new("man")
+        .args(["-l", "-"])
+        .env("MANWIDTH", "80")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut pipe = man.stdin.take()?;
+    let writer = std::thread::spawn(move || pipe.write_all(&page));
+    let done = man.wait_with_output().ok()?;
+    let _ = writer.join();
+    (done.status.success() && !done.stdout.is_empty()).then_some(done.stdout)
+}
+
 /// Whether `man` has shown it.
 fn shown(page: &[u8]) -> bool {
     let Ok(mut man) = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
@@ -137,7 +170,7 @@ mod tests {
     #[test]
     fn no_request_has_a_quote_that_troff_would_take() {
         fn walk(verb: &clap::Command, words: &mut Vec<String>) {
-            let page = String::from_utf8(page(words).unwrap()).unwrap();
+            let page = String::from_utf8(page(words).unwrap().1).unwrap();
             let example = page.lines().find(|line| line.starts_with(".B ") && line.contains('"'));
             assert_eq!(example, None, "{words:?}");
             for below in verb.get_subcommands().filter(|below| below.get_name() != "help") {
@@ -191,9 +224,9 @@ mod tests {
                 }
             }
         }
-        let ask = String::from_utf8(page(&["ask".to_owned()]).unwrap()).unwrap();
+        let ask = String::from_utf8(page(&["ask".to_owned()]).unwrap().1).unwrap();
         assert!(ask.contains("\n.B hopty ask rocket \\(dqWhich tests fail?\\(dq\n"), "{ask}");
-        let page = String::from_utf8(page(&["wait".to_owned()]).unwrap()).unwrap();
+        let page = String::from_utf8(page(&["wait".to_owned()]).unwrap().1).unwrap();
         assert!(page.contains(".SH EXAMPLES\n.TP\n.B hopty wait rocket idle \\-\\-timeout 10m\n"), "{page}");
     }
 }

@@ -86,6 +86,7 @@ use crate::testing::test_pause::WINDOW_ARG;
 use args::{Cli, Verb};
 use config::ConfigVerb;
 use error::Failed;
+use prose::fit;
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -135,6 +136,14 @@ const NOW: &[&str] = &[
     "unsetup",
 ];
 
+/// What `hopty hook --help` says.
+const HOOK: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool calls \
+                    and the end of a turn, with JSON on standard input. The session's hopty answers whether Claude \
+                    goes on; outside of a session nothing happens.";
+/// What `hopty statusline --help` says.
+const STATUS_LINE: &str = "Claude calls `hopty statusline` to draw its status line, with JSON on standard input. It \
+                           prints your own status line and hopty's part behind it (`terminal.segment`).";
+
 /// Everything: from the arguments (without the program's name) to the exit code.
 #[must_use]
 pub fn main(args: Vec<OsString>) -> u8 {
@@ -147,10 +156,8 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some(verb @ ("hook" | "statusline"))
             if args.get(1).is_some_and(|arg| arg == "--help" || arg == "-h") =>
         {
-            let _ = writeln!(
-                std::io::stdout(),
-                "Claude calls `hopty {verb}` with JSON on standard input; docs/HOOKS.md explains it"
-            );
+            let _ =
+                writeln!(std::io::stdout(), "{}", fit(if verb == "hook" { HOOK } else { STATUS_LINE }, 0));
             return 0;
         }
         // Claude gives no terminal; a person would wait for nothing.
@@ -233,7 +240,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         }
         Verb::Attach(options) => attach_session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { all: true, json, .. } => session::detach_all(json),
-        Verb::Stop { all: true, kill, .. } => session::stop_all(kill),
+        Verb::Stop { all: true, yes, kill, .. } => session::stop_all(yes, kill),
         Verb::Detach { name, client, json, .. } => session::detach(name.as_deref(), client, json),
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Label { name, changes, json } => rename::label(&name, &changes, json),
@@ -280,7 +287,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Test(args) => test::test(&args),
         Verb::Check { json } => check::check(json),
         Verb::Completions { shell } => completions::completions(shell),
-        Verb::Man { verb } => man::man(&verb),
+        Verb::Man { verb, roff } => man::man(&verb, roff),
         Verb::Restore { names, dry_run, max, timeout, json } => {
             let limit = usize::try_from(max).unwrap_or(usize::MAX);
             restore::restore(&restore::RestoreSessionsOptions {
@@ -301,7 +308,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
 
 /// In place of Claude.
 fn start(args: Vec<OsString>) -> u8 {
-    run::drop_in(args).unwrap_or_else(|failed| failed.print("start", false))
+    run::drop_in(args).unwrap_or_else(|failed| failed.print("", false))
 }
 
 /// `hopty events | head` ends quietly, like any other program in a pipe.

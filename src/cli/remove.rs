@@ -57,10 +57,12 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
             kept += 1;
             continue;
         }
-        if !dry_run {
+        if dry_run {
+            say(format_args!("would remove {name}"))?;
+        } else {
             remove_one(&paths, &name)?;
+            say(format_args!("removed {name}"))?;
         }
-        say(format_args!("{name}"))?;
         removed += 1;
     }
     if removed == 0 {

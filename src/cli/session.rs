@@ -73,14 +73,19 @@ pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
     Ok(u8::from(detached == 0))
 }
 
-/// Ends every session, after a question where a person is there.
-pub(super) fn stop_all(kill: bool) -> Result<u8, Failed> {
+/// Ends every session, after a question unless `yes`.
+pub(super) fn stop_all(yes: bool, kill: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let names = live_names(&paths)?;
     if names.is_empty() {
         return Err(Failed::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions"));
     }
-    if std::io::stdin().is_terminal() {
+    if !yes {
+        if !std::io::stdin().is_terminal() {
+            return Err(Failed::new(4, "there is no terminal to ask on")
+                .about("--all")
+                .hint("`hopty stop --all --yes` does not ask"));
+        }
         let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
         if !asks(&format!("End {}? [y/N]", listed.join(", ")))? {
             note(format_args!("cancelled"));

@@ -18,7 +18,7 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// What helps with each of its mistakes.
 pub(super) const HINT: &str =
-    "docs/CONFIG.md lists every key and its values; `hopty config show` shows what is in force";
+    "`hopty config init --print` lists every key and its values; `hopty config show` shows what is in force";
 
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {

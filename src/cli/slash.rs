@@ -42,7 +42,8 @@ pub(super) fn main(words: &[&str]) -> u8 {
         ["reviewed", name] => place.reviewed(name),
         ["handoff"] => place.hand_over(),
         ["status"] => place.status(),
-        _ => Err(Failed::new(2, "only Claude's slash commands call this verb; docs/COMMANDS.md explains it")),
+        _ => Err(Failed::new(2, "only Claude's slash commands call this verb")
+            .hint("they are in the `/` menu of a Claude that hopty runs")),
     });
     let printed = done.and_then(|text| {
         say(format_args!("{}", cut_bytes(&without_imports(text.trim_end()), PRINTED)))?;

@@ -115,8 +115,18 @@ pub(super) struct TestArgs {
     pub require_all: bool,
 }
 
-/// What the tapes of this directory leave behind: evidence of failures, and which of them failed.
-const EVIDENCE: &str = "target/hopty";
+/// What the tapes of this directory leave behind, evidence of failures and which of them failed: below
+/// `target` where that is a directory for such files, else in hopty's cache.
+fn evidence() -> PathBuf {
+    let dir = std::env::current_dir().unwrap_or_default();
+    let ignored = std::fs::read_to_string(dir.join(".gitignore")).unwrap_or_default();
+    let is_ignored = ignored.lines().any(|line| line.trim().trim_matches('/') == "target");
+    let below = PathBuf::from("target/hopty");
+    if is_ignored || dir.join("Cargo.toml").exists() || dir.join("target").is_dir() {
+        return below;
+    }
+    Paths::from_env(|name| std::env::var_os(name)).map_or(below, |paths| paths.test_evidence(&dir))
+}
 
 /// Plays tapes.
 pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
@@ -133,7 +143,7 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
     if let Some(seed) = stress {
         note(format_args!("hopty: stress of seed {seed}: --stress={seed} gives it again"));
     }
-    let options = options(args, PathBuf::from(EVIDENCE), stress)?;
+    let options = options(args, evidence(), stress)?;
     if args.watch {
         return test_watch::watch(args, &options, files);
     }
@@ -157,7 +167,7 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
         files.retain(|tape| regex.is_match(&tape.path.to_string_lossy()));
     }
     if args.rerun_failed {
-        let failed = runner::failed_last_time(Path::new(EVIDENCE));
+        let failed = runner::failed_last_time(&evidence());
         files.retain(|tape| failed.contains(&tape.path));
     }
     if files.is_empty() {

@@ -34,6 +34,16 @@ impl Level {
         }
     }
 
+    /// The colour of a context that has reached it, as the number of SGR: green, yellow or red.
+    #[must_use]
+    pub fn color(self) -> u8 {
+        match self {
+            Level::Ok => 32,
+            Level::Ask | Level::Warn => 33,
+            Level::Handoff | Level::Hard => 31,
+        }
+    }
+
     /// Its name in the third source document's `check_status`. Without a level `warn`, level `ask` is the
     /// warning.
     #[must_use]

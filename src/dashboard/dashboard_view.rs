@@ -213,9 +213,9 @@ fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
     let Some(percent) = row.percent else {
         return vec![Span::styled(format!("{:>1$}", "-", if cells == 0 { 4 } else { 1 }), dim())];
     };
-    let color = match row.level.as_str() {
-        "hard" | "handoff" => Color::Red,
-        "warn" | "ask" => Color::Yellow,
+    let color = match row.level.unwrap_or_default().color() {
+        31 => Color::Red,
+        33 => Color::Yellow,
         _ => Color::Green,
     };
     let full = (usize::from(percent) * cells).div_ceil(100).min(cells);

@@ -1,6 +1,7 @@
 //! One session as the dashboard shows it, from its status. All of its text is fit to be shown: it
 //! comes from files, programs and peers. Pure.
 
+use crate::core::context::Level;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::Agent;
@@ -28,8 +29,8 @@ pub struct SessionRow {
     pub subject: String,
     /// How full the context is, 0 to 100; `None` while it is not known.
     pub percent: Option<u8>,
-    /// The level that was reached: `ok`, `ask`, `warn`, `handoff`, `hard`.
-    pub level: String,
+    /// The level that was reached; `None` for one of another version.
+    pub level: Option<Level>,
     /// Restarts so far.
     pub restarts: u32,
     /// Terminals that are attached.
@@ -68,7 +69,7 @@ impl SessionRow {
             since: since.map(|at| age(at.0)).unwrap_or_default(),
             subject: clean(status.waiting_subject.as_deref().unwrap_or_default()),
             percent: status.context.known_percent(),
-            level: clean(&status.context.level.to_string()),
+            level: status.context.level.known(),
             restarts: status.restarts,
             clients: status.clients.len(),
             dir: below_home(&clean(&status.dir), home),

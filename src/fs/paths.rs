@@ -8,6 +8,9 @@ use crate::sys::private_dir::is_own;
 /// The home directory of a user without one.
 const NOWHERE: &str = "/dev/null";
 
+/// The most characters of a directory in a file's name.
+const NAME_CAP: usize = 200;
+
 /// The base directories of everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
@@ -122,6 +125,15 @@ impl Paths {
     #[must_use]
     pub fn usage_cache(&self) -> PathBuf {
         self.state.join("cache").join("usage.json")
+    }
+
+    /// What tapes of `dir` leave behind where there is no better place. It may be deleted at any time.
+    #[must_use]
+    pub fn test_evidence(&self, dir: &Path) -> PathBuf {
+        let name: String =
+            dir.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let end = name.char_indices().rev().nth(NAME_CAP - 1).map_or(0, |(at, _)| at);
+        self.state.join("cache").join("test").join(&name[end..])
     }
 
     /// The person's configuration file.

@@ -194,7 +194,9 @@ fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
     term.send("n\r");
     assert_eq!(term.wait_exit(), 1);
     assert_eq!(list(&world).len(), 2);
-    assert_eq!(world.ask(&["stop", "--all"]), "stopped one\nstopped two\n");
+    assert_fails(&world.hopty(&["stop", "--all"]), 4, "there is no terminal to ask on");
+    assert_eq!(list(&world).len(), 2);
+    assert_eq!(world.ask(&["stop", "--all", "--yes"]), "stopped one\nstopped two\n");
     world.assert_nothing_left();
 }
 
@@ -262,19 +264,21 @@ fn a_conversation_in_the_list_and_after_its_end() {
     let id = world.status()["conversation"].as_str().unwrap().to_owned();
     assert!(!world.ask(&["status"]).contains("to resume"), "it is still running");
     // In a terminal a row is a line, and the state has a colour where colours are wanted.
-    let listed = |no_color: &str| {
+    let listed = |no_color: &str, cols| {
         let mut env = world.env.clone();
         env.push(("NO_COLOR".into(), no_color.into()));
-        let mut term = Term::start(&hopty(), &["ls"], &env, &world.project, (40, 10));
+        let mut term = Term::start(&hopty(), &["ls"], &env, &world.project, (cols, 10));
         assert_eq!(term.wait_exit(), 0);
         term.wait_for("the row", |screen| screen.lines()[1].starts_with("proj"));
         (String::from_utf8(term.bytes()).unwrap(), term.lines())
     };
-    let (bytes, lines) = listed("");
+    let (bytes, lines) = listed("", 40);
     assert!(bytes.contains("\u{1b}[32midle\u{1b}[m") && bytes.matches('\u{1b}').count() == 2, "{bytes:?}");
     assert!(lines[1].starts_with("proj  idle") && lines[1].ends_with("Say hello."), "{lines:?}");
     assert_eq!(lines.iter().filter(|line| !line.is_empty()).count(), 2, "{lines:?}");
-    assert!(!listed("1").0.contains('\u{1b}'));
+    let wide = listed("", 100).0;
+    assert!(wide.contains("\u{1b}[32m1 %\u{1b}[m"), "the context, too: {wide:?}");
+    assert!(!listed("1", 100).0.contains('\u{1b}'));
     assert!(
         world.ask(&["ls"]).trim_end().ends_with(world.project.to_str().unwrap()),
         "and whole for a program"

@@ -22,7 +22,7 @@ pub use duration::{BadSpan, DurationMs};
 pub use keys::{ConfigKey, Floor, KEYS, ProjectMay, ValueKind};
 pub use layer::{File, FlagValue, Resolved, Sources, ValueOrigin, resolve};
 pub use level::{Levels, Threshold};
-pub use problem::{ConfigSource, Problem, ProblemKind, Retired};
+pub use problem::{ConfigSource, Problem, ProblemKind, Retired, counts};
 pub use schema::{
     AfterError, Archive, AskDefault, AutoArchive, Compat, Config, Context, Control, Delivery, GitPolicy,
     Handoff, Hooks, Journal, Layout, Notify, NotifyEvent, NotifyTerminal, OnHangup, Profile, Program, Reap,

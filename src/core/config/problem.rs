@@ -90,6 +90,24 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
+/// How many of each kind there are, such as `1 unknown key, 2 wrong values`.
+#[must_use]
+pub fn counts(problems: &[Problem]) -> String {
+    let word = |kind: &ProblemKind| match kind {
+        ProblemKind::Syntax(_) | ProblemKind::TooLarge(_) | ProblemKind::Unreadable(_) => "unreadable file",
+        ProblemKind::UnknownKey { .. } => "unknown key",
+        ProblemKind::NotForProjects(_) => "forbidden key",
+        ProblemKind::NotThisForProjects { .. } | ProblemKind::BadValue { .. } => "wrong value",
+    };
+    let count = |what| match problems.iter().filter(|problem| word(&problem.kind) == what).count() {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        n => Some(format!("{n} {what}s")),
+    };
+    let kinds = ["unreadable file", "unknown key", "forbidden key", "wrong value"];
+    kinds.into_iter().filter_map(count).collect::<Vec<_>>().join(", ")
+}
+
 /// A key of an earlier version that stands in the configuration. It is ignored, and no mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{source_text}: {key} is ignored: {instead}; delete the line", source_text = self.at)]

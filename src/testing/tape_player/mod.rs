@@ -68,7 +68,7 @@ pub struct PlayOptions {
     pub pause: PauseRule,
     /// Variables of this process that the tests get.
     pub env: Vec<String>,
-    /// The directory of all evidence: `target/hopty`.
+    /// The directory of all evidence, such as `target/hopty`.
     pub evidence: PathBuf,
     /// hopty's own program.
     pub hopty: PathBuf,
