@@ -155,11 +155,10 @@ fn print(
     let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
     let look = TableStyle::of_output();
     let rows = fitted(&sessions, wish.all || any_ended, look.cols);
-    let heading = |column: usize| rows[0][column].as_str();
-    let color = |row: usize, column| {
+    let color = |row: usize, column: usize| {
         let session = row.checked_sub(1).filter(|_| look.colors).map(|at| &sessions[at])?;
-        match heading(column) {
-            "STATE" => state_color(session),
+        match rows[0][column].as_str() {
+            _ if column == STATE => state_color(session),
             "CONTEXT" => {
                 session.context.known_percent()?;
                 session.context.level.known().map(Level::color)

@@ -13,6 +13,7 @@ use super::{settings, test_watch};
 use crate::core::tape::TapeSpeed;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
+use crate::sys::safe_file::{self, FileRule};
 use crate::sys::signals;
 use crate::testing::discovery::{self, TapeFile};
 use crate::testing::isolation::remove_abandoned;
@@ -115,11 +116,15 @@ pub(super) struct TestArgs {
     pub require_all: bool,
 }
 
+/// The most bytes of a `.gitignore` that are read.
+const IGNORE_CAP: u64 = 1 << 20;
+
 /// What the tapes of this directory leave behind, evidence of failures and which of them failed: below
 /// `target` where that is a directory for such files, else in hopty's cache.
 fn evidence() -> PathBuf {
     let dir = std::env::current_dir().unwrap_or_default();
-    let ignored = std::fs::read_to_string(dir.join(".gitignore")).unwrap_or_default();
+    let ignored = safe_file::read_text(&dir.join(".gitignore"), FileRule::of_claude(IGNORE_CAP));
+    let ignored = ignored.ok().flatten().unwrap_or_default();
     let is_ignored = ignored.lines().any(|line| line.trim().trim_matches('/') == "target");
     let below = PathBuf::from("target/hopty");
     if is_ignored || dir.join("Cargo.toml").exists() || dir.join("target").is_dir() {

@@ -19,9 +19,12 @@ const TEXT: usize = 1000;
 /// A NOTICE frame (`docs/PROTOCOL.md`).
 #[derive(Deserialize)]
 struct Notice {
-    text: String,
+    text: Option<String>,
     #[serde(default)]
     ago_ms: u64,
+    /// How many of the last ones the person has read on the host's page.
+    #[serde(default)]
+    read: usize,
 }
 
 /// The last notices, oldest first.
@@ -34,7 +37,11 @@ pub struct NoticeList {
 impl NoticeList {
     /// A frame's payload; one that cannot be read tells nothing.
     pub(super) fn take(&mut self, payload: &[u8]) {
-        let Ok(Notice { text, ago_ms }) = serde_json::from_slice(payload) else { return };
+        let Ok(Notice { text, ago_ms, read }) = serde_json::from_slice(payload) else { return };
+        let left = self.last.len().saturating_sub(read);
+        self.earlier = self.earlier.saturating_sub(read.saturating_sub(self.last.len()));
+        self.last.truncate(left);
+        let Some(text) = text else { return };
         let now = Instant::now();
         let at = now.checked_sub(Duration::from_millis(ago_ms)).unwrap_or(now);
         self.last.push_back((at, cut_chars(&text, TEXT)));
@@ -76,6 +83,22 @@ mod tests {
         let lines = notices.lines("proj", Some("notice 7 and more"));
         assert_eq!(lines[0], "2 earlier notices are in `hopty log proj`");
         assert_eq!(lines[1..], [3, 4, 5, 6].map(|n| format!("just now: notice {n}")));
+    }
+
+    #[test]
+    fn what_was_read_is_not_printed_again() {
+        let mut notices = NoticeList::default();
+        let take =
+            |notices: &mut NoticeList, n| notices.take(format!(r#"{{"text":"notice {n}"}}"#).as_bytes());
+        (1..=7).for_each(|n| take(&mut notices, n));
+        notices.take(br#"{"read":4}"#);
+        assert_eq!(
+            notices.lines("proj", None),
+            ["2 earlier notices are in `hopty log proj`", "just now: notice 3"]
+        );
+        take(&mut notices, 8);
+        notices.take(br#"{"read":20}"#);
+        assert!(notices.lines("proj", None).is_empty());
     }
 
     #[test]

@@ -38,6 +38,13 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     world.ask(&["restart", "proj"]);
     let (_, second) = assert_handed_over(&world, 1, "Say hello to me.");
     world.wait_state("idle");
+    term.send("\x1cb");
+    term.wait_text("before the hand-over");
+    assert!(term.lines().iter().any(|line| line.starts_with("❯ Say hello to me.")), "{:?}", term.lines());
+    term.send("q");
+    term.wait_for("the conversation", |screen| {
+        !screen.lines().join("\n").contains("Press any key to return")
+    });
     assert_eq!(world.status()["before"], Value::from(first.as_str()));
     let handoff = text_of(&world.wait_decision("handoff.consumed", 1), "handoff");
     goes_back(&world, 1, &first, &second);

@@ -273,7 +273,7 @@ fn a_conversation_in_the_list_and_after_its_end() {
         (String::from_utf8(term.bytes()).unwrap(), term.lines())
     };
     let (bytes, lines) = listed("", 40);
-    assert!(bytes.contains("\u{1b}[32midle\u{1b}[m") && bytes.matches('\u{1b}').count() == 2, "{bytes:?}");
+    assert!(bytes.contains("\u{1b}[32midle\u{1b}[m") && bytes.matches('\u{1b}').count() == 4, "{bytes:?}");
     assert!(lines[1].starts_with("proj  idle") && lines[1].ends_with("Say hello."), "{lines:?}");
     assert_eq!(lines.iter().filter(|line| !line.is_empty()).count(), 2, "{lines:?}");
     let wide = listed("", 100).0;

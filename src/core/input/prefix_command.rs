@@ -9,6 +9,8 @@ pub enum Order {
     Detach,
     /// `?`: the orders are shown.
     Help,
+    /// `b`: the end of the conversation before the last hand-over is shown.
+    Before,
     /// `l`: the screen is drawn anew.
     Redraw,
     /// `n`: what hopty has told of late is shown.
@@ -20,8 +22,9 @@ pub enum Order {
 }
 
 /// Every order: its key, and what it does, for the help and the documentation.
-pub const ORDERS: [(char, Order, &str); 6] = [
+pub const ORDERS: [(char, Order, &str); 7] = [
     ('d', Order::Detach, "detach; the session keeps running"),
+    ('b', Order::Before, "show the end of the conversation before the hand-over"),
     ('l', Order::Redraw, "redraw the screen"),
     ('n', Order::Notices, "show hopty's last notices"),
     ('r', Order::HandOver, "hand over at the next safe point"),

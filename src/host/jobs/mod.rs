@@ -90,6 +90,8 @@ pub(super) enum JobEvent {
     Recalled(ConversationId, Option<Vec<u8>>),
     /// The file of a recording, for the request with this number.
     CastOpened(u64, Result<CastFile, CastFileError>, Box<CastOrder>),
+    /// The end of the conversation before the last hand-over, as a page for this client.
+    Page(u64, String),
     /// A job in the background is done.
     Quiet,
 }

@@ -27,10 +27,19 @@ const INDENT: usize = 2;
 /// How many characters of a notice are kept.
 const TEXT: usize = 1000;
 
+/// A notice for the page.
+#[derive(Debug)]
+struct KeptNotice {
+    at: Stamp,
+    text: String,
+    /// Whether clients get it too, and print it when their terminal is free.
+    is_for_clients: bool,
+}
+
 /// The last notices, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Notices {
-    last: VecDeque<(Stamp, String)>,
+    last: VecDeque<KeptNotice>,
     /// How many the page has not shown.
     unread: usize,
     /// Notices that came while no client was attached.
@@ -38,8 +47,8 @@ pub(in crate::host) struct Notices {
 }
 
 impl Notices {
-    fn keep(&mut self, now: Stamp, text: &str) {
-        self.last.push_back((now, cut_chars(&safe_line(text), TEXT)));
+    fn keep(&mut self, now: Stamp, text: &str, is_for_clients: bool) {
+        self.last.push_back(KeptNotice { at: now, text: cut_chars(&safe_line(text), TEXT), is_for_clients });
         self.unread = (self.unread + 1).min(KEPT);
         if self.last.len() > KEPT {
             self.last.pop_front();
@@ -47,34 +56,36 @@ impl Notices {
     }
 
     fn miss(&mut self, now: Stamp, text: &str) {
-        self.keep(now, text);
+        self.keep(now, text, true);
         self.missed.push_back((now, cut_chars(&safe_line(text), TEXT)));
         if self.missed.len() > MISSED {
             self.missed.pop_front();
         }
     }
 
-    /// As many as fit a terminal of this size, newest first.
-    pub fn page(&self, now: Stamp, size: Size) -> String {
+    /// As many as fit a terminal of this size, newest first, and how many of those clients have got.
+    fn page(&self, now: Stamp, size: Size) -> (String, usize) {
         let (cols, rows) = size.drawn();
         let mut left = usize::from(rows).saturating_sub(4);
         let cols = usize::from(cols);
         let mut text = "\x1b[1mhopty\x1b[m notices, newest first\n\n".to_owned();
+        let mut of_clients = 0;
         if self.last.is_empty() {
             text.push_str("No notices.\n");
         }
-        for (at, notice) in self.last.iter().rev() {
-            let line = wrap_words(&format!("{}: {notice}", ago(now.since(*at))), INDENT, cols);
+        for notice in self.last.iter().rev() {
+            let line = wrap_words(&format!("{}: {}", ago(now.since(notice.at)), notice.text), INDENT, cols);
             let takes: usize = line.lines().map(|line| line.width().div_ceil(cols)).sum();
             if takes > left {
                 break;
             }
             left -= takes;
+            of_clients += usize::from(notice.is_for_clients);
             text.push_str(&line);
             text.push('\n');
         }
         text.push_str("\nPress any key to return.");
-        text
+        (text, of_clients)
     }
 }
 
@@ -85,7 +96,7 @@ impl Terminals {
             // The terminal that started the session is yet to come.
             return self.notices.miss(scene.now(), text);
         }
-        self.notices.keep(scene.now(), text);
+        self.notices.keep(scene.now(), text, true);
         let payload = json!({"kind": about, "text": text}).to_string();
         for id in self.clients.keys() {
             scene.links.frame(*id, tag::NOTICE, payload.as_bytes());
@@ -94,7 +105,7 @@ impl Terminals {
 
     /// Keeps what a person was told elsewhere, for the page.
     pub fn keep_notice(&mut self, now: Stamp, text: &str) {
-        self.notices.keep(now, text);
+        self.notices.keep(now, text, false);
     }
 
     /// A program's notification reaches the terminal with its bytes; it is kept if there is none.
@@ -125,10 +136,12 @@ impl Terminals {
         self.notices.unread
     }
 
-    /// The last notices, for a terminal of this size.
-    pub fn notices_page(&mut self, now: Stamp, size: Size) -> String {
+    /// Shows a client the last notices, and tells it that they need not be printed again.
+    pub fn show_notices(&mut self, id: u64, size: Size, scene: &mut Scene<'_>) {
         self.notices.unread = 0;
-        self.notices.page(now, size)
+        let (text, read) = self.notices.page(scene.now(), size);
+        self.show_page(id, &text, scene);
+        scene.links.frame(id, tag::NOTICE, json!({"read": read}).to_string().as_bytes());
     }
 }
 
@@ -140,13 +153,14 @@ mod tests {
     fn a_page_fits_its_terminal_and_moves_no_cursor() {
         let mut notices = Notices::default();
         for n in 0..30 {
-            notices.keep(Stamp(n), &format!("{n}\x1b[2J {}", "long ".repeat(20)));
+            notices.keep(Stamp(n), &format!("{n}\x1b[2J {}", "long ".repeat(20)), n % 2 == 0);
         }
-        let page = notices.page(Stamp(180_000), Size::cells(40, 12));
+        let (page, read) = notices.page(Stamp(180_000), Size::cells(40, 12));
+        assert_eq!(read, 1, "of the two that are shown");
         let rows: usize = page.split('\n').map(|line| line.width().div_ceil(40).max(1)).sum();
         assert!(page.lines().all(|line| line.width() <= 40), "broken between words: {page}");
         assert!(rows <= 12, "{rows} rows: {page}");
         assert!(page.contains("2 min ago: 29") && !page.contains("\x1b[2J"), "{page}");
-        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).contains("No notices"));
+        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).0.contains("No notices"));
     }
 }

@@ -45,6 +45,9 @@ impl Host {
                 JobEvent::Copied(due, copied) => self.backed_up(&due, copied),
                 JobEvent::Known(dirs) => self.jobs.code.know(dirs),
                 JobEvent::CastOpened(number, opened, order) => self.cast_opened(number, opened, *order),
+                JobEvent::Page(client, text) => {
+                    self.on_terminals(|terminals, scene| terminals.show_page(client, &text, scene));
+                }
                 JobEvent::Quiet => {}
             }
         }

@@ -5,6 +5,7 @@ mod ask;
 mod child;
 mod compat;
 mod connections;
+mod conversation_before;
 mod handoffs;
 mod hook_calls;
 mod jobs;

@@ -88,9 +88,9 @@ impl Host {
                 self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
             }
             Some(Order::Notices) => {
-                let text = self.terminals.notices_page(self.clock.now(), size);
-                self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
+                self.on_terminals(|terminals, scene| terminals.show_notices(id, size, scene));
             }
+            Some(Order::Before) => self.show_conversation_before(id, size),
             Some(Order::HandOver) => self.hand_over_by_key(id),
             Some(Order::Snooze) => self.snooze_by_key(id),
             None => {}
