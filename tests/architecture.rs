@@ -83,6 +83,7 @@ const IMPURE_METHODS: &[&str] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("age", &["fs"]),
     ("clap", &["cli"]),
+    ("crossterm", &["tty"]),
     ("flate2", &["fs"]),
     ("portable_pty", &["pty"]),
     ("ratatui", &["dashboard"]),

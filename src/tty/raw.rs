@@ -6,9 +6,10 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crossterm::terminal;
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
-use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{Winsize, tcgetwinsize};
 
 use super::modes::{self, TakeEffect};
 use super::unread_input;
@@ -50,9 +51,12 @@ impl RawMode {
         let found = modes::read(&io::stdin())?;
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Rescue { found: found.clone(), undo: Vec::new() });
-        let mut wanted = tcgetattr(io::stdin())?;
-        wanted.make_raw();
-        tcsetattr(io::stdin(), OptionalActions::Now, &wanted)?;
+        if terminal::is_raw_mode_enabled()? {
+            // It remembers an earlier time, and would do nothing now.
+            terminal::disable_raw_mode()?;
+            modes::set(&io::stdin(), &found, TakeEffect::Now)?;
+        }
+        terminal::enable_raw_mode()?;
         let raw = modes::read(&io::stdin())?;
         Ok(RawMode { found, raw, is_on: true })
     }
