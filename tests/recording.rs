@@ -292,6 +292,23 @@ fn what_a_person_does_in_vim_becomes_a_tape_that_passes() {
 }
 
 #[test]
+fn files_that_the_command_line_names_are_copied_by_the_tape() {
+    let world = world();
+    std::fs::create_dir_all(world.project.join("tests/tapes")).unwrap();
+    std::fs::write(world.project.join("notes.txt"), "my precious notes\n").unwrap();
+    let script = "cat \"$1\"; read line; echo \"$line\" > \"$1\"; echo written";
+    let program = ["sh", "-c", script, "sh", "notes.txt"];
+    let text = record_tape(&world, "tests/tapes/notes.tape", &program, |term| {
+        term.wait_text("my precious notes");
+        term.send("other\r");
+        term.wait_text("written");
+    });
+    assert!(text.contains("\nCopy+File ../../notes.txt notes.txt\nStart "), "{text}");
+    let kept = std::fs::read_to_string(world.project.join("notes.txt")).unwrap();
+    assert_eq!(kept, "my precious notes\n");
+}
+
+#[test]
 fn what_a_person_does_with_the_mouse_becomes_a_tape_that_passes() {
     let world = world();
     // It wants clicks and no motion, and shows the 40 bytes of two reports.

@@ -14,7 +14,7 @@ use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
 use super::session::{blocked_on, status_of};
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
-use crate::core::status::ExitKind;
+use crate::core::status::{ExitKind, SessionStatus};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::{WallTime, age};
@@ -211,6 +211,13 @@ fn print_new(
     out.flush()
 }
 
+/// Whether it is idle for so long that the last decision does not explain it any more.
+fn is_long_idle(session: &SessionStatus) -> bool {
+    const LONG_MS: i64 = 60_000;
+    let since = session.state_since.map_or(0, |at| Clock::wall().0.saturating_sub(at.0.0));
+    session.is(SessionState::Idle) && session.draft.is_none() && since >= LONG_MS
+}
+
 pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = any(&paths, given)?;
@@ -232,6 +239,11 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
             let since = session.state_since.map(|at| format!(" for {}", age(now.saturating_sub(at.0.0))));
             let first = format!("Blocked on {what}{}.", since.unwrap_or_default());
             // That it started explains nothing.
+            if begins { first } else { format!("{first} The last decision: {last}") }
+        }
+        None if is_long_idle(&session) => {
+            let since = session.state_since.map_or(0, |at| Clock::wall().0.saturating_sub(at.0.0));
+            let first = format!("Idle for {}: Claude waits for you.", age(since));
             if begins { first } else { format!("{first} The last decision: {last}") }
         }
         None => match &session.draft {

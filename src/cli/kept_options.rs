@@ -71,7 +71,10 @@ fn title_of(paths: &Paths, state: &HandoffState, dir: &Path) -> Option<String> {
         return None;
     }
     let last = session::status(&place).ok()??;
-    if last.conversation.as_ref() != Some(&state.session_id) {
+    // One that was broken off in a hand-over is in the fresh conversation already.
+    let is_its = [&last.conversation, &last.before].into_iter().flatten().any(|id| *id == state.session_id)
+        || last.handoff.as_ref().is_some_and(|handoff| handoff.id == state.id);
+    if !is_its {
         return None;
     }
     let given = facts(last.command.get(1..).unwrap_or_default()).name;

@@ -3,12 +3,37 @@
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use super::error::{Failed, note, say_wrapped, visible};
 use super::run::in_terminal;
-use crate::tape_recorder::{TapeRecorderError, record_tape as record};
+use crate::tape_recorder::{CopiedFile, TapeRecorderError, record_tape as record};
+
+/// The files that the program's arguments name, which the tape copies into its directory.
+fn named_files(tape: &Path, words: &[String]) -> Vec<CopiedFile> {
+    let whole = |path: &Path| path.canonicalize().ok();
+    let dir = tape.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(dir) = whole(dir) else { return Vec::new() };
+    let is_plain = |word: &&String| {
+        let path = Path::new(word.as_str());
+        path.is_file()
+            && path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    };
+    let words = words.iter().skip(1).filter(is_plain);
+    let copied = |word: &String| {
+        let from = from_dir(&whole(Path::new(word))?, &dir);
+        Some(CopiedFile { source: word.into(), from: from.to_str()?.to_owned(), to: word.clone() })
+    };
+    words.filter_map(copied).collect()
+}
+
+/// A path as it is called from a directory; both are absolute.
+fn from_dir(path: &Path, dir: &Path) -> PathBuf {
+    let shared = path.components().zip(dir.components()).take_while(|(one, other)| one == other).count();
+    let up = dir.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect()
+}
 
 pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) -> Result<u8, Failed> {
     let name = visible(&path.to_string_lossy());
@@ -33,7 +58,17 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     let mut file = if overwrite { options.create(true).truncate(false) } else { options.create_new(true) }
         .open(path)
         .map_err(about)?;
-    let recorded = match record(&words, &name) {
+    let files = named_files(path, &words);
+    for file in &files {
+        note(format_args!(
+            "hopty: the tape copies {} into its directory; yours stays as it is",
+            visible(&file.from)
+        ));
+    }
+    if files.is_empty() {
+        note(format_args!("hopty: the program runs in an empty directory, as in a test"));
+    }
+    let recorded = match record(&words, &files, &name) {
         Ok(recorded) => recorded,
         Err(error) => {
             if !overwrite {

@@ -339,7 +339,11 @@ impl SessionStatus {
     /// people.
     #[must_use]
     pub fn waits_for(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
-        let on = self.waiting_for.as_deref()?;
+        let on = match self.waiting_for.as_deref()? {
+            // Claude shows one that hopty has no rule for.
+            "unknown" => "a dialog",
+            on => on,
+        };
         let Some(limit) = self.limits.reached.as_ref().filter(|_| matches!(on, "usage_limit" | "limit"))
         else {
             return Some(on.to_owned());

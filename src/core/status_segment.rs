@@ -37,8 +37,8 @@ impl Segment<'_> {
         let whole = self.line(self.next_words());
         let room = self.cols.map_or(usize::MAX, |cols| usize::from(cols).saturating_sub(MARGIN));
         let fits = |line: &String| line.chars().count() <= room;
-        let short = || self.line(self.level_word());
-        Some(whole).filter(fits).or_else(|| Some(short()).filter(fits)).unwrap_or_else(|| self.line(None))
+        let shorter = [Some(whole), Some(self.line(self.level_word())), self.bare_question()];
+        shorter.into_iter().flatten().find(fits).unwrap_or_else(|| self.line(None))
     }
 
     fn next_words(&self) -> Option<String> {
@@ -65,6 +65,13 @@ impl Segment<'_> {
         }
     }
 
+    /// The question alone: an answer matters more than the rest of the line.
+    fn bare_question(&self) -> Option<String> {
+        self.next.filter(|next| next.when == HandoverWhen::Asked)?;
+        let words = self.level_word()?;
+        Some(words.strip_suffix(" left").map_or(words.clone(), str::to_owned))
+    }
+
     /// When hopty answers its question itself.
     fn time_left(&self) -> String {
         let left = self.next.and_then(|next| next.at).map(|at| at.since(self.now).div_ceil(1000));
@@ -84,7 +91,7 @@ impl Segment<'_> {
                 format!("hand over? {} r or s{}", self.prefix, self.time_left())
             }
             HandoverWhen::Asked => "hand over?".to_owned(),
-            HandoverWhen::Level => format!("of {} %", self.level?),
+            HandoverWhen::Level => format!("until {} %", self.level?),
             HandoverWhen::Snoozed => "snoozed".to_owned(),
             HandoverWhen::Off => "off".to_owned(),
         })
@@ -121,7 +128,7 @@ mod tests {
         assert_eq!(full.text(), "hopty rocket · 41 % · hands over at 80 % · 2 notices");
         let at = |cols| Segment { cols: Some(cols), ..full.clone() }.text();
         assert_eq!(at(80), full.text());
-        assert_eq!(at(45), "hopty rocket · 41 % · of 80 % · 2 notices");
+        assert_eq!(at(49), "hopty rocket · 41 % · until 80 % · 2 notices");
         assert_eq!(at(40), "hopty rocket · 41 % · 2 notices");
         let at_prompt =
             Segment { name: "rocket", percent: Some(82), next: Some(&prompt), ..Segment::default() };
@@ -154,6 +161,7 @@ mod tests {
             asks("ctrl-a", 500, Some(64)),
             "hopty rocket · 65 % · hand over? ctrl-a r or s, 10 min left"
         );
+        assert_eq!(asks("ctrl-\\", 500, Some(40)), "hand over? ctrl-\\ r or s, 10 min");
         assert_eq!(asks("", 700_000, None), "hopty rocket · 65 % · hand over? `hopty restart`, 0 s left");
         let none = Segment { name: "rocket", next: Some(&level), ..Segment::default() };
         assert_eq!(none.text(), "hopty rocket", "without a level in percent nothing is said of it");

@@ -12,6 +12,7 @@ use std::fmt::Write;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -68,13 +69,33 @@ pub struct RecordedTape {
     pub end: Option<ProcessEnd>,
 }
 
-/// Has a person use the program `argv` on standard input and output, which are a terminal. `title` is shown
-/// below it. Ends with Ctrl+\ or with the program.
+/// A file that the tape copies into the program's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedFile {
+    /// Where it is now.
+    pub source: PathBuf,
+    /// The same, from the directory of the tape.
+    pub from: String,
+    /// Where it goes, from the program's directory.
+    pub to: String,
+}
+
+/// Has a person use the program `argv` on standard input and output, which are a terminal, with copies of
+/// `files`. `title` is shown below it. Ends with Ctrl+\ or with the program.
 ///
 /// # Errors
 /// When the program does not start, or there is no terminal.
-pub fn record_tape(argv: &[String], title: &str) -> Result<RecordedTape, TapeRecorderError> {
+pub fn record_tape(
+    argv: &[String],
+    files: &[CopiedFile],
+    title: &str,
+) -> Result<RecordedTape, TapeRecorderError> {
     let dirs = TestDirs::create()?;
+    for file in files {
+        let target = dirs.dir().join(&file.to);
+        target.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::copy(&file.source, target)?;
+    }
     let person = PersonTerminal::open(title)?;
     let (cols, rows) = person.program_size();
     let shell = match argv {
@@ -103,7 +124,12 @@ pub fn record_tape(argv: &[String], title: &str) -> Result<RecordedTape, TapeRec
     let mut terminal = TestTerminal::start(&program)?;
     let mark = terminal.start_mark(1);
     let mut header = String::new();
-    let _ = write!(header, "Set Rows {rows}\nSet Columns {cols}\n{first}\n\n");
+    let _ = write!(header, "Set Rows {rows}\nSet Columns {cols}\n");
+    for CopiedFile { from, to, .. } in files {
+        let copy = TapeCommand::CopyFile { from: TapeText::plain(from), to: Some(TapeText::plain(to)) };
+        let _ = writeln!(header, "{copy}");
+    }
+    let _ = write!(header, "{first}\n\n");
     // Last, because of these only one is given back to the terminal on every way out.
     let signals =
         Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
