@@ -29,9 +29,13 @@ pub struct TestDirs {
     _lock: File,
 }
 
-/// How their names begin, below the directory for temporary files.
-const PREFIX: &str = "hopty-test-";
-/// The same of those that are to stay.
+/// How their names begin, below the directory for temporary files; six letters and digits follow. Short, because
+/// the path of a socket below it must fit into 108 bytes, and paths are seen on screens.
+const PREFIX: &str = "hopty-";
+const LETTERS: usize = 6;
+/// The directories in each.
+const PARTS: [&str; 5] = ["dir", "home", "bin", "tmp", "run"];
+/// How the names of those that are to stay begin.
 const KEPT_PREFIX: &str = "hopty-kept-";
 /// How old a directory without a lock must be: one that is just made has none yet.
 const ABANDONED: Duration = Duration::from_secs(60);
@@ -39,9 +43,14 @@ const ABANDONED: Duration = Duration::from_secs(60);
 /// Removes the directories of tests whose process was killed.
 pub fn remove_abandoned() {
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let name = entry.file_name();
+        let letters = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
+        let is_named = letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let Some(meta) = entry.metadata().ok().filter(|meta| is_named && meta.is_dir()) else { continue };
-        let is_own = meta.uid() == nix::unistd::geteuid().as_raw();
+        // A directory of a person's may be called so, too.
+        let is_test =
+            meta.mode() & 0o777 == 0o700 && PARTS.iter().all(|part| entry.path().join(part).is_dir());
+        let is_own = is_test && meta.uid() == nix::unistd::geteuid().as_raw();
         let is_old = meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED));
         if is_own && is_old && File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
             let _ = fs::remove_dir_all(entry.path());
@@ -82,12 +91,13 @@ impl TestDirs {
     /// # Errors
     /// When one cannot be made.
     pub fn create() -> io::Result<TestDirs> {
-        // Short, because the path of a socket below it must fit into 108 bytes.
-        let root = tempfile::Builder::new().prefix(PREFIX).rand_bytes(6).tempdir()?;
+        let private = fs::Permissions::from_mode(0o700);
+        let root =
+            tempfile::Builder::new().prefix(PREFIX).rand_bytes(LETTERS).permissions(private).tempdir()?;
         let lock = File::open(root.path())?;
         lock.lock_shared()?;
         let base = root.path().canonicalize()?;
-        for name in ["dir", "home", "bin", "tmp", "run"] {
+        for name in PARTS {
             fs::create_dir(base.join(name))?;
         }
         fs::set_permissions(base.join("run"), fs::Permissions::from_mode(0o700))?;
@@ -301,6 +311,13 @@ mod tests {
         age(running.base());
         remove_abandoned();
         assert!(base.exists(), "it may have been made just now");
+        age(&base);
+        // A person's own of such a name.
+        fs::rename(base.join("dir"), base.join("mine")).unwrap();
+        age(&base);
+        remove_abandoned();
+        assert!(base.exists());
+        fs::rename(base.join("mine"), base.join("dir")).unwrap();
         age(&base);
         remove_abandoned();
         assert!(!base.exists() && running.base().exists());
