@@ -104,9 +104,10 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
     let refused = |what: String, hint: String| Failed::new(4, what).about(&name).hint(hint);
     let running = crate::fs::session::status(&paths.session(&name)).ok().flatten();
     let running = running.and_then(|status| status.recording).map(|recording| PathBuf::from(recording.file));
-    let from = running
-        .filter(|file| file.exists())
-        .or_else(|| super::play::newest_recording(&[paths.session(&name).join("recordings")]));
+    // The file of the status may name one that has just been followed by the next.
+    let own = super::play::newest_recording(&[paths.session(&name).join("recordings")]);
+    let written = |file: &PathBuf| std::fs::metadata(file).and_then(|meta| meta.modified()).ok();
+    let from = running.into_iter().chain(own).filter(|file| file.exists()).max_by_key(written);
     let Some(from) = from else {
         let hint =
             format!("`hopty record {name}` starts a recording, and `record.auto` records every session");

@@ -223,12 +223,13 @@ pub fn end_adopted() -> Vec<LeftProcess> {
             break;
         }
         for pid in pids {
+            if matches!(child::change(pid), Ok(Some(change)) if change.is_final()) {
+                continue;
+            }
             // Not waited for, so its id is its own.
             let command = process_activity::command_line(pid).unwrap_or_default();
             let _ = child::signal(pid, Signal::KILL, false);
-            if !matches!(child::change(pid), Ok(Some(change)) if change.is_final())
-                && !left.iter().any(|known| known.command == command)
-            {
+            if !left.iter().any(|known| known.command == command) {
                 left.push(LeftProcess { pid, command });
             }
         }

@@ -267,5 +267,18 @@ pub fn said(term: &Term) -> Vec<String> {
     let text = String::from_utf8_lossy(&term.bytes()).into_owned();
     // What gives the terminal back, a title last, may stand before it on its line.
     let of_line = |line: &str| Some(line.rsplit(['\x07', '\r']).next()?.strip_prefix("hopty: ")?.to_owned());
-    text.lines().map(|line| line.trim_end_matches('\r')).filter_map(of_line).collect()
+    let mut said: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in text.lines().map(|line| line.trim_end_matches('\r')) {
+        let first = of_line(line);
+        // A long one is broken between words, and indented by the prefix.
+        let rest = line.strip_prefix("       ").filter(|rest| goes_on && !rest.starts_with(' '));
+        goes_on = first.is_some() || rest.is_some();
+        match (first, rest, said.last_mut()) {
+            (Some(first), ..) => said.push(first),
+            (None, Some(rest), Some(before)) => *before = format!("{before} {rest}"),
+            _ => {}
+        }
+    }
+    said
 }
