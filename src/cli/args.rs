@@ -300,7 +300,7 @@ pub(super) enum Verb {
     Stop {
         /// The session
         name: Option<String>,
-        /// End every session, after a question
+        /// End every session; in a terminal, after a question
         #[arg(long, conflicts_with = "name")]
         all: bool,
         /// Do not ask

@@ -80,12 +80,8 @@ pub(super) fn stop_all(yes: bool, kill: bool) -> Result<u8, Failed> {
     if names.is_empty() {
         return Err(Failed::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions"));
     }
-    if !yes {
-        if !std::io::stdin().is_terminal() {
-            return Err(Failed::new(4, "there is no terminal to ask on")
-                .about("--all")
-                .hint("`hopty stop --all --yes` does not ask"));
-        }
+    // A script has said what it wants, and older ones know no `--yes`.
+    if !yes && std::io::stdin().is_terminal() {
         let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
         if !asks(&format!("End {}? [y/N]", listed.join(", ")))? {
             note(format_args!("cancelled"));
