@@ -22,8 +22,9 @@ fn named_files(tape: &Path, words: &[String]) -> Vec<CopiedFile> {
     };
     let words = words.iter().skip(1).filter(is_plain);
     let copied = |word: &String| {
-        let from = from_dir(&whole(Path::new(word))?, &dir);
-        Some(CopiedFile { source: word.into(), from: from.to_str()?.to_owned(), to: word.clone() })
+        let source = whole(Path::new(word))?;
+        let from = from_dir(&source, &dir).to_str()?.to_owned();
+        Some(CopiedFile { source, from, to: word.clone() })
     };
     words.filter_map(copied).collect()
 }

@@ -29,6 +29,7 @@ use crate::testing::input::{self, MouseEvent};
 use crate::testing::isolation::{EnvironmentRules, TestDirs};
 use crate::testing::screen_watch::TestMark;
 use crate::testing::shells;
+use crate::testing::tape_player::copy_tree;
 use crate::testing::terminal::{ProgramUnderTest, PumpEnd, TestStartError, TestTerminal};
 use crate::testing::wait::SettleRules;
 use person_terminal::PersonTerminal;
@@ -94,7 +95,7 @@ pub fn record_tape(
     for file in files {
         let target = dirs.dir().join(&file.to);
         target.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        std::fs::copy(&file.source, target)?;
+        copy_tree(&file.source, &target)?;
     }
     let person = PersonTerminal::open(title)?;
     let (cols, rows) = person.program_size();

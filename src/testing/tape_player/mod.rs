@@ -25,6 +25,7 @@ mod typing;
 mod waiting;
 
 pub use tape_snapshots::{SnapshotUse, redactions_of};
+pub(crate) use test_files::copy_tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

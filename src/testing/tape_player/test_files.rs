@@ -271,7 +271,8 @@ impl TapePlayer<'_> {
     }
 }
 
-pub(super) fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+/// Copies a file, or a directory with all that is in it; links stay links.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     let meta = fs::symlink_metadata(from)?;
     if meta.is_dir() {
         fs::create_dir_all(to)?;
