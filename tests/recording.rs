@@ -296,12 +296,13 @@ fn files_that_the_command_line_names_are_copied_by_the_tape() {
     let world = world();
     std::fs::create_dir_all(world.project.join("tests/tapes")).unwrap();
     std::fs::write(world.project.join("notes.txt"), "my precious notes\n").unwrap();
-    let script = "cat \"$1\"; read line; echo \"$line\" > \"$1\"; echo written";
+    let script = "cat \"$1\"; read line; echo \"$line\" > \"$1\"; echo written; read last";
     let program = ["sh", "-c", script, "sh", "notes.txt"];
     let text = record_tape(&world, "tests/tapes/notes.tape", &program, |term| {
         term.wait_text("my precious notes");
         term.send("other\r");
         term.wait_text("written");
+        term.send("\r");
     });
     assert!(text.contains("\nCopy+File ../../notes.txt notes.txt\nStart "), "{text}");
     let kept = std::fs::read_to_string(world.project.join("notes.txt")).unwrap();
