@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::control::paths;
 use super::error::{Failed, note, say_wrapped, stdout, visible};
+use crate::core::shell_word::shell_word;
 use crate::fs::session;
 use crate::recording::cut::cut_cast;
 use crate::recording::html::{TracePage, cast_of_page, page};
@@ -350,7 +351,8 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
     let kept = output.with_extension("cast");
     let kept = temporary(cast).map_err(unwritable)?.persist_noclobber(&kept).ok().map(|_| kept);
     let is_for_it = kept.as_ref().map_or(String::new(), |cast| format!("; {} is for it", cast.display()));
-    let command = kept.map(|cast| format!("agg {idle}{} {}", quoted(&cast), quoted(output)));
+    let word = |path: &Path| shell_word(&path.to_string_lossy());
+    let command = kept.map(|cast| format!("agg {idle}{} {}", word(&cast), word(output)));
     Err(match status {
         Ok(status) => {
             let failed = Failed::new(1, format!("agg failed: {status}{is_for_it}"));
@@ -391,11 +393,4 @@ fn write(file: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     }
     std::fs::write(path, bytes)
         .map_err(|error| Failed::new(1, format!("{} cannot be written: {error}", path.display())))
-}
-
-/// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

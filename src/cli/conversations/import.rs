@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::ImportOptions;
-use super::restore::quoted;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by};
 use super::{count, size};
 use crate::cli::control::paths;
@@ -15,6 +14,7 @@ use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::settings;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
+use crate::core::shell_word::shell_word;
 use crate::core::time::WallTime;
 use crate::fs::conversation_transfer::{
     PackedConversation, TransferError, TransferPlan, TransferReport, TransferTarget, conversations_of,
@@ -169,7 +169,7 @@ fn tell(
     }
     say_wrapped(format_args!(
         "Resume it: cd {} && hopty --resume {}",
-        visible(&quoted(&target.dir)),
+        visible(&shell_word(&target.dir)),
         target.id
     ))?;
     Ok(())

@@ -11,13 +11,14 @@ use unicode_width::UnicodeWidthStr;
 use super::args::LsOptions;
 use super::one_line;
 use super::open::{OpenBy, OpenConversations};
-use super::restore::{quoted, summary_of};
+use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, stdout, visible};
 use crate::cli::table::TableStyle;
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::ConversationId;
+use crate::core::shell_word::shell_word;
 use crate::core::time::{WallTime, age};
 use crate::core::token_usage::UsageFigures;
 use crate::fs::archive::{ArchiveEntry, ArchiveStore, archive_sources};
@@ -151,7 +152,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
         note(format_args!("{of} of {} cannot be continued: the directory is gone", visible(&dir)));
         note(format_args!(
             "hint: if you renamed it to this one: hopty conversations move --from {} --to .",
-            visible(&quoted(&dir))
+            visible(&shell_word(&dir))
         ));
     }
     if uncounted > 0 {

@@ -9,6 +9,7 @@ use crate::cli::error::{Failed, say, say_wrapped, visible};
 use crate::cli::settings;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
+use crate::core::shell_word::shell_word;
 use crate::fs::archive::{ArchiveEntry, ArchiveStore, RestoreTimes};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
@@ -55,17 +56,11 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
     if let Some(dir) = &summary.dir {
         say_wrapped(format_args!(
             "Resume it: cd {} && hopty --resume {}",
-            visible(&quoted(dir)),
+            visible(&shell_word(dir)),
             entry.conversation
         ))?;
     }
     Ok(0)
-}
-
-/// A directory as a shell takes it.
-pub(super) fn quoted(dir: &str) -> String {
-    let is_plain = dir.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
-    if is_plain { dir.to_owned() } else { format!("'{}'", dir.replace('\'', r"'\''")) }
 }
 
 /// What a list shows of it.

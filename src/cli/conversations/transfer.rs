@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::archive::{summaries, title};
 use super::args::{CopyOptions, MoveOptions};
 use super::open::{OpenBy, OpenConversations};
-use super::restore::quoted;
 use super::{count, named, size, tell};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
+use crate::core::shell_word::shell_word;
 use crate::fs::conversation_transfer::{
     ProjectMemory, TransferError, TransferKind, TransferPlan, TransferReport, TransferTarget, Transfers,
     belongs_below, project_folder,
@@ -213,7 +213,7 @@ fn one(
             ))?;
             say_wrapped(format_args!(
                 "Resume it: cd {} && hopty --resume {}",
-                visible(&quoted(&target.dir)),
+                visible(&shell_word(&target.dir)),
                 target.id
             ))?;
         }

@@ -196,7 +196,7 @@ pub struct TapeSettings {
     pub locale: String,
     /// The home directory of the program.
     pub home: TapeHome,
-    /// How long the whole tape may take.
+    /// How long the whole tape may take, where it says so (`Tape::deadline`).
     pub deadline: Option<TapeTime>,
     /// How long `Expect` and the other checks wait.
     pub expect_timeout: TapeTime,
