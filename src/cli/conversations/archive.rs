@@ -69,11 +69,13 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     };
     let mut rows = Vec::new();
     let summaries = summaries(&paths, &files);
+    let mut room = ArchiveRoom::of(&store, &config);
     for (file, summary) in files.iter().zip(summaries) {
-        let outcome = match limit(&store, &config) {
+        let outcome = match room.lack() {
             Some(full) if !options.dry_run => return Err(full),
             _ => one(&paths, &store, file, &summary, options),
         };
+        room.take(&outcome);
         if !options.json {
             tell_one(file, &summary, &outcome)?;
         }
@@ -110,20 +112,45 @@ pub(super) fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<Conversa
     read
 }
 
-/// Why nothing more is archived, where the archive is full.
-fn limit(store: &ArchiveStore, config: &Archive) -> Option<Failed> {
-    let held: u64 = store.entries().0.iter().map(|entry| entry.packed_bytes).sum();
-    (held >= config.max_mb.saturating_mul(1 << 20)).then(|| {
-        Failed::new(
-            1,
-            format!(
-                "the archive has reached its limit: {} of archive.max_mb = {}",
-                size(held),
-                config.max_mb
-            ),
-        )
-        .hint("raise archive.max_mb, or delete the oldest: hopty conversations archive --prune")
-    })
+/// How much of the archive is used. It is looked through at the begin and once more when it seems to be full,
+/// not for each conversation.
+struct ArchiveRoom<'a> {
+    store: &'a ArchiveStore,
+    max_mb: u64,
+    held: u64,
+}
+
+impl<'a> ArchiveRoom<'a> {
+    fn of(store: &'a ArchiveStore, config: &Archive) -> Self {
+        ArchiveRoom { store, max_mb: config.max_mb, held: held(store) }
+    }
+
+    /// What is archived takes its place; what it replaced is counted until the next look.
+    fn take(&mut self, outcome: &Outcome) {
+        if let Outcome::Archived(archived, _) = outcome
+            && archived.replaced != Replaced::Same
+        {
+            self.held = self.held.saturating_add(archived.packed_bytes);
+        }
+    }
+
+    /// Why nothing more is archived, where the archive is full.
+    fn lack(&mut self) -> Option<Failed> {
+        let most = self.max_mb.saturating_mul(1 << 20);
+        if self.held >= most {
+            self.held = held(self.store);
+        }
+        (self.held >= most).then(|| {
+            let (held, max_mb) = (size(self.held), self.max_mb);
+            Failed::new(1, format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"))
+                .hint("raise archive.max_mb, or delete the oldest: hopty conversations archive --prune")
+        })
+    }
+}
+
+/// How many bytes the archive has.
+fn held(store: &ArchiveStore) -> u64 {
+    store.entries().0.iter().fold(0, |sum, entry| sum.saturating_add(entry.packed_bytes))
 }
 
 fn one(
@@ -306,11 +333,12 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
     let Some(_lock) = lock else { return Ok(0) };
     let options = ArchiveOptions::default();
     let summaries = summaries(paths, &files);
+    let mut room = ArchiveRoom::of(store, config);
     for (file, summary) in files.iter().zip(summaries) {
-        if start.elapsed() > AUTO_TIME || limit(store, config).is_some() {
+        if start.elapsed() > AUTO_TIME || room.lack().is_some() {
             break;
         }
-        one(paths, store, file, &summary, &options);
+        room.take(&one(paths, store, file, &summary, &options));
     }
     Ok(0)
 }

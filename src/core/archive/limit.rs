@@ -5,6 +5,8 @@
 pub struct ArchiveLimits {
     /// The longest manifest, in bytes.
     pub manifest_bytes: u64,
+    /// The longest summary in it, in bytes: what it holds takes many times as much memory.
+    pub summary_bytes: u64,
     /// The most files.
     pub files: u64,
     /// The most bytes of all files together.
@@ -20,6 +22,7 @@ impl Default for ArchiveLimits {
     fn default() -> Self {
         ArchiveLimits {
             manifest_bytes: 64 << 20,
+            summary_bytes: 1 << 20,
             files: 200_000,
             total_bytes: 64 << 30,
             ratio: 5_000,

@@ -1,9 +1,10 @@
 //! The manifest of an archived conversation: which files it has, their lengths, hashes and times.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{ArchiveError, ArchiveLimits};
 use crate::core::ids::ConversationId;
@@ -99,6 +100,12 @@ impl ArchiveManifest {
         })
     }
 
+    /// Its files by their names.
+    #[must_use]
+    pub fn by_name(&self) -> HashMap<&str, &ArchivedFile> {
+        self.files.iter().map(|file| (file.name.as_str(), file)).collect()
+    }
+
     /// The bytes of all files together, before they were compressed.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
@@ -138,23 +145,21 @@ impl ArchiveManifest {
     pub fn parse(bytes: &[u8], end: u64, limits: &ArchiveLimits) -> Result<Self, ArchiveError> {
         let damaged = |error: serde_json::Error| ArchiveError::Manifest(error.to_string());
         // The version first: a later one may have another form.
-        let head: ArchiveVersion = serde_json::from_slice(bytes).map_err(damaged)?;
+        let head: ArchiveHead<'_> = serde_json::from_slice(bytes).map_err(damaged)?;
         if head.format != FORMAT {
             return Err(ArchiveError::Manifest("it has another format".to_owned()));
         }
         if head.version != VERSION {
             return Err(ArchiveError::Version(head.version));
         }
+        let summary = head.summary.map_or(0, |summary| summary.get().len() as u64);
+        within("bytes of its summary", summary, limits.summary_bytes)?;
         let manifest: Self = serde_json::from_slice(bytes).map_err(damaged)?;
         manifest.check(end, limits)?;
         Ok(manifest)
     }
 
     fn check(&self, end: u64, limits: &ArchiveLimits) -> Result<(), ArchiveError> {
-        let within = |what, found, limit| match found > limit {
-            true => Err(ArchiveError::Limit { what, found, limit }),
-            false => Ok(()),
-        };
         within("files", self.files.len() as u64, limits.files)?;
         let first = self.files.first().map(|file| file.name.as_str());
         if first != Some(&Self::transcript_name(&self.project, &self.conversation)) {
@@ -196,8 +201,9 @@ impl ArchiveManifest {
     /// hash.
     #[must_use]
     pub fn covers(&self, earlier: &ArchiveManifest, begins: impl Fn(&str, u64, &str) -> bool) -> bool {
+        let files = self.by_name();
         earlier.files.iter().all(|old| {
-            self.files.iter().find(|new| new.name == old.name).is_some_and(|new| {
+            files.get(old.name.as_str()).is_some_and(|new| {
                 (new.bytes == old.bytes && new.sha256 == old.sha256)
                     || (new.bytes >= old.bytes && begins(&old.name, old.bytes, &old.sha256))
             })
@@ -220,9 +226,18 @@ fn is_plain(name: &str) -> bool {
 
 /// What every version of a manifest has.
 #[derive(Deserialize)]
-struct ArchiveVersion {
+struct ArchiveHead<'a> {
     format: String,
     version: u64,
+    #[serde(default, borrow)]
+    summary: Option<&'a RawValue>,
+}
+
+fn within(what: &'static str, found: u64, limit: u64) -> Result<(), ArchiveError> {
+    match found > limit {
+        true => Err(ArchiveError::Limit { what, found, limit }),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -335,6 +350,12 @@ mod tests {
         assert!(matches!(
             parse(&[large], 1 << 38),
             Err(ArchiveError::Limit { what: "bytes of all files", .. })
+        ));
+        let summary = format!("[{}0]", "0,".repeat(1 << 19));
+        let manifest = format!(r#"{{"format":"{FORMAT}","version":1,"summary":{summary},"files":0}}"#);
+        assert!(matches!(
+            ArchiveManifest::parse(manifest.as_bytes(), 0, &ArchiveLimits::default()),
+            Err(ArchiveError::Limit { what: "bytes of its summary", .. })
         ));
     }
 

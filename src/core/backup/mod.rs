@@ -105,8 +105,9 @@ pub fn place_of(name: &str) -> Option<(BackupRoot, &str, BackupContent)> {
 #[must_use]
 pub fn is_left_out(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_made_again = matches!(name, ".lock" | ".auto" | "index.json") && !path.contains("projects/");
-    is_secret(name) || is_made_again || name.starts_with(".hopty-tmp-") || path.contains(".lock.d/")
+    let is_index = matches!(path, "archive/index.json" | "data/archive/index.json");
+    let is_lock = matches!(name, ".lock" | ".auto") && !path.contains("projects/");
+    is_secret(name) || is_index || is_lock || name.starts_with(".hopty-tmp-") || path.contains(".lock.d/")
 }
 
 /// Whether a file's name says that it holds credentials or a key.
@@ -169,7 +170,14 @@ mod tests {
         ] {
             assert!(is_left_out(path), "{path}");
         }
-        for path in ["projects/-p/id.jsonl", "commands/keys.md", "agents/monkey.md", "history.jsonl"] {
+        for path in [
+            "projects/-p/id.jsonl",
+            "commands/keys.md",
+            "agents/monkey.md",
+            "history.jsonl",
+            "skills/charts/index.json",
+            "claude/skills/archive/index.json",
+        ] {
             assert!(!is_left_out(path), "{path}");
         }
         assert!(

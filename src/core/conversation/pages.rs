@@ -158,29 +158,62 @@ fn code(line: &str) -> String {
     format!("{fence}{pad}{line}{pad}{fence}")
 }
 
-/// Markdown of Claude's in which HTML is text, but for code, where it is anyway.
+/// Markdown of Claude's in which HTML is text, but for blocks of code, where it is anyway. Each block begins and
+/// ends at the begin of a line, wherever it stood: in a list or a quotation, Markdown could end it before its
+/// fence does, and what follows would be HTML.
 fn quiet(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut fence: Option<String> = None;
+    let mut open: Option<CodeFence<'_>> = None;
     for line in text.split_inclusive('\n') {
-        let trimmed = line.trim_start();
-        let run: String = trimmed.chars().take_while(|c| matches!(c, '`' | '~')).collect();
-        match &fence {
-            None if run.len() >= 3 => fence = Some(run.clone()),
-            Some(open) if run.starts_with(open.as_str()) && trimmed.trim_end() == run => fence = None,
-            _ => {}
-        }
-        if fence.is_some() || run.len() >= 3 {
-            out.push_str(line);
-        } else {
-            out.push_str(&line.replace('<', "&lt;"));
+        let fence = CodeFence::of(line);
+        match &open {
+            None => match fence {
+                Some(fence) => {
+                    out.push_str(&line[fence.indent..]);
+                    open = Some(fence);
+                }
+                None => out.push_str(&line.replace('<', "&lt;")),
+            },
+            Some(begin) if fence.as_ref().is_some_and(|end| end.closes(begin)) => {
+                let _ = writeln!(out, "{}", begin.run);
+                open = None;
+            }
+            Some(begin) => {
+                let blanks = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+                out.push_str(&line[blanks.min(begin.indent)..]);
+            }
         }
     }
     // What was left open must not swallow what follows.
-    if let Some(open) = fence {
-        let _ = write!(out, "\n{open}");
+    if let Some(begin) = open {
+        let _ = write!(out, "\n{}", begin.run);
     }
     out
+}
+
+/// A line that may begin or end a block of code.
+struct CodeFence<'a> {
+    /// How many blanks stand before it.
+    indent: usize,
+    /// Three or more of one of the two signs.
+    run: &'a str,
+    /// What stands behind it.
+    info: &'a str,
+}
+
+impl<'a> CodeFence<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let from = line.trim_start_matches([' ', '\t']);
+        let sign = from.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let info = from.trim_start_matches(sign);
+        let run = &from[..from.len() - info.len()];
+        let is_fence = run.len() >= 3 && (sign == '~' || !info.contains('`'));
+        is_fence.then(|| CodeFence { indent: line.len() - from.len(), run, info })
+    }
+
+    fn closes(&self, begin: &CodeFence<'_>) -> bool {
+        self.run.starts_with(begin.run) && self.info.trim().is_empty()
+    }
 }
 
 /// The page's look. It has no script.
@@ -354,7 +387,27 @@ mod tests {
             |text: &str| Entry::Said { speaker: Speaker::Claude, at: None, text: text.to_owned(), images: 0 };
         assert_eq!(markdown_entry(&said("one"), None, ALL), "\n## Claude\n\none\n");
         assert_eq!(markdown_entry(&said("two"), Some(Speaker::Claude), ALL), "\ntwo\n");
-        assert_eq!(quiet("a <b>\n```\n<b>"), "a &lt;b>\n```\n<b>\n```");
         assert_eq!(code("a`b"), "``a`b``");
+    }
+
+    #[test]
+    fn no_fence_lets_html_through() {
+        for (text, quieted) in [
+            ("a <b>\n```\n<b>", "a &lt;b>\n```\n<b>\n```"),
+            ("```\n<b>\n```\n<b>", "```\n<b>\n```\n&lt;b>"),
+            ("`~`\n<b>", "`~`\n&lt;b>"),
+            ("``` a`b\n<b>", "``` a`b\n&lt;b>"),
+            ("> ```\n<b>", "> ```\n&lt;b>"),
+            ("- ```\n<b>", "- ```\n&lt;b>"),
+            ("~~~\n```\n~~~ \n<b>", "~~~\n```\n~~~\n&lt;b>"),
+            // Markdown ends a block of a list where a line stands further to the left.
+            ("- x\n  ```sh\n  a <b\n    c\n<b>", "- x\n```sh\na <b\n  c\n<b>\n```"),
+            ("- x\n  ```\n  <b>\n  ```\n<b>", "- x\n```\n<b>\n```\n&lt;b>"),
+            (" ```\nx\n```\n<b>", "```\nx\n```\n&lt;b>"),
+            ("```\nx\n   ````\n<b>", "```\nx\n```\n&lt;b>"),
+            ("x\n\t```\n\t\ty", "x\n```\n\ty\n```"),
+        ] {
+            assert_eq!(quiet(text), quieted, "{text:?}");
+        }
     }
 }

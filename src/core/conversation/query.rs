@@ -3,7 +3,8 @@
 //! A pattern is matched against the lines of what was said. To parse every line of a transcript for that
 //! would be slow, so a [`Prefilter`] looks at the raw bytes first. It must never lose a match, and JSON can
 //! write a character in several ways: the filter looks for a piece of the pattern that JSON writes in one way
-//! only, and lets every line pass that has an escape by number (`\u0041`) in it.
+//! only, and lets every line pass that has a character of such a piece by number (`\u0041`) in it. Claude itself
+//! writes only what it has to by number: control characters, and halves of characters.
 
 use std::ops::Range;
 
@@ -183,9 +184,10 @@ impl Prefilter {
             .into_iter()
             .filter_map(|kind| pieces(&Extractor::new().kind(kind).limit_total(PIECES).extract(pattern)))
             .max_by_key(|pieces| pieces.iter().map(Vec::len).min());
-        // An escape by number may be any character.
         let filter = pieces.map(|pieces| {
-            let mut any = "(?-u)\\\\u".to_owned();
+            // A piece of ASCII can hide behind the numbers of ASCII alone.
+            let is_ascii = pieces.iter().all(|piece| piece.is_ascii());
+            let mut any = if is_ascii { r"(?-u)\\u00[2-7]" } else { r"(?-u)\\u" }.to_owned();
             for piece in pieces {
                 any.push('|');
                 piece.iter().for_each(|byte| any.push_str(&format!("\\x{byte:02X}")));
@@ -201,11 +203,24 @@ impl Prefilter {
     /// every byte may be in one.
     #[must_use]
     pub fn next(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        match &self.0 {
-            Some(filter) => filter.find_at(bytes, from).map(|found| found.start()),
-            None => (from < bytes.len()).then_some(from),
+        let Some(filter) = &self.0 else { return (from < bytes.len()).then_some(from) };
+        let mut at = from;
+        loop {
+            let found = filter.find_at(bytes, at)?.range();
+            if bytes[found.start] != b'\\' || is_of_a_piece(bytes, found.start) {
+                return Some(found.start);
+            }
+            at = found.end;
         }
     }
+}
+
+/// Whether the `\u` at this place is an escape, of a character that a piece may have. Before it are the lines
+/// from their begin.
+fn is_of_a_piece(bytes: &[u8], at: usize) -> bool {
+    let before = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+    let is_control = matches!(&bytes[at + 2..], [b'0', b'0', b'0' | b'1', ..]);
+    before % 2 == 0 && !is_control
 }
 
 /// Of each text with one of which every match begins or ends, a piece that JSON writes in one way; `None`

@@ -5,6 +5,8 @@
 pub struct PackageLimits {
     /// The longest manifest, in bytes.
     pub manifest_bytes: u64,
+    /// The longest `info` in it, in bytes: what it holds takes many times as much memory.
+    pub info_bytes: u64,
     /// The most files.
     pub files: u64,
     /// The longest file, in bytes.
@@ -22,6 +24,7 @@ impl Default for PackageLimits {
     fn default() -> Self {
         PackageLimits {
             manifest_bytes: 64 << 20,
+            info_bytes: 1 << 20,
             files: 200_000,
             file_bytes: 16 << 30,
             total_bytes: 64 << 30,

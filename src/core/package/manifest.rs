@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{FORMAT, PackageError, PackageLimits, PackageName, VERSION};
 
@@ -89,13 +90,15 @@ impl PackageManifest {
     pub fn parse(bytes: &[u8], limits: &PackageLimits) -> Result<Self, PackageError> {
         let none = |why: &dyn fmt::Display| PackageError::NotAPackage(format!("its manifest: {why}"));
         // The version first: a later one may have another form.
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| none(&error))?;
+        let head: Head<'_> = serde_json::from_slice(bytes).map_err(|error| none(&error))?;
         if head.format != FORMAT {
             return Err(none(&"another format"));
         }
         if head.version != u64::from(VERSION) {
             return Err(PackageError::Version(head.version));
         }
+        let info = head.info.map_or(0, |info| info.get().len() as u64);
+        within("bytes of its list", info, limits.info_bytes)?;
         let manifest: Self = serde_json::from_slice(bytes).map_err(|error| none(&error))?;
         manifest.check(limits)?;
         Ok(manifest)
@@ -106,10 +109,6 @@ impl PackageManifest {
     /// # Errors
     /// The first of them that is wrong.
     pub fn check(&self, limits: &PackageLimits) -> Result<(), PackageError> {
-        let within = |what, found, limit| match found > limit {
-            true => Err(PackageError::Limit { what, found, limit }),
-            false => Ok(()),
-        };
         within("files", self.files.len() as u64, limits.files)?;
         let mut names: HashSet<&str> = HashSet::with_capacity(self.files.len());
         let mut total: u64 = 0;
@@ -151,9 +150,18 @@ impl PackageManifest {
 
 /// What every version of a manifest has.
 #[derive(Deserialize)]
-struct Head {
+struct Head<'a> {
     format: String,
     version: u64,
+    #[serde(default, borrow)]
+    info: Option<&'a RawValue>,
+}
+
+fn within(what: &'static str, found: u64, limit: u64) -> Result<(), PackageError> {
+    match found > limit {
+        true => Err(PackageError::Limit { what, found, limit }),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -204,6 +212,11 @@ mod tests {
         assert_eq!(limit(&[file("a", 11)]), "bytes of one file");
         assert_eq!(limit(&[file("a", 10), file("b", 6)]), "bytes of all files");
         assert_eq!(limit(&[file("a", 9), file("b", u64::MAX)]), "bytes of one file");
+        // What it holds takes 16 times as much memory.
+        let list = format!("[{}0]", "0,".repeat(1 << 19));
+        let manifest = format!(r#"{{"format":"{FORMAT}","version":1,"info":{list},"files":0}}"#);
+        let parsed = PackageManifest::parse(manifest.as_bytes(), &PackageLimits::default());
+        assert!(matches!(parsed, Err(PackageError::Limit { what: "bytes of its list", .. })));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl PackageError {
             PackageError::NotAPackage(_) => "name a file that hopty wrote",
             PackageError::Version(_) => "install the hopty that wrote it, or a newer one",
             PackageError::Kind { .. } => "use the verb that reads such a package",
-            PackageError::Limit { .. } => "split it, or raise the limit if you trust it",
+            PackageError::Limit { .. } => "hopty reads no larger one; `tar` unpacks it if you trust it",
             PackageError::Length { .. } | PackageError::Hash(_) => "it is damaged: make or copy it again",
             PackageError::Name { .. }
             | PackageError::Duplicate(_)

@@ -16,6 +16,8 @@ use crate::core::time::WallTime;
 const WORK_GAP_MS: i64 = 30 * 60_000;
 /// How many of the last answers are looked through for the message that a line repeats.
 const REPEATED: usize = 64;
+/// The most accounts of one transcript that are told apart: Claude writes one at the end of each run.
+const ACCOUNTS: usize = 1000;
 /// The most models that are told apart in one transcript; further ones count as the last.
 const MODELS: usize = 200;
 
@@ -209,7 +211,7 @@ impl UsageReader {
 
     fn user(&mut self, line: &[u8], raw: &RawUsageLine, at: Option<WallTime>) {
         if raw.tool_use_result.0 {
-            self.tools_ms += self.pause_ms(at);
+            self.tools_ms = self.tools_ms.saturating_add(self.pause_ms(at));
             return;
         }
         // What a tool took before an interrupted turn is nobody's.
@@ -236,8 +238,11 @@ impl UsageReader {
         let (Some(name), Some(usage)) = (name, message.usage.0) else { return };
         let Some(at) = at.or(self.last_at) else { return };
         let tokens = TokenTotals::from(usage.into_usage());
-        let work_ms =
-            if is_sidechain { 0 } else { self.pause_ms(Some(at)) + std::mem::take(&mut self.tools_ms) };
+        let work_ms = if is_sidechain {
+            0
+        } else {
+            self.pause_ms(Some(at)).saturating_add(std::mem::take(&mut self.tools_ms))
+        };
         let key = key_of(message.id.0.as_deref(), request);
         let from = self.records.answers.len().saturating_sub(REPEATED);
         // One line for each block, all with the same id; the figures grow while the answer comes in.
@@ -245,7 +250,7 @@ impl UsageReader {
             self.records.answers[from..].iter_mut().find(|known| key != 0 && known.key == key)
         {
             known.tokens = known.tokens.larger(tokens);
-            known.work_ms += work_ms;
+            known.work_ms = known.work_ms.saturating_add(work_ms);
             // Each line of a message has the cost of all of it.
             known.usd = known.usd.into_iter().chain(usd).reduce(f64::max);
             return;
@@ -276,7 +281,10 @@ impl UsageReader {
         let started = raw.start_time.as_i64().unwrap_or(0);
         let last = self.records.answers.iter().rev().find(|answer| !answer.is_sidechain);
         let last = last.map_or(0, |answer| answer.key);
-        self.records.accounts.push(UsageAccount { started, last, at, models, has_unknown_cost });
+        let account = UsageAccount { started, last, at, models, has_unknown_cost };
+        // Each is compared with all before it. A sum goes on: the last has what those before it have.
+        self.records.accounts.truncate(ACCOUNTS - 1);
+        self.records.accounts.push(account);
     }
 
     fn model(&mut self, name: &str) -> usize {
@@ -380,6 +388,14 @@ mod tests {
         let figures: Vec<_> = account.models.iter().map(|m| (m.model, m.tokens.all(), m.usd)).collect();
         assert_eq!(figures.len(), 2);
         assert!(figures.contains(&(0, 30, 1.25)) && figures.contains(&(1, 1, 0.0)), "{figures:?}");
+    }
+
+    #[test]
+    fn of_accounts_without_end_the_last_counts() {
+        let account = |n: usize| format!(r#"{{"type":"cost-state","modelUsage":{{"m":{{"costUSD":{n}}}}}}}"#);
+        let records = read(&(0..ACCOUNTS + 5).map(account).collect::<Vec<_>>());
+        assert_eq!(records.accounts.len(), ACCOUNTS);
+        assert_eq!(records.accounts[ACCOUNTS - 1].models[0].usd, (ACCOUNTS + 4) as f64);
     }
 
     #[test]

@@ -83,9 +83,11 @@ impl<'a> Adding<'a> {
         sums.tokens.add(entry.tokens);
         match entry.usd {
             Some(usd) => sums.usd += usd,
-            None => sums.tokens_without_cost += entry.tokens.all(),
+            None => {
+                sums.tokens_without_cost = sums.tokens_without_cost.saturating_add(entry.tokens.all());
+            }
         }
-        sums.work_ms += entry.work_ms;
+        sums.work_ms = sums.work_ms.saturating_add(entry.work_ms);
         sums.answers += entry.answers;
         sums.handovers += entry.handovers;
         self.conversations.insert(entry.conversation);
@@ -152,6 +154,24 @@ impl UsageReport {
 mod tests {
     use super::*;
     use crate::core::time::WallTime;
+
+    #[test]
+    fn more_than_there_can_be_is_no_overflow() {
+        let id = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
+        let entry = UsageEntry {
+            at: WallTime(0),
+            conversation: &id,
+            dir: "/a",
+            model: "opus",
+            tokens: TokenTotals { input: u64::MAX, output: u64::MAX, ..TokenTotals::default() },
+            usd: None,
+            work_ms: u64::MAX,
+            answers: 1,
+            handovers: 0,
+        };
+        let sums = UsageSums::of(&[entry.clone(), entry]);
+        assert_eq!((sums.tokens_without_cost, sums.work_ms), (u64::MAX, u64::MAX));
+    }
 
     #[test]
     fn entries_are_added_up_by_what_is_asked_for() {

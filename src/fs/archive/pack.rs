@@ -53,10 +53,9 @@ pub(super) fn pack(
     let mut states = Vec::with_capacity(source.files.len());
     let mut beginnings = HashMap::new();
     let mut buffer = vec![0; CHUNK];
+    let earlier = earlier.map(ArchiveManifest::by_name).unwrap_or_default();
     for file in &source.files {
-        let mark = earlier
-            .and_then(|earlier| earlier.files.iter().find(|old| old.name == file.name))
-            .map(|old| old.bytes);
+        let mark = earlier.get(file.name.as_str()).map(|old| old.bytes);
         let offset = out.bytes;
         let (content, state) = source::open(&file.path)?;
         let mut encoder = encoder(&mut out, state.bytes, level).map_err(FsError::io("compress into", to))?;

@@ -1,12 +1,12 @@
 //! Searching the archive as it lies: an archived transcript is unpacked while it is read, and after it those
-//! of its sub-agents.
+//! of its sub-agents, one at a time.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::index::ArchiveEntry;
-use super::unpack::ArchivedConversation;
-use crate::core::archive::ArchiveLimits;
+use super::unpack::{ArchivedConversation, ArchivedReader};
+use crate::core::archive::{ArchiveLimits, ArchivedFile};
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::conversations::search::{TranscriptPlace, TranscriptSource};
@@ -36,16 +36,35 @@ impl TranscriptSource for ArchivedTranscript {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read>> {
-        let failed = |failure: super::ArchiveFailure| io::Error::other(failure.to_string());
-        let archived = ArchivedConversation::open(&self.path, &ArchiveLimits::default()).map_err(failed)?;
+        let archived = ArchivedConversation::open(&self.path, &ArchiveLimits::default());
+        let archived = archived.map_err(io::Error::other)?;
         let transcript = archived.manifest.transcript().ok_or(io::ErrorKind::NotFound)?;
-        let mut all: Box<dyn Read> = Box::new(archived.content(transcript).map_err(failed)?);
-        for agent in archived.manifest.agents() {
-            // The last line before it may lack its newline.
-            let agent = b"\n".chain(archived.content(agent).map_err(failed)?);
-            all = Box::new(all.chain(agent));
+        let reader = archived.content(transcript).map_err(io::Error::other)?;
+        let agents: Vec<ArchivedFile> = archived.manifest.agents().cloned().collect();
+        Ok(Box::new(TranscriptWithAgents { archived, reader, agents: agents.into_iter() }))
+    }
+}
+
+/// The lines of an archived transcript, and then those of its sub-agents. There may be thousands of them, so
+/// that only one is open.
+struct TranscriptWithAgents {
+    archived: ArchivedConversation,
+    reader: ArchivedReader,
+    /// Those that are still to be read.
+    agents: std::vec::IntoIter<ArchivedFile>,
+}
+
+impl Read for TranscriptWithAgents {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        if n > 0 || buffer.is_empty() {
+            return Ok(n);
         }
-        Ok(all)
+        let Some(agent) = self.agents.next() else { return Ok(0) };
+        self.reader = self.archived.content(&agent).map_err(io::Error::other)?;
+        // The last line before it may lack its newline.
+        buffer[0] = b'\n';
+        Ok(1)
     }
 }
 

@@ -118,13 +118,12 @@ impl ArchiveSource {
 
     /// Whether it has exactly the files of a manifest, with the same lengths and times.
     pub(super) fn looks_like(&self, manifest: &ArchiveManifest) -> bool {
+        let archived = manifest.by_name();
         self.files.len() == manifest.files.len()
             && self.files.iter().all(|source| {
-                let state = state_at(&source.path);
-                manifest.files.iter().find(|file| file.name == source.name).is_some_and(|file| {
-                    state.is_some_and(|state| {
-                        (state.bytes, state.modified_ns) == (file.bytes, file.modified_ns)
-                    })
+                let file = archived.get(source.name.as_str());
+                file.zip(state_at(&source.path)).is_some_and(|(file, state)| {
+                    (state.bytes, state.modified_ns) == (file.bytes, file.modified_ns)
                 })
             })
     }

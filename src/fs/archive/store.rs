@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -197,6 +197,8 @@ impl ArchiveStore {
             let beside = path.with_file_name(format!("{conversation}.{number}{SUFFIX}"));
             match atomic::keep_beside(path, &beside) {
                 Ok(()) => return Ok(beside),
+                // One that was killed between this and the next step has kept it already.
+                Err(_) if is_one_file(path, &beside) => return Ok(beside),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FsError::io("keep", path)(error).into()),
             }
@@ -265,14 +267,21 @@ impl ArchiveStore {
     }
 }
 
+/// Whether two names lead to one file.
+fn is_one_file(path: &Path, other: &Path) -> bool {
+    let file = |path: &Path| fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    file(path).is_some_and(|one| file(other) == Some(one))
+}
+
 /// The states of the files of a conversation if each has the content that is archived, which is read, too.
 fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<ReadState>> {
     held.verify().ok()?;
+    let archived = held.manifest.by_name();
     source
         .files
         .iter()
         .map(|file| {
-            let archived = held.manifest.files.iter().find(|of| of.name == file.name)?;
+            let archived = archived.get(file.name.as_str())?;
             let (mut content, state) = source::open(&file.path).ok()?;
             let mut hash = Sha256::new();
             let mut buffer = vec![0; 1 << 17];

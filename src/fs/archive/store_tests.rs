@@ -366,6 +366,48 @@ fn hostile_archives_are_refused_and_write_nothing() {
     assert!(ArchivedConversation::open(&dir.path().join("link.zst"), &ArchiveLimits::default()).is_err());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn of_a_thousand_sub_agents_one_is_open_at_a_time() {
+    use std::io::Read;
+    let (_dir, home) = home();
+    for n in 0..1000 {
+        home.file(&format!("projects/-home-u-web/{ID}/subagents/a{n}.jsonl"), "{\"agent\":2}", 3);
+    }
+    home.put();
+    let (entries, _) = home.store().entries();
+    let archive = entries[0].path(home.store().dir());
+    let sources = archive_sources(home.store().dir(), entries);
+    let mut reader = sources[0].open().unwrap();
+    let mut text = String::new();
+    loop {
+        let mut part = [0; 8 << 10];
+        let n = reader.read(&mut part).unwrap();
+        if n == 0 {
+            break;
+        }
+        text.push_str(std::str::from_utf8(&part[..n]).unwrap());
+        let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let open = open.filter(|fd| fs::read_link(fd.path()).is_ok_and(|file| file == archive)).count();
+        assert!(open <= 3, "{open} descriptors");
+    }
+    assert_eq!(text.lines().filter(|line| *line == "{\"agent\":2}").count(), 1000);
+}
+
+#[test]
+fn a_kill_while_an_earlier_one_is_kept_beside_keeps_it_once() {
+    let (_dir, home) = home();
+    home.put();
+    let path = home.archived().path().to_owned();
+    let beside = path.with_file_name(format!("{ID}.1.jsonl.zst"));
+    // As it is after a kill right behind this step.
+    fs::hard_link(&path, &beside).unwrap();
+    home.file(&format!("projects/-home-u-web/{ID}.jsonl"), "{\"another\":1}\n", 9);
+    assert_eq!(home.put().replaced, Replaced::Beside(beside.clone()));
+    assert_eq!(home.store().entries().0.len(), 2);
+    assert_ne!(fs::read(&path).unwrap(), fs::read(&beside).unwrap());
+}
+
 #[test]
 fn the_index_is_made_again_from_the_files() {
     let (_dir, home) = home();

@@ -1,12 +1,13 @@
 //! Reading an archived conversation, which may be damaged or made to do harm.
 
+use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use zstd::stream::read::Decoder;
+use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use super::ArchiveFailure;
 use super::pack::hex;
@@ -16,6 +17,8 @@ use crate::sys::safe_file::{self, FileRule};
 
 /// The largest window that is unpacked, as a power of two: 128 MiB, as `zstdcat` does.
 const WINDOW_LOG_MAX: u32 = 27;
+/// How much of what is packed is read at a time, in bytes.
+const INPUT: usize = 1 << 17;
 /// How much of the end is read at first, in bytes: most manifests are shorter.
 const END: u64 = 8 << 10;
 
@@ -79,10 +82,8 @@ impl ArchivedConversation {
         let failed = |error| FsError::io("read", &self.path)(error);
         let own = self.file.try_clone().map_err(failed)?;
         let packed = Window { file: own, at: file.offset, end: file.offset + file.packed };
-        let input = BufReader::with_capacity(1 << 17, packed);
-        let mut decoder = Decoder::with_buffer(input).map_err(failed)?.single_frame();
-        decoder.window_log_max(WINDOW_LOG_MAX).map_err(failed)?;
-        Ok(ArchivedReader { decoder, left: file.bytes, name: file.name.clone() })
+        let unpacker = FrameUnpacker::spare().map_err(failed)?;
+        Ok(ArchivedReader { packed, unpacker, left: file.bytes, name: file.name.clone() })
     }
 
     /// Passes one of its files on in parts, and compares its length and its hash at the end.
@@ -137,7 +138,8 @@ impl ArchivedConversation {
 
 /// The content of one file of an archived conversation.
 pub struct ArchivedReader {
-    decoder: Decoder<'static, BufReader<Window>>,
+    packed: Window,
+    unpacker: FrameUnpacker,
     left: u64,
     name: String,
 }
@@ -145,8 +147,13 @@ pub struct ArchivedReader {
 impl ArchivedReader {
     /// Whether its frame fills the place that the manifest gives it.
     fn is_at_end(&self) -> bool {
-        let input = self.decoder.get_ref();
-        input.buffer().is_empty() && input.get_ref().at == input.get_ref().end
+        self.unpacker.is_done && self.unpacker.input().is_empty() && self.packed.at == self.packed.end
+    }
+}
+
+impl Drop for ArchivedReader {
+    fn drop(&mut self) {
+        self.unpacker.keep();
     }
 }
 
@@ -155,7 +162,7 @@ impl Read for ArchivedReader {
         if self.left == 0 {
             // The end of the frame has its checksum; one more byte is more than the manifest says.
             let mut more = [0; 1];
-            return match self.decoder.read(&mut more)? {
+            return match self.unpacker.read(&mut self.packed, &mut more)? {
                 0 => Ok(0),
                 _ => Err(io::Error::new(
                     io::ErrorKind::InvalidData,
@@ -164,10 +171,80 @@ impl Read for ArchivedReader {
             };
         }
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
-        let n = self.decoder.read(&mut buffer[..most])?;
+        let n = self.unpacker.read(&mut self.packed, &mut buffer[..most])?;
         self.left -= n as u64;
         Ok(n)
     }
+}
+
+/// Unpacks one zstd frame. Each thread keeps one for its next file: the pages of a fresh window cost as much as
+/// what is unpacked into them.
+struct FrameUnpacker {
+    /// `None` once it is kept.
+    context: Option<DCtx<'static>>,
+    buffer: Vec<u8>,
+    /// The part of `buffer` that is still to be unpacked.
+    at: usize,
+    end: usize,
+    is_done: bool,
+}
+
+thread_local! {
+    static SPARE: RefCell<Option<(DCtx<'static>, Vec<u8>)>> = const { RefCell::new(None) };
+}
+
+impl FrameUnpacker {
+    fn spare() -> io::Result<Self> {
+        let kept = SPARE.try_with(|spare| spare.borrow_mut().take()).ok().flatten();
+        let (mut context, buffer) = match kept {
+            Some(kept) => kept,
+            None => {
+                let context = DCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?;
+                (context, vec![0; INPUT])
+            }
+        };
+        context.reset(ResetDirective::SessionAndParameters).map_err(zstd_error)?;
+        context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(zstd_error)?;
+        Ok(FrameUnpacker { context: Some(context), buffer, at: 0, end: 0, is_done: false })
+    }
+
+    fn keep(&mut self) {
+        if let Some(context) = self.context.take() {
+            let buffer = std::mem::take(&mut self.buffer);
+            let _ = SPARE.try_with(|spare| spare.borrow_mut().replace((context, buffer)));
+        }
+    }
+
+    /// What was read and is not unpacked yet.
+    fn input(&self) -> &[u8] {
+        &self.buffer[self.at..self.end]
+    }
+
+    /// The next bytes of the frame; 0 at its end.
+    fn read(&mut self, packed: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+        let Some(context) = &mut self.context else { return Ok(0) };
+        while !self.is_done {
+            let mut input = InBuffer::around(&self.buffer[self.at..self.end]);
+            let mut output = OutBuffer::around(&mut *into);
+            let left = context.decompress_stream(&mut output, &mut input).map_err(zstd_error)?;
+            self.at += input.pos();
+            self.is_done = left == 0;
+            if output.pos() > 0 {
+                return Ok(output.pos());
+            }
+            if self.at == self.end && !self.is_done {
+                (self.at, self.end) = (0, packed.read(&mut self.buffer)?);
+                if self.end == 0 {
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "its frame is cut off"));
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn zstd_error(code: zstd_safe::ErrorCode) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, zstd_safe::get_error_name(code))
 }
 
 /// A part of a file, read at its own position.

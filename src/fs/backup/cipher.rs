@@ -1,13 +1,21 @@
 //! Encryption of a backup by age (age-encryption.org): `age -d` opens it, too.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Cursor, Read, Write};
 
 use age::secrecy::SecretString;
 
 use super::BackupFailure;
+use crate::fs::package::PackageFailure;
 
 /// How every encrypted backup begins.
 const AGE: &[u8] = b"age-encryption.org/";
+/// The longest head of an encrypted backup that is read, in bytes: enough for 600 keys. It is read before
+/// anything proves who wrote it.
+const HEAD: u64 = 64 << 10;
+/// How the last line of the head begins, after the newline of the one before.
+const HEAD_END: &[u8] = b"\n---";
+/// The most work that a passphrase may cost, as a power of two: 1 GiB of memory and some seconds.
+const WORK_MOST: u8 = 20;
 
 /// For whom a backup is encrypted.
 pub enum BackupCipher {
@@ -75,15 +83,23 @@ impl BackupCipher {
 
 impl BackupKey {
     /// What decrypts everything that is read from it.
-    pub(super) fn reader<'a>(&self, input: impl Read + 'a) -> Result<Box<dyn Read + 'a>, BackupFailure> {
+    pub(super) fn reader<'a>(&self, mut input: impl Read + 'a) -> Result<Box<dyn Read + 'a>, BackupFailure> {
         let failed = |why: String| BackupFailure::Key(why);
-        let decryptor =
-            age::Decryptor::new(input).map_err(|why| failed(format!("it cannot be decrypted: {why}")))?;
+        let mut begin = Vec::new();
+        let read = input.by_ref().take(HEAD).read_to_end(&mut begin);
+        read.map_err(|error| BackupFailure::from(PackageFailure::Input(error)))?;
+        if memchr::memmem::find(&begin, HEAD_END).is_none() {
+            return Err(failed("it cannot be decrypted: its head has no end".to_owned()));
+        }
+        let input = BufReader::new(Cursor::new(begin).chain(input));
+        let decryptor = age::Decryptor::new_buffered(input)
+            .map_err(|why| failed(format!("it cannot be decrypted: {why}")))?;
         let wrong = |why: age::DecryptError| failed(format!("it cannot be decrypted with this key: {why}"));
         match self {
             BackupKey::None => Err(failed("it is encrypted".to_owned())),
             BackupKey::Passphrase(phrase) => {
-                let identity = age::scrypt::Identity::new(SecretString::from(phrase.clone()));
+                let mut identity = age::scrypt::Identity::new(SecretString::from(phrase.clone()));
+                identity.set_max_work_factor(WORK_MOST);
                 let opened = decryptor.decrypt([&identity as &dyn age::Identity].into_iter());
                 Ok(Box::new(opened.map_err(wrong)?))
             }

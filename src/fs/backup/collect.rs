@@ -1,6 +1,7 @@
 //! The files of a backup: plain files of this user, in a fixed order.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::root;
@@ -44,7 +45,17 @@ pub(super) fn collect(paths: &Paths) -> Collected {
 
 impl Collected {
     fn add(&mut self, path: &Path, name: &str, depth: usize) {
-        let Ok(meta) = fs::symlink_metadata(path) else { return };
+        let Ok(mut meta) = fs::symlink_metadata(path) else { return };
+        // In place of a directory at the top there may be a link of the person's own: `projects` on another
+        // disk, `commands` among files that are kept elsewhere.
+        if depth == DEPTH
+            && meta.is_symlink()
+            && let Ok(there) = fs::metadata(path)
+            && there.is_dir()
+            && there.uid() == nix::unistd::geteuid().as_raw()
+        {
+            meta = there;
+        }
         if meta.is_dir() && depth > 0 {
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
                 match entry.file_name().to_str() {

@@ -199,6 +199,46 @@ fn an_encrypted_backup_opens_with_its_key_alone() {
 }
 
 #[test]
+fn a_head_without_end_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let bad = dir.path().join("bad.age");
+    let stanza = format!("-> X25519 {}\n{}\n", "A".repeat(43), "A".repeat(43));
+    for head in [stanza.repeat(100_000), "-> ".to_owned() + &"x".repeat(10 << 20), String::new()] {
+        fs::write(&bad, format!("age-encryption.org/v1\n{head}")).unwrap();
+        let key = BackupKey::Identities("AGE-SECRET-KEY-1".to_owned());
+        let failure = verify(&bad, &key).unwrap_err();
+        assert!(failure.to_string().contains("its head has no end"), "{failure}");
+    }
+    // The work that a passphrase may cost.
+    let salt = "A".repeat(22);
+    let file =
+        format!("age-encryption.org/v1\n-> scrypt {salt} 40\n{}\n--- {}\n", "A".repeat(43), "A".repeat(43));
+    fs::write(&bad, [file.as_bytes(), &[0; 100]].concat()).unwrap();
+    let failure = verify(&bad, &BackupKey::Passphrase("x".to_owned())).unwrap_err();
+    assert!(matches!(failure, BackupFailure::Key(_)), "{failure}");
+}
+
+#[test]
+fn what_lies_behind_a_link_of_the_persons_own_is_backed_up_and_restored() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = home(&dir.path().join("from"));
+    let disk = dir.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    for name in ["projects", "commands"] {
+        fs::rename(from.claude.join(name), disk.join(name)).unwrap();
+        symlink(disk.join(name), from.claude.join(name)).unwrap();
+    }
+    let linked = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap();
+    let plain = home(&dir.path().join("plain"));
+    let plain = create(&plain, &dir.path().join("other"), &BackupCipher::None, NOW).unwrap();
+    assert_eq!((linked.files, linked.odd.len()), (plain.files, plain.odd.len()));
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir(&to.home).unwrap();
+    restore(&to, &linked.path, &BackupKey::None, &PLAN).unwrap();
+    assert!(to.claude.join(format!("projects/-p/{ID}.jsonl")).is_file());
+}
+
+#[test]
 fn a_cut_or_changed_backup_restores_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (_, report) = made(dir.path(), &BackupCipher::None);

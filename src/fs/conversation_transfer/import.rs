@@ -1,5 +1,6 @@
 //! Reading a package of conversations, which may come from anybody.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -99,8 +100,9 @@ pub fn conversations_of(
     let info: PackageInfo =
         serde_json::from_value(manifest.info.clone()).map_err(|error| bad(error.to_string()))?;
     let mut found: Vec<PackedConversation> = Vec::new();
+    let mut places: HashMap<ConversationId, usize> = HashMap::new();
     for info in info.conversations {
-        if found.iter().any(|known| known.id == info.id) {
+        if places.insert(info.id.clone(), found.len()).is_some() {
             return Err(bad(format!("it names {} twice", info.id)));
         }
         let absolute = |path: &str| path.starts_with('/');
@@ -122,8 +124,10 @@ pub fn conversations_of(
         });
     }
     for file in &manifest.files {
-        let owner = found.iter_mut().find_map(|one| {
-            let name = file.name.below(one.id.as_str())?;
+        let owner = file.name.as_str().split_once('/').and_then(|(id, name)| {
+            let at = places.get(&id.parse::<ConversationId>().ok()?)?;
+            // The id stands there as it is written in the list.
+            let one = found.get_mut(*at).filter(|one| one.id.as_str() == id)?;
             Some((FilePlace::from_package(name)?, one))
         });
         let Some((place, owner)) = owner else {

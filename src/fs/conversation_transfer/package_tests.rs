@@ -173,6 +173,43 @@ fn a_package_of_anything_else_is_refused_before_anything_is_written() {
     assert_eq!(mode & 0o777, 0o600, "nothing of it can be run");
 }
 
+#[test]
+fn a_package_with_many_conversations_and_directories_takes_no_time() {
+    let home = empty();
+    let many = 20_000;
+    let id = |n: usize| format!("{n:08x}-94b9-4841-b82f-a62cfb8efdc0");
+    let one = |n: usize| json!({"id": id(n), "claude": "/c", "sidecar": "/s"});
+    let file = |name: String| PackageFile {
+        name: PackageName::parse(&name).unwrap(),
+        bytes: 0,
+        sha256: "0".repeat(64),
+        modified_ms: 0,
+        executable: false,
+    };
+    let files = (0..many).map(|n| file(format!("{}/transcript.jsonl", id(n)))).collect();
+    let info = json!({"conversations": (0..many).map(one).collect::<Vec<_>>()});
+    let begun = std::time::Instant::now();
+    let manifest = PackageManifest::new(PackageKind::Conversations, 0, info, files);
+    assert_eq!(conversations_of(&manifest, &home.paths.home).unwrap().len(), many);
+    // One of them with a directory for each of its files.
+    let mut files: Vec<PackageFile> = vec![file(format!("{}/transcript.jsonl", id(0)))];
+    files.extend((0..many).map(|n| file(format!("{}/sidecar/{n}/x", id(0)))));
+    let unpacked = home.paths.home.join("unpacked");
+    for file in &files {
+        let path = unpacked.join(file.name.as_str());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let info = json!({"conversations": [one(0)]});
+    let manifest = PackageManifest::new(PackageKind::Conversations, 0, info, files);
+    let packed = conversations_of(&manifest, &unpacked).unwrap().remove(0);
+    let target = TransferTarget { dir: "/new".to_owned(), id: packed.id.clone() };
+    let plan = TransferPlan::of_package(&home.paths.claude, &packed, &target).unwrap();
+    assert_eq!((plan.files(), plan.record.new_dirs.len()), (many + 1, many + 4));
+    let took = begun.elapsed();
+    assert!(took.as_secs() < 20, "{took:?}");
+}
+
 fn plain(package: &[u8]) -> Vec<u8> {
     use std::io::Read;
     let mut content = Vec::new();

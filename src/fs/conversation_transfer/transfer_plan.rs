@@ -1,5 +1,6 @@
 //! Which file goes where.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -180,12 +181,17 @@ impl TransferPlan {
     /// Checks that nothing is at the new places and that only real directories lead there, and notes which of
     /// these have to be made.
     fn check(&mut self, claude: &Path) -> Result<(), TransferError> {
+        // A package may have many files and many directories: each is looked at once.
+        let (mut seen, mut new) = (HashSet::new(), HashSet::new());
         for step in &self.record.steps {
             if step.to.symlink_metadata().is_ok() {
                 return Err(TransferError::Exists(step.to.clone()));
             }
+            if !seen.insert(step.to.parent()) {
+                continue;
+            }
             for dir in missing_directories(claude, &step.to)? {
-                if !self.record.new_dirs.contains(&dir) {
+                if new.insert(dir.clone()) {
                     self.record.new_dirs.push(dir);
                 }
             }

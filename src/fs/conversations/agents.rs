@@ -29,7 +29,8 @@ impl AgentTranscript {
     #[must_use]
     pub fn all(paths: &Paths) -> Vec<Self> {
         let mut found = Vec::new();
-        for (project, meta) in entries(&paths.claude.join("projects")) {
+        // `projects` itself may be a link of the person's own, to another disk.
+        for (project, meta) in listed(&paths.claude.join("projects")) {
             if meta.is_dir() {
                 add_project(&project, &mut found);
             }
@@ -105,9 +106,11 @@ fn add_below(dir: &Path, id: &ConversationId, depth: usize, found: &mut Vec<Agen
 
 /// What is in a directory that is no link, by path.
 fn entries(dir: &Path) -> Vec<(PathBuf, Metadata)> {
-    if !dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-        return Vec::new();
-    }
+    if dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) { listed(dir) } else { Vec::new() }
+}
+
+/// What is in a directory, by path.
+fn listed(dir: &Path) -> Vec<(PathBuf, Metadata)> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut entries: Vec<(PathBuf, Metadata)> =
         entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?))).collect();
@@ -152,6 +155,10 @@ mod tests {
         };
         let of = |name: &str, n: u32| (format!("agent-{name}.jsonl"), format!("{n:08x}"));
         assert_eq!(named(AgentTranscript::all(&paths)), [of("a", 1), of("b", 1), of("c", 2), of("d", 3)]);
+        // To another disk, say.
+        std::fs::rename(&projects, root.path().join("disk")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("disk"), &projects).unwrap();
+        assert_eq!(AgentTranscript::all(&paths).len(), 4);
         let file = TranscriptFile::at(&projects.join(format!("-p/{}.jsonl", id(1)))).unwrap();
         assert_eq!(named(AgentTranscript::of([&file])), [of("a", 1), of("b", 1), of("d", 3)]);
     }

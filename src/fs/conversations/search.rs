@@ -88,6 +88,7 @@ pub fn search(
         for _ in 0..threads {
             let (send, next, stop, taken) = (send.clone(), &next, &stop, &taken);
             scope.spawn(move || {
+                let mut buffer = Vec::new();
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(source) = sources.get(at) else { return };
@@ -99,7 +100,7 @@ pub fn search(
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let _ = send.send((at, search_source(&**source, query, stop)));
+                    let _ = send.send((at, search_source(&**source, query, &mut buffer, stop)));
                 }
             });
         }
@@ -120,23 +121,29 @@ pub fn search(
     });
 }
 
-fn search_source(source: &dyn TranscriptSource, query: &SearchQuery, stop: &AtomicBool) -> SourceHits {
+fn search_source(
+    source: &dyn TranscriptSource,
+    query: &SearchQuery,
+    buffer: &mut Vec<u8>,
+    stop: &AtomicBool,
+) -> SourceHits {
     let mut found = SourceHits::default();
-    let done = source.open().and_then(|reader| search_lines(reader, query, &mut found, stop));
+    let done = source.open().and_then(|reader| search_lines(reader, query, buffer, &mut found, stop));
     found.failure = done.err().map(|error| error.to_string());
     found
 }
 
 /// Searches the lines of `reader`. The raw bytes are looked at first, many lines at a time, and only a line
-/// that may match is read as JSON.
+/// that may match is read as JSON. `buffer` is used again for the next source.
 fn search_lines(
     mut reader: impl Read,
     query: &SearchQuery,
+    buffer: &mut Vec<u8>,
     found: &mut SourceHits,
     stop: &AtomicBool,
 ) -> io::Result<()> {
     // Zeroed once: a read of what is packed brings a quarter of a piece.
-    let mut buffer = vec![0; 2 * PIECE];
+    buffer.resize(buffer.len().max(2 * PIECE), 0);
     let (mut filled, mut skips) = (0, false);
     while !stop.load(Ordering::Relaxed) {
         if buffer.len() - filled < PIECE {
@@ -161,7 +168,7 @@ fn search_lines(
             } else if filled > LINE_CAP {
                 found.skipped += 1;
                 skips = true;
-                (buffer, filled) = (vec![0; 2 * PIECE], 0);
+                (*buffer, filled) = (vec![0; 2 * PIECE], 0);
             }
             continue;
         };
@@ -286,7 +293,8 @@ mod tests {
         content.extend_from_slice(format!("\n{}", prompt("needle 2")).as_bytes());
         let query = SearchQuery::new("needle", false, false).unwrap();
         let mut found = SourceHits::default();
-        search_lines(content.as_slice(), &query, &mut found, &AtomicBool::new(false)).unwrap();
+        let (mut buffer, stop) = (Vec::new(), AtomicBool::new(false));
+        search_lines(content.as_slice(), &query, &mut buffer, &mut found, &stop).unwrap();
         assert_eq!((found.hits.len(), found.skipped), (2, 1));
     }
 }
