@@ -9,8 +9,8 @@ use crate::core::config::Config;
 /// question is put even if only an answer can end it. Since 2, a hand-over by level waits for the prompt of a
 /// person who is present, Claude is asked for its own words in a tool loop as soon as the level is reached,
 /// and a hand-over that is broken off names the old conversation. Since 3, the dialog of a usage limit is
-/// left to a person who is present.
-pub const RULES: u32 = 3;
+/// left to a person who is present. Since 4, a prompt that was sent begins a turn even if no hook reports it.
+pub const RULES: u32 = 4;
 
 /// Which program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,6 +19,7 @@ use super::key_hold::KeyHold;
 use super::limits::ResumeAfter;
 use super::phase::Phase;
 use super::screen_facts::PromptBox;
+use super::state::SessionState;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
@@ -35,6 +36,8 @@ pub(super) const STANDS_MS: u64 = 300;
 pub(super) const TYPING_MS: u64 = 600;
 /// How long a hand-over waits for a prompt that is being typed, in ms.
 const HAND_OVER_MS: u64 = 5000;
+/// The version of the rules since which the transcript reports a turn that a hook missed.
+const MISSED_SINCE: u32 = 4;
 /// The request number of hopty's own prompt; no request uses it.
 const OWN: u64 = 0;
 
@@ -196,16 +199,25 @@ impl Supervisor {
         }
     }
 
-    /// The same according to the transcript, where no hook reports the start of a turn.
+    /// The same according to the transcript: no hook has reported the prompt.
     pub(super) fn submit_read(&mut self, now: Stamp, queued: bool, out: &mut Vec<Action>) {
-        if !queued && !self.run.hooks.seen && self.sending.is_some() {
-            self.miss_hooks(out);
+        if !queued && self.sending.is_some() && self.misses_turn() {
+            if !self.run.hooks.seen {
+                self.miss_hooks(out);
+            }
             self.set_turn(now, Turn::Busy);
             self.conversation.spoken = true;
         }
         if self.sending.as_ref().is_some_and(Sending::was_entered) {
             self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
         }
+    }
+
+    /// Whether a turn that has begun is not known yet. A hook gives up on a host that is slow to answer, and
+    /// the whole turn may lie between two looks at the sessions file. Who waits for the end of the turn waits
+    /// for a change, so the turn must be seen to run, even if it is over by now.
+    fn misses_turn(&self) -> bool {
+        !self.run.hooks.seen || self.policy.rules >= MISSED_SINCE && self.state().state == SessionState::Idle
     }
 
     fn settle_submit(&mut self, result: SendResult, out: &mut Vec<Action>) {

@@ -60,6 +60,52 @@ fn a_busy_claude_queues_it() {
     assert_eq!(s.prompt(PromptOf::Sent).split(", ").nth(1), Some("queued"));
 }
 
+/// The hook gave up before it was heard, so that only the transcript has the prompt.
+#[test]
+fn the_end_of_a_turn_that_no_hook_began_comes_after_the_answer() {
+    let ways: [fn(&mut Session); 3] = [
+        |_| {},
+        // The whole turn is seen before the prompt is found in the transcript.
+        |s| {
+            s.status(AgentStatus::Busy);
+            s.status(AgentStatus::Idle);
+        },
+        |s| drop(s.call(HookEvent::Stop)),
+    ];
+    for before in ways {
+        let mut s = entered();
+        before(&mut s);
+        assert_eq!(s.feed(Event::Taken { queued: false }), "release keys, submitted");
+        let answered = s.sup.seq();
+        assert_eq!(s.sup.state().state, SessionState::Busy, "it may still run");
+        s.pass(6000);
+        assert_eq!(s.sup.state().state, SessionState::Idle);
+        assert!(s.sup.entered().1 > answered, "a wait for idle since the answer ends");
+    }
+    let mut s = entered();
+    s.feed(Event::Taken { queued: false });
+    let answered = s.sup.seq();
+    s.call(HookEvent::Stop);
+    assert!(s.sup.state().state == SessionState::Idle && s.sup.entered().1 > answered);
+    // Journals of earlier rules are replayed as they were written: there the wait went on for ever.
+    let mut s = entered();
+    s.sup.policy.rules = 3;
+    s.feed(Event::Taken { queued: false });
+    let answered = s.sup.seq();
+    s.pass(6000);
+    assert!(s.sup.state().state == SessionState::Idle && s.sup.entered().1 < answered);
+}
+
+#[test]
+fn a_dialog_of_a_turn_that_no_hook_began_stays() {
+    let mut s = entered();
+    let current = s.current();
+    s.hook(HookFacts { asks: Some("Bash".to_owned()), ..hook(HookEvent::PermissionRequest, &current) });
+    assert_eq!(s.sup.state().state, SessionState::Blocked);
+    s.feed(Event::Taken { queued: false });
+    assert_eq!(s.sup.state().state, SessionState::Blocked);
+}
+
 /// Where an Enter might answer a dialog that is about to be drawn, the turn's end is waited for.
 #[test]
 fn an_old_claude_gets_no_enter_while_it_works() {
