@@ -85,7 +85,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("crossterm", &["tty"]),
     ("flate2", &["fs"]),
-    ("portable_pty", &["pty"]),
     ("ratatui", &["dashboard"]),
     // The stand-in agent is a program of its own with a loop of its own.
     ("signal_hook", &["sys", "standin"]),
@@ -98,7 +97,6 @@ const HOMES: &[(&str, &[&str])] = &[
 const OPENERS: &[(&str, &str)] = &[
     ("src/cli/conversations/import.rs", "a package that a person names may come through a pipe"),
     ("src/cli/handoff/create.rs", "a summary that a person names may come through a pipe"),
-    ("src/cli/handoff/load.rs", "/proc"),
     ("src/cli/play.rs", "a recording that a person names may come through a pipe"),
     ("src/cli/replay.rs", "a journal that a person names may come through a pipe"),
     ("src/fs/atomic.rs", "a directory that is synced"),

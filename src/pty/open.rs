@@ -1,4 +1,4 @@
-//! Opening a pseudo-terminal. portable-pty opens; it does not spawn (ADR 2 says why).
+//! Opening a pseudo-terminal.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::libc;
-use portable_pty::{PtySize, native_pty_system};
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use rustix::io::ioctl_fionread;
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -22,29 +22,19 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Opens a new one, master non-blocking and close-on-exec.
+    /// Opens a new one, its master non-blocking. The master is close-on-exec from the start: a program that
+    /// another thread starts meanwhile must not inherit it.
     ///
     /// # Errors
     /// When none is left, or its slave has no name.
     pub fn open(size: Size) -> io::Result<Self> {
-        let pair = native_pty_system()
-            .openpty(PtySize {
-                rows: size.rows,
-                cols: size.cols,
-                pixel_width: size.xpixel,
-                pixel_height: size.ypixel,
-            })
-            .map_err(|e| io::Error::other(e.to_string()))?;
-        let fd = pair
-            .master
-            .as_raw_fd()
-            .ok_or_else(|| io::Error::other("the pseudo-terminal has no descriptor"))?;
-        let slave =
-            pair.master.tty_name().ok_or_else(|| io::Error::other("the pseudo-terminal has no name"))?;
-        // SAFETY: fd is open as long as `pair` lives, which is longer than this borrow.
-        let master = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
-        nix::fcntl::fcntl(&master, nix::fcntl::FcntlArg::F_SETFL(OFlag::O_NONBLOCK | OFlag::O_RDWR))?;
-        Ok(Pty { master, slave })
+        let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        let slave = PathBuf::from(ptsname_r(&master)?);
+        let pty = Pty { master: master.into(), slave };
+        pty.resize(size)?;
+        Ok(pty)
     }
 
     /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and modes
@@ -114,4 +104,45 @@ pub(super) fn open_slave(path: &Path) -> io::Result<File> {
 /// When it cannot be opened, or `with` fails.
 pub fn with_slave(pty: &Pty, with: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     with(&pty.open_slave()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Programs that other threads start while terminals are opened.
+    #[test]
+    fn no_program_inherits_a_master_or_a_slave() {
+        let (over, size) = (AtomicBool::new(false), Size::cells(80, 24));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let pty = Pty::open(size).unwrap();
+                    drop(pty.open_slave().unwrap());
+                }
+            });
+            for _ in 0..100 {
+                let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).stdin(Stdio::null()).output();
+                let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+                let inherited = listed.lines().find(|line| line.contains("/ptmx") || line.contains("/pts/"));
+                over.store(inherited.is_some(), Ordering::Relaxed);
+                assert_eq!(inherited, None);
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn a_new_terminal_has_its_size_and_waits_for_its_first_program() {
+        let size = Size { cols: 97, rows: 31, xpixel: 970, ypixel: 620 };
+        let pty = Pty::open(size).unwrap();
+        let found = rustix::termios::tcgetwinsize(pty.open_slave().unwrap()).unwrap();
+        assert_eq!(
+            (found.ws_col, found.ws_row, found.ws_xpixel, found.ws_ypixel),
+            (size.cols, size.rows, size.xpixel, size.ypixel)
+        );
+    }
 }

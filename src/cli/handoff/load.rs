@@ -13,10 +13,7 @@ use crate::core::ids::ConversationId;
 use crate::fs::session;
 use crate::host::drift;
 use crate::sys::clock::Clock;
-use crate::sys::process::{self, Stat};
-
-/// How many processes above this one are looked at.
-const GENERATIONS: usize = 16;
+use crate::sys::process::{self, NamedProcess};
 
 /// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes.
 /// The handoff is consumed only when the conversation has answered, which its host notices.
@@ -67,20 +64,11 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
 fn holder(place: &HandoffPlace) -> u32 {
     let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
     let caller = nix::unistd::getppid().as_raw();
-    let mut above = std::iter::successors(Some(caller), |pid| parent(*pid)).take(GENERATIONS);
-    let claude = || {
-        above
-            .find(|pid| place.paths.claude_session(*pid).is_file() || comm(*pid).as_deref() == Some("claude"))
+    let is_claude = |process: &NamedProcess| {
+        process.name == "claude" || place.paths.claude_session(process.stat.pid).is_file()
     };
+    let claude = || process::lineage(caller)?.into_iter().find(is_claude).map(|process| process.stat.pid);
     u32::try_from(host.or_else(claude).unwrap_or(caller)).unwrap_or(0)
-}
-
-fn parent(pid: i32) -> Option<i32> {
-    Stat::of(pid).map(|stat| stat.parent).filter(|parent| *parent > 1)
-}
-
-fn comm(pid: i32) -> Option<String> {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
 }
 
 fn new_conversation() -> Result<ConversationId, Failed> {

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::options::VERSION;
 use super::transcript::Persistence;
+use crate::sys::process::start_ticks;
 
 /// What the agent is doing, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +106,9 @@ fn millis() -> i64 {
     chrono::Utc::now().timestamp_millis()
 }
 
-/// Field 22 of `/proc/self/stat`: with the pid it names this process for ever. `0` where there is no `/proc`.
+/// When this process began: with the pid it names this process for ever. `0` where there is no `/proc`.
 fn proc_start() -> String {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name in field 2 may hold spaces and brackets; the last bracket ends it.
-    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    rest.split_ascii_whitespace().nth(19).unwrap_or("0").to_owned()
+    start_ticks(process::id()).unwrap_or(0).to_string()
 }
 
 #[cfg(test)]
