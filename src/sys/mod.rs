@@ -7,6 +7,8 @@ pub mod fd;
 pub mod inherited;
 pub mod memory;
 pub mod outbuf;
+#[cfg(test)]
+pub mod own_process;
 pub mod poll;
 pub mod private_dir;
 pub mod process;

@@ -69,6 +69,7 @@ fn no_word_of_an_error_is_broken_in_a_narrow_terminal() {
     for cols in [40, 80] {
         let mut term = Term::start("/bin/sh".as_ref(), &args, &world.env, &world.project, (cols, 24));
         term.wait_exit();
+        term.drained();
         let told = text(&term.bytes());
         // A temporary file has another name each time.
         let differs = |(told, piped): &(&str, &str)| told != piped && !piped.contains(".hopty-tmp-");

@@ -194,6 +194,7 @@ fn move_dir(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), S
 mod tests {
     use super::super::{claim, list, prepare, remove};
     use super::*;
+    use crate::sys::own_process::is_alone;
 
     fn name(text: &str) -> SessionName {
         text.parse().unwrap()
@@ -212,6 +213,9 @@ mod tests {
 
     #[test]
     fn a_running_session_keeps_its_lock_and_its_old_paths() {
+        if !is_alone("fs::session::rename::tests::a_running_session_keeps_its_lock_and_its_old_paths") {
+            return;
+        }
         let (_home, paths) = world();
         let mut one = claim(&paths, &name("one"), false).unwrap();
         let old = one.dir.join("plugin");
@@ -245,6 +249,9 @@ mod tests {
 
     #[test]
     fn a_name_in_use_is_refused_and_nothing_has_changed() {
+        if !is_alone("fs::session::rename::tests::a_name_in_use_is_refused_and_nothing_has_changed") {
+            return;
+        }
         let (_home, paths) = world();
         let one = claim(&paths, &name("one"), false).unwrap();
         let _two = claim(&paths, &name("two"), false).unwrap();

@@ -1,4 +1,16 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
+use crate::sys::own_process::is_alone;
+
+/// Ends a thread, also when an assertion fails.
+struct StopThread<'a>(&'a AtomicBool);
+
+impl Drop for StopThread<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 fn world() -> (tempfile::TempDir, Paths) {
     let home = tempfile::tempdir().unwrap();
@@ -8,6 +20,9 @@ fn world() -> (tempfile::TempDir, Paths) {
 
 #[test]
 fn a_name_is_taken_while_its_claim_lives() {
+    if !is_alone("fs::session::tests::a_name_is_taken_while_its_claim_lives") {
+        return;
+    }
     let (_home, paths) = world();
     prepare(&paths).unwrap();
     let wanted: SessionName = "proj".parse().unwrap();
@@ -24,33 +39,40 @@ fn a_name_is_taken_while_its_claim_lives() {
 
 #[test]
 fn a_look_does_not_take_the_name() {
+    if !is_alone("fs::session::tests::a_look_does_not_take_the_name") {
+        return;
+    }
     let (_home, paths) = world();
     prepare(&paths).unwrap();
     let wanted: SessionName = "proj".parse().unwrap();
     drop(claim(&paths, &wanted, true).unwrap());
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = StopThread(&stop);
         scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) {
                 let _ = is_alive(&paths.session(&wanted));
             }
         });
         for _ in 0..200 {
             assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 
 #[test]
 fn a_name_can_be_taken_while_it_is_swept_away() {
+    if !is_alone("fs::session::tests::a_name_can_be_taken_while_it_is_swept_away") {
+        return;
+    }
     let (_home, paths) = world();
     prepare(&paths).unwrap();
     let wanted: SessionName = "proj".parse().unwrap();
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = StopThread(&stop);
         scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) {
                 sweep(&paths, 0);
             }
         });
@@ -61,7 +83,6 @@ fn a_name_can_be_taken_while_it_is_swept_away() {
                 "what was taken is still there"
             );
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 
@@ -102,6 +123,9 @@ fn a_lock_that_is_a_link_is_not_followed() {
 /// As many days as `journal.keep_ended_days` says.
 #[test]
 fn old_ended_sessions_are_swept_away_and_living_ones_are_not() {
+    if !is_alone("fs::session::tests::old_ended_sessions_are_swept_away_and_living_ones_are_not") {
+        return;
+    }
     let (_home, paths) = world();
     prepare(&paths).unwrap();
     let name = |text: &str| text.parse::<SessionName>().unwrap();

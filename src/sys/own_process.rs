@@ -1,0 +1,21 @@
+//! For tests that close a descriptor and need it closed: a lock, a socket, a terminal. A program that another test
+//! of the same process starts holds copies of all of them until its exec.
+
+use std::process::{Command, Stdio};
+
+/// Whether the calling test, named with its modules, has this process for itself. Where it has not, it is run
+/// in a process of its own, which must succeed, and has nothing more to do here.
+pub fn is_alone(test: &str) -> bool {
+    const VARIABLE: &str = "HOPTY_TEST_ALONE";
+    if std::env::var(VARIABLE).is_ok_and(|alone| alone == test) {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(VARIABLE, test).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    println!("{told}");
+    let has_passed = output.status.success() && told.contains("1 passed");
+    assert!(has_passed, "{}", String::from_utf8_lossy(&output.stderr));
+    false
+}
