@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::slash_commands;
 use crate::core::claude::version_features::HookSet;
 use crate::core::config::{DurationMs, Hooks};
+use crate::core::shell_word::shell_word;
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -70,17 +71,16 @@ pub fn this_binary() -> PathBuf {
 /// read a configuration.
 #[must_use]
 pub fn command(binary: &Path, event: &str, ack: DurationMs) -> String {
-    let quoted = binary.to_string_lossy().replace('\'', r"'\''");
+    let hopty = shell_word(&binary.to_string_lossy());
     let ack = if ack == Hooks::default().ack { String::new() } else { format!(" {}", ack.ms()) };
-    format!("[ -x '{quoted}' ] && exec '{quoted}' hook {event}{ack} || :")
+    format!("[ -x {hopty} ] && exec {hopty} hook {event}{ack} || :")
 }
 
 /// The status-line command, quoted for the shell, and silent when the binary is gone. The person's own one
 /// stands in it: a file that names it could be rewritten while Claude runs.
 #[must_use]
 pub fn statusline_command(binary: &Path, own: &str) -> String {
-    let quote = |text: &str| text.replace('\'', r"'\''");
-    format!("'{}' statusline '{}' || :", quote(&binary.to_string_lossy()), quote(own))
+    format!("{} statusline {} || :", shell_word(&binary.to_string_lossy()), shell_word(own))
 }
 
 /// The content of `hooks.json`.

@@ -7,6 +7,8 @@
 //! No text has `$ARGUMENTS` in a shell command: Claude puts the words there unquoted. It is in none at all,
 //! because 2.0.76 runs what looks like a shell command in them; there the commands are not given.
 
+use crate::core::shell_word::shell_word;
+
 /// The names and texts, with `{hopty}` for the quoted path of the binary.
 const TEXTS: [(&str, &str); 8] = [
     ("discard-backup", include_str!("commands/discard-backup.md")),
@@ -27,7 +29,7 @@ pub fn files(binary: &str) -> Vec<(String, String)> {
     if binary.is_empty() || !binary.chars().all(plain) {
         return Vec::new();
     }
-    let quoted = format!("'{}'", binary.replace('\'', r"'\''"));
+    let quoted = shell_word(binary);
     TEXTS.iter().map(|(name, text)| (format!("{name}.md"), text.replace("{hopty}", &quoted))).collect()
 }
 

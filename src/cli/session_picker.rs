@@ -11,16 +11,14 @@ use super::list;
 use super::table::{self, wants_colors};
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::SessionName;
+use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::core::status::SessionStatus;
 use crate::dashboard::dashboard_terminal::DashTerminal;
-use crate::dashboard::keys::{DashKey, KeyParser};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::{Signals, stop_group};
 use crate::tty::raw;
 
-/// How long after an escape the rest of a sequence may come, in ms.
-const ESCAPE_MS: u64 = 50;
 /// SGR numbers.
 const BOLD: u8 = 1;
 const DIM: u8 = 2;
@@ -47,7 +45,7 @@ pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<Pick
     let mut signals =
         Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
     let mut terminal = DashTerminal::enter()?;
-    let (stdin, mut keys) = (io::stdin(), KeyParser::default());
+    let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
     loop {
         let size = raw::size();
         let side = |cells: u16, usual: usize| if cells == 0 { usual } else { usize::from(cells) };
@@ -61,7 +59,7 @@ pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<Pick
         if let Some(signal) = signals.take().into_iter().find(|signal| *signal != libc::SIGWINCH) {
             return Ok(PickerEnd::Signal(signal));
         }
-        let pressed: Vec<DashKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
+        let pressed: Vec<PlainKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
             let mut bytes = [0; 256];
             match read_some(&stdin, &mut bytes)? {
                 Some(0) => return Ok(PickerEnd::Signal(libc::SIGHUP)),
@@ -72,7 +70,7 @@ pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<Pick
         };
         for key in pressed {
             let key = match key {
-                DashKey::Click(row) => match shown.get(usize::from(row)).and_then(|line| line.session) {
+                PlainKey::Click(row) => match shown.get(usize::from(row)).and_then(|line| line.session) {
                     Some(at) => {
                         picker.select(at);
                         continue;
@@ -145,27 +143,27 @@ impl SessionPicker {
 
     /// A number only selects: who types it with Enter behind it would else press that Enter in the session,
     /// where it may answer a dialog.
-    fn key(&mut self, key: &DashKey) -> PickerStep {
+    fn key(&mut self, key: &PlainKey) -> PickerStep {
         self.message.clear();
         let typed = std::mem::take(&mut self.typed);
         match key {
-            DashKey::Char(digit @ '0'..='9') => self.number(typed, usize::from(*digit as u8 - b'0')),
-            DashKey::Up | DashKey::WheelUp | DashKey::Char('k') => self.select(self.at.saturating_sub(1)),
-            DashKey::Down | DashKey::WheelDown | DashKey::Tab | DashKey::Char('j') => {
+            PlainKey::Char(digit @ '0'..='9') => self.number(typed, usize::from(*digit as u8 - b'0')),
+            PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => self.select(self.at.saturating_sub(1)),
+            PlainKey::Down | PlainKey::WheelDown | PlainKey::Tab | PlainKey::Char('j') => {
                 self.select(self.at + 1)
             }
-            DashKey::PageUp => self.select(self.at.saturating_sub(10)),
-            DashKey::PageDown => self.select(self.at + 10),
-            DashKey::Home | DashKey::Char('g') => self.select(0),
-            DashKey::End | DashKey::Char('G') => self.select(usize::MAX),
-            DashKey::Enter => {
+            PlainKey::PageUp => self.select(self.at.saturating_sub(10)),
+            PlainKey::PageDown => self.select(self.at + 10),
+            PlainKey::Home | PlainKey::Char('g') => self.select(0),
+            PlainKey::End | PlainKey::Char('G') => self.select(usize::MAX),
+            PlainKey::Enter => {
                 let name = self.sessions.get(self.at).and_then(|session| session.name.parse().ok());
                 return PickerStep::End(name.map_or(PickerEnd::Cancelled, PickerEnd::Picked));
             }
-            DashKey::Escape | DashKey::Cancel | DashKey::Char('q') => {
+            PlainKey::Escape | PlainKey::Cancel | PlainKey::Char('q') => {
                 return PickerStep::End(PickerEnd::Cancelled);
             }
-            DashKey::Suspend => return PickerStep::Suspend,
+            PlainKey::Suspend => return PickerStep::Suspend,
             _ => {}
         }
         PickerStep::Stay
@@ -323,7 +321,8 @@ mod tests {
     #[test]
     fn a_long_list_shows_the_part_around_the_selected_one() {
         let mut long = picker(30, 0);
-        for (key, name) in [(DashKey::End, "›30  s30"), (DashKey::Up, "›29  s29"), (DashKey::Home, "› 1  s1")]
+        for (key, name) in
+            [(PlainKey::End, "›30  s30"), (PlainKey::Up, "›29  s29"), (PlainKey::Home, "› 1  s1")]
         {
             assert_eq!(long.key(&key), PickerStep::Stay);
             let shown = screen(&long, 80, 10);
@@ -336,23 +335,23 @@ mod tests {
     fn keys_and_numbers_select_and_enter_picks() {
         let mut few = picker(3, 0);
         for (key, at) in [('j', 1), ('j', 2), ('j', 2), ('k', 1), ('3', 2), ('1', 0), ('G', 2), ('2', 1)] {
-            assert_eq!((few.key(&DashKey::Char(key)), few.at), (PickerStep::Stay, at), "{key}");
+            assert_eq!((few.key(&PlainKey::Char(key)), few.at), (PickerStep::Stay, at), "{key}");
         }
         for wrong in ['7', '0'] {
-            assert_eq!((few.key(&DashKey::Char(wrong)), few.at), (PickerStep::Stay, 1));
+            assert_eq!((few.key(&PlainKey::Char(wrong)), few.at), (PickerStep::Stay, 1));
             assert_eq!(few.message, format!("there is no session {wrong}: type 1 to 3"));
         }
         assert_eq!(
-            few.key(&DashKey::Enter),
+            few.key(&PlainKey::Enter),
             PickerStep::End(PickerEnd::Picked("s2".parse().unwrap())),
             "what was selected before the wrong number"
         );
-        for key in [DashKey::Escape, DashKey::Cancel, DashKey::Char('q')] {
+        for key in [PlainKey::Escape, PlainKey::Cancel, PlainKey::Char('q')] {
             assert_eq!(few.key(&key), PickerStep::End(PickerEnd::Cancelled));
         }
         let mut many = picker(12, 0);
         for (digit, at) in [('1', 0), ('2', 11), ('3', 2), ('1', 0), ('0', 9)] {
-            many.key(&DashKey::Char(digit));
+            many.key(&PlainKey::Char(digit));
             assert_eq!(many.at, at, "{digit}");
         }
     }

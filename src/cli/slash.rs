@@ -19,6 +19,7 @@ use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line, without_imports};
 use crate::core::ids::{Channel, SessionName};
+use crate::core::shell_word::shell_word;
 use crate::core::time::age;
 use crate::fs::edits::{self, Disk};
 use crate::fs::paths::Paths;
@@ -168,7 +169,8 @@ impl SlashPlace {
     fn latest(&self) -> Result<String, Failed> {
         if let Some(copy) = self.backup() {
             let name = copy.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let settle = format!("{} slash reviewed {name}", quoted(&crate::claude::plugin::this_binary()));
+            let hopty = crate::claude::plugin::this_binary();
+            let settle = format!("{} slash reviewed {name}", shell_word(&hopty.to_string_lossy()));
             let record = MemoryLayout::document(&self.read(&copy)?, Clock::wall());
             return Ok(format!(
                 "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, \
@@ -273,8 +275,4 @@ fn make(changes: FileEdits) -> Result<(), Failed> {
 /// A path for a prompt, on one line.
 fn shown(path: &Path) -> String {
     safe(&path.to_string_lossy()).replace('\n', " ")
-}
-
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }

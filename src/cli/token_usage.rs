@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chrono::{Days, NaiveDate};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -35,44 +36,20 @@ const BAR_MOST: usize = 40;
 const BOLD: u8 = 1;
 const CYAN: u8 = 36;
 
-/// By what `hopty usage` adds up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum UsageBy {
-    /// By day
-    Day,
-    /// By week, from Monday
-    Week,
-    /// By month
-    Month,
-    /// By the directory of the conversation
-    Project,
-    /// By model
-    Model,
-    /// By conversation
-    Conversation,
-}
-
-impl UsageBy {
-    fn group(self) -> UsageGroup {
-        match self {
-            UsageBy::Day => UsageGroup::Day,
-            UsageBy::Week => UsageGroup::Week,
-            UsageBy::Month => UsageGroup::Month,
-            UsageBy::Project => UsageGroup::Project,
-            UsageBy::Model => UsageGroup::Model,
-            UsageBy::Conversation => UsageGroup::Conversation,
-        }
+impl ValueEnum for UsageGroup {
+    fn value_variants<'a>() -> &'a [Self] {
+        &UsageGroup::ALL
     }
 
-    fn word(self) -> &'static str {
-        match self {
-            UsageBy::Day => "day",
-            UsageBy::Week => "week",
-            UsageBy::Month => "month",
-            UsageBy::Project => "project",
-            UsageBy::Model => "model",
-            UsageBy::Conversation => "conversation",
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.word()).help(match self {
+            UsageGroup::Day => "By day",
+            UsageGroup::Week => "By week, from Monday",
+            UsageGroup::Month => "By month",
+            UsageGroup::Project => "By the directory of the conversation",
+            UsageGroup::Model => "By model",
+            UsageGroup::Conversation => "By conversation",
+        }))
     }
 }
 
@@ -110,9 +87,9 @@ fn usage_day(text: &str) -> Result<UsageDay, String> {
 #[derive(Debug, Args)]
 pub(super) struct UsageOptions {
     /// What each row stands for
-    #[arg(long, value_enum, default_value_t = UsageBy::Day, value_name = "WHAT",
+    #[arg(long, value_enum, default_value_t = UsageGroup::Day, value_name = "WHAT",
         hide_possible_values = false)]
-    pub by: UsageBy,
+    pub by: UsageGroup,
     /// The first day: 2026-11-20, 7d (days ago), today or yesterday; 30 days ago by default
     #[arg(long, value_parser = usage_day, value_name = "DAY")]
     pub since: Option<UsageDay>,
@@ -164,7 +141,7 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
                 .or_insert_with(|| !entry.dir.is_empty() && project_of(Path::new(entry.dir)) == project)
         });
     }
-    let report = UsageReport::of(&entries, options.by.group(), |entry: &UsageEntry<'_>| local_date(entry.at));
+    let report = UsageReport::of(&entries, options.by, |entry: &UsageEntry<'_>| local_date(entry.at));
     if options.json {
         say(format_args!("{}", report_json(&report, options.by, since, until)))?;
     } else {
@@ -218,10 +195,10 @@ fn tell_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
 }
 
 /// What is shown for the keys of rows.
-fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: UsageBy) -> Vec<String> {
+fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: UsageGroup) -> Vec<String> {
     let home = paths.home.to_string_lossy();
     let titles: HashMap<String, String> = match by {
-        UsageBy::Conversation => {
+        UsageGroup::Conversation => {
             let wanted: HashSet<&str> = report.rows.iter().map(|row| row.key.as_str()).collect();
             let files: Vec<_> =
                 found.files.iter().filter(|file| wanted.contains(file.id.as_str())).cloned().collect();
@@ -238,13 +215,13 @@ fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: Usage
     };
     let name = |row: &UsageRow| match by {
         _ if row.key.is_empty() => "(not known)".to_owned(),
-        UsageBy::Project => match row.key.strip_prefix(&*home) {
+        UsageGroup::Project => match row.key.strip_prefix(&*home) {
             Some(below) if !home.is_empty() && (below.is_empty() || below.starts_with('/')) => {
                 visible(&format!("~{below}"))
             }
             _ => visible(&row.key),
         },
-        UsageBy::Conversation => {
+        UsageGroup::Conversation => {
             let id: String = row.key.chars().take(8).collect();
             titles.get(&row.key).map_or_else(|| id.clone(), |title| format!("{id} {title}"))
         }
@@ -280,7 +257,7 @@ const COLUMNS: [UsageColumn; 9] = [
 ];
 
 impl UsagePage<'_> {
-    fn text(&self, by: UsageBy) -> String {
+    fn text(&self, by: UsageGroup) -> String {
         let width = self.style.cols;
         let rows = &self.report.rows;
         let is_shown = |column: &&UsageColumn| match width {
@@ -324,7 +301,7 @@ impl UsagePage<'_> {
         let labels =
             std::iter::once(heading.as_str()).chain(self.names.iter().map(String::as_str)).chain(["total"]);
         for (at, (label, row)) in labels.zip(&cells).enumerate() {
-            let is_path = by == UsageBy::Project && (1..=rows.len()).contains(&at);
+            let is_path = by == UsageGroup::Project && (1..=rows.len()).contains(&at);
             let mut line = if is_path { end_of_path(label, names) } else { begin_of(label, names) };
             line.push_str(&" ".repeat(names.saturating_sub(line.width())));
             for (cell, width) in row.iter().zip(&widths) {
@@ -376,7 +353,7 @@ fn work_time(ms: u64) -> String {
 
 fn report_json(
     report: &UsageReport,
-    by: UsageBy,
+    by: UsageGroup,
     since: Option<NaiveDate>,
     until: Option<NaiveDate>,
 ) -> Value {
@@ -430,10 +407,10 @@ mod tests {
     }
 
     fn page(cols: Option<usize>) -> String {
-        page_by(UsageBy::Day, ["2026-11-19", "2026-11-20"], cols)
+        page_by(UsageGroup::Day, ["2026-11-19", "2026-11-20"], cols)
     }
 
-    fn page_by(by: UsageBy, keys: [&str; 2], cols: Option<usize>) -> String {
+    fn page_by(by: UsageGroup, keys: [&str; 2], cols: Option<usize>) -> String {
         let rows = [(keys[0], sums(1.0, 900, 0)), (keys[1], sums(4.0, 1_500_000, 10))]
             .map(|(key, sums)| UsageRow { key: key.to_owned(), sums });
         let names: Vec<String> = rows.iter().map(|row| row.key.clone()).collect();
@@ -444,9 +421,9 @@ mod tests {
     #[test]
     fn a_project_keeps_the_end_of_its_directory() {
         let dirs = ["/home/user/work/projects/rocket", "/home/user/work/projects/parser"];
-        let page = page_by(UsageBy::Project, dirs, Some(40));
+        let page = page_by(UsageGroup::Project, dirs, Some(40));
         assert!(page.contains("\n…/rocket  ") && page.contains("\n…/parser  "), "{page}");
-        assert!(page_by(UsageBy::Project, dirs, None).contains(dirs[0]));
+        assert!(page_by(UsageGroup::Project, dirs, None).contains(dirs[0]));
     }
 
     #[test]

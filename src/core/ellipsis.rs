@@ -12,34 +12,48 @@ pub fn session_name_cols(cols: usize) -> usize {
     if cols < NARROW { 14 } else { 24 }
 }
 
+/// As much of the start of a text as fits.
+#[must_use]
+pub fn start_within(text: &str, cols: usize) -> &str {
+    let mut used = 0;
+    let over = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > cols
+    });
+    over.map_or(text, |(at, _)| &text[..at])
+}
+
+/// As much of the end of a text as fits.
+#[must_use]
+pub fn end_within(text: &str, cols: usize) -> &str {
+    let mut used = 0;
+    let over = text.char_indices().rev().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > cols
+    });
+    over.map_or(text, |(at, c)| &text[at + c.len_utf8()..])
+}
+
 /// The begin of a text, an ellipsis behind it if something was cut: for sentences and names.
 #[must_use]
 pub fn begin_of(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
+    match room.checked_sub(1) {
+        _ if text.width() <= room => text.to_owned(),
+        Some(left) => format!("{}…", start_within(text, left)),
+        None => String::new(),
     }
-    let dots = (room > 0).then_some('…');
-    within(text.chars(), room).into_iter().chain(dots).collect()
 }
 
 /// The end of a path, an ellipsis before it if something was cut: whole components, where the last one fits.
 #[must_use]
 pub fn end_of_path(path: &str, room: usize) -> String {
-    if path.width() <= room {
-        return path.to_owned();
-    }
-    let dots = (room > 0).then_some('…');
-    let mut end = within(path.chars().rev(), room);
-    end.reverse();
-    let whole = end.iter().position(|c| *c == '/').filter(|at| at + 1 < end.len()).unwrap_or(0);
-    dots.into_iter().chain(end.into_iter().skip(whole)).collect()
-}
-
-/// As many characters as leave a column for the ellipsis.
-fn within(chars: impl Iterator<Item = char>, room: usize) -> Vec<char> {
-    let mut left = room.saturating_sub(1);
-    let fits = |c: &char| left.checked_sub(c.width().unwrap_or(0)).map(|rest| left = rest).is_some();
-    chars.take_while(fits).collect()
+    let end = match room.checked_sub(1) {
+        _ if path.width() <= room => return path.to_owned(),
+        Some(left) => end_within(path, left),
+        None => return String::new(),
+    };
+    let whole = end.find('/').filter(|at| at + 1 < end.len()).unwrap_or(0);
+    format!("…{}", &end[whole..])
 }
 
 #[cfg(test)]
@@ -72,6 +86,11 @@ mod tests {
         fn nothing_is_wider_than_its_place(text in "[a-z漢/ ]{0,40}", room in 0_usize..50) {
             assert!(begin_of(&text, room).width() <= room);
             assert!(end_of_path(&text, room).width() <= room);
+            assert!(text.starts_with(start_within(&text, room)) && text.ends_with(end_within(&text, room)));
+            let least = text.width().min(room).saturating_sub(1);
+            for part in [start_within(&text, room), end_within(&text, room)] {
+                assert!((least..=room).contains(&part.width()), "{part:?}");
+            }
         }
     }
 }

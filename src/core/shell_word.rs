@@ -1,18 +1,26 @@
-//! Words of a command line that a person may paste into a shell.
+//! Words of a command line that a shell reads.
 
 /// A word as a shell reads it, whatever it contains.
 #[must_use]
 pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:@%,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    // Nothing but ASCII is added.
+    String::from_utf8_lossy(&shell_bytes(word.as_bytes())).into_owned()
+}
+
+/// The same for a word that may be no UTF-8, such as a path.
+#[must_use]
+pub fn shell_bytes(word: &[u8]) -> Vec<u8> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-=+:@%,".contains(byte);
+    if !word.is_empty() && word.iter().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    let parts: Vec<&[u8]> = word.split(|byte| *byte == b'\'').collect();
+    [b"'", parts.join(&br"'\''"[..]).as_slice(), b"'"].concat()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shell_word;
+    use super::{shell_bytes, shell_word};
 
     #[test]
     fn a_shell_reads_the_word_and_nothing_else() {
@@ -21,9 +29,12 @@ mod tests {
             ("a b;touch x", "'a b;touch x'"),
             ("it's", r"'it'\''s'"),
             ("$(reboot)", "'$(reboot)'"),
+            ("/it's $(x)", r"'/it'\''s $(x)'"),
+            ("漢", "'漢'"),
             ("", "''"),
         ] {
             assert_eq!(shell_word(word), shown);
         }
+        assert_eq!(shell_bytes(b"/a\xff/b"), b"'/a\xff/b'");
     }
 }

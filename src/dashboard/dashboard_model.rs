@@ -1,10 +1,10 @@
 //! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and
 //! asks nobody.
 
-use super::keys::DashKey;
 use super::preview::Preview;
 use super::row::{SessionRow, clean};
 use crate::core::ids::SessionName;
+use crate::core::input::plain_keys::PlainKey;
 use crate::core::status::SessionStatus;
 
 /// The longest line that can be written to a session from here, in characters.
@@ -253,16 +253,16 @@ impl DashState {
     }
 
     /// What a key does.
-    pub fn key(&mut self, key: DashKey) -> Option<DashAction> {
+    pub fn key(&mut self, key: PlainKey) -> Option<DashAction> {
         self.notice.clear();
         match key {
-            DashKey::Suspend => return Some(DashAction::Suspend),
-            DashKey::Redraw => return Some(DashAction::Redraw),
+            PlainKey::Suspend => return Some(DashAction::Suspend),
+            PlainKey::Redraw => return Some(DashAction::Redraw),
             _ => {}
         }
         match std::mem::replace(&mut self.mode, InputMode::List) {
             InputMode::List => self.key_in_list(&key),
-            InputMode::Help => matches!(key, DashKey::Cancel).then_some(DashAction::Quit),
+            InputMode::Help => matches!(key, PlainKey::Cancel).then_some(DashAction::Quit),
             InputMode::Filter => {
                 match edit(&mut self.filter, &key) {
                     Edited::On => self.mode = InputMode::Filter,
@@ -273,8 +273,8 @@ impl DashState {
                 self.choose_again(None);
                 // Also while one types.
                 match key {
-                    DashKey::Up => self.go(|at| at.saturating_sub(1)),
-                    DashKey::Down => self.go(|at| at + 1),
+                    PlainKey::Up => self.go(|at| at.saturating_sub(1)),
+                    PlainKey::Down => self.go(|at| at + 1),
                     _ => {}
                 }
                 None
@@ -298,24 +298,24 @@ impl DashState {
             InputMode::Log(lines, first) => {
                 let last = lines.len().saturating_sub(1);
                 let to = match key {
-                    DashKey::Up | DashKey::WheelUp | DashKey::Char('k') => first.saturating_sub(1),
-                    DashKey::Down | DashKey::WheelDown | DashKey::Char('j') => first + 1,
-                    DashKey::PageUp => first.saturating_sub(10),
-                    DashKey::PageDown => first + 10,
-                    DashKey::Home | DashKey::Char('g') => 0,
-                    DashKey::End | DashKey::Char('G') => last,
+                    PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => first.saturating_sub(1),
+                    PlainKey::Down | PlainKey::WheelDown | PlainKey::Char('j') => first + 1,
+                    PlainKey::PageUp => first.saturating_sub(10),
+                    PlainKey::PageDown => first + 10,
+                    PlainKey::Home | PlainKey::Char('g') => 0,
+                    PlainKey::End | PlainKey::Char('G') => last,
                     _ => return None,
                 };
                 self.mode = InputMode::Log(lines, to.min(last));
                 None
             }
-            InputMode::Sure(action) if matches!(key, DashKey::Char('y' | 'Y')) => Some(action),
+            InputMode::Sure(action) if matches!(key, PlainKey::Char('y' | 'Y')) => Some(action),
             InputMode::Sure(_) => {
                 self.say("cancelled");
                 None
             }
             InputMode::Refused(why) => {
-                if !matches!(key, DashKey::Enter | DashKey::Escape | DashKey::Cancel) {
+                if !matches!(key, PlainKey::Enter | PlainKey::Escape | PlainKey::Cancel) {
                     self.mode = InputMode::Refused(why);
                 }
                 None
@@ -323,32 +323,32 @@ impl DashState {
         }
     }
 
-    fn key_in_list(&mut self, key: &DashKey) -> Option<DashAction> {
+    fn key_in_list(&mut self, key: &PlainKey) -> Option<DashAction> {
         let blocked = self.chosen().map(|(_, row)| row).filter(|row| row.state == BLOCKED);
         let dialog = blocked.map(|row| row.dialog.clone());
         let answers = self.answers();
         let chosen = self.chosen().map(|(_, row)| (row.name.clone(), row.agent));
         let is_over = self.chosen().is_some_and(|(_, row)| row.state == ENDED);
         match key {
-            DashKey::Char('q') | DashKey::Cancel => return Some(DashAction::Quit),
-            DashKey::Escape if !self.filter.is_empty() => {
+            PlainKey::Char('q') | PlainKey::Cancel => return Some(DashAction::Quit),
+            PlainKey::Escape if !self.filter.is_empty() => {
                 self.filter.clear();
                 self.choose_again(None);
             }
-            DashKey::Char('?' | 'h') => self.mode = InputMode::Help,
-            DashKey::Char('/') => self.mode = InputMode::Filter,
-            DashKey::Up | DashKey::WheelUp | DashKey::Char('k') => self.go(|at| at.saturating_sub(1)),
-            DashKey::Down | DashKey::WheelDown | DashKey::Char('j') => self.go(|at| at + 1),
-            DashKey::PageUp => self.go(|at| at.saturating_sub(10)),
-            DashKey::PageDown => self.go(|at| at + 10),
-            DashKey::Home | DashKey::Char('g') => self.go(|_| 0),
-            DashKey::End | DashKey::Char('G') => self.go(|_| usize::MAX),
-            DashKey::Tab => self.go_to_blocked(),
-            DashKey::Char('e') => {
+            PlainKey::Char('?' | 'h') => self.mode = InputMode::Help,
+            PlainKey::Char('/') => self.mode = InputMode::Filter,
+            PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => self.go(|at| at.saturating_sub(1)),
+            PlainKey::Down | PlainKey::WheelDown | PlainKey::Char('j') => self.go(|at| at + 1),
+            PlainKey::PageUp => self.go(|at| at.saturating_sub(10)),
+            PlainKey::PageDown => self.go(|at| at + 10),
+            PlainKey::Home | PlainKey::Char('g') => self.go(|_| 0),
+            PlainKey::End | PlainKey::Char('G') => self.go(|_| usize::MAX),
+            PlainKey::Tab => self.go_to_blocked(),
+            PlainKey::Char('e') => {
                 self.ended = !self.ended;
                 return Some(DashAction::Ended);
             }
-            DashKey::Char('n') => {
+            PlainKey::Char('n') => {
                 let dir = self.chosen().map_or_else(|| "~".to_owned(), |(_, row)| row.dir.clone());
                 self.mode = InputMode::Directory(dir);
             }
@@ -356,13 +356,13 @@ impl DashState {
         }
         let (name, agent) = chosen?;
         match (key, agent) {
-            (DashKey::Char('w'), _) => return Some(DashAction::Log(name)),
-            (DashKey::Enter | DashKey::Char('r' | 's' | ':' | 'i'), _) if is_over => {
+            (PlainKey::Char('w'), _) => return Some(DashAction::Log(name)),
+            (PlainKey::Enter | PlainKey::Char('r' | 's' | ':' | 'i'), _) if is_over => {
                 self.say(&format!("{name} has ended: `hopty status {name}` says how to resume it"));
             }
-            (DashKey::Enter, _) => return Some(DashAction::Attach(name)),
-            (DashKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
-            (DashKey::Char(option @ '1'..='9'), _) => {
+            (PlainKey::Enter, _) => return Some(DashAction::Attach(name)),
+            (PlainKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
+            (PlainKey::Char(option @ '1'..='9'), _) => {
                 let option = *option as u8 - b'0';
                 match (dialog, answers) {
                     (None, _) => self.say(&format!("{name} does not wait for an answer")),
@@ -372,11 +372,11 @@ impl DashState {
                     (Some(dialog), _) => return Some(DashAction::Answer(name, option, dialog)),
                 }
             }
-            (DashKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
-            (DashKey::Char(':' | 'i'), Some(false)) => {
+            (PlainKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
+            (PlainKey::Char(':' | 'i'), Some(false)) => {
                 self.mode = InputMode::Refused(format!("{name} takes no prompts: attach to type into it"));
             }
-            (DashKey::Char(':' | 'i'), _) => self.mode = InputMode::Line { to: name, text: String::new() },
+            (PlainKey::Char(':' | 'i'), _) => self.mode = InputMode::Line { to: name, text: String::new() },
             _ => {}
         }
         None
@@ -393,23 +393,23 @@ enum Edited {
     Given,
 }
 
-fn edit(text: &mut String, key: &DashKey) -> Edited {
+fn edit(text: &mut String, key: &PlainKey) -> Edited {
     let mut add = |c: char| {
         if text.chars().count() < LINE_MAX {
             text.push(c);
         }
     };
     match key {
-        DashKey::Char(c) => add(*c),
+        PlainKey::Char(c) => add(*c),
         // One line it stays, whatever was pasted.
-        DashKey::Paste(pasted) => {
+        PlainKey::Paste(pasted) => {
             clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add)
         }
-        DashKey::Backspace if text.is_empty() => return Edited::Given,
-        DashKey::Backspace => drop(text.pop()),
-        DashKey::Clear => text.clear(),
-        DashKey::Enter => return Edited::Done,
-        DashKey::Escape | DashKey::Cancel => return Edited::Given,
+        PlainKey::Backspace if text.is_empty() => return Edited::Given,
+        PlainKey::Backspace => drop(text.pop()),
+        PlainKey::Clear => text.clear(),
+        PlainKey::Enter => return Edited::Done,
+        PlainKey::Escape | PlainKey::Cancel => return Edited::Given,
         _ => {}
     }
     Edited::On

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::dashboard_model::{DashAction, DashState, InputMode};
-use super::keys::DashKey;
 use super::preview::Preview;
 use super::row::SessionRow;
 use crate::core::ids::SessionName;
+use crate::core::input::plain_keys::PlainKey;
 use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
 
@@ -42,7 +42,7 @@ fn chosen(model: &DashState) -> &str {
 }
 
 fn type_in(model: &mut DashState, text: &str) -> Option<DashAction> {
-    text.chars().map(|c| model.key(DashKey::Char(c))).last().flatten()
+    text.chars().map(|c| model.key(PlainKey::Char(c))).last().flatten()
 }
 
 #[test]
@@ -53,25 +53,25 @@ fn the_choice_moves_and_stays_within_the_list() {
     assert_eq!(chosen(&model), "a", "another does not take its place");
     model.listed(&[name("a"), name("b"), name("cv")]);
     for (key, at) in [
-        (DashKey::Up, "a"),
-        (DashKey::Down, "b"),
-        (DashKey::End, "cv"),
-        (DashKey::Down, "cv"),
-        (DashKey::Char('k'), "b"),
-        (DashKey::Home, "a"),
+        (PlainKey::Up, "a"),
+        (PlainKey::Down, "b"),
+        (PlainKey::End, "cv"),
+        (PlainKey::Down, "cv"),
+        (PlainKey::Char('k'), "b"),
+        (PlainKey::Home, "a"),
     ] {
         assert_eq!((model.key(key.clone()), chosen(&model)), (None, at), "{key:?}");
     }
-    assert_eq!(model.key(DashKey::Enter), Some(DashAction::Attach(name("a"))));
+    assert_eq!(model.key(PlainKey::Enter), Some(DashAction::Attach(name("a"))));
     assert_eq!(type_in(&mut model, "ry"), Some(DashAction::Restart(name("a"))));
-    assert_eq!(model.key(DashKey::Char('q')), Some(DashAction::Quit));
+    assert_eq!(model.key(PlainKey::Char('q')), Some(DashAction::Quit));
 }
 
 #[test]
 fn tab_goes_round_those_that_wait_for_a_person() {
     let mut model = model(&["a", "b", "c", "d"]);
     assert_eq!(
-        (model.key(DashKey::Tab), chosen(&model), model.notice.as_str()),
+        (model.key(PlainKey::Tab), chosen(&model), model.notice.as_str()),
         (None, "a", "no session waits for you")
     );
     for waits in ["b", "d"] {
@@ -80,60 +80,60 @@ fn tab_goes_round_those_that_wait_for_a_person() {
     assert_eq!(model.blocked(), 2);
     assert_eq!(model.shown().iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["b", "d", "a", "c"]);
     for at in ["b", "d", "b"] {
-        assert_eq!((model.key(DashKey::Tab), chosen(&model)), (None, at));
+        assert_eq!((model.key(PlainKey::Tab), chosen(&model)), (None, at));
     }
     // One that is filtered out is not gone to.
-    model.key(DashKey::Char('/'));
+    model.key(PlainKey::Char('/'));
     type_in(&mut model, "~/d");
-    model.key(DashKey::Enter);
+    model.key(PlainKey::Enter);
     for _ in 0..2 {
-        model.key(DashKey::Tab);
+        model.key(PlainKey::Tab);
         assert_eq!(chosen(&model), "d");
     }
-    assert_eq!(DashState::default().key(DashKey::Tab), None);
+    assert_eq!(DashState::default().key(PlainKey::Tab), None);
 }
 
 #[test]
 fn a_session_is_stopped_only_after_a_yes() {
     let mut model = model(&["a"]);
-    for key in [DashKey::Enter, DashKey::Char('n'), DashKey::Escape, DashKey::Paste("y".to_owned())] {
-        assert_eq!(model.key(DashKey::Char('s')), None);
+    for key in [PlainKey::Enter, PlainKey::Char('n'), PlainKey::Escape, PlainKey::Paste("y".to_owned())] {
+        assert_eq!(model.key(PlainKey::Char('s')), None);
         assert_eq!(model.mode, InputMode::Sure(DashAction::Stop(name("a"))));
         assert_eq!((model.key(key), model.notice.as_str()), (None, "cancelled"));
     }
-    model.key(DashKey::Char('s'));
-    assert_eq!(model.key(DashKey::Char('y')), Some(DashAction::Stop(name("a"))));
+    model.key(PlainKey::Char('s'));
+    assert_eq!(model.key(PlainKey::Char('y')), Some(DashAction::Stop(name("a"))));
     assert_eq!(model.mode, InputMode::List);
 }
 
 #[test]
 fn a_question_is_about_the_session_that_it_was_asked_for() {
     let mut model = model(&["a", "b"]);
-    model.key(DashKey::Char('s'));
+    model.key(PlainKey::Char('s'));
     model.listed(&[name("b")]);
     assert_eq!(chosen(&model), "b");
-    assert_eq!(model.key(DashKey::Char('y')), Some(DashAction::Stop(name("a"))));
+    assert_eq!(model.key(PlainKey::Char('y')), Some(DashAction::Stop(name("a"))));
 }
 
 #[test]
 fn a_line_goes_to_an_agent_and_to_nothing_else() {
     let mut model = model(&["a", "bv"]);
-    model.key(DashKey::Char(':'));
+    model.key(PlainKey::Char(':'));
     type_in(&mut model, "go on quickly");
-    model.key(DashKey::Paste("\nwith\u{1b}[31m this\n".to_owned()));
-    let Some(DashAction::Send(to, text)) = model.key(DashKey::Enter) else { panic!("{:?}", model.mode) };
+    model.key(PlainKey::Paste("\nwith\u{1b}[31m this\n".to_owned()));
+    let Some(DashAction::Send(to, text)) = model.key(PlainKey::Enter) else { panic!("{:?}", model.mode) };
     assert_eq!((to, text.as_str()), (name("a"), "go on quickly with\u{fffd}[31m this"));
     for empty in ["", "  "] {
-        model.key(DashKey::Char('i'));
+        model.key(PlainKey::Char('i'));
         type_in(&mut model, empty);
-        assert_eq!((model.key(DashKey::Enter), &model.mode), (None, &InputMode::List));
+        assert_eq!((model.key(PlainKey::Enter), &model.mode), (None, &InputMode::List));
     }
-    model.key(DashKey::Down);
+    model.key(PlainKey::Down);
     // What was meant for a line is no key for anything else.
     assert_eq!(type_in(&mut model, "irsyq"), None);
     let InputMode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
     assert!(why.starts_with("bv takes no prompts"), "{why}");
-    assert_eq!((model.key(DashKey::Escape), &model.mode), (None, &InputMode::List));
+    assert_eq!((model.key(PlainKey::Escape), &model.mode), (None, &InputMode::List));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn before_its_host_has_said_what_it_runs_a_line_can_be_written() {
     let mut model = DashState::default();
     model.listed(&[name("a")]);
     assert_eq!(type_in(&mut model, "irsyq"), None);
-    assert_eq!(model.key(DashKey::Enter), Some(DashAction::Send(name("a"), "rsyq".to_owned())));
+    assert_eq!(model.key(PlainKey::Enter), Some(DashAction::Send(name("a"), "rsyq".to_owned())));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_restart_is_asked_about_and_a_dialog_is_answered() {
     assert_eq!((model.answers(), type_in(&mut model, "4")), (Some(3), None));
     assert_eq!(model.notice, "a: the dialog has the answers 1 to 3");
     assert!(type_in(&mut model, "3").is_some());
-    model.key(DashKey::Down);
+    model.key(PlainKey::Down);
     assert_eq!(type_in(&mut model, "r"), None);
     assert_eq!(type_in(&mut model, "y"), Some(DashAction::Restart(name("bv"))));
 }
@@ -171,26 +171,26 @@ fn a_restart_is_asked_about_and_a_dialog_is_answered() {
 fn a_notice_lasts_until_the_next_key() {
     let mut model = model(&["a", "b"]);
     model.say("done");
-    assert_eq!((model.key(DashKey::Down), model.notice.as_str()), (None, ""));
+    assert_eq!((model.key(PlainKey::Down), model.notice.as_str()), (None, ""));
 }
 
 #[test]
 fn a_filter_narrows_the_list_and_the_choice_follows() {
     let mut model = model(&["alpha", "beta", "gammav"]);
-    model.key(DashKey::Char('/'));
+    model.key(PlainKey::Char('/'));
     type_in(&mut model, "VIM");
     assert_eq!((model.shown().len(), chosen(&model)), (1, "gammav"));
-    assert_eq!(model.key(DashKey::Enter), None, "it is kept");
+    assert_eq!(model.key(PlainKey::Enter), None, "it is kept");
     assert_eq!((model.filter.as_str(), model.count()), ("VIM", 3));
-    model.key(DashKey::Escape);
+    model.key(PlainKey::Escape);
     assert_eq!((model.filter.as_str(), model.shown().len()), ("", 3));
-    model.key(DashKey::Char('/'));
+    model.key(PlainKey::Char('/'));
     type_in(&mut model, "nothing like it");
     assert_eq!(chosen(&model), "");
-    assert_eq!(model.key(DashKey::Down), None);
-    model.key(DashKey::Escape);
+    assert_eq!(model.key(PlainKey::Down), None);
+    model.key(PlainKey::Escape);
     assert_eq!(
-        (model.key(DashKey::Enter), model.shown().len()),
+        (model.key(PlainKey::Enter), model.shown().len()),
         (Some(DashAction::Attach(name("alpha"))), 3)
     );
 }
@@ -203,7 +203,7 @@ fn a_session_that_is_started_here_is_chosen() {
     assert_eq!(chosen(&model), "a", "it is not listed yet");
     model.listed(&[name("a"), name("b"), name("c")]);
     assert_eq!((chosen(&model), model.filter.as_str()), ("b", ""), "and no filter hides it");
-    model.key(DashKey::Up);
+    model.key(PlainKey::Up);
     model.listed(&[name("a"), name("b"), name("c")]);
     assert_eq!(chosen(&model), "a", "once");
     model.started(name("c"));
@@ -213,27 +213,27 @@ fn a_session_that_is_started_here_is_chosen() {
 #[test]
 fn one_that_ended_is_named_and_its_neighbour_is_chosen() {
     let mut model = model(&["a", "b", "c"]);
-    model.key(DashKey::Down);
+    model.key(PlainKey::Down);
     model.listed(&[name("a"), name("c")]);
     assert_eq!((chosen(&model), model.notice.as_str()), ("c", "b ended"));
     model.listed(&[]);
     assert_eq!(chosen(&model), "");
-    assert_eq!((model.key(DashKey::Enter), model.key(DashKey::Char('s'))), (None, None));
+    assert_eq!((model.key(PlainKey::Enter), model.key(PlainKey::Char('s'))), (None, None));
 }
 
 #[test]
 fn help_closes_with_any_key() {
     let mut model = model(&["a"]);
-    model.key(DashKey::Char('?'));
+    model.key(PlainKey::Char('?'));
     assert_eq!(model.mode, InputMode::Help);
-    assert_eq!((model.key(DashKey::Char('s')), &model.mode), (None, &InputMode::List));
+    assert_eq!((model.key(PlainKey::Char('s')), &model.mode), (None, &InputMode::List));
 }
 
 proptest::proptest! {
     #[test]
     fn no_keys_break_it(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let mut model = model(&["a", "b", "cv"]);
-        for key in crate::dashboard::keys::KeyParser::default().feed(&bytes) {
+        for key in crate::core::input::plain_keys::PlainKeyParser::default().feed(&bytes) {
             model.key(key);
             if model.shown().is_empty() { assert!(model.chosen().is_none()); } else { assert!(model.chosen().is_some()); }
         }
@@ -245,26 +245,26 @@ fn a_new_session_asks_for_its_directory_and_ended_ones_can_be_listed() {
     let mut model = DashState::default();
     model.listed(&[name("proj")]);
     model.told(row(&name("proj"), json!({"state": "idle", "dir": "/home/u/proj"}), "/home/u"));
-    assert_eq!(model.key(DashKey::Char('n')), None);
+    assert_eq!(model.key(PlainKey::Char('n')), None);
     assert_eq!(
         model.mode,
         InputMode::Directory("~/proj".to_owned()),
         "beside the chosen one, unless changed"
     );
-    model.key(DashKey::Char('2'));
-    assert_eq!(model.key(DashKey::Enter), Some(DashAction::New("~/proj2".to_owned())));
-    assert_eq!(model.key(DashKey::Char('e')), Some(DashAction::Ended));
+    model.key(PlainKey::Char('2'));
+    assert_eq!(model.key(PlainKey::Enter), Some(DashAction::New("~/proj2".to_owned())));
+    assert_eq!(model.key(PlainKey::Char('e')), Some(DashAction::Ended));
     model.listed(&[name("old"), name("proj")]);
     model.told(row(&name("old"), json!({"state": "ended"}), ""));
     model.choose(1);
     assert_eq!(model.chosen().unwrap().1.name, name("old"), "ended ones are last");
-    assert_eq!((model.key(DashKey::Char('r')), model.mode.clone()), (None, InputMode::List));
+    assert_eq!((model.key(PlainKey::Char('r')), model.mode.clone()), (None, InputMode::List));
     assert!(model.notice.contains("has ended"), "{}", model.notice);
-    assert_eq!(model.key(DashKey::Char('w')), Some(DashAction::Log(name("old"))));
+    assert_eq!(model.key(PlainKey::Char('w')), Some(DashAction::Log(name("old"))));
     model.show_log((0..30).map(|n| n.to_string()).collect());
-    model.key(DashKey::WheelDown);
+    model.key(PlainKey::WheelDown);
     assert!(matches!(model.mode, InputMode::Log(_, 1)));
-    model.key(DashKey::Escape);
+    model.key(PlainKey::Escape);
     model.listed(&[name("proj")]);
     assert!(!model.notice.contains("old"), "it had ended before");
 }

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::dashboard_model::DashState;
 use super::dashboard_model_tests::{model, name, row};
 use super::dashboard_view;
-use super::keys::DashKey;
 use super::preview::Preview;
 use super::row::is_harmless;
+use crate::core::input::plain_keys::PlainKey;
 
 fn rows(model: &DashState, cols: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(cols, height)).unwrap();
@@ -32,7 +32,7 @@ const DIALOG: &str =
 /// Two sessions, the first chosen and with a picture.
 fn two() -> DashState {
     let mut model = model(&["notes-v", "proj"]);
-    model.key(DashKey::Down);
+    model.key(PlainKey::Down);
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude",
         "dir": "/home/u/proj", "command": ["claude"], "state_since": "2026-11-20T14:00:00.000Z",
         "work": {"title": "Mend the parser."},
@@ -143,10 +143,10 @@ fn the_bar_of_the_selected_row_is_not_reversed() {
 #[test]
 fn every_size_is_drawn() {
     let mut help = two();
-    help.key(DashKey::Char('?'));
+    help.key(PlainKey::Char('?'));
     let mut line = two();
-    line.key(DashKey::Char('i'));
-    line.key(DashKey::Paste("漢字 ".repeat(200)));
+    line.key(PlainKey::Char('i'));
+    line.key(PlainKey::Paste("漢字 ".repeat(200)));
     for model in [&DashState::default(), &two(), &help, &line] {
         for (cols, height) in
             [(1, 1), (2, 3), (7, 2), (12, 40), (39, 9), (41, 11), (61, 13), (300, 4), (500, 200)]
@@ -162,16 +162,19 @@ fn a_long_list_shows_the_part_around_the_choice() {
     let mut model = model(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let marked =
         |model: &DashState| rows(model, 80, 24).into_iter().find(|row| row.starts_with('›')).unwrap();
-    for (key, name) in
-        [(DashKey::End, "s199"), (DashKey::PageUp, "s189"), (DashKey::Home, "s000"), (DashKey::Down, "s001")]
-    {
+    for (key, name) in [
+        (PlainKey::End, "s199"),
+        (PlainKey::PageUp, "s189"),
+        (PlainKey::Home, "s000"),
+        (PlainKey::Down, "s001"),
+    ] {
         model.key(key);
         assert!(marked(&model).starts_with(&format!("›{name}")));
     }
-    model.key(DashKey::End);
+    model.key(PlainKey::End);
     assert!(shown(&model, 80, 24).contains(" s198"), "and its neighbours");
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  200/200\n"), "and where it is");
-    model.key(DashKey::Home);
+    model.key(PlainKey::Home);
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  1/200\n"));
     assert!(
         shown(&two(), 80, 24).starts_with(" hopty  2 sessions, 1 blocked\n"),
@@ -194,7 +197,7 @@ fn the_directory_is_in_sight_of_a_usual_terminal() {
 #[test]
 fn the_page_of_keys_is_whole() {
     let mut model = two();
-    model.key(DashKey::Char('?'));
+    model.key(PlainKey::Char('?'));
     for (cols, height, first, last) in [
         (40, 10, "up, down", "quit"),
         (59, 24, "up, down", "quit"),
@@ -226,22 +229,22 @@ fn without_a_session_it_says_how_to_start_one() {
 #[test]
 fn questions_lines_filters_and_refusals_are_shown() {
     let mut model = two();
-    model.key(DashKey::Char('s'));
+    model.key(PlainKey::Char('s'));
     assert!(shown(&model, 40, 10).ends_with("Stop proj for good? y / n"));
-    model.key(DashKey::Char('n'));
+    model.key(PlainKey::Char('n'));
     assert!(shown(&model, 40, 10).ends_with("cancelled"));
-    model.key(DashKey::Char('i'));
-    model.key(DashKey::Paste("a line that is longer than there is room".to_owned()));
+    model.key(PlainKey::Char('i'));
+    model.key(PlainKey::Paste("a line that is longer than there is room".to_owned()));
     assert!(shown(&model, 30, 10).ends_with("to proj: r than there is room"), "{}", shown(&model, 30, 10));
-    model.key(DashKey::Escape);
-    model.key(DashKey::Char('/'));
-    model.key(DashKey::Char('x'));
+    model.key(PlainKey::Escape);
+    model.key(PlainKey::Char('/'));
+    model.key(PlainKey::Char('x'));
     assert!(
         shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked")
             && shown(&model, 60, 10).contains("no session matches")
     );
     model.say("stop: proj: a command inside the session may not stop it");
-    model.key(DashKey::Escape);
+    model.key(PlainKey::Escape);
     model.say("stop: proj: a command inside the session may not stop it");
     assert!(shown(&model, 80, 10).ends_with("stop: proj: a command inside the session may not stop it"));
 }
@@ -267,9 +270,9 @@ fn text_of_sessions_never_reaches_the_terminal_raw() {
     for (cols, height) in [(40, 10), (80, 24), (200, 60)] {
         model.say(evil);
         assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
-        model.key(DashKey::Char('/'));
-        model.key(DashKey::Paste(evil.to_owned()));
+        model.key(PlainKey::Char('/'));
+        model.key(PlainKey::Paste(evil.to_owned()));
         assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
-        model.key(DashKey::Escape);
+        model.key(PlainKey::Escape);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`keys`] [`row`] [`preview`] [`dashboard_model`] [`dashboard_view`] | pure: bytes to keys, an answer to a row, a dump to lines, a key to an action, all of it to cells |
+//! | [`row`] [`preview`] [`dashboard_model`] [`dashboard_view`] | pure: an answer to a row, a dump to lines, a key to an action, all of it to cells |
 //! | [`host_queries`] [`run_verb`] | questions to hosts in threads; hopty's own verbs as programs |
 //! | [`paint`] [`dashboard_terminal`] | cells to bytes; the terminal, taken and given back |
 //!
@@ -20,7 +20,6 @@ pub mod dashboard_view;
 #[cfg(test)]
 mod dashboard_view_tests;
 pub mod host_queries;
-pub mod keys;
 pub mod paint;
 pub mod preview;
 pub mod row;
@@ -36,6 +35,7 @@ use ratatui::Terminal;
 use ratatui::layout::Size;
 
 use crate::core::ids::SessionName;
+use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::fs::paths::Paths;
 use crate::fs::watch::Watcher;
 use crate::sys::fd::read_some;
@@ -45,7 +45,6 @@ use crate::tty::raw;
 use dashboard_model::{DashAction, DashState, InputMode};
 use dashboard_terminal::DashTerminal;
 use host_queries::{Asks, DashQuestion, DashReply};
-use keys::{DashKey, KeyParser};
 use paint::{ColorOutput, Paint};
 use preview::Preview;
 use run_verb::Back;
@@ -56,8 +55,6 @@ const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT
 const OFTEN: Duration = Duration::from_millis(250);
 /// How often all are asked whose journals say nothing: those that are unresponsive, for instance.
 const SELDOM: Duration = Duration::from_secs(2);
-/// How long after an escape the rest of a sequence may come, in ms.
-const ESCAPE_MS: u64 = 50;
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +84,7 @@ pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
         asks: Asks::new(paths)?,
         watcher: Watcher::new(),
         model: DashState::default(),
-        keys: KeyParser::default(),
+        keys: PlainKeyParser::default(),
         stdin: io::stdin(),
         journals: BTreeMap::new(),
         changed: false,
@@ -117,7 +114,7 @@ struct Dashboard<'a> {
     asks: Asks,
     watcher: Watcher,
     model: DashState,
-    keys: KeyParser,
+    keys: PlainKeyParser,
     stdin: Stdin,
     /// Length of each session's journal when its host was asked last, in bytes.
     journals: BTreeMap<SessionName, u64>,
@@ -189,7 +186,7 @@ impl Dashboard<'_> {
     }
 
     /// `None` when the terminal is gone.
-    fn read_keys(&mut self, ready: &[ReadySource]) -> io::Result<Option<Vec<DashKey>>> {
+    fn read_keys(&mut self, ready: &[ReadySource]) -> io::Result<Option<Vec<PlainKey>>> {
         if !ready.contains(&ReadySource::Keys) {
             return Ok(Some(self.keys.settle().into_iter().collect()));
         }
@@ -278,9 +275,9 @@ impl Dashboard<'_> {
         }
     }
 
-    fn take_key(&mut self, key: DashKey) -> io::Result<Option<DashEnd>> {
+    fn take_key(&mut self, key: PlainKey) -> io::Result<Option<DashEnd>> {
         let before = self.chosen();
-        if let (DashKey::Click(row), InputMode::List) = (&key, &self.model.mode)
+        if let (PlainKey::Click(row), InputMode::List) = (&key, &self.model.mode)
             && let Some(at) = dashboard_view::row_at(&self.model, terminal_size(), *row)
         {
             self.model.choose(at);

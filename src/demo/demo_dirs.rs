@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::{Files, model};
+use crate::core::shell_word::shell_bytes;
 use crate::fs::paths::Paths;
 use crate::standin::{AGENT_ARG, home};
 
@@ -140,32 +141,13 @@ fn this_program() -> PathBuf {
 fn write_claude(path: &Path, program: &Path) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).mode(0o700).open(path)?;
     file.write_all(b"#!/bin/sh\nexec ")?;
-    file.write_all(&quoted(program.as_os_str().as_bytes()))?;
+    file.write_all(&shell_bytes(program.as_os_str().as_bytes()))?;
     writeln!(file, " {AGENT_ARG} \"$@\"")
-}
-
-/// One word for the shell.
-fn quoted(text: &[u8]) -> Vec<u8> {
-    let mut out = vec![b'\''];
-    for byte in text {
-        match byte {
-            b'\'' => out.extend_from_slice(b"'\\''"),
-            other => out.push(*other),
-        }
-    }
-    out.push(b'\'');
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_is_one_word_whatever_is_in_it() {
-        assert_eq!(quoted(b"/a b/c"), b"'/a b/c'");
-        assert_eq!(quoted(b"/it's $(x)"), b"'/it'\\''s $(x)'");
-    }
 
     #[test]
     fn the_place_is_gone_afterwards_unless_it_is_kept() {

@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::journal_reader::{UsageLine, grouped};
-use super::paint::{Palette, bold, clip, dim, runs, wrap};
+use super::journal_reader::UsageLine;
+use super::paint::{Palette, bold, dim, runs, wrap};
 use super::{DemoEvent, Who, plain_output};
+use crate::core::ellipsis::start_within;
+use crate::core::handoff::text::thousands;
 use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some, write_some};
@@ -226,7 +228,7 @@ fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> V
     out.push(meter(picture.usage, picture.conversation, cols, palette));
     let mut caption = wrap(picture.caption, cols.saturating_sub(2));
     caption.resize(2, String::new());
-    out.extend(caption.iter().map(|row| bold(&format!(" {}", clip(row, cols.saturating_sub(1))))));
+    out.extend(caption.iter().map(|row| bold(&format!(" {}", start_within(row, cols.saturating_sub(1))))));
     let room = usize::from(panel_rows(rows)) - 2;
     out.extend(log(picture.entries, cols, room, palette));
     out.truncate(usize::from(rows));
@@ -240,7 +242,7 @@ fn title(now: Duration, cols: usize) -> String {
     let whole = if gap > 0 {
         format!("{left}{}{right}", " ".repeat(gap))
     } else {
-        format!("{:<cols$}", clip(left, cols))
+        format!("{:<cols$}", start_within(left, cols))
     };
     format!("\x1b[7m{whole}\x1b[27m")
 }
@@ -252,7 +254,7 @@ const FIGURE: usize = 35;
 /// The context meter, in a rule that parts the agent's screen from what is said about it.
 fn meter(usage: Option<&UsageLine>, conversation: usize, cols: usize, palette: Palette) -> String {
     let percent = usage.map_or(0, UsageLine::percent);
-    let window = usage.map_or_else(String::new, |usage| format!(" of {} tokens", grouped(usage.window)));
+    let window = usage.map_or_else(String::new, |usage| format!(" of {} tokens", thousands(usage.window)));
     let figure = format!(" context {percent:>3} %{window} ");
     let head =
         if conversation == 0 { "── ".to_owned() } else { format!("── conversation {conversation} ") };

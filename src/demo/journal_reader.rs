@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::core::context::Fill;
+use crate::core::handoff::text::thousands;
 use crate::core::time::WallTime;
 use crate::fs::file_tail::{Tail, TailRead};
 
@@ -50,7 +51,12 @@ impl UsageLine {
 
     /// The figure as a line of the account.
     pub(super) fn in_words(&self) -> String {
-        format!("context {} % ({} of {} tokens)", self.percent(), grouped(self.tokens), grouped(self.window))
+        format!(
+            "context {} % ({} of {} tokens)",
+            self.percent(),
+            thousands(self.tokens),
+            thousands(self.window)
+        )
     }
 }
 
@@ -166,19 +172,6 @@ impl JournalReader {
     }
 }
 
-/// A number with commas between its thousands.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -188,14 +181,6 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!(
-            [0, 999, 1000, 184_000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "184,000", "1,234,567"]
-        );
-    }
 
     #[test]
     fn a_journal_is_read_while_it_grows_torn_lines_included() {

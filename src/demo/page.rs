@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::demo_dirs::DemoDirs;
-use super::journal_reader::grouped;
 use super::model::GOAL;
 use super::paint::{Palette, bold, dim, visible, wrap};
 use super::proof::Facts;
 use super::{DemoEvent, Who, plain_output};
+use crate::core::handoff::text::thousands;
 use crate::sys::fd::is_terminal;
 use crate::tty::raw;
 
@@ -155,7 +155,7 @@ impl Page<'_> {
 
     fn happened(&self, out: &mut String) {
         let Facts { old, new, fill, .. } = self.facts;
-        let (percent, window) = (fill.percent(), grouped(fill.window));
+        let (percent, window) = (fill.percent(), thousands(fill.window));
         let steps = [
             format!("You started hopty in place of claude and typed a goal: \"{GOAL}\""),
             format!(
@@ -219,7 +219,7 @@ impl Page<'_> {
         let rows = [
             (
                 "context at the hand-over",
-                format!("{} of {} tokens", grouped(fill.tokens), grouped(fill.window)),
+                format!("{} of {} tokens", thousands(fill.tokens), thousands(fill.window)),
             ),
             ("last hook to the new one's first request", gap),
             ("Enters that hopty pressed", self.facts.enters.to_string()),

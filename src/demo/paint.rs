@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
+use crate::core::ellipsis::start_within;
 use crate::core::visible::is_hidden;
 use crate::core::word_wrap::wrap_words;
 use crate::screen::{Attr, Color, Style, StyledRun, Underline};
@@ -50,7 +51,7 @@ pub(super) fn runs(runs: &[StyledRun], width: usize, palette: Palette) -> String
     let mut out = String::new();
     let mut left = width;
     for run in runs {
-        let text = clip(&run.text, left);
+        let text = start_within(&run.text, left);
         left = if text.len() < run.text.len() { 0 } else { left - text.width() };
         match codes(&run.style, palette) {
             codes if codes.is_empty() => out.push_str(text),
@@ -85,18 +86,6 @@ fn codes(style: &Style, palette: Palette) -> String {
     codes.join(";")
 }
 
-/// As much of `text` as fits `width` columns.
-pub(super) fn clip(text: &str, width: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
-        used += c.width().unwrap_or(0);
-        if used > width {
-            return &text[..at];
-        }
-    }
-    text
-}
-
 /// `text` in rows of at most `width` columns, broken between words; a longer word is cut.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
@@ -104,7 +93,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     for line in wrap_words(&text.split_whitespace().collect::<Vec<_>>().join(" "), 0, width).split('\n') {
         let mut rest = line;
         while rest.width() > width {
-            let head = match clip(rest, width) {
+            let head = match start_within(rest, width) {
                 // Not even one character fits.
                 "" => break,
                 head => head,
@@ -147,7 +136,7 @@ mod tests {
         assert_eq!(wrap("漢字漢字", 3), ["漢", "字", "漢", "字"]);
         assert_eq!(wrap("漢", 1), ["漢"]);
         assert_eq!(wrap("", 5), [""]);
-        assert_eq!(clip("漢字", 3), "漢");
+        assert_eq!(start_within("漢字", 3), "漢");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
+use crate::core::ellipsis::start_within;
 use crate::core::visible::visible;
 use crate::screen::{PictureLines, Screen};
 use crate::sys::signals;
@@ -88,9 +89,10 @@ impl PersonTerminal {
         let right = " Ctrl+\\ ends ";
         let last = if last.is_empty() { String::new() } else { format!(": {}", visible(last)) };
         let room = cols.saturating_sub(right.width());
-        let line = fit(&format!("{left}{last}"), room);
+        let text = format!("{left}{last}");
+        let line = start_within(&text, room);
         let gap = " ".repeat(room - line.width());
-        format!("\x1b[0;7m{line}{gap}{}\x1b[m", fit(right, cols))
+        format!("\x1b[0;7m{line}{gap}{}\x1b[m", start_within(right, cols))
     }
 }
 
@@ -112,14 +114,4 @@ fn size() -> (u16, u16) {
 fn write(bytes: &[u8]) -> io::Result<()> {
     io::stdout().write_all(bytes)?;
     io::stdout().flush()
-}
-
-/// The start of a text, as much as fits.
-fn fit(text: &str, cols: usize) -> String {
-    let mut width = 0;
-    let fits = |c: &char| {
-        width += c.width().unwrap_or(0);
-        width <= cols
-    };
-    text.chars().take_while(fits).collect()
 }

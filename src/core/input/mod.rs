@@ -12,6 +12,7 @@
 pub mod encode;
 mod keys;
 pub mod names;
+pub mod plain_keys;
 pub mod prefix_command;
 
 use std::ops::Range;

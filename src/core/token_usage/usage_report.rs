@@ -27,6 +27,29 @@ pub enum UsageGroup {
 }
 
 impl UsageGroup {
+    /// All of them.
+    pub const ALL: [UsageGroup; 6] = [
+        UsageGroup::Day,
+        UsageGroup::Week,
+        UsageGroup::Month,
+        UsageGroup::Project,
+        UsageGroup::Model,
+        UsageGroup::Conversation,
+    ];
+
+    /// Its word on the command line, in tables and in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            UsageGroup::Day => "day",
+            UsageGroup::Week => "week",
+            UsageGroup::Month => "month",
+            UsageGroup::Project => "project",
+            UsageGroup::Model => "model",
+            UsageGroup::Conversation => "conversation",
+        }
+    }
+
     /// Whether its rows follow each other in time; the others have the largest first.
     #[must_use]
     pub fn is_time(self) -> bool {

@@ -1,7 +1,6 @@
 //! `hopty play` in a terminal: the recording on the alternate screen, drawn by hopty's own model and cut to
 //! the terminal's size, so that a recording of another size is no garbage.
 
-mod player_keys;
 mod player_state;
 #[cfg(test)]
 mod player_tests;
@@ -14,7 +13,6 @@ use std::path::PathBuf;
 
 use nix::libc;
 
-use player_keys::{PlayerKey, PlayerKeyParser};
 use player_state::{PlayerAction, PlayerState};
 use player_view::{PlayerPicture, PlayerViewport};
 
@@ -22,6 +20,7 @@ pub use player_state::PlayerOptions;
 
 use super::svg::theme_of;
 use super::timeline::Timeline;
+use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::screen::PictureLines;
 use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
@@ -31,8 +30,6 @@ use crate::tty::raw::{self, RawMode};
 
 /// Signals that end it.
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
-/// How long after an escape the rest of a sequence may come, in ms.
-const ESCAPE_MS: u64 = 50;
 /// The least time between two pictures, in ms.
 const PICTURE_MS: u64 = 8;
 /// How long a picture is waited for that the program holds back, in µs.
@@ -71,7 +68,7 @@ pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Resul
         clock,
         signals,
         mode,
-        keys: PlayerKeyParser::default(),
+        keys: PlainKeyParser::default(),
         stdin: io::stdin(),
         viewport: PlayerViewport::default(),
         drawn: PlayerPicture::default(),
@@ -95,7 +92,7 @@ struct Player<'a> {
     clock: Clock,
     signals: Signals,
     mode: RawMode,
-    keys: PlayerKeyParser,
+    keys: PlainKeyParser,
     stdin: Stdin,
     viewport: PlayerViewport,
     /// What the terminal shows.
@@ -170,7 +167,7 @@ impl Player<'_> {
     }
 
     /// `None` when the terminal is gone.
-    fn read_keys(&mut self, ready: &[PlayerSource]) -> io::Result<Option<Vec<PlayerKey>>> {
+    fn read_keys(&mut self, ready: &[PlayerSource]) -> io::Result<Option<Vec<PlainKey>>> {
         if !ready.contains(&PlayerSource::Keys) {
             return Ok(Some(self.keys.settle().into_iter().collect()));
         }
@@ -182,7 +179,7 @@ impl Player<'_> {
         })
     }
 
-    fn take_key(&mut self, key: PlayerKey) -> io::Result<Option<PlayerEnd>> {
+    fn take_key(&mut self, key: PlainKey) -> io::Result<Option<PlayerEnd>> {
         match self.state.key(key, self.clock.micros()) {
             None => {}
             Some(PlayerAction::Quit) => return Ok(Some(PlayerEnd::Quit)),

@@ -1,6 +1,6 @@
 //! The player without a terminal: keys and the time go in, what to show comes out. Pure.
 
-use super::player_keys::PlayerKey;
+use crate::core::input::plain_keys::PlainKey;
 use crate::recording::moment::Moment;
 use crate::recording::play_position::ClockTime;
 use crate::recording::play_time::PlayTime;
@@ -197,12 +197,12 @@ impl<'a> PlayerState<'a> {
     }
 
     /// A key.
-    pub fn key(&mut self, key: PlayerKey, now_us: u64) -> Option<PlayerAction> {
+    pub fn key(&mut self, key: PlainKey, now_us: u64) -> Option<PlayerAction> {
         self.bar_until = now_us + BAR_US;
         self.words = None;
         match key {
-            PlayerKey::Suspend => return Some(PlayerAction::Suspend),
-            PlayerKey::Redraw => return Some(PlayerAction::Redraw),
+            PlainKey::Suspend => return Some(PlayerAction::Suspend),
+            PlainKey::Redraw => return Some(PlayerAction::Redraw),
             _ => {}
         }
         if self.prompt.is_some() {
@@ -215,42 +215,42 @@ impl<'a> PlayerState<'a> {
         }
         if std::mem::take(&mut self.help) || self.search.take().is_some() {
             // Any key closes the list of keys and ends a search; that is all that Escape does.
-            if matches!(key, PlayerKey::Escape | PlayerKey::Char('h')) {
+            if matches!(key, PlainKey::Escape | PlainKey::Char('h')) {
                 return None;
             }
         }
         match key {
-            PlayerKey::Char('q') | PlayerKey::Cancel => return Some(PlayerAction::Quit),
-            PlayerKey::Char(' ') | PlayerKey::Enter => self.toggle(now_us),
-            PlayerKey::Char('.') => self.step(true, now_us),
-            PlayerKey::Char(',') => self.step(false, now_us),
-            PlayerKey::Right => self.skip(NEAR_US, true, now_us),
-            PlayerKey::Left => self.skip(NEAR_US, false, now_us),
-            PlayerKey::FarRight => self.skip(FAR_US, true, now_us),
-            PlayerKey::FarLeft => self.skip(FAR_US, false, now_us),
-            PlayerKey::Home => self.go_to(self.options.from_us, now_us),
-            PlayerKey::End => self.go_to(self.options.to_us, now_us),
-            PlayerKey::Char(']') => self.next_marker(true, now_us),
-            PlayerKey::Char('[') => self.next_marker(false, now_us),
-            PlayerKey::Char(digit @ '0'..='9') => {
+            PlainKey::Char('q') | PlainKey::Cancel => return Some(PlayerAction::Quit),
+            PlainKey::Char(' ') | PlainKey::Enter => self.toggle(now_us),
+            PlainKey::Char('.') => self.step(true, now_us),
+            PlainKey::Char(',') => self.step(false, now_us),
+            PlainKey::Right => self.skip(NEAR_US, true, now_us),
+            PlainKey::Left => self.skip(NEAR_US, false, now_us),
+            PlainKey::FarRight => self.skip(FAR_US, true, now_us),
+            PlainKey::FarLeft => self.skip(FAR_US, false, now_us),
+            PlainKey::Home => self.go_to(self.options.from_us, now_us),
+            PlainKey::End => self.go_to(self.options.to_us, now_us),
+            PlainKey::Char(']') => self.next_marker(true, now_us),
+            PlainKey::Char('[') => self.next_marker(false, now_us),
+            PlainKey::Char(digit @ '0'..='9') => {
                 let tenth = u64::from(digit as u32 - u32::from(b'0'));
                 self.go_to(self.time.recorded(self.time.duration_us() * tenth / 10), now_us);
             }
-            PlayerKey::Char('>') => self.set_speed(self.options.speed * 2.0, now_us),
-            PlayerKey::Char('<') => self.set_speed(self.options.speed / 2.0, now_us),
-            PlayerKey::Char('i') => self.toggle_idle(now_us),
-            PlayerKey::Char('h') => self.help = true,
-            PlayerKey::Char('m') if !self.options.raw => self.list_markers(now_us),
-            PlayerKey::Char('s') => return Some(PlayerAction::Save),
-            PlayerKey::Char('r') => {
+            PlainKey::Char('>') => self.set_speed(self.options.speed * 2.0, now_us),
+            PlainKey::Char('<') => self.set_speed(self.options.speed / 2.0, now_us),
+            PlainKey::Char('i') => self.toggle_idle(now_us),
+            PlainKey::Char('h') => self.help = true,
+            PlainKey::Char('m') if !self.options.raw => self.list_markers(now_us),
+            PlainKey::Char('s') => return Some(PlayerAction::Save),
+            PlainKey::Char('r') => {
                 self.options.raw = !self.options.raw;
                 self.written = None;
                 return Some(PlayerAction::Raw);
             }
-            PlayerKey::Char('/') if !self.options.raw => self.ask(SearchDirection::Forward),
-            PlayerKey::Char('?') if !self.options.raw => self.ask(SearchDirection::Backward),
-            PlayerKey::Char('n') => self.search_again(true, now_us),
-            PlayerKey::Char('N') => self.search_again(false, now_us),
+            PlainKey::Char('/') if !self.options.raw => self.ask(SearchDirection::Forward),
+            PlainKey::Char('?') if !self.options.raw => self.ask(SearchDirection::Backward),
+            PlainKey::Char('n') => self.search_again(true, now_us),
+            PlainKey::Char('N') => self.search_again(false, now_us),
             _ => {}
         }
         None
@@ -414,14 +414,14 @@ impl<'a> PlayerState<'a> {
     }
 
     /// A key in the list of markers; every other key closes it.
-    fn marker_key(&mut self, key: PlayerKey, chosen: usize, now_us: u64) {
+    fn marker_key(&mut self, key: PlainKey, chosen: usize, now_us: u64) {
         let last = self.moment.timeline().markers().count().saturating_sub(1);
         match key {
-            PlayerKey::Up | PlayerKey::Char('k') => self.chosen = Some(chosen.saturating_sub(1)),
-            PlayerKey::Down | PlayerKey::Char('j') => self.chosen = Some((chosen + 1).min(last)),
-            PlayerKey::Home => self.chosen = Some(0),
-            PlayerKey::End => self.chosen = Some(last),
-            PlayerKey::Enter => {
+            PlainKey::Up | PlainKey::Char('k') => self.chosen = Some(chosen.saturating_sub(1)),
+            PlainKey::Down | PlainKey::Char('j') => self.chosen = Some((chosen + 1).min(last)),
+            PlainKey::Home => self.chosen = Some(0),
+            PlainKey::End => self.chosen = Some(last),
+            PlainKey::Enter => {
                 let at = self.moment.timeline().markers().nth(chosen).map(|(at, _)| at);
                 at.into_iter().for_each(|at| self.go_to(at, now_us));
             }
@@ -461,19 +461,23 @@ impl<'a> PlayerState<'a> {
         self.prompt = Some(SearchPrompt { direction, text: String::new() });
     }
 
-    fn prompt_key(&mut self, key: PlayerKey) {
+    fn prompt_key(&mut self, key: PlainKey) {
         let Some(prompt) = &mut self.prompt else { return };
         match key {
-            PlayerKey::Char(ch) if prompt.text.chars().count() < SEARCH_MAX => prompt.text.push(ch),
-            PlayerKey::Backspace if !prompt.text.is_empty() => drop(prompt.text.pop()),
-            PlayerKey::Enter => {
+            PlainKey::Char(ch) if prompt.text.chars().count() < SEARCH_MAX => prompt.text.push(ch),
+            PlainKey::Paste(pasted) => {
+                let room = SEARCH_MAX.saturating_sub(prompt.text.chars().count());
+                prompt.text.extend(pasted.chars().filter(|ch| !ch.is_control()).take(room));
+            }
+            PlainKey::Backspace if !prompt.text.is_empty() => drop(prompt.text.pop()),
+            PlainKey::Enter => {
                 let Some(prompt) = self.prompt.take() else { return };
                 if !prompt.text.is_empty() {
                     self.searched = Some((prompt.text, prompt.direction));
                 }
                 self.begin_search(true);
             }
-            PlayerKey::Escape | PlayerKey::Cancel | PlayerKey::Backspace => self.prompt = None,
+            PlainKey::Escape | PlainKey::Cancel | PlainKey::Backspace => self.prompt = None,
             _ => {}
         }
     }

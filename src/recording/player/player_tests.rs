@@ -1,9 +1,9 @@
 //! The player without a terminal: what its keys do, and what is seen in terminals of several sizes.
 
-use super::player_keys::PlayerKey;
 use super::player_state::{PlayerAction, PlayerOptions, PlayerState};
 use super::player_view::PlayerViewport;
 use crate::core::cast::CastEventKind;
+use crate::core::input::plain_keys::PlainKey;
 use crate::recording::timeline::Timeline;
 use crate::recording::timeline_tests::{cast, output};
 use crate::screen::Screen;
@@ -42,11 +42,11 @@ fn seconds(state: &PlayerState<'_>) -> f64 {
 fn press(state: &mut PlayerState<'_>, keys: &str, now_us: u64) {
     for key in keys.chars() {
         let key = match key {
-            '>' => PlayerKey::Right,
-            '<' => PlayerKey::Left,
-            '\n' => PlayerKey::Enter,
-            '\x1b' => PlayerKey::Escape,
-            other => PlayerKey::Char(other),
+            '>' => PlainKey::Right,
+            '<' => PlainKey::Left,
+            '\n' => PlainKey::Enter,
+            '\x1b' => PlainKey::Escape,
+            other => PlainKey::Char(other),
         };
         assert_eq!(state.key(key, now_us), None);
     }
@@ -109,11 +109,11 @@ fn keys_move_in_time() {
         press(&mut state, keys, S);
         assert_eq!(seconds(&state), at, "{keys}");
     }
-    assert_eq!(state.key(PlayerKey::FarRight, S), None);
+    assert_eq!(state.key(PlainKey::FarRight, S), None);
     assert_eq!(seconds(&state), 30.0);
-    assert_eq!(state.key(PlayerKey::End, S), None);
+    assert_eq!(state.key(PlainKey::End, S), None);
     assert_eq!(seconds(&state), 100.0);
-    assert_eq!(state.key(PlayerKey::Char('q'), S), Some(PlayerAction::Quit));
+    assert_eq!(state.key(PlainKey::Char('q'), S), Some(PlayerAction::Quit));
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn speed_and_idle_limit_change_while_it_plays() {
     let timeline = recording();
     let mut state = PlayerState::new(&timeline, PlayerOptions { paused: false, ..options() }, 0);
     state.tick(2 * S);
-    assert_eq!(state.key(PlayerKey::Char('>'), 2 * S), None);
+    assert_eq!(state.key(PlainKey::Char('>'), 2 * S), None);
     state.tick(4 * S);
     assert_eq!((seconds(&state), state.speed()), (6.0, 2.0));
-    assert_eq!(state.key(PlayerKey::End, 4 * S), None);
+    assert_eq!(state.key(PlainKey::End, 4 * S), None);
     press(&mut state, "5i", 4 * S);
     assert_eq!((seconds(&state), state.idle_us()), (50.0, Some(2 * S)));
     // 40 s without anything are cut to 2 s: 12 s of playing are left, at twice the speed.

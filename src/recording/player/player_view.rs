@@ -1,8 +1,9 @@
 //! What the player shows, as rows for a terminal of any size. Pure.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::player_state::PlayerState;
+use crate::core::ellipsis::{end_within, start_within};
 use crate::recording::play_position::ClockTime;
 use crate::recording::timeline_search::SearchDirection;
 use crate::screen::{Attr, Screen, Style};
@@ -141,7 +142,7 @@ fn bar(state: &PlayerState<'_>, cols: usize) -> (String, Option<u16>) {
     if let Some(prompt) = state.prompt() {
         let sign = if prompt.direction == SearchDirection::Forward { '/' } else { '?' };
         let text = format!("{sign}{}", prompt.text);
-        let line = fit_end(&text, cols.saturating_sub(1));
+        let line = end_within(&text, cols.saturating_sub(1));
         let col = line.width() as u16;
         return (format!("\x1b[m{line}"), Some(col));
     }
@@ -162,12 +163,13 @@ fn bar(state: &PlayerState<'_>, cols: usize) -> (String, Option<u16>) {
         _ => "h: keys".to_owned(),
     };
     let label = crate::core::visible::visible(&label);
-    let left = fit_start(&left, cols);
+    let left = start_within(&left, cols);
     let rest = cols - left.width();
     let wanted = label.width() + speed.width() + 2;
     // Words have the room that they need; the track has the rest, and a half where only a label is there.
     let most = if state.words().is_some() { rest } else { rest / 2 };
-    let right = fit_start(&format!("{speed} {label} "), wanted.min(most));
+    let right = format!("{speed} {label} ");
+    let right = start_within(&right, wanted.min(most));
     let room = rest - right.width();
     let track = if room > TRACK_MIN { track(state, room) } else { " ".repeat(room) };
     (format!("\x1b[0;7m{left}{track}{right}\x1b[m"), None)
@@ -222,32 +224,10 @@ fn cover(picture: &mut PlayerPicture, lines: &[String], chosen: Option<usize>, (
     let left = (usize::from(cols) - width) / 2;
     for (at, line) in lines.iter().enumerate() {
         let Some(row) = picture.rows.get_mut(top + at) else { break };
-        let line = fit_start(line, width);
+        let line = start_within(line, width);
         let fill = " ".repeat(width - line.width());
         let look = if chosen == Some(at) { "\x1b[1m" } else { "\x1b[7m" };
         row.push_str(&format!("\x1b[m\x1b[{}G{look}{line}{fill}\x1b[m", left + 1));
     }
     picture.cursor = None;
-}
-
-/// The start of a text, as much as fits.
-fn fit_start(text: &str, cols: usize) -> String {
-    let mut width = 0;
-    let fits = |ch: &char| {
-        width += ch.width().unwrap_or(0);
-        width <= cols
-    };
-    text.chars().take_while(fits).collect()
-}
-
-/// The end of a text, as much as fits.
-fn fit_end(text: &str, cols: usize) -> String {
-    let mut width = 0;
-    let fits = |ch: &char| {
-        width += ch.width().unwrap_or(0);
-        width <= cols
-    };
-    let mut end: Vec<char> = text.chars().rev().take_while(fits).collect();
-    end.reverse();
-    end.into_iter().collect()
 }

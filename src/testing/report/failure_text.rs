@@ -6,6 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::ink::{Ink, InkLine};
 use super::seconds;
+use crate::core::ellipsis::begin_of;
 use crate::testing::outcome::{RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
 
 /// How far everything behind the first line is indented.
@@ -22,7 +23,7 @@ const RULE: usize = 78;
 /// The first line: `tests/vim.tape:9  Expect+Row 4 "^fuor$"  5.0 s (program ran 0.1 s, …)`.
 pub fn headline(failure: &TapeFailure) -> String {
     let times = failure.times;
-    let mut line = format!("{}  {}", failure.place, cut(&one_line(&failure.command), LINE_MAX));
+    let mut line = format!("{}  {}", failure.place, begin_of(&one_line(&failure.command), LINE_MAX));
     if !times.took.is_zero() {
         line.push_str(&format!(
             "  {} (program ran {}, waited for a CPU {})",
@@ -39,7 +40,7 @@ pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
     let mut lines = Vec::new();
     let mut words = |ink, text: &str| {
         lines.extend(
-            text.lines().map(|line| InkLine::new(Ink::Plain, INDENT).with(ink, &cut(line, LINE_MAX))),
+            text.lines().map(|line| InkLine::new(Ink::Plain, INDENT).with(ink, &begin_of(line, LINE_MAX))),
         );
     };
     words(Ink::Bold, &failure.message);
@@ -84,7 +85,7 @@ pub fn screen_lines(screen: &ScreenCopy, notes: &[(u16, String)], cols: Option<u
     }
     head.push_str(if screen.changed.is_empty() { " " } else { ", changed rows marked " });
     let length = cols.unwrap_or(RULE).clamp(20, RULE) - INDENT.len();
-    head = cut(&head, length);
+    head = begin_of(&head, length);
     head.push_str(&"─".repeat(length.saturating_sub(head.width())));
     let mut lines = vec![InkLine::new(Ink::Dim, INDENT).with(Ink::Dim, &head)];
     let rows = screen.text_rows();
@@ -102,7 +103,7 @@ pub fn screen_lines(screen: &ScreenCopy, notes: &[(u16, String)], cols: Option<u
         left -= 1;
         let mark = if is_changed { ">" } else { " " };
         let room = cols.map(|cols| cols.saturating_sub(INDENT.len() + 7).max(20));
-        let text = cut(text, room.unwrap_or(LINE_MAX));
+        let text = begin_of(text, room.unwrap_or(LINE_MAX));
         let ink = if is_changed { Ink::Bold } else { Ink::Plain };
         let mut line = InkLine::new(Ink::Dim, &format!("{INDENT}{mark}{number:>4} │")).with(ink, &text);
         if let Some(note) = note {
@@ -148,7 +149,7 @@ fn row_lines(row: &RowComparison, cols: Option<usize>) -> Vec<InkLine> {
         let Some(text) = text else { continue };
         let label = if at == 0 || row.expected.is_none() { number.as_str() } else { "       " };
         let mut line = InkLine::new(Ink::Dim, &format!("{INDENT}{label} ")).with(ink, sign);
-        for (piece, differs) in pieces(&cut(text, room), cells) {
+        for (piece, differs) in pieces(&begin_of(text, room), cells) {
             line = line.with(if differs { cell_ink } else { ink }, &piece);
         }
         lines.push(line);
@@ -183,23 +184,6 @@ fn pieces(text: &str, cells: &[Range<u16>]) -> Vec<(String, bool)> {
     pieces
 }
 
-/// A text of at most so many columns; one that is cut ends in `…`.
-pub fn cut(text: &str, cols: usize) -> String {
-    if text.width() <= cols {
-        return text.to_owned();
-    }
-    let (mut out, mut col) = (String::new(), 1);
-    for ch in text.chars() {
-        col += ch.width().unwrap_or(0);
-        if col > cols {
-            break;
-        }
-        out.push(ch);
-    }
-    out.push('…');
-    out
-}
-
 /// The first line of a command, and whether there is more of it.
 pub fn one_line(text: &str) -> String {
     let mut lines = text.lines();
@@ -213,9 +197,9 @@ mod tests {
 
     #[test]
     fn rows_are_cut_by_columns() {
-        assert_eq!(cut("abcd", 4), "abcd");
-        assert_eq!(cut("abcde", 4), "abc…");
-        assert_eq!(cut("漢字漢", 4), "漢…");
+        assert_eq!(begin_of("abcd", 4), "abcd");
+        assert_eq!(begin_of("abcde", 4), "abc…");
+        assert_eq!(begin_of("漢字漢", 4), "漢…");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::os::fd::AsFd;
 
 use nix::libc;
 
-use super::snapshot_review::{ReviewAction, ReviewDecision, ReviewItem, ReviewKey, SnapshotReview};
+use super::snapshot_review::{ReviewAction, ReviewDecision, ReviewItem, SnapshotReview};
 use super::snapshot_store::{PendingSnapshot, SnapshotError};
+use crate::core::input::plain_keys::{ESCAPE_MS, PlainKeyParser};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
@@ -80,7 +81,7 @@ impl ReviewTerminal {
         pending: &[PendingSnapshot],
         colors: bool,
     ) -> io::Result<()> {
-        let stdin = io::stdin();
+        let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
         loop {
             let size = raw::size();
             let (cols, rows) = (usize::from(size.cols.max(1)), usize::from(size.rows.max(1)));
@@ -88,13 +89,14 @@ impl ReviewTerminal {
             let mut set = PollSet::default();
             set.add(true, stdin.as_fd(), Interest::Read);
             set.add(false, self.signals.as_fd(), Interest::Read);
-            let ready = set.wait(None)?;
+            let ready = set.wait(keys.waits().then_some(ESCAPE_MS))?;
             if ready.iter().any(|(is_keys, _)| !is_keys)
                 && self.signals.take().iter().any(|signal| *signal != libc::SIGWINCH)
             {
                 return Ok(());
             }
             if !ready.iter().any(|(is_keys, _)| *is_keys) {
+                keys.settle();
                 continue;
             }
             let mut bytes = [0; 256];
@@ -102,8 +104,8 @@ impl ReviewTerminal {
                 Some(0) => return Ok(()),
                 count => count.unwrap_or(0),
             };
-            for key in ReviewKey::read(&bytes[..count]) {
-                match review.key(key) {
+            for key in keys.feed(&bytes[..count]) {
+                match review.key(&key) {
                     None => {}
                     Some(ReviewAction::End) => return Ok(()),
                     Some(ReviewAction::Decide(item, decision)) => {

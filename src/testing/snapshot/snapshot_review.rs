@@ -6,6 +6,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::screen_snapshot::ScreenSnapshot;
+use crate::core::input::plain_keys::PlainKey;
 use crate::testing::report::ink::{Ink, InkLine, safe};
 
 /// Columns from which on three panes are drawn.
@@ -22,73 +23,6 @@ pub struct ReviewItem {
     pub old: Option<ScreenSnapshot>,
     /// As it would be.
     pub new: ScreenSnapshot,
-}
-
-/// A key of the review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReviewKey {
-    /// `a`: make the new one the snapshot.
-    Accept,
-    /// `r`: delete the new one.
-    Reject,
-    /// `s`: leave it for later, and go on.
-    Skip,
-    /// `n`: look at the next one.
-    Next,
-    /// `p`: look at the one before.
-    Previous,
-    /// `v`: show another of old, new and difference.
-    View,
-    /// Up, `k`.
-    Up,
-    /// Down, `j`.
-    Down,
-    /// Left, `h`.
-    Left,
-    /// Right, `l`.
-    Right,
-    /// `q`, Ctrl+C, Ctrl+D.
-    Quit,
-}
-
-impl ReviewKey {
-    /// The keys in what a terminal sent in one piece.
-    #[must_use]
-    pub fn read(bytes: &[u8]) -> Vec<ReviewKey> {
-        let (mut keys, mut at) = (Vec::new(), 0);
-        while let Some(byte) = bytes.get(at) {
-            at += 1;
-            let key = match byte {
-                b'a' => ReviewKey::Accept,
-                b'r' => ReviewKey::Reject,
-                b's' => ReviewKey::Skip,
-                b'n' => ReviewKey::Next,
-                b'p' => ReviewKey::Previous,
-                b'v' | b'\t' => ReviewKey::View,
-                b'k' => ReviewKey::Up,
-                b'j' => ReviewKey::Down,
-                b'h' => ReviewKey::Left,
-                b'l' => ReviewKey::Right,
-                b'q' | 0x03 | 0x04 => ReviewKey::Quit,
-                0x1b if matches!(bytes.get(at), Some(b'[' | b'O')) => {
-                    // Everything up to the last byte of a sequence, so that no part of it counts as a key.
-                    let rest = &bytes[at + 1..];
-                    let end = rest.iter().position(|byte| (0x40..0x7f).contains(byte)).unwrap_or(rest.len());
-                    at += end + 2;
-                    match rest.get(end) {
-                        Some(b'A') => ReviewKey::Up,
-                        Some(b'B') => ReviewKey::Down,
-                        Some(b'C') => ReviewKey::Right,
-                        Some(b'D') => ReviewKey::Left,
-                        _ => continue,
-                    }
-                }
-                _ => continue,
-            };
-            keys.push(key);
-        }
-        keys
-    }
 }
 
 /// What a person decided.
@@ -156,13 +90,13 @@ impl SnapshotReview {
     }
 
     /// Takes a key. After a decision, [`SnapshotReview::is_done`] tells whether it was the last.
-    pub fn key(&mut self, key: ReviewKey) -> Option<ReviewAction> {
+    pub fn key(&mut self, key: &PlainKey) -> Option<ReviewAction> {
         self.message = None;
         let decision = match key {
-            ReviewKey::Accept => ReviewDecision::Accept,
-            ReviewKey::Reject => ReviewDecision::Reject,
-            ReviewKey::Skip => ReviewDecision::Skip,
-            ReviewKey::Quit => return Some(ReviewAction::End),
+            PlainKey::Char('a') => ReviewDecision::Accept,
+            PlainKey::Char('r') => ReviewDecision::Reject,
+            PlainKey::Char('s') => ReviewDecision::Skip,
+            PlainKey::Char('q') | PlainKey::Cancel => return Some(ReviewAction::End),
             other => {
                 self.look(other);
                 return None;
@@ -188,12 +122,12 @@ impl SnapshotReview {
         self.decisions.iter().all(Option::is_some)
     }
 
-    fn look(&mut self, key: ReviewKey) {
+    fn look(&mut self, key: &PlainKey) {
         let count = self.items.len().max(1);
         match key {
-            ReviewKey::Next => self.go_to((self.at + 1) % count),
-            ReviewKey::Previous => self.go_to((self.at + count - 1) % count),
-            ReviewKey::View => {
+            PlainKey::Char('n') => self.go_to((self.at + 1) % count),
+            PlainKey::Char('p') => self.go_to((self.at + count - 1) % count),
+            PlainKey::Char('v') | PlainKey::Tab => {
                 self.view = match self.view {
                     ReviewView::Difference => ReviewView::Old,
                     ReviewView::Old => ReviewView::New,
@@ -201,11 +135,13 @@ impl SnapshotReview {
                 };
                 self.down = 0;
             }
-            ReviewKey::Up => self.down = self.down.saturating_sub(1),
-            ReviewKey::Down => self.down += 1,
-            ReviewKey::Left => self.right = self.right.saturating_sub(SIDE_STEP),
-            ReviewKey::Right => self.right += SIDE_STEP,
-            ReviewKey::Accept | ReviewKey::Reject | ReviewKey::Skip | ReviewKey::Quit => {}
+            PlainKey::Char('k') | PlainKey::Up => self.down = self.down.saturating_sub(1),
+            PlainKey::Char('j') | PlainKey::Down => self.down += 1,
+            PlainKey::Char('h') | PlainKey::Left | PlainKey::FarLeft => {
+                self.right = self.right.saturating_sub(SIDE_STEP);
+            }
+            PlainKey::Char('l') | PlainKey::Right | PlainKey::FarRight => self.right += SIDE_STEP,
+            _ => {}
         }
     }
 
@@ -400,35 +336,20 @@ mod tests {
     #[test]
     fn keys_decide_and_move() {
         let mut review = review();
-        assert_eq!(review.key(ReviewKey::Next), None);
-        assert_eq!(review.key(ReviewKey::Accept), Some(ReviewAction::Decide(1, ReviewDecision::Accept)));
+        assert_eq!(review.key(&PlainKey::Char('n')), None);
+        assert_eq!(review.key(&PlainKey::Char('a')), Some(ReviewAction::Decide(1, ReviewDecision::Accept)));
         assert!(!review.is_done());
         assert!(text(&mut review, 80, 10)[0].starts_with("a__changed  1 of 2"));
-        review.key(ReviewKey::Previous);
-        assert_eq!(review.key(ReviewKey::Reject), None, "it is decided");
+        review.key(&PlainKey::Char('p'));
+        assert_eq!(review.key(&PlainKey::Char('r')), None, "it is decided");
         assert!(text(&mut review, 80, 10)[0].ends_with("2 of 2  accepted"));
-        review.key(ReviewKey::Next);
-        assert_eq!(review.key(ReviewKey::Skip), Some(ReviewAction::Decide(0, ReviewDecision::Skip)));
+        review.key(&PlainKey::Char('n'));
+        assert_eq!(review.key(&PlainKey::Char('s')), Some(ReviewAction::Decide(0, ReviewDecision::Skip)));
         assert!(review.is_done());
         review.failed(1, "disk full".to_owned());
         assert!(!review.is_done() && review.decisions()[1].is_none());
         assert_eq!(text(&mut review, 80, 10)[9], "disk full");
-        assert_eq!(review.key(ReviewKey::Quit), Some(ReviewAction::End));
-    }
-
-    #[test]
-    fn bytes_are_keys_and_sequences_are_no_letters() {
-        let keys = ReviewKey::read(b"a\x1b[A\x1bOB\x1b[200~n\x1b[1;5Cq\x1b[");
-        let want = [
-            ReviewKey::Accept,
-            ReviewKey::Up,
-            ReviewKey::Down,
-            ReviewKey::Next,
-            ReviewKey::Right,
-            ReviewKey::Quit,
-        ];
-        assert_eq!(keys, want);
-        assert!(ReviewKey::read(b"\x1b[99;97u\x00z\xff").is_empty());
+        assert_eq!(review.key(&PlainKey::Char('q')), Some(ReviewAction::End));
     }
 
     #[test]
@@ -448,7 +369,7 @@ mod tests {
                 "a accept  r reject  s skip  n next  v ol",
             ]
         );
-        review.key(ReviewKey::View);
+        review.key(&PlainKey::Char('v'));
         assert_eq!(text(&mut review, 40, 9)[1..4], ["── old", "# hopty 1 80x24", "one"]);
         let wide = text(&mut review, 120, 9);
         assert!(
@@ -458,7 +379,7 @@ mod tests {
         );
         let panes: Vec<&str> = wide[4].split('│').map(str::trim_end).collect();
         assert_eq!(panes, ["two", "TWO", "+ TWO"]);
-        review.key(ReviewKey::Next);
+        review.key(&PlainKey::Char('n'));
         assert!(text(&mut review, 120, 9)[2].starts_with("there is none yet"));
     }
 
@@ -466,12 +387,12 @@ mod tests {
     fn scrolling_ends_where_the_rows_end() {
         let mut review = review();
         (0..100).for_each(|_| {
-            review.key(ReviewKey::Down);
-            review.key(ReviewKey::Right);
+            review.key(&PlainKey::Down);
+            review.key(&PlainKey::Right);
         });
         let shown = text(&mut review, 10, 6);
         assert_eq!(shown[2..5], [" TWO", " three", " four 漢字"]);
-        (0..100).for_each(|_| assert_eq!(review.key(ReviewKey::Up), None));
+        (0..100).for_each(|_| assert_eq!(review.key(&PlainKey::Up), None));
         assert_eq!(text(&mut review, 10, 6)[2..5], [" one", " two", " TWO"]);
     }
 
