@@ -163,6 +163,16 @@ fn a_fork_adds_to_the_usage_what_is_new_in_it() {
         "{usage} {fork}"
     );
     assert_ne!(fork["tokens"]["all"], source["tokens"]["all"]);
+    assert_eq!((&fork["forked_from"], &source["forked_from"]), (&source["id"], &Value::Null));
+    let rows: Value = serde_json::from_str(&world.ask(&["usage", "--by", "conversation", "--json"])).unwrap();
+    let row = |id: &Value| rows["rows"].as_array().unwrap().iter().find(|row| row["conversation"] == *id);
+    assert_eq!(row(&source["id"]).unwrap()["tokens"]["all"], source["tokens"]["all"], "{rows}");
+    let chain: Vec<Value> =
+        serde_json::from_str(&world.ask(&["conversations", "chain", fork["id"].as_str().unwrap(), "--json"]))
+            .unwrap();
+    assert_eq!((&chain[0]["id"], &chain[1]["forked_from"]), (&source["id"], &source["id"]), "{chain:?}");
+    let page = world.ask(&["conversations", "show", fork["id"].as_str().unwrap(), "--markdown"]);
+    assert!(page.contains(&format!("forked from: {}", source["id"].as_str().unwrap())), "{page}");
     let (usd, claudes) = (total["cost_usd"].as_f64().unwrap(), fork["cost_usd"].as_f64().unwrap());
     assert!((usd - claudes).abs() < 1e-6, "{usage} {fork}");
     assert_eq!(total["conversations"], 2);
@@ -181,10 +191,15 @@ fn what_was_used_before_claude_was_killed_counts_in_the_list_as_in_usage() {
     let resume = |prompt: &[&str]| {
         let mut term = claude(&[&["--resume", ID], prompt].concat());
         term.wait_box();
-        if !prompt.is_empty() {
-            world.api.wait_for_main(2, std::time::Duration::from_secs(60));
-        }
         term.wait_text("Yes, 42.");
+        if !prompt.is_empty() {
+            // The text on the screen may be that of the answer before.
+            let is_answer =
+                |line: &&Value| line["type"] == "assistant" && line["message"]["model"] != "<synthetic>";
+            support::wait::wait_for("the second answer in the transcript", || {
+                (world.transcript(ID).iter().filter(is_answer).count() > 1).then_some(())
+            });
+        }
         term.submit("/exit");
         assert_eq!(term.wait_exit(), 0);
     };

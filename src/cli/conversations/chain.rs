@@ -39,10 +39,13 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
     let read = summaries.read(&all.files);
     summaries.save();
     let mut links = handover_links(&paths, true);
-    // The fresh conversation names the handoff that it went on from, also when everything else is gone.
+    // The fresh conversation names the handoff that it went on from, also when everything else is gone. Its forks
+    // repeat that.
     for (file, summary) in all.files.iter().zip(&read) {
-        if let Some(handoff) = &summary.handoff {
-            add_by_name(&mut links, handoff, file, &all.files);
+        match (&summary.forked_from, &summary.handoff) {
+            (Some(source), _) => links.forked(&file.id, source),
+            (None, Some(handoff)) => add_by_name(&mut links, handoff, file, &all.files),
+            (None, None) => {}
         }
     }
     let id = meant(&paths, options.which.as_deref(), &all.files, &read, &links)?;
@@ -143,6 +146,9 @@ impl Link<'_> {
         if let Some(link) = &self.step.begun_by {
             say(format_args!("{}", fit(&format!("{pad}| {}", handover(link)), indent + 2)))?;
         }
+        if let Some(source) = &self.step.forked_from {
+            say(format_args!("{pad}| forked from {}", source.short()))?;
+        }
         let mark = if is_meant { '>' } else { ' ' };
         let title = self.summary.heading().map(|heading| one_line(&heading)).unwrap_or_default();
         let branch = "  ".repeat(self.step.branch.min(8));
@@ -170,6 +176,7 @@ impl Link<'_> {
         json!({
             "id": self.step.id,
             "branch": self.step.branch,
+            "forked_from": self.step.forked_from,
             "project": self.summary.dir,
             "title": self.summary.title(),
             "first_prompt": self.summary.first_prompt,

@@ -299,6 +299,7 @@ impl Row<'_> {
             parts.push("archived".to_owned());
         }
         parts.extend(self.from.map(|id| format!("from {}", id.short())));
+        parts.extend(self.summary.forked_from.as_ref().map(|id| format!("forked from {}", id.short())));
         if !self.to.is_empty() {
             let ids: Vec<&str> = self.to.iter().map(|id| id.short()).collect();
             parts.push(format!("handed over to {}", ids.join(", ")));
@@ -351,6 +352,7 @@ impl Row<'_> {
                 cost.and(figures).map(|(figures, _)| figures.tokens_without_cost == 0),
             "archived": self.is_archived,
             "open": self.open.map(OpenBy::json),
+            "forked_from": summary.forked_from,
             "handed_over_from": self.from,
             "handed_over_to": self.to,
             "files_with_this_id": self.copies,

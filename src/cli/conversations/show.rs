@@ -75,7 +75,7 @@ fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, Conve
     let failed = match named(paths, which) {
         Ok(file) => {
             let mut summaries = Summaries::load(paths);
-            let summary = summaries.read(std::slice::from_ref(&file)).remove(0);
+            let summary = summaries.read_whole(&file);
             summaries.save();
             return Ok((live_sources(vec![file]).remove(0), summary));
         }
@@ -161,6 +161,7 @@ fn head(
         ("conversation", Some(file.id().to_string())),
         ("project", summary.dir.clone()),
         ("branch", summary.branch.clone()),
+        ("forked from", summary.forked_from.as_ref().map(ToString::to_string)),
         ("begun", summary.begun_at.map(time)),
         ("last used", summary.last_at.map(time)),
         ("model", summary.model.clone()),
@@ -346,6 +347,7 @@ impl ConversationFormat for JsonForm {
             "id": file.id(),
             "transcript": file.path().to_string_lossy(),
             "project": summary.dir,
+            "forked_from": summary.forked_from,
             "title": summary.title().map(|title| self.text(title)),
             "begun_at": summary.begun_at.map(WallTime::rfc3339_s),
             "used_at": summary.last_at.map(WallTime::rfc3339_s),

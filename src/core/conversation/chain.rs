@@ -37,6 +37,8 @@ pub struct HandoverLink {
 #[derive(Clone, Debug, Default)]
 pub struct HandoverLinks {
     links: HashMap<HandoffId, HandoverLink>,
+    /// The source of each fork.
+    forks: HashMap<ConversationId, ConversationId>,
 }
 
 /// A conversation of a chain.
@@ -48,6 +50,8 @@ pub struct ChainStep {
     pub branch: usize,
     /// The hand-over that began it; none for the first.
     pub begun_by: Option<HandoverLink>,
+    /// The conversation that it was forked from, where no hand-over began it.
+    pub forked_from: Option<ConversationId>,
 }
 
 impl HandoverLinks {
@@ -68,6 +72,11 @@ impl HandoverLinks {
         if let Some(link) = self.links.get_mut(handoff) {
             link.to = link.to.take().or_else(|| Some(to.clone()));
         }
+    }
+
+    /// Adds that `fork` was forked from `source`.
+    pub fn forked(&mut self, fork: &ConversationId, source: &ConversationId) {
+        self.forks.insert(fork.clone(), source.clone());
     }
 
     /// Whether this handoff is known, with the conversation that went on from it.
@@ -93,18 +102,24 @@ impl HandoverLinks {
     }
 
     /// The chain that `id` is in, oldest first. Where a conversation was handed over more than once, the last
-    /// hand-over is the main line, and the others follow as branches.
+    /// hand-over is the main line, and the others follow as branches. So do its forks.
     #[must_use]
     pub fn chain(&self, id: &ConversationId) -> Vec<ChainStep> {
         let mut seen = HashSet::new();
         let mut first = id;
         // Forged or repeated ids could make a ring.
         while seen.insert(first.clone())
-            && let Some(link) = self.begun_by(first)
-            && !seen.contains(&link.from)
+            && let Some(before) =
+                self.begun_by(first).map(|link| &link.from).or_else(|| self.forks.get(first))
+            && !seen.contains(before)
         {
-            first = &link.from;
+            first = before;
         }
+        let mut forks: HashMap<&ConversationId, Vec<&ConversationId>> = HashMap::new();
+        for (fork, source) in self.forks.iter().filter(|(fork, _)| self.begun_by(fork).is_none()) {
+            forks.entry(source).or_default().push(fork);
+        }
+        forks.values_mut().for_each(|of| of.sort());
         let mut steps = Vec::new();
         let mut seen = HashSet::new();
         let mut branches = vec![(first.clone(), None::<HandoverLink>, 0)];
@@ -120,8 +135,11 @@ impl HandoverLinks {
             if let Some(main) = next.last_mut() {
                 main.2 = branch;
             }
-            steps.push(ChainStep { id, branch, begun_by });
+            branches
+                .extend(forks.get(&id).into_iter().flatten().map(|fork| ((*fork).clone(), None, branch + 1)));
             branches.extend(next);
+            let forked_from = if begun_by.is_none() { self.forks.get(&id).cloned() } else { None };
+            steps.push(ChainStep { id, branch, begun_by, forked_from });
         }
         steps
     }
@@ -169,6 +187,35 @@ mod tests {
     fn the_last_hand_over_is_the_main_line_and_others_are_branches() {
         let links = [link(1, Some(2), 10), link(1, Some(3), 20), link(2, Some(4), 15), link(3, Some(5), 30)];
         assert_eq!(chain(&links, 4), [(1, 0), (3, 0), (5, 0), (2, 1), (4, 1)]);
+    }
+
+    #[test]
+    fn forks_are_branches_of_their_source() {
+        let mut all = HandoverLinks::default();
+        all.add(link(1, Some(2), 10));
+        for (fork, source) in [(5, 2), (4, 1), (3, 1), (6, 5), (2, 9)] {
+            all.forked(&id(fork), &id(source));
+        }
+        for of in 1..=6 {
+            let steps = all.chain(&id(of));
+            let number = |id: &ConversationId| u32::from_str_radix(id.short(), 16).unwrap();
+            let found: Vec<_> = steps
+                .iter()
+                .map(|step| (number(&step.id), step.branch, step.forked_from.as_ref().map(number)))
+                .collect();
+            let wanted = [
+                (1, 0, None),
+                (2, 0, None),
+                (5, 1, Some(2)),
+                (6, 2, Some(5)),
+                (4, 1, Some(1)),
+                (3, 1, Some(1)),
+            ];
+            assert_eq!(found, wanted, "{of}");
+        }
+        all.forked(&id(7), &id(8));
+        all.forked(&id(8), &id(7));
+        assert_eq!(all.chain(&id(7)).len(), 2, "a ring ends");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A transcript as a person reads it: what was said, what the tools did, and what happened to the
 //! conversation.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,6 +15,10 @@ use crate::core::time::WallTime;
 
 /// How many tool calls wait for their answers at most; the oldest is given without one then.
 const WAITING: usize = 256;
+/// How many bytes of lines wait at most.
+const WAITING_BYTES: usize = 64 << 20;
+/// How much of a prompt that was taken back is shown, in characters.
+const TAKEN_BACK: usize = 80;
 /// How much of what a call is about is shown on its line, in characters.
 const ABOUT: usize = 200;
 
@@ -138,6 +142,8 @@ impl ToolCall {
 struct RawEntry {
     r#type: Text<64>,
     subtype: Text<64>,
+    uuid: Text<64>,
+    parent_uuid: Text<64>,
     timestamp: Text<64>,
     is_sidechain: Flag,
     message: Object<RawEntryMessage>,
@@ -164,6 +170,9 @@ struct RawAttachment {
 pub struct EntryReader {
     /// In order; the first is a tool call without its answer.
     waiting: VecDeque<Entry>,
+    /// The bytes of the lines since nothing waited.
+    waiting_bytes: usize,
+    turns: Turns,
     /// Whether lines of sub-agents count: in a file of their own, all are.
     with_sidechains: bool,
 }
@@ -185,7 +194,12 @@ impl EntryReader {
     /// a person, or cannot be read, gives none.
     pub fn line(&mut self, line: &[u8], mut each: impl FnMut(Entry)) {
         self.take(line);
-        self.release(&mut each, WAITING);
+        self.waiting_bytes = self.waiting_bytes.saturating_add(line.len());
+        let most = if self.waiting_bytes > WAITING_BYTES { 0 } else { WAITING };
+        self.release(&mut each, most);
+        if self.waiting.is_empty() {
+            self.waiting_bytes = 0;
+        }
     }
 
     /// Gives what still waits for an answer.
@@ -215,6 +229,7 @@ impl EntryReader {
             return;
         }
         let at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
+        self.turns.add(raw.uuid.0.as_deref());
         match raw.r#type.0.as_deref() {
             Some("user") => self.user(line, raw, at),
             Some("assistant") => self.assistant(raw.message.0.unwrap_or_default(), at),
@@ -266,6 +281,10 @@ impl EntryReader {
         match user.kind {
             UserKind::Prompt(text) => {
                 let speaker = if handoff_of(&text).is_some() { Speaker::Program } else { Speaker::Person };
+                let (id, parent) = (raw.uuid.0.as_deref(), raw.parent_uuid.0.as_deref());
+                if let Some(prompt) = self.turns.begin(id, parent, &text) {
+                    self.note(at, format!("went back to before: {prompt}"));
+                }
                 self.said(speaker, at, mark_pastes(&text), user.images);
             }
             UserKind::Notification(text) => self.said(Speaker::Program, at, text, 0),
@@ -341,6 +360,41 @@ impl EntryReader {
     }
 }
 
+/// In which turn each message stands, so that a prompt that goes back to an earlier one (`/rewind`) is told from
+/// one that goes on.
+#[derive(Debug, Default)]
+struct Turns {
+    /// By the message's id: the number of prompts up to it.
+    of: HashMap<u128, usize>,
+    /// The begin of each prompt.
+    prompts: Vec<String>,
+}
+
+impl Turns {
+    fn add(&mut self, id: Option<&str>) {
+        if let Some(id) = id.and_then(message_id) {
+            self.of.entry(id).or_insert(self.prompts.len());
+        }
+    }
+
+    /// Begins a turn with a prompt. Gives the prompt that it takes the place of, where it goes back.
+    fn begin(&mut self, id: Option<&str>, parent: Option<&str>, prompt: &str) -> Option<String> {
+        let last = self.prompts.len();
+        let turn = parent.and_then(message_id).and_then(|parent| self.of.get(&parent)).copied();
+        let taken_back = turn.filter(|turn| *turn < last).map(|turn| self.prompts[turn].clone());
+        self.prompts.push(cut_chars(&prompt.split_whitespace().collect::<Vec<_>>().join(" "), TAKEN_BACK));
+        if let Some(id) = id.and_then(message_id) {
+            self.of.insert(id, self.prompts.len());
+        }
+        taken_back
+    }
+}
+
+/// A UUID as a number.
+fn message_id(text: &str) -> Option<u128> {
+    u128::from_str_radix(&text.replace('-', ""), 16).ok()
+}
+
 /// The text of a content: a string, or the text blocks of a list.
 fn text_of(content: &Value) -> String {
     match content {
@@ -414,6 +468,44 @@ mod tests {
                 "Task  (no answer)",
             ]
         );
+    }
+
+    #[test]
+    fn going_back_is_told_with_the_prompt_that_was_taken_back() {
+        let line = |kind: &str, id: u32, parent: u32, text: &str| {
+            format!(
+                r#"{{"type":"{kind}","uuid":"{id:08x}-0000-4000-8000-000000000000","parentUuid":"{parent:08x}-0000-4000-8000-000000000000","message":{{"model":"m","content":"{text}"}}}}"#
+            )
+        };
+        let lines = [
+            line("user", 1, 0, "one"),
+            line("assistant", 2, 1, "first"),
+            line("user", 3, 2, "two"),
+            line("assistant", 4, 3, "second"),
+            line("user", 5, 2, "two, another way"),
+            line("assistant", 6, 5, "third"),
+            line("user", 7, 6, "three"),
+            // A ring, an id that stands twice, and one that is none.
+            line("user", 8, 8, "four"),
+            line("user", 7, 8, "five"),
+            line("user", 9, 7, "six").replace("00000009-", "x"),
+        ];
+        let said = words(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let notes: Vec<&String> = said.iter().filter(|word| word.starts_with("- ")).collect();
+        assert_eq!(notes, ["- went back to before: two"], "{said:?}");
+        assert_eq!(said[4..6], ["- went back to before: two", "person: two, another way"]);
+    }
+
+    #[test]
+    fn calls_without_answers_take_a_bounded_amount_of_memory() {
+        let input = "x".repeat(9 << 20);
+        let call = format!(
+            r#"{{"type":"assistant","message":{{"model":"m","content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":"{input}"}}}}]}}}}"#
+        );
+        let mut reader = EntryReader::new();
+        let mut given = 0;
+        (0..8).for_each(|_| reader.line(call.as_bytes(), |_| given += 1));
+        assert_eq!(given, 8);
     }
 
     #[test]

@@ -206,11 +206,12 @@ impl Prefilter {
         let Some(filter) = &self.0 else { return (from < bytes.len()).then_some(from) };
         let mut at = from;
         loop {
-            let found = filter.find_at(bytes, at)?.range();
-            if bytes[found.start] != b'\\' || is_of_a_piece(bytes, found.start) {
-                return Some(found.start);
+            let found = filter.find_at(bytes, at)?.start();
+            if bytes[found] != b'\\' || is_of_a_piece(bytes, found) {
+                return Some(found);
             }
-            at = found.end;
+            // A piece may begin with the letter behind it.
+            at = found + 1;
         }
     }
 }
@@ -281,6 +282,9 @@ mod tests {
             ("žluťoučký", "kůň žluťoučký"),
             ("日本", "日本語"),
             ("👍🏽", "ok 👍🏽"),
+            ("users", "C:\\users"),
+            ("u002d", "\\u002d"),
+            ("uživatelé", "C:\\uživatelé"),
             ("foo|bar", "bar"),
             (r"\bfo+\b", "foo"),
             (r"[a-z]+ failed", "test failed"),

@@ -51,6 +51,11 @@ pub struct ConversationSummary {
     pub model: Option<String>,
     /// The handoff from which it was continued.
     pub handoff: Option<HandoffId>,
+    /// The conversation that it was forked from (`--fork-session`, `/branch`): lines that it has from there say
+    /// so, the first answer at the latest.
+    pub forked_from: Option<ConversationId>,
+    /// The id of the first prompt's line. A fork has the same as its source.
+    pub first_line: Option<String>,
     /// The name of its plan (`C/plans/NAME.md`).
     pub plan: Option<String>,
     /// Claude's own account of tokens and cost, the last one.
@@ -132,7 +137,12 @@ pub struct SummaryReader {
 #[serde(default, rename_all = "camelCase")]
 struct RawLine {
     r#type: Text<64>,
+    uuid: Text<64>,
     session_id: Text<64>,
+    /// Which conversation asked for this answer, where that is another one (`--fork-session`).
+    request_session_id: Text<64>,
+    /// From which one the line comes (`/branch`).
+    forked_from: Object<RawSource>,
     cwd: Text<4096>,
     timestamp: Text<64>,
     git_branch: Text<200>,
@@ -147,6 +157,12 @@ struct RawLine {
     start_time: serde_json::Value,
     has_unknown_model_cost: Flag,
     model_usage: serde_json::Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawSource {
+    session_id: Text<64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -193,8 +209,14 @@ impl SummaryReader {
         }
         let Ok(raw) = serde_json::from_slice::<RawLine>(line) else { return };
         match raw.r#type.0.as_deref() {
-            Some("user") => self.user(line, &raw),
-            Some("assistant") => self.answer(&raw),
+            Some("user") => {
+                self.fork(&raw);
+                self.user(line, &raw);
+            }
+            Some("assistant") => {
+                self.fork(&raw);
+                self.answer(&raw);
+            }
             Some("custom-title") => self.summary.custom_title = filled(&raw.custom_title.0),
             Some("ai-title") => self.summary.ai_title = filled(&raw.ai_title.0),
             Some("last-prompt") => {
@@ -251,10 +273,23 @@ impl SummaryReader {
             if self.summary.prompted_at.is_none() && !self.has_gap {
                 self.summary.prompted_at = raw.timestamp.0.as_deref().and_then(WallTime::parse);
             }
+            if self.summary.first_line.is_none() && !self.has_gap {
+                self.summary.first_line.clone_from(&raw.uuid.0);
+            }
             match handoff_of(&text) {
                 Some(handoff) => self.summary.handoff = self.summary.handoff.take().or(Some(handoff)),
                 None => self.prompt(&text, true),
             }
+        }
+    }
+
+    /// Lines from another conversation name it. Those from further back name that one: the last counts.
+    fn fork(&mut self, raw: &RawLine) {
+        let source = raw.forked_from.0.as_ref().and_then(|source| source.session_id.0.as_deref());
+        let source = source.or(raw.request_session_id.0.as_deref()).and_then(|id| id.parse().ok());
+        let own = raw.session_id.0.as_deref().and_then(|id| id.parse().ok());
+        if source.is_some() && source != own && !raw.is_sidechain.0 {
+            self.summary.forked_from = source;
         }
     }
 
@@ -439,6 +474,27 @@ mod tests {
             read(&[prompt("go", "01"), answer("m1", 5), account]).figures().is_some()
         };
         assert_eq!([0, began - 60_000, began, began + 1].map(of), [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_fork_says_where_it_comes_from() {
+        let with = |line: String, more: &str| line.replacen('{', &format!("{{{more},"), 1);
+        let (one, two) = ("11111111-94b9-4841-b82f-a62cfb8efdc0", "22222222-94b9-4841-b82f-a62cfb8efdc0");
+        let asked = |id: &str| format!(r#""requestSessionId":"{id}""#);
+        let branched = |id: &str| format!(r#""forkedFrom":{{"sessionId":"{id}","messageUuid":"u"}}"#);
+        let of = |lines: &[String]| read(lines).forked_from.map(|id| id.to_string());
+        assert_eq!(of(&[prompt("go", "01"), answer("m1", 5)]), None);
+        assert_eq!(of(&[prompt("go", "01"), with(answer("m1", 5), &asked(ID))]), None, "its own");
+        let forked = [prompt("go", "01"), with(answer("m1", 5), &asked(one)), answer("m2", 5)];
+        assert_eq!(of(&forked).as_deref(), Some(one));
+        assert_eq!(of(&[with(prompt("go", "01"), &branched(one))]).as_deref(), Some(one));
+        // A fork of a fork, by each of the two ways.
+        let lines = [with(answer("m1", 5), &asked(one)), with(answer("m2", 5), &asked(two)), answer("m3", 5)];
+        assert_eq!(of(&lines).as_deref(), Some(two));
+        let both = with(with(answer("m1", 5), &asked(one)), &branched(two));
+        assert_eq!(of(&[both]).as_deref(), Some(two));
+        assert_eq!(of(&[with(prompt("go", "01"), r#""forkedFrom":7,"requestSessionId":"x""#)]), None);
+        assert_eq!(read(&[prompt("go", "01"), prompt("on", "02")]).first_line.as_deref(), Some("u"));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use crate::core::handoff::redact::redact;
 
 /// Members whose text is signed or encoded: nobody reads it, and a change would spoil it.
 const ENCODED: [&str; 3] = ["signature", "data", "hash"];
+/// How deep a value is taken apart. What lies deeper is text: each level is read once more than the one above it.
+const DEPTH: usize = 64;
 /// The longest text that is looked at together with its name, in bytes: a password is short.
 const VALUE_BYTES: usize = 4096;
 
@@ -21,7 +23,7 @@ pub fn redact_line(line: &[u8]) -> Option<Vec<u8>> {
         }
     };
     let mut edits = Vec::new();
-    descend(None, text, &mut |piece, safe| edits.push((range_in(text, piece), safe)));
+    descend(None, text, DEPTH, &mut |piece, safe| edits.push((range_in(text, piece), safe)));
     if edits.is_empty() {
         return None;
     }
@@ -36,13 +38,29 @@ pub fn redact_line(line: &[u8]) -> Option<Vec<u8>> {
     Some(new)
 }
 
-fn descend<'a>(name: Option<&str>, piece: &'a str, found: &mut impl FnMut(&'a str, String)) {
-    if let Some(members) = JsonMembers::of(piece) {
-        for (name, value) in members.0.into_iter().filter(|(name, _)| !ENCODED.contains(&name.as_ref())) {
-            descend(Some(&name), value, found);
+fn descend<'a>(name: Option<&str>, piece: &'a str, depth: usize, found: &mut impl FnMut(&'a str, String)) {
+    if depth == 0 && piece.starts_with(['{', '[']) {
+        let safe = redact(piece);
+        if safe != piece {
+            found(piece, safe);
+        }
+    } else if let Some(members) = JsonMembers::of(piece) {
+        let mut end = 0;
+        for (name, value) in members.0 {
+            let at = range_in(piece, value);
+            let safe = redact(&name);
+            if safe != name
+                && let Some(quoted) = quoted_in(&piece[end..at.start])
+            {
+                found(quoted, safe);
+            }
+            end = at.end;
+            if !ENCODED.contains(&name.as_ref()) {
+                descend(Some(&name), value, depth - 1, found);
+            }
         }
     } else if let Some(items) = JsonItems::of(piece) {
-        items.0.into_iter().for_each(|item| descend(name, item, found));
+        items.0.into_iter().for_each(|item| descend(name, item, depth - 1, found));
     } else if piece.starts_with('"') {
         // Half of a character is nothing that Rust can hold: the piece as it stands then.
         let text = string(piece).unwrap_or_else(|| piece[1..piece.len() - 1].to_owned());
@@ -51,6 +69,11 @@ fn descend<'a>(name: Option<&str>, piece: &'a str, found: &mut impl FnMut(&'a st
             found(piece, safe);
         }
     }
+}
+
+/// The string in a part of an object between two values: the name of the second one.
+fn quoted_in(gap: &str) -> Option<&str> {
+    gap.get(gap.find('"')?..=gap.rfind('"')?)
 }
 
 /// The value of a member: what it is may be said by its name alone.
@@ -87,6 +110,21 @@ mod tests {
         assert_eq!(named, r#"{"input":{"env":{"DB_PASSWORD":"[redacted: password]","LANG":"C"}}}"#);
         let torn = redacted(&format!("{{\"text\":\"{key}"));
         assert!(!torn.contains(&key), "{torn}");
+    }
+
+    #[test]
+    fn secrets_in_names_and_far_down_go_too() {
+        let key = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
+        let named = format!(r#"{{ "a" : 1 , "is \"{key}\" x" :{{"{key}":[ {{"b":"{key}"}} ]}},"c":2}}"#);
+        let safe = redacted(&named);
+        assert!(!safe.contains(&key) && serde_json::from_str::<serde_json::Value>(&safe).is_ok(), "{safe}");
+        assert!(safe.starts_with(r#"{ "a" : 1 , "is \"[redacted: GitHub token]\" x" :{""#), "{safe}");
+        // No level is read once for each level above it, and no stack overflows.
+        let deep =
+            |inner: &str| format!(r#"{{"x":{}"{inner}"{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
+        let safe = redacted(&deep(&key));
+        assert!(!safe.contains(&key) && serde_json::from_str::<serde::de::IgnoredAny>(&safe).is_ok());
+        assert_eq!(redact_line(deep("nothing").as_bytes()), None);
     }
 
     #[test]

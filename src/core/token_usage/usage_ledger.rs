@@ -49,8 +49,9 @@ struct ModelSum {
     usd: f64,
 }
 
-/// The entries of all `conversations`. An answer that several of them repeat (one that was resumed under
-/// another id, forked or copied) counts in the one that ended first.
+/// The entries of all `conversations`. An answer that several of them repeat counts in the one that asked for it,
+/// where the others say that they have it from there (a fork); else (one that was resumed under another id, or
+/// copied) in the one that ended first. A hand-over that forks repeat counts once.
 ///
 /// Tokens are those of the answers; what Claude's account has beyond them (titles, summaries: requests that
 /// no transcript shows) counts too. Cost is the account's alone. It is written at the end of a run, so what
@@ -66,16 +67,19 @@ pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>
         order.iter().enumerate().map(|(at, usage)| (usage.id, at)).collect();
     let is_former = |at: usize| last.get(order[at].id) != Some(&at);
     let mut handed_over = HashSet::new();
-    for (at, usage) in order.iter().enumerate() {
-        if let Some(begun) = usage.own.handed_over_at
-            && handed_over.insert(usage.id)
-        {
-            making.entries.push(UsageEntry { handovers: 1, ..blank(usage, usage.own, begun, "") });
-        }
-        for answer in usage.own.answers.iter().filter(|answer| !answer.is_sidechain) {
-            if answer.key != 0 || !is_former(at) {
-                making.messages.insert(answer.message_key);
-                making.add(at, usage, usage.own, answer);
+    for is_of_source in [false, true] {
+        for (at, usage) in order.iter().enumerate() {
+            let is_fork = usage.own.answers.iter().any(|answer| answer.is_of_source);
+            if let Some(begun) = usage.own.handed_over_at.filter(|_| is_fork == is_of_source)
+                && handed_over.insert(begun)
+            {
+                making.entries.push(UsageEntry { handovers: 1, ..blank(usage, usage.own, begun, "") });
+            }
+            for answer in usage.own.answers.iter().filter(|answer| !answer.is_sidechain) {
+                if answer.is_of_source == is_of_source && (answer.key != 0 || !is_former(at)) {
+                    making.messages.insert(answer.message_key);
+                    making.add(at, usage, usage.own, answer);
+                }
             }
         }
     }
@@ -323,6 +327,7 @@ mod tests {
             usd: None,
             work_ms: 10,
             is_sidechain: false,
+            is_of_source: false,
         }
     }
 
@@ -458,6 +463,32 @@ mod tests {
             sums(&ledger(&[ConversationUsage { id: &id, own: &own, agents: &[] }])),
             (100, 0.25, 10, 1)
         );
+    }
+
+    #[test]
+    fn what_a_fork_has_of_its_source_counts_there() {
+        let (source, fork) = (id(1), id(2));
+        let handed_over = |mut records: UsageRecords| {
+            records.handed_over_at = Some(WallTime(5));
+            records
+        };
+        let copied = |key, at, input| UsageAnswer { is_of_source: true, ..answer(key, at, input) };
+        let own =
+            handed_over(records(vec![answer(1, 10, 100), answer(2, 20, 200), answer(4, 90, 50)], vec![]));
+        // It ended first.
+        let of_fork =
+            handed_over(records(vec![copied(1, 10, 100), copied(2, 20, 200), answer(3, 30, 7)], vec![]));
+        let of = |conversations: &[ConversationUsage<'_>], id: &ConversationId| {
+            let entries = ledger(conversations);
+            let of = entries.iter().filter(|entry| entry.conversation == id);
+            of.fold((0, 0), |(all, handed), entry| (all + entry.tokens.all(), handed + entry.handovers))
+        };
+        let both = [
+            ConversationUsage { id: &source, own: &own, agents: &[] },
+            ConversationUsage { id: &fork, own: &of_fork, agents: &[] },
+        ];
+        assert_eq!((of(&both, &source), of(&both, &fork)), ((350, 1), (7, 0)));
+        assert_eq!(of(&both[1..], &fork), (307, 1), "where the source is gone, it has all of it");
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct UsageAnswer {
     pub work_ms: u64,
     /// Whether a sub-agent or a side question (`/btw`) asked for it.
     pub is_sidechain: bool,
+    /// Whether it was given in another conversation, of which this one is a fork.
+    pub is_of_source: bool,
 }
 
 /// What one of Claude's accounts says of one model.
@@ -112,6 +114,8 @@ struct RawUsageLine {
     #[serde(rename = "costUSD")]
     cost_usd: Dollars,
     tool_use_result: Present,
+    request_session_id: Present,
+    forked_from: Present,
     has_unknown_model_cost: Flag,
     start_time: serde_json::Value,
     model_usage: serde_json::Value,
@@ -139,6 +143,12 @@ struct RawAnswer {
     id: Text<200>,
     model: Text<200>,
     usage: Object<RawUsage>,
+}
+
+/// Where an answer comes from ([`UsageAnswer`]).
+struct AnswerOrigin {
+    is_sidechain: bool,
+    is_of_source: bool,
 }
 
 /// Whether a field is there, whatever it holds.
@@ -179,12 +189,15 @@ impl UsageReader {
         match raw.r#type.0.as_deref() {
             Some("assistant") => {
                 let message = raw.message.0.as_ref();
-                self.answer(message, raw.request_id.0.as_deref(), raw.cost_usd.0, at, is_sidechain);
+                let is_of_source = raw.request_session_id.0 || raw.forked_from.0;
+                let origin = AnswerOrigin { is_sidechain, is_of_source };
+                self.answer(message, raw.request_id.0.as_deref(), raw.cost_usd.0, at, origin);
             }
             Some("progress") => {
                 if let Some(line) = raw.data.0.as_ref().and_then(|data| data.message.0.as_ref()) {
                     let at = line.timestamp.0.as_deref().and_then(WallTime::parse).or(at);
-                    self.answer(line.message.0.as_ref(), line.request_id.0.as_deref(), None, at, true);
+                    let origin = AnswerOrigin { is_sidechain: true, is_of_source: false };
+                    self.answer(line.message.0.as_ref(), line.request_id.0.as_deref(), None, at, origin);
                 }
             }
             // Sub-agents work beside the conversation.
@@ -231,7 +244,7 @@ impl UsageReader {
         request: Option<&str>,
         usd: Option<f64>,
         at: Option<WallTime>,
-        is_sidechain: bool,
+        AnswerOrigin { is_sidechain, is_of_source }: AnswerOrigin,
     ) {
         let Some(message) = message else { return };
         let name = message.model.0.as_deref().filter(|model| *model != "<synthetic>");
@@ -266,6 +279,7 @@ impl UsageReader {
             usd,
             work_ms,
             is_sidechain,
+            is_of_source,
         });
     }
 

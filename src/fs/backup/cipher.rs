@@ -94,7 +94,10 @@ impl BackupKey {
         let input = BufReader::new(Cursor::new(begin).chain(input));
         let decryptor = age::Decryptor::new_buffered(input)
             .map_err(|why| failed(format!("it cannot be decrypted: {why}")))?;
-        let wrong = |why: age::DecryptError| failed(format!("it cannot be decrypted with this key: {why}"));
+        let wrong = |why: age::DecryptError| {
+            let why = why.to_string().replace('\n', " ");
+            failed(format!("it cannot be decrypted with this key: {why}"))
+        };
         match self {
             BackupKey::None => Err(failed("it is encrypted".to_owned())),
             BackupKey::Passphrase(phrase) => {

@@ -58,8 +58,8 @@ impl Summaries {
         Summaries { cache: cache::summaries(paths) }
     }
 
-    /// The summaries of `files`, in their order, from the begin and the end of each. One that cannot be read
-    /// has an empty one.
+    /// The summaries of `files`, in their order, from the begin and the end of each; of several that begin with
+    /// the same line from all of it, because some are forks of others. One that cannot be read has an empty one.
     pub fn read(&mut self, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
         let known = |file: &TranscriptFile| {
             let known = self.cache.get(&file.path).filter(|known| known.state == file.state)?;
@@ -76,7 +76,50 @@ impl Summaries {
             found[at] = Some(read.summary.clone());
             self.cache.put(&files[at].path, read);
         }
-        found.into_iter().map(Option::unwrap_or_default).collect()
+        let mut found: Vec<ConversationSummary> = found.into_iter().map(Option::unwrap_or_default).collect();
+        let mut families: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, summary) in found.iter().enumerate() {
+            if let Some(line) = summary.first_line.as_deref() {
+                families.entry(line).or_default().push(at);
+            }
+        }
+        let forks = families.into_values().filter(|family| family.len() > 1).flatten().collect();
+        self.complete(files, forks, &mut found);
+        found
+    }
+
+    /// The summary of one file from all of it.
+    pub fn read_whole(&mut self, file: &TranscriptFile) -> ConversationSummary {
+        let files = std::slice::from_ref(file);
+        let mut found = self.read(files);
+        self.complete(files, vec![0], &mut found);
+        found.remove(0)
+    }
+
+    /// Reads those to their end of which only the begin and the end were read, unless they are large.
+    fn complete(
+        &mut self,
+        files: &[TranscriptFile],
+        mut which: Vec<usize>,
+        found: &mut [ConversationSummary],
+    ) {
+        let is_partly_read = |file: &TranscriptFile| {
+            let known = self.cache.get(&file.path).filter(|known| known.state == file.state);
+            known.is_some_and(|known| known.resume.is_none()) && file.state.bytes <= LARGE
+        };
+        which.retain(|at| is_partly_read(&files[*at]));
+        let read = in_threads(&which, |at| -> io::Result<Option<CachedSummary>> {
+            let Some(mut file) = safe_file::open(&files[*at].path, RULE).map_err(io::Error::other)? else {
+                return Ok(None);
+            };
+            let state = FileState::of(&file.metadata()?);
+            on_from(&mut file, state, 0, SummaryReader::new(), |_| ()).map(Some)
+        });
+        for (at, read) in which.into_iter().zip(read) {
+            let Ok(Some(read)) = read else { continue };
+            found[at] = read.summary.clone();
+            self.cache.put(&files[at].path, read);
+        }
     }
 
     /// The summaries of `files` with what was used, in their order; every line is read where the ends do not
@@ -343,6 +386,32 @@ mod tests {
         std::fs::create_dir_all(&agents).unwrap();
         std::fs::write(agents.join("agent-1.jsonl"), answer(9000)).unwrap();
         assert_eq!(count(None).unwrap().counted.unwrap().tokens.output, 8001, "a sub-agent came");
+    }
+
+    #[test]
+    fn of_long_ones_that_begin_with_the_same_line_it_is_known_which_is_the_fork() {
+        let root = tempfile::tempdir().unwrap();
+        let paths = paths(root.path());
+        let dir = paths.claude.join("projects/-p");
+        std::fs::create_dir_all(&dir).unwrap();
+        let id = |n: u32| format!("{n:08x}-94b9-4841-b82f-a62cfb8efdc0");
+        let many: String = (0..8000).map(answer).collect();
+        let from = |n: u32| answer(9).replacen('{', &format!("{{\"requestSessionId\":\"{}\",", id(n)), 1);
+        let begin = |uuid: &str| prompt("go").replacen('{', &format!("{{\"uuid\":\"{uuid}\","), 1);
+        for (n, text) in [
+            (1, begin("a") + &many),
+            (2, begin("a") + &many + &from(1) + &many),
+            (3, begin("b") + &many + &from(1) + &many),
+        ] {
+            std::fs::write(dir.join(format!("{}.jsonl", id(n))), text).unwrap();
+        }
+        let mut files = Transcripts::all(&paths).files;
+        files.sort_by(|a, b| a.id.cmp(&b.id));
+        let mut summaries = Summaries::load(&paths);
+        let source = |summary: &ConversationSummary| summary.forked_from.as_ref().map(ToString::to_string);
+        let read: Vec<_> = summaries.read(&files).iter().map(source).collect();
+        assert_eq!(read, [None, Some(id(1)), None], "the third may be one of a source that is gone");
+        assert_eq!(source(&summaries.read_whole(&files[2])), Some(id(1)));
     }
 
     #[test]
