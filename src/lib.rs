@@ -18,18 +18,16 @@
 //!
 //! Two processes work together. The **host** ([`host`]) owns the pseudo-terminal and outlives terminals;
 //! there is one a session and no central daemon. The **client** ([`client`]) holds the person's terminal in
-//! raw mode and hands it to the host by descriptor, so that a key takes one hop. Both are one thread and one
-//! `poll`.
+//! raw mode and hands it to the host by descriptor, so that a key takes one hop. Each is a loop
+//! around one `poll`; what may be slow, such as a disk, has threads of its own in the host.
 //!
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, dashboard, standin, demo,     the shell: owns descriptors and loops,
-//! performs
-//!                  testing, tape_recorder, recording }        actions; client uses host, demo uses standin,
-//!                      |                                       testing uses standin and recording,
-//!                      |                                       tape_recorder uses testing
-//!                      |
+//! main -> cli -> { host, client, dashboard, standin,     the shell: owns descriptors and loops, performs
+//!                  demo, testing, tape_recorder,         actions; client uses host, demo uses standin,
+//!                  recording }                           testing uses standin and recording,
+//!                      |                                 tape_recorder uses testing
 //!                      v
 //!           { pty tty ipc fs git claude }            edges: one outside thing each, no decisions
 //!                 |            \

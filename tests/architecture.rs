@@ -1,5 +1,5 @@
-//! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, how long a file may
-//! get, and that `docs/ARCHITECTURE.md` names functions and files that exist.
+//! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, and that
+//! `docs/ARCHITECTURE.md` and the tables of modules name what exists.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -342,6 +342,39 @@ fn the_files_that_architecture_names_exist() {
     assert!(named.len() > 40, "only {} files are named", named.len());
     let gone: Vec<String> = named.into_iter().filter(|path| !source::root().join(path).exists()).collect();
     none(&gone, "docs/ARCHITECTURE.md names files that do not exist");
+}
+
+/// A table at the top of a module names its files: each one that exists, and no other.
+#[test]
+fn the_tables_of_modules_are_whole() {
+    let mut wrong = Vec::new();
+    for path in source::files("src", "/mod.rs") {
+        let text = text(&path);
+        let rows = text.lines().filter_map(|line| line.strip_prefix("//! | ")?.split('|').next());
+        let named: BTreeSet<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        if named.is_empty() {
+            continue;
+        }
+        let (mut modules, mut tested) = (BTreeSet::new(), false);
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let [.., "mod", name] = words[..]
+                && let Some(name) = name.strip_suffix(';')
+                && !tested
+            {
+                modules.insert(name);
+            }
+            tested = line.trim() == "#[cfg(test)]";
+        }
+        let gone = named.difference(&modules).filter(|name| !is_test_module(&text, name));
+        wrong.extend(gone.map(|name| format!("{path}: there is no module {name}")));
+        wrong.extend(modules.difference(&named).map(|name| format!("{path}: {name} is in no row")));
+    }
+    none(&wrong, "the tables at the top of modules name the modules that there are");
+}
+
+fn is_test_module(text: &str, name: &str) -> bool {
+    text.contains(&format!("#[cfg(test)]\nmod {name};"))
 }
 
 #[test]

@@ -193,6 +193,7 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
             (None, Some(id)) if name.is_some() => {
                 let id = visible(&id.to_string_lossy());
                 Failed::new(1, "the session has ended, and Claude did not answer its last prompt")
+                    .called(Code::Ended)
                     .hint(format!("`hopty conversations show {id}` shows the conversation"))
             }
             (None, id) => {
@@ -212,6 +213,7 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 
 fn nothing_asked(ended: &SessionName) -> Failed {
     Failed::new(1, "the session has ended, and nothing was asked in it")
+        .called(Code::Ended)
         .about(ended)
         .hint("`hopty conversations ls` lists conversations")
 }

@@ -66,6 +66,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             let left =
                 if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
             Err(Failed::new(1, "the session has ended")
+                .called(Code::Ended)
                 .about(&name)
                 .hint(format!("`hopty why {name}` says how{left}{on}")))
         } else {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write as _};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::prose::{fit, fit_message};
 use crate::core::handoff::redact::redact;
@@ -55,7 +55,7 @@ impl Failed {
 
     /// Whether there is no session that runs.
     pub fn finds_none(&self) -> bool {
-        matches!(self.code, 1 | 3)
+        matches!(self.word(), Code::NotFound | Code::Ended)
     }
 
     /// What went wrong, without its name.
@@ -74,15 +74,12 @@ impl Failed {
     }
 
     /// The error code for scripts (`docs/PROTOCOL.md`).
-    fn word(&self) -> Value {
-        if let Some(code) = self.word {
-            return json!(code);
-        }
-        json!(match self.code {
+    fn word(&self) -> Code {
+        self.word.unwrap_or(match self.code {
+            1 => Code::Failed,
             2 => Code::BadRequest,
             3 | 127 => Code::NotFound,
             4 => Code::Refused,
-            1 => Code::Ended,
             _ => Code::Internal,
         })
     }
@@ -188,8 +185,8 @@ mod tests {
 
     #[test]
     fn the_word_for_scripts_is_the_host_s_own_or_follows_the_code() {
-        assert_eq!(Failed::from(Failure::new(Code::Busy, "x", "")).word(), json!("busy"));
-        assert_eq!(Failed::new(3, "x").word(), json!("not_found"));
-        assert_eq!(Failed::new(125, "x").word(), json!("internal"));
+        assert_eq!(Failed::from(Failure::new(Code::Busy, "x", "")).word(), Code::Busy);
+        assert_eq!(Failed::new(3, "x").word(), Code::NotFound);
+        assert_eq!(Failed::new(125, "x").word(), Code::Internal);
     }
 }

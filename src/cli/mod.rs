@@ -7,12 +7,14 @@
 //! |---|---|
 //! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
-//! | `run`, `held`, `kept_options`, `session`, `list` | starting, from a handoff too, and what is running already; attach, detach, restart, stop and status; `ls` |
+//! | `run`, `handover`, `kept_options`, `conversation_in_use` | starting, also from a handoff, with the options of the conversation before, and never a conversation twice |
+//! | `session`, `list` | attach, detach, restart, stop and status; `ls` |
 //! | `attach_session`, `session_picker` | which session `hopty attach` means, and the list from which a person picks one |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
-//! | `restore`, `remove`, `unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
-//! | `send`, `ask`, `wait`, `screen`, `record`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
-//! | `screen_rows`, `settled` | what is new on a session's screen, and whether anything still moves |
+//! | `restore`, `remove`, `systemd_unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
+//! | `send`, `ask`, `screen`, `record`, `record_tape`, `back`, `backup`, `rename`, `token_usage`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
+//! | `wait`, `wait_conditions`, `wait_any` | `hopty wait`: its words, one condition, several |
+//! | `screen_rows`, `settle_wait` | what is new on a session's screen, and whether anything still moves |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
@@ -240,7 +242,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         }
         Verb::Attach(options) => attach_session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { all: true, json, .. } => session::detach_all(json),
-        Verb::Stop { all: true, yes, kill, .. } => session::stop_all(yes, kill),
+        Verb::Stop { all: true, yes, kill, json, .. } => session::stop_all(yes, kill, json),
         Verb::Detach { name, client, json, .. } => session::detach(name.as_deref(), client, json),
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Label { name, changes, json } => rename::label(&name, &changes, json),

@@ -54,27 +54,24 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
 /// Sends the clients of every session away.
 pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
-    let mut detached = 0;
-    for name in live_names(&paths)? {
-        let done = HostControl::connect(&paths, &name, Some(ANSWER))
-            .and_then(|mut control| control.ask(json!({"do": "detach", "client": null})));
-        match done {
-            Ok(done) => detached += done["detached"].as_u64().unwrap_or(0),
-            Err(failed) => drop(failed.print("detach", false)),
-        }
-    }
+    let (counts, code) = for_each(live_names(&paths)?, "detach", as_json, |name| {
+        let mut control = HostControl::connect(&paths, name, Some(ANSWER))?;
+        let done = control.ask(json!({"do": "detach", "client": null}))?;
+        Ok(done["detached"].as_u64().unwrap_or(0))
+    });
+    let detached: u64 = counts.iter().sum();
     if as_json {
         say(format_args!("{}", json!({"detached": detached})))?;
-    } else if detached == 0 {
+    } else if detached == 0 && code == 0 {
         return Err(
             Failed::new(1, "no terminal is attached to any session").hint("`hopty ls` lists sessions")
         );
     }
-    Ok(u8::from(detached == 0))
+    Ok(if code == 0 { u8::from(detached == 0) } else { code })
 }
 
 /// Ends every session, after a question unless `yes`.
-pub(super) fn stop_all(yes: bool, kill: bool) -> Result<u8, Failed> {
+pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let names = live_names(&paths)?;
     if names.is_empty() {
@@ -88,14 +85,29 @@ pub(super) fn stop_all(yes: bool, kill: bool) -> Result<u8, Failed> {
             return Ok(1);
         }
     }
-    let mut code = 0;
-    for name in names {
-        match stop_one(&paths, &name, kill) {
-            Ok(()) => say_wrapped(format_args!("stopped {name}"))?,
-            Err(failed) => code = failed.print("stop", false),
+    let (_, code) = for_each(names, "stop", as_json, |name| {
+        stop_one(&paths, name, kill)?;
+        if !as_json {
+            say_wrapped(format_args!("stopped {name}"))?;
         }
-    }
+        Ok(())
+    });
     Ok(code)
+}
+
+/// Does the same with several sessions, also when it fails with one of them. Returns what came of the others,
+/// and the exit code of the last failure or 0.
+fn for_each<T>(
+    names: Vec<SessionName>,
+    verb: &str,
+    as_json: bool,
+    each: impl Fn(&SessionName) -> Result<T, Failed>,
+) -> (Vec<T>, u8) {
+    let mut code = 0;
+    let done =
+        names.iter().filter_map(|name| each(name).map_err(|failed| code = failed.print(verb, as_json)).ok());
+    let done = done.collect();
+    (done, code)
 }
 
 /// The names of the sessions that run.

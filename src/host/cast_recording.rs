@@ -18,8 +18,11 @@ use crate::sys::clock::Clock;
 
 /// How long output is collected before it is written: what a host that is killed loses.
 const BATCH: Duration = Duration::from_millis(20);
-/// Output that is written without waiting any longer, and the longest output of an event, in bytes.
-const BATCH_BYTES: usize = 1 << 16;
+/// Output that is written without waiting any longer, in bytes: in a flood, half of what comes in [`BATCH`].
+/// Each batch wakes the thread, which costs the loop more than the copy does.
+const BATCH_BYTES: usize = 1 << 20;
+/// The longest output of an event, in bytes.
+const EVENT_BYTES: usize = 1 << 16;
 /// The most bytes that wait for the disk; with more, the recording ends.
 const WAITING_MAX: usize = 64 << 20;
 
@@ -101,7 +104,7 @@ impl CastShared {
             let written = file.write(&lines);
             is_full = matches!(written, Err(CastWriteError::Full(_)));
             failure = written.err().map(|error| error.to_string());
-            lines.shrink_to(4 * BATCH_BYTES);
+            lines.shrink_to(2 * BATCH_BYTES);
             let mut queue = self.lock();
             queue.waiting -= bytes;
             queue.written = file.bytes();
@@ -130,7 +133,7 @@ fn size(kind: &CastEventKind) -> usize {
 fn encode(writer: &mut CastWriter, event: &CastEvent, lines: &mut Vec<u8>) {
     match &event.kind {
         CastEventKind::Output(bytes) => {
-            bytes.chunks(BATCH_BYTES).for_each(|part| writer.output(event.at_us, part, lines));
+            bytes.chunks(EVENT_BYTES).for_each(|part| writer.output(event.at_us, part, lines));
         }
         _ => writer.event(event, lines),
     }
@@ -274,8 +277,11 @@ impl CastRecording {
     pub fn output(&self, bytes: &[u8], clock: &Clock) {
         let at_us = self.at(clock);
         let mut queue = self.shared.lock();
+        if queue.closed {
+            return;
+        }
         if let Some(CastEvent { at_us: since, kind: CastEventKind::Output(last) }) = queue.events.last_mut()
-            && last.len() + bytes.len() <= BATCH_BYTES
+            && last.len() + bytes.len() <= EVENT_BYTES
             && at_us.saturating_sub(*since) < BATCH.as_micros() as u64
         {
             last.extend_from_slice(bytes);

@@ -1,5 +1,5 @@
 //! The host: owns one pseudo-terminal, supervises what runs in it, and outlives terminals. One process a
-//! session, one thread, one `poll`.
+//! session: one loop around one `poll`, and threads for what may be slow.
 //!
 //! It turns readiness into events, gives them to the supervisor and performs what comes back; it decides
 //! nothing itself.
@@ -18,7 +18,7 @@
 //! | `observer` | what Claude's files, its status line and signal files say |
 //! | `notifier` | what a person is told who is not at the keyboard: by command, desktop and terminal |
 //! | `wiring` | what joins the parts: requests and their answers, hook calls, the session's status |
-//! | `exit` | how a session ended |
+//! | `session_exit` | how a session ended |
 //! | `perform` | every action of the supervisor |
 
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]

@@ -64,6 +64,8 @@ pub enum Code {
     Busy,
     /// The session is over.
     Ended,
+    /// A command could not be carried out. Hosts do not send it.
+    Failed,
     /// A limit was exceeded.
     TooLarge,
     /// The protocol versions differ.
@@ -80,7 +82,7 @@ impl Code {
             Code::Refused => 4,
             Code::NotFound => 3,
             Code::BadRequest | Code::UnknownRequest | Code::TooLarge | Code::Version => 2,
-            Code::Busy | Code::Ended => 1,
+            Code::Busy | Code::Ended | Code::Failed => 1,
             Code::Internal => 125,
         }
     }

@@ -65,11 +65,7 @@ impl FrameStream {
     /// # Errors
     /// When that process is gone.
     pub fn peer_process(&self) -> io::Result<Option<OwnedFd>> {
-        match getsockopt(&self.socket, sockopt::PeerPidfd) {
-            Ok(process) => Ok(Some(process)),
-            Err(Errno::ENOPROTOOPT | Errno::EINVAL | Errno::EOPNOTSUPP) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        pidfd_of_peer(getsockopt(&self.socket, sockopt::PeerPidfd))
     }
 
     /// Reads what is available, unless more than two megabytes are waiting to be consumed.
@@ -231,6 +227,16 @@ impl AsFd for FrameStream {
     }
 }
 
+/// What the kernel's answer to `SO_PEERPIDFD` means. A kernel that does not know the option says so. Any other
+/// error is about the process: it is gone, which Linux 6.5 to 6.14 report as `EINVAL`, later ones as `ESRCH`.
+fn pidfd_of_peer(answer: nix::Result<OwnedFd>) -> io::Result<Option<OwnedFd>> {
+    match answer {
+        Ok(process) => Ok(Some(process)),
+        Err(Errno::ENOPROTOOPT | Errno::EOPNOTSUPP) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -240,6 +246,17 @@ mod tests {
     fn pair() -> (UnixStream, FrameStream) {
         let (far, near) = UnixStream::pair().unwrap();
         (far, FrameStream::new(near).unwrap())
+    }
+
+    /// The process of a peer that is gone must not be looked up by its number.
+    #[test]
+    fn only_a_kernel_without_the_option_leaves_a_peer_without_a_descriptor() {
+        for unknown in [Errno::ENOPROTOOPT, Errno::EOPNOTSUPP] {
+            assert!(pidfd_of_peer(Err(unknown)).unwrap().is_none());
+        }
+        for gone in [Errno::EINVAL, Errno::ESRCH, Errno::ENODATA] {
+            assert!(pidfd_of_peer(Err(gone)).is_err(), "{gone}");
+        }
     }
 
     #[test]

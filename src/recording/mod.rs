@@ -9,7 +9,7 @@
 //! | [`timeline_search`] | where a text comes onto the screen |
 //! | [`version_2`] | a recording for programs that do not read version 3 |
 //! | [`play_time`], [`play_position`] | pauses cut to the idle limit; times, shares and markers as a person names them |
-//! | [`svg`] | one screen, or a film, as SVG; [`theme`]: its colours |
+//! | [`svg`], [`theme`] | one screen, or a film, as SVG; its colours |
 //! | [`html`] | the recording as a page, with the lines of a tape |
 //! | [`cut`] | a part as a recording of its own |
 //! | [`redacted_cast`] | a recording without secrets, for other people |

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::core::visible::visible;
 use crate::screen::{Screen, StyledRun};
 
 /// A place in a file that a person wrote: a tape, or a test of the library.
@@ -411,9 +412,20 @@ pub struct TestSummary {
     pub seed: Option<u64>,
     /// Snapshots that no tape takes any more.
     pub unused_snapshots: Vec<PathBuf>,
+    /// Command lines of processes that outlived all tapes and were killed. No tape knows them: they had left
+    /// its session, directory and environment.
+    pub strays: Vec<String>,
 }
 
 impl TestSummary {
+    /// The processes that outlived their tapes, in a sentence.
+    #[must_use]
+    pub fn stray_words(&self) -> Option<String> {
+        let (first, others) = self.strays.split_first()?;
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        Some(format!("killed a process that outlived its tape: {}{more}", visible(first)))
+    }
+
     /// Counts an outcome.
     pub fn count(&mut self, outcome: &TapeOutcome) {
         match &outcome.verdict {
@@ -441,7 +453,7 @@ impl TestSummary {
     }
 
     /// The exit code. The first that applies: 125 hopty failed, 130 a person stopped it, 3 no tape matched,
-    /// 2 a tape does not parse, 1 a tape failed or was flaky, 0.
+    /// 2 a tape does not parse, 1 a tape failed, was flaky or left a process that hid from it, 0.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         if self.internal.is_some() {
@@ -452,7 +464,7 @@ impl TestSummary {
             3
         } else if self.unreadable > 0 {
             2
-        } else if self.failed > 0 || (self.flaky > 0 && !self.allow_flaky) {
+        } else if self.failed > 0 || (self.flaky > 0 && !self.allow_flaky) || !self.strays.is_empty() {
             1
         } else {
             0
@@ -515,6 +527,12 @@ mod tests {
         let mut allowed = summary(vec![TapeVerdict::Flaky]);
         allowed.allow_flaky = true;
         assert_eq!(allowed.exit_code(), 0);
+        allowed.strays = vec!["sleep 60".to_owned(), "a".to_owned(), "b".to_owned()];
+        assert_eq!(allowed.exit_code(), 1);
+        assert_eq!(
+            allowed.stray_words().unwrap(),
+            "killed a process that outlived its tape: sleep 60 and 2 more"
+        );
     }
 
     #[test]

@@ -146,29 +146,41 @@ fn unfinished(bytes: &[u8]) -> usize {
 
 /// Appends a text as a JSON string.
 fn quote(text: &str, lines: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let bytes = text.as_bytes();
     lines.push(b'"');
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let short = match byte {
-            b'"' => b'"',
-            b'\\' => b'\\',
-            b'\n' => b'n',
-            b'\r' => b'r',
-            b'\t' => b't',
-            0..b' ' | 0x7f => 0,
-            _ => continue,
-        };
-        lines.extend_from_slice(&text.as_bytes()[plain..at]);
-        plain = at + 1;
-        if short == 0 {
-            const HEX: &[u8; 16] = b"0123456789abcdef";
-            let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-            lines.extend_from_slice(b"\\u00");
-            lines.extend_from_slice(&digits);
-        } else {
-            lines.extend_from_slice(&[b'\\', short]);
+    // What stands from here on is not copied yet.
+    let mut copied = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        let block = &bytes[at..bytes.len().min(at + BLOCK)];
+        // Without a branch for each byte, the compiler compares a block at once. Most output is plain text.
+        if block.iter().fold(false, |any, byte| any | is_escaped(*byte)) {
+            for (offset, byte) in block.iter().copied().enumerate().filter(|(_, byte)| is_escaped(*byte)) {
+                lines.extend_from_slice(&bytes[copied..at + offset]);
+                copied = at + offset + 1;
+                match byte {
+                    b'"' | b'\\' => lines.extend_from_slice(&[b'\\', byte]),
+                    b'\n' => lines.extend_from_slice(b"\\n"),
+                    b'\r' => lines.extend_from_slice(b"\\r"),
+                    b'\t' => lines.extend_from_slice(b"\\t"),
+                    _ => {
+                        let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+                        lines.extend_from_slice(b"\\u00");
+                        lines.extend_from_slice(&digits);
+                    }
+                }
+            }
         }
+        at += block.len();
     }
-    lines.extend_from_slice(&text.as_bytes()[plain..]);
+    lines.extend_from_slice(&bytes[copied..]);
     lines.push(b'"');
+}
+
+/// How many bytes are looked at together.
+const BLOCK: usize = 32;
+
+fn is_escaped(byte: u8) -> bool {
+    (byte < b' ') | (byte == b'"') | (byte == b'\\') | (byte == 0x7f)
 }

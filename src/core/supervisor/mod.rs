@@ -15,7 +15,7 @@
 //! | `permission_mode` | the permission mode of the next run |
 //! | `levels`, `compaction` | the context usage and what crossing a level asks for, Claude's own compaction |
 //! | `question`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `request`, `safe_point`, `handover_note`, `person`, `back` | from a request to a safe point, Claude's own words before it, somebody who is there, the way back |
+//! | `restart_signal`, `request`, `safe_point`, `handover_note`, `person`, `back` | a request, by a signal file too, and its safe point, Claude's own words before it, somebody who is there, the way back |
 //! | `saving`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
 //! | `stopping`, `crash`, `budget` | from SIGTERM to the end; what follows a crash; how many restarts there may be within a time |
 //! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |

@@ -6,14 +6,24 @@ use crate::sys::process::Process;
 
 /// How long remaining descendants get between SIGTERM and SIGKILL, in ms.
 const GRACE_MS: u64 = 2000;
+/// How long one that was killed may take to be gone, in ms. One that hangs in the kernel takes for ever.
+const KILLED_MS: u64 = 1000;
 
 /// The descendants of a run and of the one before.
 #[derive(Debug, Default)]
 pub(super) struct Descendants {
     /// The program's descendants at the last check.
     tree: Vec<Process>,
-    /// Those that outlived its run, and when to kill them.
-    leftovers: Vec<(Process, Stamp)>,
+    leftovers: Vec<Leftover>,
+}
+
+/// A descendant that outlived its run.
+#[derive(Debug)]
+struct Leftover {
+    process: Process,
+    killed: bool,
+    /// When to kill it, and once it is killed, when to forget it.
+    until: Stamp,
 }
 
 impl Descendants {
@@ -23,12 +33,12 @@ impl Descendants {
     }
 
     pub fn deadline(&self) -> Option<Stamp> {
-        self.leftovers.iter().map(|(_, at)| *at).min()
+        self.leftovers.iter().map(|leftover| leftover.until).min()
     }
 
     /// Whether all remaining descendants have ended.
     pub fn are_gone(&self) -> bool {
-        self.leftovers.iter().all(|(process, _)| process.is_gone())
+        self.leftovers.iter().all(|leftover| leftover.process.is_gone())
     }
 
     /// Whether remaining descendants still have time to end.
@@ -50,25 +60,29 @@ impl Descendants {
         let before = self.leftovers.len();
         for process in self.tree.drain(..).filter(|process| !process.is_gone()) {
             let _ = process.signal(Signal::TERM);
-            self.leftovers.push((process, now.after(GRACE_MS)));
+            self.leftovers.push(Leftover { process, killed: false, until: now.after(GRACE_MS) });
         }
         u32::try_from(self.leftovers.len() - before).unwrap_or(u32::MAX)
     }
 
     /// Kills those that have not ended in time, and forgets those that have.
     pub fn kill_late(&mut self, now: Stamp) {
-        self.leftovers.retain(|(process, until)| {
-            if now >= *until {
-                let _ = process.signal(Signal::KILL);
+        self.leftovers.retain_mut(|leftover| {
+            if leftover.process.is_gone() {
+                return false;
             }
-            now < *until && !process.is_gone()
+            if now >= leftover.until && !leftover.killed {
+                let _ = leftover.process.signal(Signal::KILL);
+                (leftover.killed, leftover.until) = (true, now.after(KILLED_MS));
+            }
+            now < leftover.until
         });
     }
 
     /// The host ends: no descendant gets more time.
     pub fn kill(&self) {
-        for (process, _) in &self.leftovers {
-            let _ = process.signal(Signal::KILL);
+        for leftover in &self.leftovers {
+            let _ = leftover.process.signal(Signal::KILL);
         }
     }
 }
@@ -112,7 +126,24 @@ mod tests {
         left.kill_late(Stamp(GRACE_MS - 1));
         assert!(left.have_time());
         left.kill_late(Stamp(GRACE_MS));
+        assert!(left.have_time(), "killed is not yet gone");
+        program.wait().unwrap();
+        assert!(left.are_gone());
+        left.kill_late(Stamp(GRACE_MS));
         assert!(!left.have_time());
+    }
+
+    #[test]
+    fn one_that_not_even_sigkill_ends_is_forgotten() {
+        // A zombie is gone, and nothing in a test hangs in the kernel: it is as if the signal had not come.
+        let mut program = sleeper();
+        let mut left = Descendants::default();
+        left.leftovers.push(Leftover { process: process(&program), killed: true, until: Stamp(5) });
+        left.kill_late(Stamp(4));
+        assert!(left.have_time());
+        left.kill_late(Stamp(5));
+        assert!(!left.have_time());
+        program.kill().unwrap();
         program.wait().unwrap();
     }
 }

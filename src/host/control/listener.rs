@@ -76,25 +76,19 @@ impl Control {
     /// Whether there is no room for another connection of its kind. Some are reserved for people, which
     /// Claude and its tools cannot take, and some for these, which the Claude of another session cannot take.
     fn full_for(&self, peer: &Peer) -> Option<Failure> {
-        let share = |peer: &Peer| match peer {
-            Peer::Person => None,
-            Peer::Inside => Some((MAX_INSIDE, "Claude and its tools")),
-            Peer::Other(_) => Some((MAX_OUTSIDE, "other sessions")),
+        let open_of = |is_of_kind: fn(&Peer) -> bool| {
+            let peers = self.connections.values().map(|connection| connection.peer.as_ref());
+            peers.filter(|other| is_of_kind(other.unwrap_or(&Peer::Inside))).count()
         };
-        let of_kind = |most: usize, whose: &str| {
-            let kind = |other: &Peer| share(other).is_some_and(|(_, other)| other == whose);
-            let open = self
-                .connections
-                .values()
-                .filter(|connection| kind(connection.peer.as_ref().unwrap_or(&Peer::Inside)))
-                .count();
-            (open >= most).then(|| format!("{most} connections of {whose} are already open"))
+        let (open, most, whose) = match peer {
+            _ if self.connections.len() >= MAX_CONNECTIONS => (MAX_CONNECTIONS, MAX_CONNECTIONS, ""),
+            Peer::Person => return None,
+            Peer::Inside => (open_of(|other| *other == Peer::Inside), MAX_INSIDE, " of Claude and its tools"),
+            Peer::Other(_) => {
+                (open_of(|other| matches!(other, Peer::Other(_))), MAX_OUTSIDE, " of other sessions")
+            }
         };
-        let what = if self.connections.len() >= MAX_CONNECTIONS {
-            format!("{MAX_CONNECTIONS} connections are already open")
-        } else {
-            share(peer).and_then(|(most, whose)| of_kind(most, whose))?
-        };
-        Some(Failure::new(Code::Busy, what, "try again"))
+        let what = format!("{most} connections{whose} are already open");
+        (open >= most).then(|| Failure::new(Code::Busy, what, "try again"))
     }
 }

@@ -11,7 +11,7 @@
 //! | `note` | Claude's own words for the next handoff |
 //! | `drift` | whether the work tree is still the one that a handoff was made in |
 //! | `code_approval` | what runs code when Claude starts, and whether a person accepted it |
-//! | `journal`, `disk_writer` | the journal; the thread that writes it, the session's file and `host.log` |
+//! | `journal_writer`, `disk_writer` | the journal; the thread that writes it, the session's file and `host.log` |
 //! | `session_file` | when `session.json` is written |
 //! | `log` | `host.log` |
 

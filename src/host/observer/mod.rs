@@ -15,7 +15,8 @@
 //! | `turns` | when a turn begins and ends, where no hook tells |
 //! | `status_line` | Claude's status line: the window that it reports |
 //! | `context_usage`, `usage_limits` | how full the window is; which limit is reached |
-//! | `work` | what the conversation is about |
+//! | `session_topic` | what the conversation is about |
+//! | `transcript_growth` | whether the transcript grew with the turn |
 
 mod context_usage;
 mod file_reader;

@@ -110,6 +110,11 @@ impl<W: Write> TestReport for ConsoleReport<W> {
         if !summary.unused_snapshots.is_empty() {
             self.line(&InkLine::new(Ink::Plain, "hint: delete unused snapshots with `hopty test --prune`"))?;
         }
+        if let Some(strays) = summary.stray_words() {
+            self.line(&InkLine::new(Ink::Red, &strays))?;
+            let hint = "hint: it had left the session, the directory and the environment of its test";
+            self.line(&InkLine::new(Ink::Plain, hint))?;
+        }
         if let Some(internal) = &summary.internal {
             self.line(&InkLine::new(Ink::Red, &format!("hopty failed: {internal}")))?;
         }

@@ -80,6 +80,10 @@ impl<W: Write, S: Write> TestReport for GitHubReport<W, S> {
     }
 
     fn end(&mut self, summary: &TestSummary) -> io::Result<()> {
+        if let Some(strays) = summary.stray_words() {
+            writeln!(self.out, "::error title=hopty test::{}", data(&safe(&strays)))?;
+            self.out.flush()?;
+        }
         self.summary.end(summary)
     }
 }

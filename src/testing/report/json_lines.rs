@@ -90,6 +90,7 @@ impl<W: Write> TestReport for JsonLinesReport<W> {
             "internal": summary.internal,
             "seed": summary.seed,
             "unused_snapshots": summary.unused_snapshots,
+            "strays": summary.strays,
         }))
     }
 }

@@ -93,7 +93,16 @@ impl<W: Write> TestReport for JUnitReport<W> {
 
     fn end(&mut self, summary: &TestSummary) -> io::Result<()> {
         let out = &mut self.out;
-        let (tests, failures, errors) = (summary.tapes(), summary.failed, summary.unreadable);
+        let (mut tests, mut failures, errors) = (summary.tapes(), summary.failed, summary.unreadable);
+        if let Some(strays) = summary.stray_words() {
+            (tests, failures) = (tests + 1, failures + 1);
+            let _ = writeln!(
+                self.cases,
+                "    <testcase classname=\"hopty\" name=\"no process outlives its tape\" time=\"0.000\">\n      \
+                 <failure type=\"leftover\" message=\"{}\"/>\n    </testcase>",
+                attribute(&strays)
+            );
+        }
         let took = time(summary.took);
         writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
         let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"");

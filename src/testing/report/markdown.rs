@@ -77,6 +77,9 @@ impl<W: Write> TestReport for MarkdownReport<W> {
         if let Some(internal) = &summary.internal {
             writeln!(out, "hopty failed: {}\n", code(internal))?;
         }
+        if let Some(strays) = summary.stray_words() {
+            writeln!(out, "{}\n", code(&strays))?;
+        }
         if summary.interrupted {
             writeln!(out, "Interrupted before the last tape.\n")?;
         }

@@ -7,7 +7,12 @@
 //! | `junit` | Jenkins, GitLab and others: JUnit XML |
 //! | `github` | annotations in a pull request, and the job's summary |
 //! | `markdown` | that summary alone |
-//! | `json` | programs: a JSON object a line, versioned |
+//! | `json_lines` | programs (`--report json`): a JSON object a line, versioned |
+//!
+//! | file | what they share |
+//! |---|---|
+//! | `failure_text` | what is said of a failure |
+//! | `ink` | lines in colour |
 //!
 //! They are given outcomes that are redacted already. Whatever a screen shows, it cannot leave its place in a
 //! report: hidden characters are written as `\u{1b}`, and each format has its own escapes on top.

@@ -106,6 +106,10 @@ impl<W: Write> TestReport for TapReport<W> {
     }
 
     fn end(&mut self, summary: &TestSummary) -> io::Result<()> {
+        if let Some(strays) = summary.stray_words() {
+            self.count += 1;
+            writeln!(self.out, "not ok {} - {}", self.count, described(&strays))?;
+        }
         let stopped = summary.interrupted.then_some("interrupted");
         match summary.internal.as_deref().or(stopped) {
             Some(reason) => writeln!(self.out, "Bail out! {}", described(reason))?,
