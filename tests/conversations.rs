@@ -345,7 +345,7 @@ fn what_is_no_transcript_is_left_alone_and_two_of_one_id_are_told() {
     assert_eq!(list(&world, &["--all"]).len(), 2);
     let done = world.hopty(&["conversations", "ls", "--all"]);
     let said = String::from_utf8(done.stderr).unwrap();
-    assert_eq!(said.matches("no regular file").count(), 3, "{said}");
+    assert_eq!(said.matches("not a regular file").count(), 3, "{said}");
     assert_eq!(said.matches("is a link").count(), 1, "{said}");
     let done = world.hopty(&["conversations", "show", &name(1)[..8]]);
     let said = String::from_utf8(done.stderr).unwrap();

@@ -284,7 +284,7 @@ fn a_loop_that_does_not_happen_is_no_success() {
     assert_eq!(code(child.wait().unwrap()), 1);
     drop(lines);
     for part in [
-        "the loop did not happen",
+        "the hand-over did not happen",
         "hopty ended with code 125",
         "no handoff was saved",
         "The last screen",

@@ -312,7 +312,7 @@ fn every_hook_is_there() {
 fn every_variable_is_there() {
     let page = text("docs/TERMINAL.md");
     let section = |head: &str| page.split(head).nth(1).unwrap().split("\n\n").take(2).collect::<String>();
-    let removed: Vec<String> = quoted(&section("Taken away"))
+    let removed: Vec<String> = quoted(&section("Removed, because"))
         .into_iter()
         .filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_'))
         .collect();

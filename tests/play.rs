@@ -242,7 +242,7 @@ fn what_cannot_be_played_is_told_with_a_hint() {
         (&["."], 2, "hopty: play: .: it cannot be read: "),
         (&["notes.txt"], 2, "hopty: play: notes.txt: it is not an asciicast: "),
         (&["usual.cast", "--from", "marker:no"], 2, "hopty: play: usual.cast: no marker is called no"),
-        (&["usual.cast", "--from", "2", "--to", "1"], 2, "hopty: play: usual.cast: it ends before it begins"),
+        (&["usual.cast", "--from", "2", "--to", "1"], 2, "hopty: play: usual.cast: --to is before --from"),
         (&["usual.cast", "-o", "x.mp4"], 2, "hopty: play: usual.cast: .mp4 cannot be written"),
         (
             &["usual.cast", "-o", "usual.cast"],

@@ -268,7 +268,7 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
         line("gone").starts_with("skipped  ") && line("gone").ends_with(": its directory is gone"),
         "{said}"
     );
-    assert!(line("same").ends_with(": another session has its conversation"), "{said}");
+    assert!(line("same").ends_with(": another session runs its conversation"), "{said}");
     assert_eq!(output.status.code(), Some(0));
 
     // By name, whatever ended it; but not one that runs.

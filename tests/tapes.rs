@@ -264,7 +264,7 @@ fn a_paused_test_is_attached_to_typed_into_and_goes_on() {
     test.wait_text("hopty attach test-one");
     let mut window = start(&["attach", "test-one"]);
     window.wait_text("one");
-    window.wait_text("ctrl-] goes on");
+    window.wait_text("ctrl-] continues");
     window.send("two\r");
     window.wait_for("what was typed, and the answer to it", |screen| {
         screen.lines().iter().filter(|line| line.as_str() == "two").count() == 2

@@ -356,14 +356,14 @@ fn a_package_goes_through_a_pipe_and_to_a_file_that_only_its_owner_reads() {
         words(&same)
     );
     let nowhere = files.world.hopty(&["conversations", "import", path, "--new-id"]);
-    assert!(words(&nowhere).contains("which is not here") && words(&nowhere).contains("--to DIR"));
+    assert!(words(&nowhere).contains("which does not exist here") && words(&nowhere).contains("--to DIR"));
     let before = files.found();
     let dry = files.world.ask(&["conversations", "import", path, "--new-id", "--to", to, "--dry-run"]);
     assert!(dry.contains("would import") && dry.contains("the package is whole"), "{dry}");
     assert_eq!(files.found(), before);
     for (args, said) in [
         (vec!["import", "/no/such"], "No such file"),
-        (vec!["import", "/etc/passwd"], "this is not a package"),
+        (vec!["import", "/etc/passwd"], "not a hopty package"),
         (vec!["export", NONE], "no conversation has this id"),
         (vec!["export", ID, "-o", "/no/such/file"], "No such file"),
     ] {
@@ -373,8 +373,8 @@ fn a_package_goes_through_a_pipe_and_to_a_file_that_only_its_owner_reads() {
     }
     // A terminal gets no package, and gives none.
     for (args, said) in [
-        (vec!["conversations", "export", ID], "a package is not for a terminal"),
-        (vec!["conversations", "import", "-"], "a package does not come from a terminal"),
+        (vec!["conversations", "export", ID], "a terminal cannot show a package"),
+        (vec!["conversations", "import", "-"], "standard input is a terminal, not a package"),
     ] {
         let mut term = files.world.terminal(&args);
         term.wait_text(said);

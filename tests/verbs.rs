@@ -382,10 +382,7 @@ fn a_word_that_was_meant_as_a_verb_never_reaches_claude() {
             let lines: Vec<&str> = said.lines().collect();
             assert_eq!(done.status.code(), Some(2), "{word}: {said}");
             assert_eq!(lines[0], format!("hopty: `{word}` is not a verb; did you mean `{instead}`?"));
-            assert!(
-                lines[1].starts_with(&format!("hint: `hopty -- {word}` gives the word to Claude")),
-                "{said}"
-            );
+            assert!(lines[1].starts_with(&format!("hint: `hopty -- {word}` passes it to Claude")), "{said}");
             let error: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
             assert_eq!(error["error"]["code"], "bad_request", "{word}");
         }

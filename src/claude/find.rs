@@ -253,7 +253,7 @@ fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
 
 /// A hopty inside a hopty inside a hopty: a wrapper calls itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("hopty runs inside hopty {0} times: claude seems to start hopty")]
+#[error("hopty runs inside hopty {0} times: your claude seems to start hopty")]
 pub struct TooDeep(pub u32);
 
 /// The value of `HOPTY_DEPTH` for what this hopty starts, from the value it found. What is no number counts

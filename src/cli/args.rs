@@ -51,7 +51,7 @@ impl Cli {
 /// The text below the list of verbs; clap wraps it.
 pub(super) const NOTES: &str = "\
 `hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are \
-Claude's where Claude is installed. \
+Claude's if Claude is installed. \
 `hopty -- ARGS...` passes ARGS to Claude even if the first word is a verb or looks like one. `hopty VERB \
 --help` describes a verb.
 
@@ -82,7 +82,7 @@ pub(super) struct RunOptions {
     /// Name of the session and of Claude's conversation; the directory's name by default
     #[arg(long)]
     pub name: Option<String>,
-    /// Give the session a label, by which `hopty ls --label` finds it; may be given several times
+    /// Give the session a label, by which `hopty ls --label` finds it; repeatable
     #[arg(long = "label", value_name = "LABEL")]
     pub labels: Vec<String>,
     /// Start it in the background and print its name
@@ -105,7 +105,7 @@ pub(super) struct RunOptions {
 /// Options of `record`.
 #[derive(Debug, Args)]
 pub(super) struct RecordOptions {
-    /// The session; with PROGRAM the name of its session
+    /// The session; with PROGRAM, the name of the new one
     pub name: Option<String>,
     /// The file; by default a new one in the session's directory
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -113,7 +113,7 @@ pub(super) struct RecordOptions {
     /// End the recording
     #[arg(long, conflicts_with_all = ["output", "input", "append", "overwrite", "max_size", "program"])]
     pub stop: bool,
-    /// Record your keys, too; they are dots while the terminal does not echo a line
+    /// Record your keys, too; they are dots while the terminal does not echo
     #[arg(long)]
     pub input: bool,
     /// Continue the recording in FILE
@@ -122,7 +122,7 @@ pub(super) struct RecordOptions {
     /// Replace FILE, or OUT
     #[arg(long)]
     pub overwrite: bool,
-    /// Write the recording IN to OUT without the secrets that can be seen in it
+    /// Copy the recording IN to OUT without the secrets that hopty recognizes
     #[arg(
         long,
         num_args = 2,
@@ -131,7 +131,7 @@ pub(super) struct RecordOptions {
         conflicts_with_all = ["name", "output", "stop", "input", "append", "max_size", "program"]
     )]
     pub redact: Vec<PathBuf>,
-    /// Write the last part of the session's recording to FILE, such as 10m (`-o FILE --last 10m`)
+    /// Write the last TIME of the session's recording to FILE (`-o FILE --last 10m`)
     #[arg(
         long,
         value_name = "TIME",
@@ -149,7 +149,7 @@ pub(super) struct RecordOptions {
         conflicts_with_all = ["name", "output", "stop", "input", "append", "redact", "max_size", "detached"]
     )]
     pub tape: Option<PathBuf>,
-    /// End the recording before the file is larger, such as 500K, 20M or 2G; 1G by default
+    /// End the recording before the file exceeds SIZE, such as 500K or 2G; 1G by default
     #[arg(long, value_name = "SIZE", value_parser = super::record::size)]
     pub max_size: Option<u64>,
     /// Start PROGRAM in the background and print the name of its session
@@ -220,8 +220,8 @@ pub(super) enum Verb {
     },
     /// Attach this terminal to a session
     ///
-    /// Without a name it is the session of this directory, of several here the one that no other terminal
-    /// shows, or the only one that runs. Otherwise you pick it from a list: arrow keys, j, k or a number
+    /// Without a name, it attaches to the session of this directory (of several, the only detached one), or
+    /// to the only one that runs. Otherwise you pick one from a list: arrow keys, j, k or a number
     /// select, Enter attaches, q cancels.
     Attach(AttachOptions),
     /// Detach all clients; the session keeps running
@@ -275,7 +275,7 @@ pub(super) enum Verb {
     /// name: `/rename` in Claude changes that.
     #[command(override_usage = "hopty rename [OPTIONS] [NAME] NEW")]
     Rename {
-        /// The session, if more than one is meant, and the new name
+        /// The session, if more than one matches, and the new name
         #[arg(num_args = 1..=2, required = true, value_name = "NAME, NEW")]
         words: Vec<String>,
         /// Print JSON
@@ -300,7 +300,7 @@ pub(super) enum Verb {
     Stop {
         /// The session
         name: Option<String>,
-        /// End every session; in a terminal, after a question
+        /// End every session; in a terminal, it asks first
         #[arg(long, conflicts_with = "name")]
         all: bool,
         /// Do not ask
@@ -375,10 +375,10 @@ pub(super) enum Verb {
     },
     /// Wait until a session is idle, busy or blocked, has ended, shows a text, or is quiet
     ///
-    /// Conditions: idle, busy, blocked, exit, text=REGEX, and quiet=TIME (the screen has not changed for so
-    /// long). The first condition that holds ends the wait and is printed; `not` before one waits until it
+    /// Conditions: idle, busy, blocked, exit, text=REGEX, and quiet=TIME (the screen has not changed for
+    /// TIME). The first condition that holds ends the wait and is printed; `not` before one waits until it
     /// does not hold. The pattern is matched against the rows of the screen: `^` and `$` are the edges of a
-    /// row. A text that stood on the screen before counts as well, unless --since names a mark. Exit codes: 0
+    /// row. A text that was on the screen before counts as well, unless --since names a mark. Exit codes: 0
     /// the condition is met, 1 timeout, 3 no such session.
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] [not] CONDITION...")]
     Wait {
@@ -391,10 +391,10 @@ pub(super) enum Verb {
         /// Only accept what came after this mark of `send --mark`: a state entered, or a text drawn, since
         /// then
         ///
-        /// For a state, a line of the journal will do: `seq` in the output of `send --submit --json`.
+        /// For a state, a journal line works, too: `seq` in the output of `send --submit --json`.
         #[arg(long, value_name = "MARK")]
         since: Option<WaitSince>,
-        /// Also wait until the screen has not changed for TIME and no process of the session works
+        /// Also wait until the screen has not changed for TIME and no process of the session is busy
         #[arg(long, value_name = "TIME")]
         settle: Option<DurationMs>,
         /// Wait until text=REGEX has gone from the screen
@@ -464,7 +464,7 @@ pub(super) enum Verb {
         /// Keep printing new decisions
         #[arg(long, short)]
         follow: bool,
-        /// Accepted for symmetry; the output is always JSON
+        /// No effect: the output is always JSON
         #[arg(long, hide = true)]
         json: bool,
     },
@@ -479,7 +479,7 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Explain the last decision
+    /// Explain in one sentence what the session is doing and why
     Why {
         /// The session
         name: Option<String>,
@@ -502,7 +502,7 @@ pub(super) enum Verb {
         #[arg(long)]
         status: bool,
     },
-    /// List the conversations that Claude keeps
+    /// List, search, move and archive Claude's conversations
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Conversations {
         #[command(subcommand)]
@@ -510,7 +510,7 @@ pub(super) enum Verb {
     },
     /// Show what Claude used: tokens, cost, time and hand-overs
     Usage(UsageOptions),
-    /// Back up everything that hopty keeps and what you need to go on, and restore it
+    /// Back up conversations, handoffs, sessions and settings, and restore them
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Backup {
         #[command(subcommand)]
@@ -556,7 +556,7 @@ pub(super) enum Verb {
     /// Play a recording, show one screen of it, or convert it
     ///
     /// Keys: space plays and pauses, . and , step by frames, the arrows go 5 s (30 s with Shift), ] and [ go
-    /// to the next and previous marker, m lists them, 0 to 9 go to tenths, / and ? search, n and N search
+    /// to the next and previous marker, m lists them, 0 to 9 go to 0-90 %, / and ? search, n and N search
     /// again, < and > change the speed, i cuts pauses, r writes the output straight to the terminal, s saves
     /// the screen as .svg and .txt, h lists the keys, q quits.
     Play(PlayRecordingOptions),
@@ -579,7 +579,7 @@ pub(super) enum Verb {
     /// and tapes/. Exit codes: 0 all passed, 1 one failed or is flaky, 2 one does not parse, 3 none matched,
     /// 125 hopty failed, 130 interrupted.
     Test(Box<super::test::TestArgs>),
-    /// Find what is missing and tell you how to fix it
+    /// Find what is missing and say how to fix it
     Check {
         /// Print JSON
         #[arg(long)]
@@ -604,7 +604,7 @@ pub(super) enum Verb {
         /// The verb, such as `send` or `handoff show`
         verb: Vec<String>,
     },
-    /// Resume what died with the machine: each conversation in its own directory, detached
+    /// Resume the sessions that died with the machine, each in its own directory, detached
     ///
     /// Claude waits for your prompt in each. It skips sessions that you ended and conversations that run
     /// elsewhere. With names, it resumes those ended sessions, whatever ended them.
@@ -618,7 +618,7 @@ pub(super) enum Verb {
         #[arg(long, value_name = "N", default_value_t = 10,
             value_parser = clap::value_parser!(u32).range(1..=1000))]
         max: u32,
-        /// How long one may take to start before the next is started
+        /// How long to wait for a session to start before starting the next
         #[arg(long, default_value = "30s", value_name = "TIME")]
         timeout: DurationMs,
         /// Print JSON
@@ -645,7 +645,7 @@ pub(super) enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Have sessions restored at login, by a systemd user unit
+    /// Restore sessions at login with a systemd user unit
     ///
     /// It shows what it would write and asks first. `hopty unsetup` removes it.
     Setup {

@@ -119,7 +119,7 @@ fn until_idle(
 /// The answer that ends the turn. Claude tells the end of a turn before the last lines are in its transcript.
 fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, Failed> {
     let Some(path) = session.transcript.as_deref().map(Path::new) else {
-        return Err(Failed::new(1, "hopty does not know Claude's transcript, where the answer is")
+        return Err(Failed::new(1, "hopty does not know which transcript has the answer")
             .about(name)
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
@@ -212,7 +212,7 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 }
 
 fn nothing_asked(ended: &SessionName) -> Failed {
-    Failed::new(1, "the session has ended, and nothing was asked in it")
+    Failed::new(1, "the session has ended without a prompt")
         .called(Code::Ended)
         .about(ended)
         .hint("`hopty conversations ls` lists conversations")

@@ -98,8 +98,8 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Fai
         (None, others) => {
             let ways: Vec<String> = others.iter().map(|id| format!("`hopty --resume {id}`")).collect();
             (
-                "there is no conversation before its first one, in which it is",
-                format!("its hand-overs led to others, which you can resume: {}", ways.join(", ")),
+                "it is already in its first conversation",
+                format!("you can resume its other conversations: {}", ways.join(", ")),
             )
         }
     };

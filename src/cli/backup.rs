@@ -45,7 +45,7 @@ pub(super) enum BackupVerb {
     Create {
         /// The file; by default one with the time in its name in ~/.local/share/hopty/backups
         file: Option<PathBuf>,
-        /// Encrypt it for the owner of this public key of age (age1...); may be given several times
+        /// Encrypt it for the owner of this age public key (age1...); repeatable
         #[arg(long, value_name = "RECIPIENT", conflicts_with_all = ["passphrase", "passphrase_fd"])]
         encrypt_to: Vec<String>,
         #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) enum BackupVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Read a backup to its end and compare all of it
+    /// Verify a backup: read and compare all of it
     Verify {
         /// The file
         file: PathBuf,
@@ -69,7 +69,7 @@ pub(super) enum BackupVerb {
     },
     /// Restore a backup, never over a file that differs unless you say --overwrite
     ///
-    /// All of it is unpacked and compared before the first file goes to its place. Settings, commands, agents
+    /// hopty unpacks and compares all of it before it restores the first file. Settings, commands, agents
     /// and the like can run programs: they are restored only with --with-settings.
     Restore {
         /// The file
@@ -77,7 +77,7 @@ pub(super) enum BackupVerb {
         /// Only list what would be done
         #[arg(long)]
         dry_run: bool,
-        /// Restore below this directory in place of your home
+        /// Restore below this directory instead of your home
         #[arg(long, value_name = "DIR")]
         into: Option<PathBuf>,
         /// Replace files that differ; each old one stays beside the new one
@@ -132,7 +132,7 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
                     json!({"files": files, "bytes": bytes, "created_ms": manifest.created_ms})
                 ))?;
             } else {
-                say_wrapped(format_args!("whole: {files} files, {}", size(bytes)))?;
+                say_wrapped(format_args!("intact: {files} files, {}", size(bytes)))?;
             }
             Ok(0)
         }
@@ -230,7 +230,7 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
         note(format_args!("left out (credentials or a key): {}", visible(&path.to_string_lossy())));
     }
     for path in &done.odd {
-        note(format_args!("left out (not a plain file of yours): {}", visible(&path.to_string_lossy())));
+        note(format_args!("left out (not a regular file of yours): {}", visible(&path.to_string_lossy())));
     }
     Ok(0)
 }
@@ -246,7 +246,7 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
     let count = |put: Put| report.files.iter().filter(|(_, what)| *what == put).count();
     if report.was_interrupted && !as_json {
         note(format_args!(
-            "an earlier restore was interrupted: {} files are in place already, {} are restored now",
+            "an earlier restore was interrupted: {} files were in place already, {} are restored now",
             count(Put::Same),
             count(Put::New) + count(Put::Replaced)
         ));
@@ -299,7 +299,7 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         ));
     }
     if count(Put::Differs) > 0 {
-        note(format_args!("hint: --overwrite replaces those that differ, and keeps each old one beside"));
+        note(format_args!("hint: --overwrite replaces those that differ, and keeps a copy of each old one"));
     }
     Ok(u8::from(count(Put::Differs) > 0))
 }
@@ -341,15 +341,15 @@ fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, Fa
         text.lines().next().unwrap_or_default().to_owned()
     } else if options.passphrase {
         let first = passphrase::ask("Passphrase: ")?;
-        if is_new && passphrase::ask("The same again: ")? != first {
-            return Err(Failed::new(1, "the two passphrases differ").hint("try again"));
+        if is_new && passphrase::ask("Repeat it: ")? != first {
+            return Err(Failed::new(1, "the two passphrases differ").hint("run it again"));
         }
         first
     } else {
         return Ok(None);
     };
     if phrase.is_empty() {
-        return Err(Failed::new(2, "the passphrase is empty").hint("give one, or leave the option out"));
+        return Err(Failed::new(2, "the passphrase is empty").hint("give one, or omit the option"));
     }
     Ok(Some(phrase))
 }

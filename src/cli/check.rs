@@ -251,11 +251,11 @@ fn archive(paths: &Paths, config: &Config) -> Finding {
         return note("archive", format!("{found}; {first}{more}"), first.hint());
     }
     if held >= limit {
-        let fix = "raise archive.max_mb, or delete the oldest: hopty conversations archive --prune";
-        return note("archive", format!("{found}: nothing more is archived"), fix);
+        let fix = "raise archive.max_mb, or run `hopty conversations archive --prune --yes`";
+        return note("archive", format!("{found}: hopty archives nothing more"), fix);
     }
     if held >= limit / 10 * 9 {
-        let fix = "raise archive.max_mb before it is full: then nothing more is archived";
+        let fix = "raise archive.max_mb: a full archive takes nothing more";
         return note("archive", found, fix);
     }
     good("archive", found)

@@ -29,7 +29,7 @@ const LINE: usize = 76;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigVerb {
-    /// Show every key, its value here and where the value came from
+    /// Show every key with its value here and the source of the value
     Show {
         /// Print JSON
         #[arg(long)]
@@ -39,7 +39,7 @@ pub(super) enum ConfigVerb {
     Check,
     /// Print the path of your own file
     Path,
-    /// Write that file, with every key commented out and what it does
+    /// Write a template of that file, with every key explained and commented out
     Init {
         /// Print it instead
         #[arg(long)]

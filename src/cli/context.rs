@@ -77,7 +77,7 @@ impl ContextReport {
             let text = |key: &str| visible(tried[key].as_str().unwrap_or_default());
             let age = tried["age_ms"].as_i64().map_or_else(String::new, |ms| format!(", {} old", age(ms)));
             let source = text("source").replace('_', " ");
-            let line = format!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why"));
+            let line = format!("{source}: {}{age}: {} used: {}", text("value"), text("taken"), text("why"));
             say(format_args!("{}", fit(&line, 4)))?;
         }
         let parts = [

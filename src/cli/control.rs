@@ -210,7 +210,7 @@ pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Faile
         None => Ok(()),
         Some(now) => Err(Failed::new(3, "there is no such session")
             .about(name)
-            .hint(format!("it was renamed: its name is {now} now"))),
+            .hint(format!("it was renamed to {now}"))),
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
         return of_dir(paths, &dir).map(Meant::Transcript).ok_or_else(|| {
             Failed::new(1, "no conversation is known in this directory")
                 .about(path.display())
-                .hint("give its transcript or its id")
+                .hint("name a transcript or a conversation id")
         });
     }
     if !path.exists() {
@@ -59,7 +59,7 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
             .about(path.display())
             .hint("give a transcript, a directory or a session"));
     }
-    Ok(Meant::Transcript(FoundTranscript { path: path.to_owned(), how: "it was named".to_owned() }))
+    Ok(Meant::Transcript(FoundTranscript { path: path.to_owned(), how: "you named it".to_owned() }))
 }
 
 fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
@@ -93,7 +93,7 @@ fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, Failed> 
             .about(id)
             .hint(format!("hopty looked below {}", paths.claude.display()))
     })?;
-    Ok(FoundTranscript { path, how: "it has the name of the conversation".to_owned() })
+    Ok(FoundTranscript { path, how: "its name is the conversation id".to_owned() })
 }
 
 /// The conversation of a directory: of the Claude that runs there, else the newest transcript.
@@ -124,7 +124,7 @@ fn of_dir(paths: &Paths, dir: &Path) -> Option<FoundTranscript> {
         found.extend(all.map(|path| FoundTranscript { path, how: String::new() }));
         let n = found.len();
         let how = if n == 1 {
-            "the only one of the directory".to_owned()
+            "the only one in the directory".to_owned()
         } else {
             format!("a guess: the newest of {n} of the directory")
         };

@@ -247,7 +247,7 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
             if begins { first } else { format!("{first} The last decision: {last}") }
         }
         None => match &session.draft {
-            Some(draft) => format!("{last} A draft stands in the prompt box: \"{draft}\"."),
+            Some(draft) => format!("{last} The prompt box holds a draft: \"{draft}\"."),
             None => last,
         },
     };

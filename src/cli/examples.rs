@@ -84,7 +84,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "test",
         &[
             ("hopty test", "Play the tapes in tests/ and tapes/."),
-            ("hopty test login.tape --keep", "Play one, and keep its directory."),
+            ("hopty test login.tape --keep", "Play one tape, and keep its directory."),
             ("hopty test --rerun-failed", "Play again only what failed."),
             ("hopty test --report junit=report.xml", "Write a report for CI."),
         ],
@@ -93,7 +93,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "setup",
         &[
             ("hopty setup", "Show the unit, and install it after a yes."),
-            ("hopty setup --yes", "Install it without a question, from a script."),
+            ("hopty setup --yes", "Install it without asking, from a script."),
         ],
     ),
     ("answer", &[("hopty answer rocket > answer.md", "Save the last answer, whole.")]),
@@ -128,7 +128,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "screen",
         &[
             ("hopty screen rocket", "Print the screen as text."),
-            ("hopty screen rocket --svg > rocket.svg", "Save a picture of it."),
+            ("hopty screen rocket --svg > rocket.svg", "Save it as an SVG image."),
         ],
     ),
     ("restart", &[("hopty restart rocket --wait", "Hand over to a fresh conversation and wait for it.")]),
@@ -137,7 +137,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "stop",
         &[
             ("hopty stop rocket", "End a session."),
-            ("hopty stop --all", "End every session, after a question."),
+            ("hopty stop --all", "End every session, after asking you."),
         ],
     ),
     (
@@ -150,8 +150,8 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
     (
         "restore",
         &[
-            ("hopty restore --dry-run", "List what died with the machine."),
-            ("hopty restore", "Resume it, each conversation in its own directory."),
+            ("hopty restore --dry-run", "List the sessions that died with the machine."),
+            ("hopty restore", "Resume them, each in its own directory."),
             ("hopty restore rocket", "Resume an ended session, whatever ended it."),
         ],
     ),
@@ -160,11 +160,11 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "play",
         &[
             ("hopty play build.cast --idle 2s", "Play a recording with its pauses cut to 2 seconds."),
-            ("hopty play build.cast --from /FAILED/", "Begin where a text appears on the screen."),
+            ("hopty play build.cast --from /FAILED/", "Start where a text appears on the screen."),
             ("hopty play build.cast --at 1:20", "Print the screen at a time."),
             (
                 "hopty play build.cast -o build.svg --to 0:30",
-                "Make an animated picture of the first 30 seconds.",
+                "Make an animated image of the first 30 seconds.",
             ),
             ("hopty play build.cast -o build.html", "Make a page with a scrubber."),
         ],
@@ -192,7 +192,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
                 "hopty conversations archive --dry-run",
                 "List what would be archived, and when Claude deletes conversations.",
             ),
-            ("hopty conversations archive --older-than 60d --remove", "Put old conversations away."),
+            ("hopty conversations archive --older-than 60d --remove", "Archive and remove old ones."),
             ("hopty conversations archive --list", "List the archive."),
         ],
     ),
@@ -206,7 +206,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ("hopty conversations move 3f2a --to ~/work/api", "Move one conversation."),
             (
                 "hopty conversations move --from ~/work/old-name --to ~/work/new-name",
-                "Take the conversations of a directory along that you renamed.",
+                "Move the conversations of a directory that you renamed.",
             ),
         ],
     ),
@@ -214,20 +214,20 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "conversations copy",
         &[(
             "hopty conversations copy 3f2a --to ~/work/api",
-            "Go on with the same conversation in two places.",
+            "Continue the same conversation in two directories.",
         )],
     ),
     (
         "conversations export",
         &[
             ("hopty conversations export 3f2a -o parser.tar.gz", "Write a conversation to a file."),
-            ("hopty conversations export 3f2a --redact > parser.tar.gz", "Hide secrets in it."),
+            ("hopty conversations export 3f2a --redact > parser.tar.gz", "Replace the secrets in it."),
         ],
     ),
     (
         "conversations import",
         &[
-            ("hopty conversations import parser.tar.gz --to ~/work/parser", "Go on with it here."),
+            ("hopty conversations import parser.tar.gz --to ~/work/parser", "Import it into a directory."),
             (
                 "ssh build hopty conversations export 3f2a | hopty conversations import - --to .",
                 "Bring a conversation over from another machine.",
@@ -245,7 +245,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
     (
         "conversations show",
         &[
-            ("hopty conversations show 3f2a", "Read a conversation; the begin of its id is enough."),
+            ("hopty conversations show 3f2a", "Read a conversation; a prefix of its id is enough."),
             ("hopty conversations show \"Fix the parser\" --html > parser.html", "Make a page to share."),
         ],
     ),
@@ -260,7 +260,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         "config",
         &[
             ("hopty config init", "Write a configuration file that explains every key."),
-            ("hopty config", "Show what is in force here, and where each value comes from."),
+            ("hopty config", "Show what is in force here, and the source of each value."),
         ],
     ),
     (

@@ -296,7 +296,7 @@ impl Template {
         let mut rest = text.as_str();
         while let Some((before, behind)) = rest.split_once('{') {
             let (field, behind) = behind.split_once('}').ok_or_else(|| {
-                Failed::new(2, "a field without its `}`").about(&text).hint("write fields as {name}")
+                Failed::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
             })?;
             let cell = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, cell)| *cell);
             parts.push((before.to_owned(), Some(cell.ok_or_else(|| unknown_field(field))?)));

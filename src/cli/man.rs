@@ -94,9 +94,9 @@ const FILES: [(&str, &str); 4] = [
 ];
 const VARIABLES: [(&str, &str); 4] = [
     ("HOPTY_SECTION_KEY", "A key of the configuration, such as HOPTY_RESTART_MODE=ask."),
-    ("HOPTY_SESSION", "Set in a session: its name, which verbs use when you give none."),
+    ("HOPTY_SESSION", "Set in a session: its name, which verbs use by default."),
     ("NO_COLOR", "If set, `ls` and `dash` use no colours."),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Used instead of ~/.config and ~/.local/state."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Replace ~/.config and ~/.local/state."),
 ];
 
 /// The examples of a verb; empty where it has none.

@@ -48,7 +48,7 @@ pub(super) struct PlayRecordingOptions {
     /// How fast to play, such as 0.5 or 4
     #[arg(long, default_value_t = 1.0, value_parser = speed, value_name = "N")]
     pub speed: f64,
-    /// Cut pauses to this, such as 2s; `off` keeps them. By default as the recording says
+    /// Cut pauses to this, such as 2s; `off` keeps them; the recording sets the default
     #[arg(long, visible_alias = "idle-limit", value_parser = idle, value_name = "TIME")]
     pub idle: Option<IdleLimit>,
     /// Begin here: a time (80, 1:20), a share (50%), marker:LABEL or /TEXT/
@@ -259,7 +259,7 @@ fn range(options: &PlayRecordingOptions, timeline: &Timeline) -> Result<PlayRang
     let (from_us, to_us) = (place(&options.from, 0)?, place(&options.to, timeline.duration_us())?);
     if from_us > to_us {
         let hint = format!("--from is at {}, --to at {}", ClockTime(from_us), ClockTime(to_us));
-        return Err(Failed::new(2, "it ends before it begins").hint(hint));
+        return Err(Failed::new(2, "--to is before --from").hint(hint));
     }
     Ok(PlayRange { time, idle_us, from_us, to_us })
 }
@@ -359,7 +359,7 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
             command.into_iter().fold(failed, |failed, command| failed.hint(command))
         }
         Err(_) => {
-            let message = format!("hopty has agg draw a GIF, and there is no agg in PATH{is_for_it}");
+            let message = format!("hopty needs agg for a GIF, and PATH has none{is_for_it}");
             let install = "install agg (https://github.com/asciinema/agg)";
             let or = command.map_or(String::new(), |command| format!(", or: {command}"));
             Failed::new(1, message).hint(format!("{install}{or}"))
@@ -388,7 +388,7 @@ fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
 fn write(file: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let id = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     if id(path).is_some_and(|of_path| id(file) == Some(of_path)) {
-        let hint = "give another name; the recording would be lost";
+        let hint = "choose another name; this would overwrite the recording";
         return Err(Failed::new(2, format!("{} is the recording itself", path.display())).hint(hint));
     }
     std::fs::write(path, bytes)

@@ -176,7 +176,7 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     }
     let Some(header) = reader.header() else {
         let why = torn.map_or_else(|| "it is empty".to_owned(), |error| error.to_string());
-        return Err(Failed::new(1, why).about(from.display()).hint("give an asciicast"));
+        return Err(Failed::new(1, why).about(from.display()).hint("name an asciicast file"));
     };
     let opening = if overwrite { CastOpening::Overwrite } else { CastOpening::New };
     let refused = |error: CastFileError| {
@@ -190,7 +190,7 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     let mut written = CastFile::open(out, opening, u64::MAX).map_err(refused)?;
     written.write(&lines).map_err(|error| about(&error, out))?;
     if let Some(error) = torn {
-        note(format_args!("hopty: {}: {}; what comes before it is written", from.display(), error));
+        note(format_args!("hopty: {}: {}; hopty wrote what comes before it", from.display(), error));
     }
     if as_json {
         say(format_args!("{}", json!({"file": out.to_string_lossy(), "bytes": written.bytes()})))?;
@@ -229,7 +229,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         _ => return Err("a size is a number with K, M or G, such as 20M".to_owned()),
     };
     let number: u64 = digits.parse().map_err(|_| "a size is a number with K, M or G, such as 20M")?;
-    let bytes = number.checked_mul(1 << shift).ok_or("that is more than any disk has")?;
+    let bytes = number.checked_mul(1 << shift).ok_or("that is larger than any disk")?;
     if bytes < SIZE_MIN {
         return Err(format!("the smallest is {}K", SIZE_MIN >> 10));
     }

@@ -51,7 +51,7 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     })?;
     if !in_terminal() {
         return Err(Failed::new(2, "standard input and output must be a terminal")
-            .hint("a tape is recorded from what a person types"));
+            .hint("`hopty record --tape` records what you type in a terminal"));
     }
     // Before anybody works for it.
     let mut options = OpenOptions::new();
@@ -88,7 +88,7 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     say_wrapped(format_args!("recorded {} commands to {name}", recorded.commands))?;
     if recorded.has_secrets {
         note(format_args!(
-            "hopty: what you typed unseen is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"
+            "hopty: hidden input is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"
         ));
         return Ok(0);
     }

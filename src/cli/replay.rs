@@ -20,7 +20,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)? as u64;
     if length > LONGEST {
-        Err(std::io::Error::other(format!("it is longer than {LONGEST} bytes")))
+        Err(std::io::Error::other(format!("the journal is longer than {LONGEST} bytes")))
     } else {
         Ok(text)
     }

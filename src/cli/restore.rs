@@ -201,9 +201,9 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSe
             None => Some("it has no conversation to resume: no prompt was submitted".to_owned()),
             Some(_) if !Path::new(&status.dir).is_dir() => Some("its directory is gone".to_owned()),
             Some(_) if status.command.iter().any(|word| word.contains(SECRET)) => {
-                Some("its command line had a secret, which hopty does not keep".to_owned())
+                Some("its command line had a secret, which hopty did not store".to_owned())
             }
-            Some(id) if taken.contains(id) => Some("another session has its conversation".to_owned()),
+            Some(id) if taken.contains(id) => Some("another session runs its conversation".to_owned()),
             Some(id) => {
                 taken.push(id.clone());
                 None
@@ -254,7 +254,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
         plugin_dir: None,
         settings: None,
     };
-    let hopty = std::env::current_exe().map_err(|e| format!("hopty cannot find itself: {e}"))?;
+    let hopty = std::env::current_exe().map_err(|e| format!("hopty cannot find its own program: {e}"))?;
     let done = Command::new(hopty)
         .args(["run", "--detached", "--restored", "--name", name.as_str()])
         .args(status.labels.iter().map(|label| format!("--label={label}")))

@@ -102,10 +102,10 @@ impl ScreenRows {
 
 /// The host is of a version that keeps no marks.
 pub(super) fn keeps_no_marks(name: &SessionName) -> Failed {
-    Failed::new(1, "the session's host keeps no marks")
+    Failed::new(1, "the session's host does not know marks")
         .about(name)
         .called(Code::Version)
-        .hint("an older version of hopty started it: start the session anew")
+        .hint("an older version of hopty started it: end and restart the session")
 }
 
 #[cfg(test)]
@@ -145,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn an_older_host_keeps_no_marks() {
+    fn an_older_host_does_not_know_marks() {
         let mark = ScreenMark { seq: 1, run: 1, frame: 1 };
         let failed = ScreenRows::read(&json!({"rows": ["a"]}), &"one".parse().unwrap(), Some(mark));
-        assert!(failed.unwrap_err().cause().contains("keeps no marks"));
+        assert!(failed.unwrap_err().cause().contains("does not know marks"));
     }
 }

@@ -100,7 +100,7 @@ impl SlashPlace {
         let conversation = at
             .conversation
             .or(stem)
-            .ok_or_else(|| Failed::new(1, "this is no transcript of a conversation").about(path.display()))?;
+            .ok_or_else(|| Failed::new(1, "this is not a conversation transcript").about(path.display()))?;
         let origin = HandoffOrigin {
             conversation,
             channel: registry::channel_of(&self.paths.claude, &self.project)
@@ -115,7 +115,7 @@ impl SlashPlace {
         };
         let mut of = Capture::new(origin, &facts);
         of.lists = Lists::of(&self.config.handoff);
-        of.situation.reason = "it was asked for by a slash command".to_owned();
+        of.situation.reason = "a slash command requested it".to_owned();
         // The command itself is the turn that goes on.
         of.situation.open_tools.clear();
         of.situation.turn_ended = true;
@@ -268,7 +268,7 @@ impl SlashPlace {
 }
 
 fn make(changes: FileEdits) -> Result<(), Failed> {
-    let hint = "nothing that was there is overwritten: choose another path";
+    let hint = "hopty overwrites no file: choose another path";
     edits::make(changes).map_err(|error| Failed::new(1, error).hint(hint))
 }
 

@@ -92,8 +92,8 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
         "systemd then runs `hopty restore` when you log in. `hopty unsetup` removes both."
     ))?;
     say_wrapped(format_args!(
-        "Of your shell's variables it knows only PATH, as it is now. Others that Claude needs, such as \
-         ANTHROPIC_API_KEY, go into a file in ~/.config/environment.d."
+        "The unit sets only PATH, to its present value. Put other variables that Claude needs, such as \
+         ANTHROPIC_API_KEY, into a file in ~/.config/environment.d."
     ))?;
     if !yes && !agrees()? {
         note(format_args!("nothing was written"));
@@ -110,7 +110,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))?;
     reload();
     say_wrapped(format_args!(
-        "Written. To restore sessions at boot without a login: `loginctl enable-linger`"
+        "Written. To restore sessions at boot without a login, run `loginctl enable-linger`"
     ))?;
     Ok(0)
 }
@@ -118,7 +118,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
 /// Asks the person. Without one, nothing is written.
 fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failed::new(4, "there is no terminal to ask on").hint("`hopty setup --yes` does not ask"));
+        return Err(Failed::new(4, "hopty has no terminal to ask").hint("`hopty setup --yes` does not ask"));
     }
     asks("Write them? [y/N]")
 }

@@ -61,25 +61,25 @@ pub(super) struct TestArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
         value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
-    /// Play a tape that fails up to N times more; one that then passes is flaky
+    /// Retry a failing tape up to N times; one that then passes is flaky
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
-    /// Exit 0 though tapes are flaky
+    /// Exit 0 even if tapes are flaky
     #[arg(long)]
     pub allow_flaky: bool,
     /// Disturb program and test: short reads, uneven typing, stops, busy CPUs
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
     pub stress: Option<Option<u64>>,
-    /// Type without pauses, and end each Sleep when the screen has settled; default where CI is set
+    /// Type without pauses, and end each Sleep when the screen has settled; default if CI is set
     #[arg(long, conflicts_with = "real")]
     pub fast: bool,
-    /// Type and sleep as the tape says; default where CI is not set
+    /// Type and sleep as the tape says; default if CI is not set
     #[arg(long)]
     pub real: bool,
     /// Fail a tape whose Wait is true before anything has changed
     #[arg(long)]
     pub strict: bool,
-    /// Make the pictures that the tapes' Output lines name
+    /// Write the files that the tapes' Output lines name
     #[arg(long)]
     pub render: bool,
     /// Write a report: console, tap, junit, github, json or markdown; repeatable
@@ -88,18 +88,18 @@ pub(super) struct TestArgs {
     /// Play, and accept every snapshot that is the same in two runs
     #[arg(long, conflicts_with = "check")]
     pub update: bool,
-    /// Accept the snapshots that wait for it, or only those with this name; play nothing
+    /// Accept all pending snapshots, or only those with this name; play nothing
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
     pub accept: Option<Option<String>>,
     /// Show each changed snapshot and ask whether to accept it; play nothing
     #[arg(long)]
     pub review: bool,
-    /// Play again what changes: a tape, its snapshots, what it sources, copies or starts; Enter plays all, q
+    /// Replay what changes: a tape, its snapshots, what it sources, copies or starts; Enter plays all, q
     /// quits
     #[arg(long, conflicts_with_all = ["check", "review", "accept", "update", "rerun_failed", "shuffle",
         "prune"])]
     pub watch: bool,
-    /// Delete the snapshots that no tape takes
+    /// Delete the snapshots that no tape uses
     #[arg(long)]
     pub prune: bool,
     /// Keep the directory of every test, and print where it is
@@ -111,7 +111,7 @@ pub(super) struct TestArgs {
     /// Pass this variable to the tests; repeatable
     #[arg(long = "env", value_name = "NAME")]
     pub env: Vec<String>,
-    /// Fail a tape whose Require names a missing program, where it would be skipped
+    /// Fail, not skip, a tape whose Require names a missing program
     #[arg(long)]
     pub require_all: bool,
 }
@@ -225,10 +225,10 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
     if let Some(Some(name)) = &args.accept {
         pending.retain(|snapshot| snapshot.name == *name);
         if pending.is_empty() {
-            return Err(Failed::new(3, "no such snapshot waits to be accepted")
+            return Err(Failed::new(3, "there is no such pending snapshot")
                 .about(visible(name))
                 .called(Code::NotFound)
-                .hint("play the tape first; the name is that of the file: TAPE__NAME"));
+                .hint("play the tape first; give the name of the file: TAPE__NAME"));
         }
     }
     if args.review {
@@ -245,7 +245,7 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
         note(format_args!("hopty: accepted {}", visible(&snapshot.file.to_string_lossy())));
     }
     if pending.is_empty() {
-        note(format_args!("hopty: no snapshot waits to be accepted"));
+        note(format_args!("hopty: there is no pending snapshot"));
     }
     Ok(0)
 }

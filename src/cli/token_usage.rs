@@ -116,7 +116,7 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         (false, day) => Some(day.unwrap_or(UsageDay::DaysBack(DAYS - 1)).date(today)),
     };
     if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(Failed::new(2, "--since is after --until").hint("the first day stands in --since"));
+        return Err(Failed::new(2, "--since is after --until").hint("swap --since and --until"));
     }
     let found = Transcripts::all(&paths);
     let mut files = UsageFiles::load(&paths);

@@ -70,7 +70,7 @@ pub(super) fn refusal(args: &[OsString]) -> Option<Failed> {
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
         Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
-            .hint(format!("`hopty -- {word}` gives the word to Claude; `hopty help` lists all verbs"))
+            .hint(format!("`hopty -- {word}` passes it to Claude; `hopty help` lists all verbs"))
     })
 }
 

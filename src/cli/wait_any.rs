@@ -207,7 +207,7 @@ fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
         texts += 1;
     }
     if texts == 0 {
-        return Err(Failed::new(2, "--gone is for a text").hint("use `hopty wait NAME text=REGEX --gone`"));
+        return Err(Failed::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
     }
     Ok(())
 }

@@ -192,8 +192,8 @@ impl ContextUsage {
             }
         });
         let (taken, why) = match self.tokens_from {
-            TokensFrom::Bytes => ("tokens", "nothing better is known; it is a guess"),
-            TokensFrom::None => ("nothing", "before the first answer it says nothing"),
+            TokensFrom::Bytes => ("tokens", "there is no better source; it is a guess"),
+            TokensFrom::None => ("nothing", "it means nothing before the first answer"),
             _ => ("nothing", "the tokens are known; bytes count only for levels that are given in kb"),
         };
         all.push(tried("bytes", sources.bytes.to_string(), None, taken, why));
@@ -216,14 +216,14 @@ impl ContextUsage {
             Some((model, window)) => {
                 (format!("{window} tokens for {model}"), "nothing", "a better source knows it")
             }
-            None => ("no known model".to_owned(), "nothing", "it has no window for the model"),
+            None => ("no known model".to_owned(), "nothing", "the table has no window for the model"),
         };
         all.push(tried("model_table", value, None, taken, why));
         if window_by(WindowFrom::Assumed) {
             let why = if self.fill.window == LARGE_WINDOW {
-                "there are more tokens than fit into 200000"
+                "more than 200000 tokens are in use"
             } else {
-                "nothing is known"
+                "no source knows the window"
             };
             all.push(tried("assumed", format!("{} tokens", self.fill.window), None, "window", why));
         }

@@ -374,7 +374,7 @@ impl DashState {
             }
             (PlainKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
             (PlainKey::Char(':' | 'i'), Some(false)) => {
-                self.mode = InputMode::Refused(format!("{name} takes no prompts: attach to type into it"));
+                self.mode = InputMode::Refused(format!("{name} is not Claude: attach to type into it"));
             }
             (PlainKey::Char(':' | 'i'), _) => self.mode = InputMode::Line { to: name, text: String::new() },
             _ => {}

@@ -132,7 +132,7 @@ fn a_line_goes_to_an_agent_and_to_nothing_else() {
     // What was meant for a line is no key for anything else.
     assert_eq!(type_in(&mut model, "irsyq"), None);
     let InputMode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
-    assert!(why.starts_with("bv takes no prompts"), "{why}");
+    assert!(why.starts_with("bv is not Claude"), "{why}");
     assert_eq!((model.key(PlainKey::Escape), &model.mode), (None, &InputMode::List));
 }
 

@@ -36,7 +36,7 @@ const KEYS: [(&str, &str, &str); 11] = [
     ("r, s", "hand over to a fresh one, stop it (both ask)", "hand over, stop (ask)"),
     ("i or :", "send a prompt to its agent", "send a prompt"),
     ("n", "start a session in a directory", "new session"),
-    ("w, e", "what it has done and why; ended ones too", "its log; ended ones"),
+    ("w, e", "what it did and why; include ended ones", "its log; ended ones"),
     ("/", "filter; Escape shows all", "filter"),
     ("?", "this page", "this page"),
     ("q, Ctrl+L", "quit, the sessions keep running; redraw", "quit; redraw"),

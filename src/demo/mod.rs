@@ -176,10 +176,10 @@ pub fn run(files: Files) -> io::Result<u8> {
     drop(api);
     let mut missing = facts.missing();
     if let DemoEnd::Stuck(beat) = end {
-        missing.insert(0, format!("it came no further than this: {}", beat.caption()));
+        missing.insert(0, format!("it stopped at this point: {}", beat.caption()));
     }
     if !all_gone {
-        missing.push("a process is left".to_owned());
+        missing.push("a process is still running".to_owned());
     }
     let kept = place.leave(files).unwrap_or_else(|e| {
         missing.push(format!("not all files could be removed: {e}"));

@@ -121,7 +121,7 @@ impl Page<'_> {
     /// After a run in which something did not happen.
     pub(super) fn failed(&self, missing: &[String], screen: &[String]) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "\n{}\n", self.form.bold("hopty demo: the loop did not happen."));
+        let _ = writeln!(out, "\n{}\n", self.form.bold("hopty demo: the hand-over did not happen."));
         self.heading(&mut out, "What is missing");
         for what in missing {
             self.item(&mut out, "-", what);
@@ -138,7 +138,7 @@ impl Page<'_> {
             self.item(
                 &mut out,
                 "hint:",
-                "maybe the temporary directory does not allow programs to run; set TMPDIR to another",
+                "the temporary directory may not allow programs to run; set TMPDIR to another",
             );
         }
         out
@@ -148,7 +148,7 @@ impl Page<'_> {
     pub(super) fn cut_short(&self) -> String {
         let mut out = String::new();
         let _ =
-            writeln!(out, "hopty demo: ended after {:.0} s, before it was over.", self.took.as_secs_f64());
+            writeln!(out, "hopty demo: stopped after {:.0} s, before it was done.", self.took.as_secs_f64());
         self.left(&mut out);
         out
     }
@@ -162,7 +162,7 @@ impl Page<'_> {
                 "The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.",
                 old.uses, window
             ),
-            "Above 80 %, hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it \
+            "Above 80 %, hopty waited for the end of the turn to hand over. The turn went on, so at 90 % it \
              took the next tool \
              boundary: the tools had run, the next request had not been sent. No work was lost and no \
              further token was spent."

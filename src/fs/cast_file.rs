@@ -231,6 +231,13 @@ impl CastFile {
     }
 }
 
+impl Drop for CastFile {
+    fn drop(&mut self) {
+        // A program that is being started has a copy of the descriptor until its exec, and with it the lock.
+        let _ = self.file.unlock();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -30,7 +30,7 @@ pub enum InputRefusal {
     #[error("the program has asked for clicks, but not for the motion of the mouse (?1002 or ?1003)")]
     NoMotion,
     /// The program asked for a form of reports that cannot tell this place.
-    #[error("row {}, column {} cannot be told in the form of mouse report that the program asked for",
+    #[error("row {}, column {} cannot be reported in the mouse encoding that the program asked for",
         row + 1, col + 1)]
     TooFar {
         /// The row, 0-based.

@@ -302,7 +302,7 @@ impl TestTerminal {
         loop {
             let found = self.watch().subject().find(what);
             let Some(place) = found.first() else { return Ok(()) };
-            let state = format!("{} still stands {}", what.pattern, self.with_age(place));
+            let state = format!("{} is still {}", what.pattern, self.with_age(place));
             if let WaitStep::Failed(end) = waiting.step(self, None) {
                 let goal = format!("{} to go", what.pattern);
                 return Err(Box::new(waiting.failure(self, end, &goal, state)));
@@ -327,8 +327,8 @@ impl TestTerminal {
         })?;
         let found = self.watch().subject().find(what);
         let Some(place) = found.first() else { return Ok(()) };
-        let state = format!("{} stands {}", what.pattern, self.with_age(place));
-        Err(Box::new(waiting.failure(self, WaitEnd::Present, "it to be nowhere", state)))
+        let state = format!("{} is {}", what.pattern, self.with_age(place));
+        Err(Box::new(waiting.failure(self, WaitEnd::Present, "it to be gone", state)))
     }
 
     /// Waits until nothing visible has changed for a while, no process of the program works, and nothing is
@@ -493,7 +493,7 @@ impl TestTerminal {
                         .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
                         .collect();
                     let state = format!("still running: {}", names.join(", "));
-                    return Err(Box::new(waiting.failure(self, end, "the program's end", state)));
+                    return Err(Box::new(waiting.failure(self, end, "the program to end", state)));
                 }
                 WaitStep::Frame(_) | WaitStep::Moment => {}
             }
@@ -606,9 +606,9 @@ impl TestTerminal {
         if let Some(place) = found.all.first() {
             let pattern = &what.pattern;
             let state = match self.age_before(place, since) {
-                TextAge::Echo => format!("{pattern} stands {place} only as the echo of what was typed"),
+                TextAge::Echo => format!("{pattern} is {place} only as the echo of what was typed"),
                 TextAge::Before(line) | TextAge::After(line) => format!(
-                    "{pattern} stands {place} since before line {line}; Wait looks at what is there, Expect \
+                    "{pattern} is {place} since before line {line}; Wait looks at what is there, Expect \
                      at what is new"
                 ),
             };

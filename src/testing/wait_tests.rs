@@ -55,7 +55,7 @@ fn the_echo_of_a_terminal_is_no_answer() {
     terminal.wait_for(&text("Done"), &mark, LONG).unwrap();
     let failure = terminal.expect(&text("Done"), &mark, Duration::from_millis(200)).unwrap_err();
     assert_eq!(failure.end, WaitEnd::TimedOut);
-    assert_eq!(failure.message, "\"Done\" stands on row 1 only as the echo of what was typed");
+    assert_eq!(failure.message, "\"Done\" is on row 1 only as the echo of what was typed");
     let end = terminal.finish();
     assert!(end.was_running && end.left.is_empty(), "{end:?}");
 }
@@ -101,9 +101,9 @@ fn what_should_go_and_what_should_not_come() {
     terminal.gone(&text("busy"), LONG).unwrap();
     terminal.expect_not(&text("busy"), &SettleRules::default(), LONG).unwrap();
     let failure = terminal.expect_not(&text("idle"), &SettleRules::default(), LONG).unwrap_err();
-    assert_eq!(failure.message, "\"idle\" stands on row 1 (new since line 1)");
+    assert_eq!(failure.message, "\"idle\" is on row 1 (new since line 1)");
     let failure = terminal.gone(&text("idle"), Duration::from_millis(50)).unwrap_err();
-    assert_eq!(failure.message, "\"idle\" still stands on row 1 (new since line 1)");
+    assert_eq!(failure.message, "\"idle\" is still on row 1 (new since line 1)");
 }
 
 #[test]

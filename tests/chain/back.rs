@@ -62,8 +62,8 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     let none = world.hopty(&["back", "proj"]);
     let said = String::from_utf8_lossy(&none.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(none.status.code(), Some(1), "nothing is before it");
-    assert!(said.starts_with("hopty: back: proj: there is no conversation before its first one"), "{said}");
-    assert!(said.ends_with(&format!("others, which you can resume: `hopty --resume {second}`")), "{said}");
+    assert!(said.starts_with("hopty: back: proj: it is already in its first conversation"), "{said}");
+    assert!(said.ends_with(&format!("resume its other conversations: `hopty --resume {second}`")), "{said}");
     // From there it is handed over again, and one can go back again.
     world.ask(&["restart", "proj"]);
     world.wait_decision("handoff.consumed", 2);

@@ -96,7 +96,7 @@ fn a_program_that_is_no_agent_is_given_no_prompt() {
     wait_chosen(&term, "one");
     term.wait_text("unknown");
     term.send(":sy");
-    term.wait_text("one takes no prompts: attach to type into it (Enter)");
+    term.wait_text("one is not Claude: attach to type into it (Enter)");
     term.send("\r");
     leave(term);
     end_all(&world);

@@ -79,20 +79,20 @@ pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(
-            said.starts_with(&format!("hopty: answer: proj: the session has ended, {words}\n")),
+            said.starts_with(&format!("hopty: answer: proj: the session has ended{words}\n")),
             "{said}"
         );
         assert!(said.contains(hint), "{said}");
     };
     start(&world, &[]);
     end(&world);
-    refused("and nothing was asked in it", "hint: `hopty conversations ls`");
+    refused(" without a prompt", "hint: `hopty conversations ls`");
     start(&world, &[]);
     submitted(&world, "Take your time.");
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     world.ask(&["stop", "proj"]);
     let hint = format!("hint: `hopty conversations show {conversation}` shows the conversation");
-    refused("and Claude did not answer its last prompt", &hint);
+    refused(", and Claude did not answer its last prompt", &hint);
 }
 
 pub fn an_answer_that_does_not_come_is_told(kind: Kind) {

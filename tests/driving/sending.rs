@@ -136,7 +136,7 @@ pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
         "{said}"
     );
     let why = world.ask(&["why", "proj"]);
-    assert!(why.ends_with(" A draft stands in the prompt box: \"half a thought\".\n"), "{why}");
+    assert!(why.ends_with(" The prompt box holds a draft: \"half a thought\".\n"), "{why}");
     let file = std::fs::read_to_string(world.session_dir().join("session.json")).unwrap();
     assert!(!file.contains("half a thought"), "a draft is not written down");
     world.ask(&["wait", "proj", "text=half a thought$"]);

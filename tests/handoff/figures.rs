@@ -152,9 +152,9 @@ fn explain_names_every_source_in_its_order() {
         "{said}"
     );
     assert!(
-        said.contains("(it was named)")
+        said.contains("(you named it)")
             && said.contains("164000 tokens, ")
-            && said.contains(" old: tokens taken: "),
+            && said.contains(" old: tokens used: "),
         "{said}"
     );
     assert!(said.ends_with("levels: ask at 60 %, warn at 70 %, handoff at 80 %, hard at 90 %\n"), "{said}");
@@ -177,10 +177,10 @@ fn item_049_no_transcript_is_guessed_where_anything_says_which_it_is() {
     assert!(fails(&world, &["context"], 3).contains("no session is running"));
     fails(&world, &["context", "."], 1);
     transcript(&world, ID, &answer(&world, 10_000));
-    let only = "the only one of the directory".to_owned();
+    let only = "the only one in the directory".to_owned();
     assert_eq!(how(&world, &[]), (10_000, only.clone()));
     assert_eq!(how(&world, &["."]), (10_000, only));
-    assert_eq!(how(&world, &[ID]), (10_000, "it has the name of the conversation".to_owned()));
+    assert_eq!(how(&world, &[ID]), (10_000, "its name is the conversation id".to_owned()));
     let second = transcript(&world, OTHER, &answer(&world, 20_000));
     let file = std::fs::File::open(second).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
@@ -308,7 +308,7 @@ fn a_session_shows_one_figure_everywhere() {
     let line = world.ask(&["context"]);
     assert!(world.ask(&["status"]).contains(line.trim()), "{line}");
     let said = world.ask(&["context", "--explain"]);
-    assert!(said.contains("\nstatusline: 3000 tokens of 1000000, 0 s old: window taken: "), "{said}");
+    assert!(said.contains("\nstatusline: 3000 tokens of 1000000, 0 s old: window used: "), "{said}");
     // What Claude says of another conversation is not this one's.
     status_line(&world, &json!(OTHER), Some(999_000), 1_000_000);
     assert_eq!(world.status()["context"]["tokens"], 3000);

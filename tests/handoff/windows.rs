@@ -94,7 +94,7 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
     let said = world.ask(&["context", "proj", "--explain"]);
     assert!(
         said.contains(
-            "\nstatusline: no tokens of 200000: window taken: it has no tokens until the next answer\n"
+            "\nstatusline: no tokens of 200000: window used: it has no tokens until the next answer\n"
         ),
         "{said}"
     );
@@ -107,7 +107,7 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
     let said = world.ask(&["context", "proj", "--explain"]);
     assert!(
         said.contains(&format!(
-            "\nmodel table: 1000000 tokens for {LARGE}: nothing taken: a better source knows it\n"
+            "\nmodel table: 1000000 tokens for {LARGE}: nothing used: a better source knows it\n"
         )),
         "{said}"
     );
@@ -145,7 +145,7 @@ fn a_model_that_is_changed_and_a_conversation_that_is_resumed_keep_the_figure_cl
     assert!(tokens > 0 && tokens < cost(1).1 && left["tokens_from"] == "transcript", "{left}");
     let said = world.ask(&["context", "proj", "--explain"]);
     let why = "what the compaction left, as Claude recorded it; the status line says 0 until the next answer";
-    assert!(said.contains(&format!("\ntranscript: {tokens} tokens: tokens taken: {why}\n")), "{said}");
+    assert!(said.contains(&format!("\ntranscript: {tokens} tokens: tokens used: {why}\n")), "{said}");
     term.wait_box();
     term.submit("Say c.");
     term.wait_text("Answer 1.");

@@ -36,7 +36,7 @@ fn a_session_with_a_client_is_renamed_and_nobody_notices() {
     term.wait_text("Hello.");
     world.wait_state("idle");
     assert_eq!(world.ask(&["rename", "proj", "rocket"]), "");
-    let hint = "hint: it was renamed: its name is rocket now";
+    let hint = "hint: it was renamed to rocket";
     for verb in ["status", "attach", "stop", "send", "why", "screen", "restart", "rm", "ls", "context"] {
         let words: &[&str] = if verb == "send" { &["send", "proj", "x"] } else { &[verb, "proj"] };
         let output = world.hopty(words);

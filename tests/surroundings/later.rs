@@ -80,7 +80,7 @@ fn a_file_size_limit_in_mid_run_holds_the_hand_over_until_it_is_gone() {
     term.drained();
     assert!(said(&term, "could not be saved") >= 1);
     assert_eq!(said(&term, "The journal failed"), 1);
-    assert_eq!(said(&term, "The journal is written again; "), 1);
+    assert_eq!(said(&term, "The journal continues; "), 1);
     let path = world.session_dir().join("journal.jsonl");
     assert!(world.ask(&["replay", path.to_str().unwrap()]).contains("missing from the journal"));
     world.assert_replays();

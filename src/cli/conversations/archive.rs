@@ -143,7 +143,7 @@ impl<'a> ArchiveRoom<'a> {
         (self.held >= most).then(|| {
             let (held, max_mb) = (size(self.held), self.max_mb);
             Failed::new(1, format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"))
-                .hint("raise archive.max_mb, or delete the oldest: hopty conversations archive --prune")
+                .hint("raise archive.max_mb, or run `hopty conversations archive --prune --yes`")
         })
     }
 }
@@ -180,7 +180,7 @@ fn one(
     };
     for path in &source.skipped {
         note(format_args!(
-            "hopty: {} is not archived: it is not a plain file of yours",
+            "hopty: {} is not archived: it is not a regular file of yours",
             visible(&path.to_string_lossy())
         ));
     }
@@ -237,7 +237,7 @@ fn tell_one(file: &TranscriptFile, summary: &ConversationSummary, outcome: &Outc
 
 fn conclude(outcomes: &[&Outcome], period: CleanupPeriod, options: &ArchiveOptions) -> io::Result<()> {
     if outcomes.is_empty() {
-        note(format_args!("no conversation is old enough; --older-than 0d takes all"));
+        note(format_args!("no conversation is old enough; --older-than 0d archives all"));
     }
     let (mut from, mut to, mut count) = (0_u64, 0_u64, 0_usize);
     for outcome in outcomes {

@@ -13,7 +13,7 @@ pub(in crate::cli) struct LsOptions {
     /// List at most N, the last used first
     #[arg(long, short, value_name = "N")]
     pub number: Option<usize>,
-    /// Read every transcript to its end where tokens or cost are not known yet
+    /// Read whole transcripts if their tokens or cost are not known yet
     #[arg(long)]
     pub full: bool,
     /// Print JSON
@@ -24,10 +24,10 @@ pub(in crate::cli) struct LsOptions {
 /// Which conversation is shown, and in which form.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowOptions {
-    /// The conversation: its id or the begin of it, its title or a part of it, or its transcript
+    /// The conversation: its id or a prefix of it, its title or a part of it, or its transcript
     #[arg(value_name = "ID")]
     pub which: String,
-    /// Show what tools were given and what they answered
+    /// Show the input and output of tools
     #[arg(long)]
     pub tools: bool,
     /// Show Claude's thinking
@@ -39,10 +39,10 @@ pub(in crate::cli) struct ShowOptions {
     /// Print Markdown
     #[arg(long, conflicts_with = "html")]
     pub markdown: bool,
-    /// Print one page of HTML that needs nothing else
+    /// Print one self-contained HTML page
     #[arg(long)]
     pub html: bool,
-    /// Leave secrets as they are
+    /// Do not replace secrets
     #[arg(long)]
     pub no_redact: bool,
 }
@@ -56,10 +56,10 @@ pub(in crate::cli) struct SearchOptions {
     /// Ignore case
     #[arg(long, short)]
     pub ignore_case: bool,
-    /// Show N lines before and behind each that matches
+    /// Show N lines before and after each match
     #[arg(long, short = 'C', default_value_t = 0, value_name = "N")]
     pub context: usize,
-    /// Search what tools were given and what they answered, and Claude's thinking, too
+    /// Search the input and output of tools and Claude's thinking, too
     #[arg(long)]
     pub tools: bool,
     /// Search only the conversations of this directory's project
@@ -84,25 +84,25 @@ pub(in crate::cli) struct ChainOptions {
 /// Which conversations are archived, and how.
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct ArchiveOptions {
-    /// The conversations: ids, begins of ids, titles or transcripts; all that are old enough by default
+    /// The conversations: ids, prefixes of ids, titles or transcripts; all that are old enough by default
     #[arg(value_name = "CONVERSATION")]
     pub conversations: Vec<String>,
-    /// Archive those that were not used for so many days, such as 10d
+    /// Archive those not used for this many days, such as 10d
     #[arg(long, value_name = "DAYS", value_parser = days, conflicts_with = "conversations")]
     pub older_than: Option<u64>,
-    /// Remove each from Claude's directory once the archive was read back and compared
+    /// Remove each from Claude's directory after the archive was read back and compared
     #[arg(long)]
     pub remove: bool,
-    /// Only list them, and tell when Claude deletes conversations
+    /// Only list them, and say when Claude deletes conversations
     #[arg(long)]
     pub dry_run: bool,
     /// List what is in the archive
     #[arg(long, conflicts_with_all = ["conversations", "older_than", "remove", "dry_run", "prune"])]
     pub list: bool,
-    /// Delete the oldest archived conversations for good until the archive is within archive.max_mb
+    /// List the oldest archived conversations to delete until the archive is within archive.max_mb
     #[arg(long, conflicts_with_all = ["conversations", "older_than", "remove"])]
     pub prune: bool,
-    /// With --prune: delete, do not only list
+    /// With --prune: delete them for good
     #[arg(long, requires = "prune")]
     pub yes: bool,
     /// Archive what a Claude in DIR would delete soon, as a session's start there does in the background
@@ -116,7 +116,7 @@ pub(in crate::cli) struct ArchiveOptions {
 /// Which archived conversation is restored, and how.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RestoreOptions {
-    /// The conversation: its id, the begin of its id, its title, or its file in the archive
+    /// The conversation: its id, a prefix of its id, its title, or its file in the archive
     #[arg(value_name = "CONVERSATION", allow_hyphen_values = true)]
     pub conversation: String,
     /// Keep the times of its files even if Claude would delete them soon because of their age
@@ -136,7 +136,7 @@ pub(in crate::cli) struct MoveOptions {
     /// Move all conversations of this directory and of those below it; it need not exist any more
     #[arg(long, value_name = "OLDDIR", value_hint = ValueHint::DirPath)]
     pub from: Option<PathBuf>,
-    /// The directory to which they go
+    /// The new directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub to: PathBuf,
     /// Only say what would be moved
@@ -173,7 +173,7 @@ pub(in crate::cli) struct ExportPackageOptions {
     /// The file, which must not exist; `-` or none for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Replace what hopty recognizes as a secret by a mark, and leave file history out
+    /// Replace secrets that hopty recognizes with placeholders, and omit file history
     #[arg(long)]
     pub redact: bool,
 }
@@ -184,10 +184,10 @@ pub(in crate::cli) struct ImportOptions {
     /// The package; `-` for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// The directory to which it goes; by default the one to which it belonged, if that is here
+    /// The new directory; by default the one to which it belonged, if that exists here
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub to: Option<PathBuf>,
-    /// Give it a new id, as where a conversation with its id is here already
+    /// Give it a new id, for example if a conversation with its id exists here
     #[arg(long)]
     pub new_id: bool,
     /// Keep the times of its files even if Claude would delete them soon because of their age
@@ -211,10 +211,10 @@ fn days(text: &str) -> Result<u64, String> {
 pub(in crate::cli) enum ConversationsVerb {
     /// List the conversations of this directory's project, the last used first
     Ls(LsOptions),
-    /// Show a conversation to read, or in a form to share
+    /// Show a conversation, as text or in a format to share
     ///
     /// Each tool call is one line unless you say --tools. In a terminal the text goes through $PAGER, or
-    /// `less -R`. Secrets that hopty recognizes are replaced by marks.
+    /// `less -R`. hopty replaces secrets that it recognizes.
     Show(ShowOptions),
     /// Search everything that you and Claude wrote
     ///
@@ -229,28 +229,28 @@ pub(in crate::cli) enum ConversationsVerb {
     /// left alone. Without a name, it archives those that were not used for archive.older_than_days days, and
     /// those that Claude would delete within archive.before_days days.
     Archive(ArchiveOptions),
-    /// Bring an archived conversation back to its place, never over an existing one
+    /// Restore an archived conversation without replacing an existing one
     Restore(RestoreOptions),
     /// Move a conversation to another directory, or all conversations of a directory that was renamed
     ///
-    /// Claude then lists and resumes it in DIR. What its lines say of files in the old directory says the new
-    /// one afterwards; nothing that you or Claude wrote changes. Everything is written anew, read back and
-    /// compared before the old files are removed. An open conversation is left alone, and no file is ever
+    /// Claude then lists and resumes it in DIR. Paths in its lines change from the old directory to the new
+    /// one; nothing that you or Claude wrote changes. hopty writes everything anew, reads it back and
+    /// compares it before it removes the old files. An open conversation is left alone, and no file is ever
     /// replaced. If it was interrupted, the next move, copy or import finishes or undoes it.
     Move(MoveOptions),
     /// Copy a conversation under a new id, to the same or another directory
     ///
-    /// The two go on independently. The copy is made as `move` makes it, and the source is only read.
+    /// The two are independent. hopty makes the copy as `move` does, and only reads the source.
     Copy(CopyOptions),
-    /// Write a conversation to a package, with everything that Claude needs to go on with it elsewhere
+    /// Write a conversation to a package, with everything that Claude needs to continue it elsewhere
     ///
     /// The package (a tar.gz with a hash of each file) has the transcript, sub-agents, tool results, tasks,
     /// file history, pasted images and the plan; no settings and no credentials. A file is readable only by
     /// you, and read back before it gets its name. An open conversation is not exported.
     Export(ExportPackageOptions),
-    /// Bring a conversation in from a package, never over an existing one
+    /// Import a conversation from a package without replacing an existing one
     ///
-    /// All of the package is unpacked and checked before anything goes to its place, in the way of `move`:
+    /// hopty unpacks and checks the whole package before it puts anything in place, as `move` does:
     /// paths in its lines follow. Claude believes what a conversation says: import only what you would let
     /// Claude read.
     Import(ImportOptions),

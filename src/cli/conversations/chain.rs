@@ -135,7 +135,7 @@ fn meant(
         .ok_or_else(|| {
             Failed::new(1, "no conversation is known in this directory")
                 .called(Code::NotFound)
-                .hint("give its id, the begin of its id or its title")
+                .hint("give a conversation: `hopty conversations chain ID`")
         })
 }
 

@@ -22,7 +22,7 @@ pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let to = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if to.is_none() && io::stdout().is_terminal() {
-        return Err(Failed::new(2, "a package is not for a terminal")
+        return Err(Failed::new(2, "a terminal cannot show a package")
             .hint("write it to a file with -o FILE, or into a pipe"));
     }
     let file = named(&paths, &options.which)?;
@@ -75,7 +75,7 @@ fn tell(
     if options.redact {
         let history = found.files.iter().filter(|file| file.role == FileRole::FileHistory).count();
         note(format_args!(
-            "secrets hidden in {}; look before you share: one of no known shape stays, and so does what an \
+            "secrets hidden in {}; look before you share: hopty misses unknown shapes, and secrets that an \
              image shows",
             count(usize::try_from(report.redacted).unwrap_or(usize::MAX), "line"),
         ));
@@ -87,7 +87,7 @@ fn tell(
         found.files.iter().any(|file| file.role == FileRole::FileHistory && file.path == *path)
     };
     for path in report.skipped.iter().filter(|path| !options.redact || !is_history(path)) {
-        note(format_args!("left out (not a plain file of yours): {}", visible(&path.to_string_lossy())));
+        note(format_args!("left out (not a regular file of yours): {}", visible(&path.to_string_lossy())));
     }
 }
 

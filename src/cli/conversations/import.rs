@@ -63,7 +63,7 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
 fn input(file: &Path) -> Result<Box<dyn Read>, Failed> {
     if file == Path::new("-") {
         if io::stdin().is_terminal() {
-            return Err(Failed::new(2, "a package does not come from a terminal").hint(
+            return Err(Failed::new(2, "standard input is a terminal, not a package").hint(
                 "name a file, or pipe it in: ssh HOST hopty conversations export ID | hopty \
                        conversations import -",
             ));
@@ -89,10 +89,10 @@ fn target(
         (None, Some(dir)) if Path::new(dir).is_dir() => existing_directory(Path::new(dir))?,
         (None, dir) => {
             let why = match dir {
-                Some(dir) => format!("it belonged to {dir}, which is not here"),
+                Some(dir) => format!("it belonged to {dir}, which does not exist here"),
                 None => "its lines name no directory".to_owned(),
             };
-            return Err(Failed::new(1, why).about(&packed.id).hint("say where it is to belong: --to DIR"));
+            return Err(Failed::new(1, why).about(&packed.id).hint("choose its directory with --to DIR"));
         }
     };
     if options.new_id {

@@ -37,7 +37,7 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     let query = SearchQuery::new(&options.pattern, options.ignore_case, options.tools).map_err(|error| {
         Failed::new(2, error.to_string())
             .about(&options.pattern)
-            .hint("a pattern is a regular expression; `\\` before a sign of its own makes it plain")
+            .hint("a pattern is a regular expression; escape special characters with `\\`")
     })?;
     let paths = paths()?;
     let found = Transcripts::all(&paths);

@@ -112,7 +112,7 @@ pub(super) fn existing_directory(dir: &Path) -> Result<String, Failed> {
                 _ => error.to_string(),
             },
         );
-        failed.called(Code::NotFound).about(dir.display()).hint("check its name; hopty does not make it")
+        failed.called(Code::NotFound).about(dir.display()).hint("check its name; hopty does not create it")
     })?;
     if !real.is_dir() {
         return Err(Failed::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
@@ -347,7 +347,7 @@ fn move_memory(
         }
         let memory = ProjectMemory::of(&old, &new);
         let plan = TransferPlan::of_memory(&paths.claude, (&old_dir, &new_dir), &memory)?;
-        moved.stay.extend(memory.stay.into_iter().map(|path| (path, "the new place has one")));
+        moved.stay.extend(memory.stay.into_iter().map(|path| (path, "the new directory has one")));
         let Some(plan) = plan else { continue };
         if let Some(transfers) = transfers {
             transfers.place(&plan)?;

@@ -116,7 +116,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     };
     let mut capture = Capture::new(origin, &source.facts);
     capture.lists = Lists::of(&place.config.handoff);
-    capture.situation.reason = "it was asked for by `hopty handoff create`".to_owned();
+    capture.situation.reason = "`hopty handoff create` requested it".to_owned();
     capture.situation.window = status.map(|status| status.context.window).filter(|window| *window > 0);
     capture.situation.moved_to = source.moved_to;
     capture.summary = summary;

@@ -21,7 +21,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArchiveError {
     /// It has no seal: it was cut off, or it is something else.
-    #[error("it is not an archived conversation, or it was cut off")]
+    #[error("it is not an archived conversation, or it is truncated")]
     NoSeal,
     /// Its manifest does not have the hash of its seal, or cannot be read.
     #[error("its manifest is damaged: {0}")]
@@ -30,7 +30,7 @@ pub enum ArchiveError {
     #[error("it has version {0} of the archive format, and this hopty reads version {VERSION}")]
     Version(u64),
     /// A file that does not belong to its conversation.
-    #[error("it names {0:?}, which is no file of its conversation")]
+    #[error("it names {0:?}, which is not a file of its conversation")]
     Name(String),
     /// A name that stands there twice, or is that of a file and of a directory.
     #[error("it names {0:?} twice")]

@@ -78,7 +78,7 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
         Some(HooksOff::Bare) => Some("Claude runs no hooks with --bare".to_owned()),
         Some(HooksOff::SafeMode) => Some("Claude runs no hooks with --safe-mode".to_owned()),
         Some(HooksOff::Settings) => Some("Hooks are switched off (disableAllHooks)".to_owned()),
-        None if number < PLUGINS => Some(format!("Claude Code {named} takes no plugin with hooks")),
+        None if number < PLUGINS => Some(format!("Claude Code {named} supports no plugin with hooks")),
         None => None,
     };
     let limited = match (why, hooks) {

@@ -162,7 +162,7 @@ fn an_unknown_key_names_file_line_and_the_nearest_key() {
 #[test]
 fn a_key_of_an_earlier_version_says_what_happens_instead() {
     let gone =
-        "delivery.method is ignored: the continuation prompt is always typed, with proof; delete the line";
+        "delivery.method is ignored: hopty always types the continuation prompt, with proof; delete the line";
     let notes = |read: &Resolved| read.retired.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for value in ["pty", "argument", "1"] {
         let read = user(&format!("[delivery]\nmethod = {value:?}\nready_timeout = \"3s\""));

@@ -124,9 +124,9 @@ pub struct Retired {
 const RETIRED: [(&str, &str); 9] = [
     ("context.rearm", "a level can be crossed again 5 points below it"),
     ("delivery.confirm_timeout", "hopty waits 30 seconds for the proof of submission"),
-    ("delivery.enter_every", "Enters are 200 ms apart"),
-    ("delivery.enter_max", "at most 20 Enters are pressed"),
-    ("delivery.method", "the continuation prompt is always typed, with proof"),
+    ("delivery.enter_every", "hopty presses Enter every 200 ms"),
+    ("delivery.enter_max", "hopty presses Enter at most 20 times"),
+    ("delivery.method", "hopty always types the continuation prompt, with proof"),
     ("handoff.goal_chars", "a handoff gives at most 4,000 characters to the current request"),
     ("handoff.summary_timeout", "hopty waits 90 seconds for Claude's own words"),
     ("recovery.quick_death", "a run that ends within a minute counts as a quick death"),

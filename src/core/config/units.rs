@@ -109,7 +109,7 @@ impl QuietHours {
 impl FromStr for QuietHours {
     type Err = BadUnit;
     fn from_str(text: &str) -> Result<Self, BadUnit> {
-        const BAD: BadUnit = BadUnit("not hours: write begin-end, such as 22:00-07:30, or \"\" for none");
+        const BAD: BadUnit = BadUnit("not hours: write start-end, such as 22:00-07:30, or \"\" for none");
         if text.is_empty() {
             return Ok(QuietHours(None));
         }

@@ -30,7 +30,7 @@ pub const FILES_ENTRY: &str = "files";
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PackageError {
     /// It is something else.
-    #[error("this is not a package of hopty's: {0}")]
+    #[error("this is not a hopty package: {0}")]
     NotAPackage(String),
     /// It was written by a hopty with another form of packages.
     #[error("it has version {0} of the package format, and this hopty reads version {VERSION}")]
@@ -55,7 +55,7 @@ pub enum PackageError {
     #[error("it has two files for the name {0:?}")]
     Duplicate(String),
     /// An entry that is no plain file: a link, a device, a directory.
-    #[error("the entry {name:?} is {found}, not a plain file")]
+    #[error("the entry {name:?} is {found}, not a regular file")]
     NotAFile {
         /// The entry.
         name: String,
@@ -97,7 +97,7 @@ pub enum PackageError {
         limit: u64,
     },
     /// A stream that becomes too large when it is unpacked.
-    #[error("it unpacks to more than {0} times its length, as an archive made to fill a disk does")]
+    #[error("it unpacks to more than {0} times its length, like a decompression bomb")]
     Ratio(u64),
 }
 

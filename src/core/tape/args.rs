@@ -148,7 +148,7 @@ impl<'a> TapeArgs<'a> {
         match parse_time(&behind[..length]) {
             Some(time) => Ok(Some(time)),
             None => {
-                let message = format!("`{}` is no time", shown(&behind[..length]));
+                let message = format!("`{}` is not a time", shown(&behind[..length]));
                 Err(ArgError::new(start, end, message).hint("for example @500ms, @2s, @1m30s"))
             }
         }
@@ -403,7 +403,7 @@ impl<'a> TapeArgs<'a> {
                 Ok(value)
             }
             Some(Err(error)) if !self.is_done() => {
-                Err(ArgError::new(start, self.end, format!("this is no JSON: {}", shown(&error.to_string()))))
+                Err(ArgError::new(start, self.end, format!("not JSON: {}", shown(&error.to_string()))))
             }
             _ => Err(self.missing("a JSON object")),
         }

@@ -165,7 +165,7 @@ pub(super) fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -
         return Ok(*value);
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let error = word.error(format!("`{}` is no {what}", shown(word.as_str())));
+    let error = word.error(format!("`{}` is not a {what}", shown(word.as_str())));
     Err(error.hint(match nearest(word.as_str(), names.iter().copied()) {
         Some(near) if names.len() > 4 => format!("did you mean `{near}`?"),
         _ => names.join(", "),
@@ -227,7 +227,7 @@ fn pair(text: &str, between: char) -> Option<(u16, u16)> {
 /// Row and column of a word.
 fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
     pair(word.as_str(), ',').ok_or_else(|| {
-        word.error(format!("`{}` is no place", shown(word.as_str()))).hint("row and column, from 1: 4,12")
+        word.error(format!("`{}` is not a cell", shown(word.as_str()))).hint("row and column, from 1: 4,12")
     })
 }
 
@@ -240,7 +240,7 @@ pub(super) fn name(word: &ArgWord) -> ArgResult<String> {
         || !text.chars().all(plain)
         || text.starts_with(['.', '-'])
     {
-        let message = format!("`{}` is no name", shown(text));
+        let message = format!("`{}` is not a name", shown(text));
         return Err(word
             .error(message)
             .hint("letters, digits, `-`, `_` and `.`, beginning with a letter or digit"));
@@ -263,9 +263,9 @@ pub(super) fn region(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<Scree
 
 fn rect(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRect> {
     let (row, col) = cell(word)?;
-    let size = args.need_word("a size, as 10x80")?;
+    let size = args.need_word("a size such as 10x80")?;
     let Some((rows, cols)) = pair(size.as_str(), 'x') else {
-        let message = format!("`{}` is no size", shown(size.as_str()));
+        let message = format!("`{}` is not a size", shown(size.as_str()));
         return Err(size.error(message).hint("rows and columns: 10x80"));
     };
     Ok(ScreenRect { row, col, rows, cols })
@@ -301,7 +301,7 @@ fn place(args: &mut TapeArgs<'_>) -> ArgResult<TapePlace> {
     if args.has_pattern() {
         return args.pattern().map(TapePlace::Pattern);
     }
-    let word = args.need_word("a \"text\", a /regex/ or a place as 4,12")?;
+    let word = args.need_word("a \"text\", a /regex/ or a position such as 4,12")?;
     let (row, col) = cell(&word)?;
     Ok(TapePlace::Cell(row, col))
 }
@@ -472,9 +472,9 @@ fn wheel(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 }
 
 fn resize(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
-    let word = args.need_word("a size, as 120x40")?;
+    let word = args.need_word("a size such as 120x40")?;
     let Some((cols, rows)) = pair(word.as_str(), 'x') else {
-        let message = format!("`{}` is no size", shown(word.as_str()));
+        let message = format!("`{}` is not a size", shown(word.as_str()));
         return Err(word.error(message).hint(format!("columns and rows up to {LONGEST_SIDE}: 120x40")));
     };
     Ok(TapeCommand::Resize { cols, rows })
@@ -610,7 +610,7 @@ fn settle(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let quiet = match word {
         None => None,
         Some(word) => Some(parse_time(word.as_str()).ok_or_else(|| {
-            word.error(format!("`{}` is no time", shown(word.as_str()))).hint("for example 100ms")
+            word.error(format!("`{}` is not a time", shown(word.as_str()))).hint("for example 100ms")
         })?),
     };
     let mut except = Vec::new();
@@ -667,18 +667,18 @@ fn cursor(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         }
     }
     if position.is_none() && shape.is_none() && visible.is_none() {
-        return Err(args.missing("a place, as 4,12, a shape, or hidden"));
+        return Err(args.missing("a position such as 4,12, a shape, or hidden"));
     }
     Ok(TapeCommand::Cursor { limit, position, shape, visible })
 }
 
 fn mode(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let limit = args.limit()?;
-    let word = args.need_word("a mode, as ?1049")?;
+    let word = args.need_word("a mode such as ?1049")?;
     let private = word.as_str().starts_with('?');
     let Some(number) = parse_number(word.as_str().trim_start_matches('?')) else {
         return Err(word
-            .error(format!("`{}` is no mode", shown(word.as_str())))
+            .error(format!("`{}` is not a mode", shown(word.as_str())))
             .hint("for example ?1049, ?25, 4"));
     };
     let on = need_choice(args, "state of a mode", &[("on", true), ("off", false)])?;
@@ -687,7 +687,7 @@ fn mode(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 
 fn named_region(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let name = need_name(args, "a name")?;
-    let word = args.need_word("a place, as 3,1 10x80, or box \"Title\"")?;
+    let word = args.need_word("a region such as 3,1 10x80, or box \"Title\"")?;
     let shape = if word.as_str() == "box" {
         RegionShape::Box(args.text("the title of the box", false)?)
     } else {

@@ -39,7 +39,7 @@ pub(super) fn model(args: &mut TapeArgs<'_>) -> ArgResult<ModelReply> {
             }
             "error" => {
                 let status = need_number(args, "a status of HTTP", 400, 599)? as u16;
-                let kind = need_name(args, "a type, as overloaded_error")?;
+                let kind = need_name(args, "a type such as overloaded_error")?;
                 reply.error = Some(ModelError { status, kind, message: args.text("a message", false)? });
             }
             "header" => {
@@ -69,7 +69,7 @@ fn model_option(word: &ArgWord, reply: &mut ModelReply) -> ArgResult<()> {
     };
     let time = || {
         parse_time(value.as_str())
-            .ok_or_else(|| word.error(format!("`{}` is no time", shown(value.as_str()))))
+            .ok_or_else(|| word.error(format!("`{}` is not a time", shown(value.as_str()))))
     };
     match name {
         "tokens" => {
@@ -84,7 +84,7 @@ fn model_option(word: &ArgWord, reply: &mut ModelReply) -> ArgResult<()> {
 }
 
 pub(super) fn expect_hook(args: &mut TapeArgs<'_>, limit: Option<TapeTime>) -> ArgResult<TapeCommand> {
-    let event = need_name(args, "an event, as PreToolUse")?;
+    let event = need_name(args, "an event such as PreToolUse")?;
     let mut hook = HookCommand { limit, event, exit: None, pattern: None, payload: Vec::new() };
     loop {
         if args.has_pattern() {

@@ -103,7 +103,7 @@ pub(super) fn style(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         }
     }
     if command.style.is_empty() {
-        return Err(args.missing("a style, as bold, fg=red or !underline"));
+        return Err(args.missing("a style such as bold, fg=red or !underline"));
     }
     Ok(TapeCommand::Style(command))
 }

@@ -332,7 +332,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     /// A number and perhaps a unit.
     pub(super) fn time(&mut self) -> Option<RawTime<'a>> {
         if self.peek.kind != TokenKind::Number {
-            let message = format!("a time is missing behind `{}`", shown(self.cur.text));
+            let message = format!("a time is missing after `{}`", shown(self.cur.text));
             self.error_with_hint(self.cur, message, "for example 500ms, 2s");
             return None;
         }
@@ -363,7 +363,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     pub(super) fn checked(&mut self, time: RawTime<'a>) -> Option<TapeTime> {
         let parsed = time.parse();
         if parsed.is_none() {
-            self.error(time.token, format!("`{}` is no time", shown(&time.text)));
+            self.error(time.token, format!("`{}` is not a time", shown(&time.text)));
         }
         parsed
     }
@@ -376,7 +376,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         self.next();
         let count = self.cur.text.parse::<u64>().ok();
         if count.is_none() {
-            let message = format!("`{}` is no count: the key is pressed once", shown(self.cur.text));
+            let message = format!("`{}` is not a count: the key is pressed once", shown(self.cur.text));
             self.warn(self.cur.start, self.cur.end, message);
         }
         count.map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX))

@@ -485,7 +485,7 @@ impl<'a> Translator<'a> {
     fn code_point(&self, at: usize, number: Option<u32>) -> Translated<char> {
         match number.and_then(char::from_u32) {
             Some(c) => Ok(c),
-            None => Self::fail(at, "this is no number of a character"),
+            None => Self::fail(at, "this is not a character number"),
         }
     }
 

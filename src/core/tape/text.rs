@@ -175,7 +175,7 @@ impl TapeText {
             return Err(BadEscape::new(begin, "`${` without a `}`", hint));
         };
         if !is_variable_name(name) {
-            return Err(BadEscape::new(begin, format!("`{name}` is no name of a variable"), hint));
+            return Err(BadEscape::new(begin, format!("`{name}` is not a variable name"), hint));
         }
         let at = self.text.len();
         self.text.push_str(&rest[..name.len() + 3]);

@@ -100,7 +100,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         let raw = self.speed()?;
         let time = raw.parse();
         if time.is_none() {
-            let message = format!("`{}` is no time: the typing speed is taken", shown(&raw.text));
+            let message = format!("`{}` is not a time: hopty uses the typing speed", shown(&raw.text));
             self.warn(raw.token.start, raw.token.end, message);
         }
         time
@@ -209,7 +209,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
         let value = self.take_text();
         if name.is_empty() || name.contains(['=', '\0']) {
-            self.error(token, format!("`{}` is no name of a variable", shown(&name)));
+            self.error(token, format!("`{}` is not a variable name", shown(&name)));
             return None;
         }
         Some(TapeCommand::Env { name, value })
@@ -279,7 +279,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             let raw = self.speed()?;
             let time = raw.parse().filter(|time| *time > TapeTime::default());
             if time.is_none() {
-                self.error(raw.token, format!("`{}` is no time to wait", shown(&raw.text)));
+                self.error(raw.token, format!("`{}` is not a time to wait", shown(&raw.text)));
                 return None;
             }
             limit = time;

@@ -134,7 +134,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 return None;
             }
             let message = match part.kind {
-                TokenKind::End | TokenKind::Comment => "a key is missing behind `+`".to_owned(),
+                TokenKind::End | TokenKind::Comment => "a key is missing after `+`".to_owned(),
                 _ => format!("there is no key `{}`", shown(&part.literal())),
             };
             let known = OWN_COMMANDS.iter().copied().filter(|name| is_own_key(name));

@@ -110,7 +110,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 }
                 let hex = literal.strip_prefix('#');
                 if hex.is_some_and(|hex| hex.len() != 6 || !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
-                    let message = format!("`{}` is no colour", shown(&literal));
+                    let message = format!("`{}` is not a colour", shown(&literal));
                     self.error_with_hint(value, message, "for example \"#6b50ff\"");
                     return None;
                 }

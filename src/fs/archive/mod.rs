@@ -52,7 +52,7 @@ pub enum ArchiveFailure {
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
     /// What was archived is not what lies there.
-    #[error("{} differs from what was archived", .0.display())]
+    #[error("{} differs from its archive", .0.display())]
     Differs(PathBuf),
     /// There is no transcript.
     #[error("{} is not there", .0.display())]
@@ -71,7 +71,7 @@ impl ArchiveFailure {
             ArchiveFailure::Fs(FsError::Locked { .. }) => {
                 "another hopty is archiving; try again when it is done".to_owned()
             }
-            ArchiveFailure::Fs(_) => "check its permissions and the space on the disk".to_owned(),
+            ArchiveFailure::Fs(_) => "check its permissions and the free disk space".to_owned(),
             ArchiveFailure::Changed(_) => {
                 "the conversation is in use; archive it when it has ended".to_owned()
             }
@@ -79,7 +79,7 @@ impl ArchiveFailure {
                 format!("move {} out of the way", path.display())
             }
             ArchiveFailure::Missing(_) => "`hopty conversations ls` lists what is there".to_owned(),
-            ArchiveFailure::NoRoom(_) => "make room on the disk".to_owned(),
+            ArchiveFailure::NoRoom(_) => "free space on the disk".to_owned(),
         }
     }
 }

@@ -114,7 +114,7 @@ impl BackupKey {
                     .filter_map(|line| line.parse().ok())
                     .collect();
                 if keys.is_empty() {
-                    return Err(failed("the file has no key of age (AGE-SECRET-KEY-...)".to_owned()));
+                    return Err(failed("the file has no age key (AGE-SECRET-KEY-...)".to_owned()));
                 }
                 let keys = keys.iter().map(|key| key as &dyn age::Identity);
                 Ok(Box::new(decryptor.decrypt(keys).map_err(wrong)?))

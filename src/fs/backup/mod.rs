@@ -38,7 +38,7 @@ pub enum BackupFailure {
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
     /// It has a file that no backup has.
-    #[error("it has a file that belongs nowhere: {0:?}")]
+    #[error("it has a file that belongs to no backup: {0:?}")]
     Foreign(String),
     /// It is encrypted, and there is no key, or another one.
     #[error("{0}")]
@@ -66,14 +66,14 @@ impl BackupFailure {
             BackupFailure::Package(PackageFailure::Refused(why)) => why.hint(),
             BackupFailure::Package(PackageFailure::Changed(_)) => "run it again; nothing was kept",
             BackupFailure::Package(PackageFailure::CutShort) => "it is damaged: make or copy it again",
-            BackupFailure::Package(_) | BackupFailure::Fs(_) => "check permissions and the space on the disk",
+            BackupFailure::Package(_) | BackupFailure::Fs(_) => "check permissions and free disk space",
             BackupFailure::Exists(_) => "name another file; hopty never replaces a backup",
             BackupFailure::Foreign(_) => "hopty does not write such a backup: do not trust it",
             BackupFailure::Key(_) => {
                 "give the passphrase with --passphrase, or the key's file with --identity FILE"
             }
-            BackupFailure::NoRoom(_) => "make room on the disk",
-            BackupFailure::Partly { .. } => "mend that, and restore again: it goes on with the others",
+            BackupFailure::NoRoom(_) => "free space on the disk",
+            BackupFailure::Partly { .. } => "fix that, and run `hopty backup restore` again: it continues",
         }
     }
 }

@@ -110,7 +110,7 @@ pub fn conversations_of(
             || !absolute(&info.sidecar)
             || info.dir.as_deref().is_some_and(|dir| !absolute(dir))
         {
-            return Err(bad("it names a place that is no absolute path".to_owned()));
+            return Err(bad("it names a path that is not absolute".to_owned()));
         }
         found.push(PackedConversation {
             id: info.id,

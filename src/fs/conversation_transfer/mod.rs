@@ -78,7 +78,7 @@ pub enum TransferError {
     #[error("{} changed meanwhile", .0.display())]
     Changed(PathBuf),
     /// What was read back is not what was written.
-    #[error("{} is not what was written there", .0.display())]
+    #[error("{} differs from what hopty wrote", .0.display())]
     Differs(PathBuf),
     /// There is too little room.
     #[error("{0}")]
@@ -93,7 +93,7 @@ pub enum TransferError {
     #[error(transparent)]
     Fs(#[from] FsError),
     /// It is in its new place, but the source could not be removed.
-    #[error("it is in its new place, and {} stays as well: {cause}", path.display())]
+    #[error("it is in its new directory, and {} stays as well: {cause}", path.display())]
     SourceStays {
         /// What is left.
         path: PathBuf,
@@ -112,7 +112,7 @@ impl TransferError {
             TransferError::TooLongToRedact(_) => "export it without --redact, for yourself alone".to_owned(),
             TransferError::Package(PackageFailure::Refused(error)) => error.hint().to_owned(),
             TransferError::Package(PackageFailure::CutShort) => {
-                "it was not copied whole: make or copy it again".to_owned()
+                "it is incomplete: make or copy it again".to_owned()
             }
             TransferError::Package(PackageFailure::Changed(_)) => {
                 "end the session that has it open, and try again".to_owned()
@@ -125,16 +125,16 @@ impl TransferError {
             TransferError::Open(_) => "end that session first (`hopty stop`, or /exit)".to_owned(),
             TransferError::Changed(_) => "end the session that has it open, and try again".to_owned(),
             TransferError::Differs(_) => {
-                "check the disk: what is written there comes back changed".to_owned()
+                "check the disk: the data that hopty wrote came back changed".to_owned()
             }
-            TransferError::NoRoom(_) => "make room on the disk".to_owned(),
+            TransferError::NoRoom(_) => "free space on the disk".to_owned(),
             TransferError::NotText(_) => "Claude names directories as text: rename it".to_owned(),
             TransferError::Busy => "try again when it is done".to_owned(),
             TransferError::Fs(FsError::NotPrivate(path)) => {
                 format!("change the owner of {} to yourself (chown)", path.display())
             }
             TransferError::Fs(FsError::Symlink(path)) => {
-                format!("replace the link {} by what it leads to", path.display())
+                format!("replace the link {} with its target", path.display())
             }
             TransferError::Fs(_) => "check its permissions and the space on the disk".to_owned(),
             TransferError::SourceStays { path, .. } => {

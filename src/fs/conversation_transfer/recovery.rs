@@ -61,7 +61,7 @@ impl fmt::Display for RecoveredTransfer {
             return write!(f, "an interrupted {} was undone: nothing of it is there", self.kind);
         }
         let what = self.id.as_ref().map_or("the project's memory", |id| id.short());
-        let from = self.from_dir.as_deref().unwrap_or("its old place");
+        let from = self.from_dir.as_deref().unwrap_or("its old directory");
         let to = &self.to_dir;
         write!(f, "an interrupted {} of {what} to {to} was ", self.kind)?;
         match (&self.outcome, self.kind) {

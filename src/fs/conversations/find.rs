@@ -22,7 +22,7 @@ pub enum FindError {
     #[error("{} conversations have this id or title", .0.len())]
     Several(Vec<TranscriptFile>),
     /// A path that leads to no transcript.
-    #[error("this is no transcript of a conversation (ID.jsonl)")]
+    #[error("this is not a conversation transcript (ID.jsonl)")]
     NoTranscript(PathBuf),
 }
 

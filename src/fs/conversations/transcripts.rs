@@ -70,7 +70,7 @@ impl Transcripts {
                 Ok(kind) if kind.is_symlink() && project.path().is_dir() => {
                     found
                         .notices
-                        .push(format!("{} is a link, which is not followed", project.path().display()));
+                        .push(format!("{} is a link, which hopty does not follow", project.path().display()));
                 }
                 _ => {}
             }
@@ -115,7 +115,7 @@ impl Transcripts {
                     self.files.push(TranscriptFile { id, path, state: FileState::of(&meta) });
                 }
                 Ok(_) => {
-                    self.notices.push(format!("{} is no regular file and is left alone", path.display()))
+                    self.notices.push(format!("{} is not a regular file; hopty ignores it", path.display()))
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => self.notices.push(format!("cannot look at {}: {error}", path.display())),

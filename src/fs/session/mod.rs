@@ -76,7 +76,7 @@ impl SessionError {
                 "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned()
             }),
             SessionError::NoHome(path) => {
-                format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display())
+                format!("create {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display())
             }
             SessionError::Full(_) => "free some space there".to_owned(),
             SessionError::Former { name, now } => {

@@ -231,7 +231,7 @@ impl Journal {
     }
 
     fn report_failure(&mut self, why: &dyn std::fmt::Display) {
-        log::log(format_args!("the journal records nothing from here on: {why}"));
+        log::log(format_args!("the journal stops here: {why}"));
         if !std::mem::replace(&mut self.reported, true) {
             self.events.push_back(JournalEvent::Failed);
         }

@@ -15,7 +15,7 @@ use crate::screen::{Screen, TerminalBefore};
 
 /// Shown on a terminal that would get pictures when there is no model to draw them from.
 const NOT_KNOWN: &str = "hopty: the screen model has failed and is switched off. The session continues.\n\
-                         The leader sees what is drawn from now on, and everybody does after a restart.";
+                         Until the next restart, only the leader sees new output.";
 
 /// What a client's terminal shows.
 #[derive(Debug)]

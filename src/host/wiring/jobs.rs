@@ -74,7 +74,7 @@ impl Host {
     pub(in crate::host) fn renew_journal(&mut self) {
         let open = self.recorder.open_line(self.clock.now(), Clock::wall(), VERSION);
         self.jobs.journal.renew(open);
-        let what = "The journal was deleted or moved away: a new one continues from here".to_owned();
+        let what = "The journal was deleted or moved: a new one continues from here".to_owned();
         self.events.push_back(Event::Limited { what });
     }
 
@@ -91,7 +91,7 @@ impl Host {
                 JournalEvent::Failed => self.events.push_back(Event::Degraded { part: "journal".to_owned() }),
                 JournalEvent::Resumed { missing } => self.notice(
                     DecisionKind::Degraded,
-                    &format!("The journal is written again; {missing} lines of it are missing."),
+                    &format!("The journal continues; {missing} lines are missing."),
                 ),
             }
         }

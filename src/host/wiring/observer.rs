@@ -67,7 +67,7 @@ impl Host {
         };
         let what = format!(
             "Claude's last turn is not in its transcript ({what}): it can neither be resumed nor handed \
-             over. See whether the disk is \
+             over. Check whether the disk is \
              full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
         );
         let text = format!("{what}.");

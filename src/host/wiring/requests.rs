@@ -127,7 +127,7 @@ impl Host {
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
     fn go_back(&mut self, id: u64, request: u64, now: bool) {
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
-            let hint = "`hopty back` undoes a hand-over, and this session had none";
+            let hint = "`hopty back` undoes a hand-over; this session had none";
             let failure = Failure::new(Code::NotFound, "there is no earlier conversation", hint);
             return self.send(id, &error_line(request, &failure));
         }
@@ -149,7 +149,7 @@ impl Host {
                 self.control.waits_no_more(connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
                 let hint = draft.map_or_else(
-                    || "`hopty screen` tells what Claude shows, `hopty why` what hopty does".to_owned(),
+                    || "`hopty screen` shows Claude's screen, `hopty why` what hopty does".to_owned(),
                     |draft| {
                         let name = &self.claim.name;
                         format!("it reads \"{draft}\"; `hopty send {name} --keys ctrl-c` clears it")

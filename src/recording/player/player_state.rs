@@ -452,7 +452,7 @@ impl<'a> PlayerState<'a> {
         };
         match self.idle_us {
             Some(limit) => self.say(format!("pauses are cut to {} s", limit as f64 / 1e6), now_us),
-            None => self.say("pauses are as long as they were", now_us),
+            None => self.say("pauses are as long as recorded", now_us),
         }
     }
 
@@ -484,7 +484,7 @@ impl<'a> PlayerState<'a> {
 
     fn search_again(&mut self, same: bool, now_us: u64) {
         if self.searched.is_none() {
-            self.say("nothing was searched for: / searches", now_us);
+            self.say("no search yet: / searches", now_us);
         }
         self.pause();
         self.begin_search(same);

@@ -224,7 +224,7 @@ impl Terminal {
             }
             None => {
                 let words = format!("style {text:?}");
-                let message = "the text stands on more than one row".to_owned();
+                let message = "the text spans more than one row".to_owned();
                 Err(self.failure(FailureKind::Check, &words, message, Location::caller()))
             }
         }

@@ -85,7 +85,7 @@ pub fn snapshot_failed() -> RedactedOutcome {
             FailureKind::Snapshot,
             place("tests/snap.tape", 5),
             "Snapshot edited",
-            "the screen is not as in tests/snapshots/snap__edited.snap",
+            "the screen differs from tests/snapshots/snap__edited.snap",
         )
     };
     let file = PathBuf::from("tests/snapshots/snap__edited.snap");

@@ -192,7 +192,7 @@ fn head_of(head: &str) -> Result<ScreenSnapshot, String> {
         Some((rest, "..")) => (rest, None),
         Some((rest, title)) => {
             let title =
-                serde_json::from_str(title).map_err(|_| "the title is no string in quotes".to_owned())?;
+                serde_json::from_str(title).map_err(|_| "the title is not a quoted string".to_owned())?;
             (rest, Some(title))
         }
     };
@@ -350,7 +350,7 @@ mod tests {
             ("# hopty 1 0x24\n", 1, "no screen is 0x24"),
             ("# hopty 1 80x24 cursor=a\n", 1, "cursor=ROW,COLUMN"),
             ("# hopty 1 80x24 shape=bar\n", 1, "unknown word \"shape=bar\""),
-            ("# hopty 1 80x24 title=x\n", 1, "title is no string"),
+            ("# hopty 1 80x24 title=x\n", 1, "title is not a quoted string"),
             ("# hopty 1 80x24 styles\nx\n", 2, "there is no `# styles`"),
             ("# hopty 1 80x24 styles\nx\n# styles\nbold\n", 4, "expected a style"),
         ] {

@@ -38,7 +38,7 @@ pub enum SnapshotMode {
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The name cannot be part of a file's name.
-    #[error("{name:?} is no name for a snapshot: {problem}\nhint: use letters, digits, `-`, `_` and `.`")]
+    #[error("{name:?} is not a snapshot name: {problem}\nhint: use letters, digits, `-`, `_` and `.`")]
     Name {
         /// The name.
         name: String,
@@ -49,7 +49,7 @@ pub enum SnapshotError {
     #[error("the tape takes a snapshot {0:?} twice\nhint: give the second another name")]
     Twice(String),
     /// The file is no snapshot.
-    #[error("{} is no snapshot: {error}\nhint: correct the line, or delete the file and take the snapshot \
+    #[error("{} is not a snapshot: {error}\nhint: correct the line, or delete the file and take the snapshot \
              anew", path.display())]
     Text {
         /// The file.
@@ -63,7 +63,7 @@ pub enum SnapshotError {
     /// An update found a screen that is not the same twice.
     #[error(
         "the screen of snapshot {name:?} was not the same in two runs; nothing is written\n\
-         {difference}\nhint: wait with Expect or Settle for the end of what moves, or redact it with Set \
+         {difference}\nhint: wait with Expect or Settle until nothing moves, or redact it with Set \
          Redact"
     )]
     Unstable {
@@ -188,7 +188,7 @@ impl SnapshotStore {
     fn failure(&self, name: &str, file: &Path, change: SnapshotChange, words: &str) -> SnapshotFailure {
         let message = match change {
             SnapshotChange::Missing => format!("there is no snapshot {} yet", file.display()),
-            _ => format!("the screen is not as in {}", file.display()),
+            _ => format!("the screen differs from {}", file.display()),
         };
         let full_name = format!("{}__{name}", self.tape);
         let option = shell_word(&format!("--accept={full_name}"));
@@ -566,7 +566,7 @@ mod tests {
         place.put("vim__edited.snap", "# hopty 1 80x24\none\n");
         let check = place.check("two\n", SnapshotMode::CompareOnly);
         assert_eq!((check.change, check.comparison.rows.len()), (SnapshotChange::Differs, 1));
-        assert!(check.failure.unwrap().message.starts_with("the screen is not as in "));
+        assert!(check.failure.unwrap().message.starts_with("the screen differs from "));
         assert!(!place.at("vim__edited.snap.new").exists());
     }
 

@@ -192,7 +192,7 @@ impl TapePlayer<'_> {
             return match self.claude.replies.len() {
                 0 => Ok(()),
                 n => Err(StepFailure::check(format!(
-                    "{} of the tape asked for by nobody: no Claude was started",
+                    "{} of the tape not used: no Claude was started",
                     model_lines(n)
                 ))),
             };
@@ -213,7 +213,7 @@ impl TapePlayer<'_> {
         }
         if asked < self.claude.replies.len() {
             let message = format!(
-                "{} of the tape were never asked for: Claude made {asked} of {} requests",
+                "{} of the tape not used: Claude made {asked} of {} requests",
                 model_lines(self.claude.replies.len() - asked),
                 self.claude.replies.len()
             );

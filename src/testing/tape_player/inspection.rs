@@ -91,7 +91,7 @@ impl TapePlayer<'_> {
                 wrong.push(format!("it is at {},{}, not at {row},{col}", found.0, found.1));
             }
             if let Some(wanted) = shape.filter(|wanted| cursor.shape.name() != form_name(*wanted)) {
-                wrong.push(format!("it is a {}, no {}", cursor.shape.name(), form_name(wanted)));
+                wrong.push(format!("it is a {}, not a {}", cursor.shape.name(), form_name(wanted)));
             }
             if visible.is_some_and(|wanted| wanted != cursor.visible) {
                 wrong.push(if cursor.visible { "it is shown" } else { "it is hidden" }.to_owned());

@@ -14,7 +14,7 @@ impl TapePlayer<'_> {
     /// `Pause`.
     pub(super) fn pause_here(&mut self) -> StepResult {
         if self.options.pause == PauseRule::Never {
-            self.warn("`Pause` was passed over: nobody is there; `--pause` waits all the same".to_owned());
+            self.warn("`Pause` was skipped: nobody is at the terminal; `--pause` stops anyway".to_owned());
             return Ok(());
         }
         self.terminal()?;
@@ -37,13 +37,13 @@ impl TapePlayer<'_> {
         let place = format!("{}:{}", self.span.file, self.span.line);
         let dir = self.dirs.base().join("run");
         let stem = self.file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let note = format!(" {place}: {what} \u{b7} ctrl-] goes on ");
+        let note = format!(" {place}: {what} \u{b7} ctrl-] continues ");
         let mut pause = TestPause::begin(&self.options.hopty, &dir, &stem, note)
             .map_err(|error| StepFailure::io("cannot pause", &error))?;
         let name = pause.session();
         tell(format_args!(
             "hopty: {place}: {what}\n       `hopty attach {name}` shows it; ctrl-] there, or `hopty stop \
-             {name}`, lets the test go on"
+             {name}`, continues the test"
         ));
         let mut typed = Vec::new();
         let line = self.span.line;

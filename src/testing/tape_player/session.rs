@@ -412,7 +412,7 @@ impl TapePlayer<'_> {
                 self.span = step.span.clone();
             }
             return Err(Box::new(
-                StepFailure::new(FailureKind::Command, format!("{name} is no shell that tapes know"))
+                StepFailure::new(FailureKind::Command, format!("{name} is not a shell that tapes know"))
                     .hint(format!("they know {}", shells::SHELL_NAMES.join(", "))),
             ));
         };

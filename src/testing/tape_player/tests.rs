@@ -293,9 +293,9 @@ fn an_end_by_a_signal_is_named() {
     };
     let (message, hint) = told("Start sh -c 'kill -USR1 $$'\nExit 0");
     assert!(message.ends_with("ended with SIGUSR1, not exit 0"), "{message}");
-    assert_eq!(hint, "`Exit USR1` expects an end by this signal");
+    assert_eq!(hint, "`Exit USR1` expects this signal");
     let (_, hint) = told("Start sh -c 'exit 143'\nExit TERM");
-    assert_eq!(hint, "a shell whose last command a signal ends exits itself: `Exit 143`");
+    assert_eq!(hint, "a shell exits by itself if a signal ends its last command: `Exit 143`");
     let end = play_now(commands("Start sh -c 'kill -BUS $$'\nExit BUS"));
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");
 }

@@ -100,10 +100,10 @@ impl TapePlayer<'_> {
         if is_up && rows > 0 && moved == 0 {
             let is_alternate = self.terminal()?.1.screen().alternate();
             self.warn(if is_alternate {
-                "nothing stands above the alternate screen; `Wheel Up` turns the wheel for the program"
+                "the alternate screen has no scrollback; `Wheel Up` turns the wheel for the program"
                     .to_owned()
             } else {
-                "nothing stands above that could be scrolled back to".to_owned()
+                "there is no scrollback".to_owned()
             });
         }
         Ok(())

@@ -42,7 +42,7 @@ impl TapePlayer<'_> {
         let message = match age {
             TextAge::Echo => format!("{shown} is only the echo of what was typed; `Expect` waits for more"),
             TextAge::Before(line) | TextAge::After(line) => {
-                format!("{shown} stood there before line {line} already; `Expect` waits for what is new")
+                format!("{shown} was there before line {line}; `Expect` waits for what is new")
             }
         };
         if is_strict {
@@ -153,8 +153,8 @@ impl TapePlayer<'_> {
             Some(found) if found == status => Ok(()),
             Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
             None => Err(Box::new(
-                StepFailure::new(FailureKind::Check, "no exit status is known")
-                    .hint("`Ready` before it waits for the command; bash, zsh and fish tell the status"),
+                StepFailure::new(FailureKind::Check, "there is no exit status yet")
+                    .hint("put `Ready` before it; only bash, zsh and fish report the status"),
             )),
         }
     }
@@ -185,12 +185,12 @@ impl TapePlayer<'_> {
         failure.hint = match (wanted, end) {
             (ProgramEnd::Code(_), ProcessEnd::Signaled(_)) => {
                 let name = end_words(end);
-                name.strip_prefix("SIG").map(|name| format!("`Exit {name}` expects an end by this signal"))
+                name.strip_prefix("SIG").map(|name| format!("`Exit {name}` expects this signal"))
             }
             (ProgramEnd::Signal(signal), ProcessEnd::Exited(code))
                 if super::session::signal_number(signal.name()) == Some(i32::from(code) - 128) =>
             {
-                Some(format!("a shell whose last command a signal ends exits itself: `Exit {code}`"))
+                Some(format!("a shell exits by itself if a signal ends its last command: `Exit {code}`"))
             }
             _ => None,
         };

@@ -24,7 +24,7 @@ fn the_nearest_word_is_named() {
         ("Signal TREM", "1:8: there is no signal `TREM` (did you mean `TERM`?)"),
         ("Style 'a' bolt", "1:11: `Style` has no option `bolt` (did you mean `bold`?)"),
         ("Style 'a' fg=rot", "1:11: there is no colour `rot` (default, red, bright-red, 208 or #ff8700)"),
-        ("Expect+State sleepy", "1:14: `sleepy` is no state (busy, idle, blocked)"),
+        ("Expect+State sleepy", "1:14: `sleepy` is not a state (busy, idle, blocked)"),
     ] {
         assert_eq!(error(source), message, "{source}");
     }
@@ -49,7 +49,7 @@ fn what_is_missing_is_named() {
         ("Expect /x/i", "1:11: a regex has no flags behind it (write (?i) at its beginning)"),
         ("Expect ''", "1:8: an empty text is everywhere"),
         ("Expect 'a'b", "1:11: a blank is missing before `b`"),
-        ("Expect@x 'a'", "1:7: `x` is no time (for example @500ms, @2s, @1m30s)"),
+        ("Expect@x 'a'", "1:7: `x` is not a time (for example @500ms, @2s, @1m30s)"),
         (
             "File a <<END\nx\n END\n",
             "1:8: no line `END` ends this text (the line holds nothing else, not even blanks)",
@@ -59,21 +59,21 @@ fn what_is_missing_is_named() {
             "1:9: there is no escape `\\q` (the escapes are \\n \\r \\t \\e \\a \\b \\0 \\\\ \\\" \\$ \\xNN \
              \\u{NNNN})",
         ),
-        ("Type $\"${}\"", "1:8: `` is no name of a variable (write `\\$` for a dollar sign in `$\"…\"`)"),
+        ("Type $\"${}\"", "1:8: `` is not a variable name (write `\\$` for a dollar sign in `$\"…\"`)"),
         ("Expect /\\p{Greek}/", "1:9: hopty has no tables for \\p{…}; name the characters, as in [a-zäöü]"),
         ("Exit", "1:1: `Exit` needs an exit status or the name of a signal"),
         ("Exit 256", "1:6: an exit status is a number from 0 to 255, not `256`"),
-        ("Resize 0x40", "1:8: `0x40` is no size (columns and rows up to 1000: 120x40)"),
+        ("Resize 0x40", "1:8: `0x40` is not a size (columns and rows up to 1000: 120x40)"),
         (
             "Snapshot ../x",
-            "1:10: `../x` is no name (letters, digits, `-`, `_` and `.`, beginning with a letter or digit)",
+            "1:10: `../x` is not a name (letters, digits, `-`, `_` and `.`, beginning with a letter or digit)",
         ),
         (
             "Model",
             "1:1: `Model` needs text \"…\", Bash \"…\", tool NAME {…} or error STATUS TYPE \"…\" (for \
              example Model text \"done\")",
         ),
-        ("Model tool Edit {x}", "1:17: this is no JSON: key must be a string at line 1 column 2"),
+        ("Model tool Edit {x}", "1:17: not JSON: key must be a string at line 1 column 2"),
         ("Mode ?1049", "1:1: `Mode` needs state of a mode"),
         ("Show\nSet Deadline 5", "2:5: `Set Deadline` comes too late (settings come before all commands)"),
     ] {
@@ -91,7 +91,7 @@ fn a_report_shows_the_line_and_the_place() {
     );
     assert_eq!(
         tape.report(),
-        "dir/a\\u{1b}.tape:2:11: error: a time is missing behind `Sleep`\n 2 |  Type 'ü' Sleep fast\n   \
+        "dir/a\\u{1b}.tape:2:11: error: a time is missing after `Sleep`\n 2 |  Type 'ü' Sleep fast\n   \
          |           ^^^^^\n   \
          = hint: for example 500ms, 2s\n"
     );
