@@ -85,6 +85,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("crossterm", &["tty"]),
     ("flate2", &["fs"]),
+    ("portable_pty", &["pty"]),
     ("ratatui", &["dashboard"]),
     // The stand-in agent is a program of its own with a loop of its own.
     ("signal_hook", &["sys", "standin"]),

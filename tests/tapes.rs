@@ -278,8 +278,8 @@ fn a_paused_test_is_attached_to_typed_into_and_goes_on() {
     assert_eq!(test.wait_exit(), 0);
     window.wait_exit();
     let mut list = start(&["ls", "--all", "--json"]);
+    list.wait_for("a list in which nothing is left of the session", |screen| screen.lines()[0] == "[]");
     list.wait_exit();
-    assert_eq!(list.lines()[0], "[]", "nothing is left of the session");
 }
 
 #[test]

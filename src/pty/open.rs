@@ -1,4 +1,4 @@
-//! Opening a pseudo-terminal.
+//! Opening a pseudo-terminal. portable-pty opens; it does not spawn (ADR 2 says why).
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::libc;
-use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
+use portable_pty::{PtySize, native_pty_system};
 use rustix::io::ioctl_fionread;
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -22,19 +22,30 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Opens a new one, its master non-blocking. The master is close-on-exec from the start: a program that
-    /// another thread starts meanwhile must not inherit it.
+    /// Opens a new one, master non-blocking and close-on-exec. portable-pty makes it so after it has opened it,
+    /// so what other threads start meanwhile closes what it inherits ([`crate::sys::process::lead_session`]).
     ///
     /// # Errors
     /// When none is left, or its slave has no name.
     pub fn open(size: Size) -> io::Result<Self> {
-        let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)?;
-        grantpt(&master)?;
-        unlockpt(&master)?;
-        let slave = PathBuf::from(ptsname_r(&master)?);
-        let pty = Pty { master: master.into(), slave };
-        pty.resize(size)?;
-        Ok(pty)
+        let pair = native_pty_system()
+            .openpty(PtySize {
+                rows: size.rows,
+                cols: size.cols,
+                pixel_width: size.xpixel,
+                pixel_height: size.ypixel,
+            })
+            .map_err(|e| io::Error::other(e.to_string()))?;
+        let fd = pair
+            .master
+            .as_raw_fd()
+            .ok_or_else(|| io::Error::other("the pseudo-terminal has no descriptor"))?;
+        let slave =
+            pair.master.tty_name().ok_or_else(|| io::Error::other("the pseudo-terminal has no name"))?;
+        // SAFETY: fd is open as long as `pair` lives, which is longer than this borrow.
+        let master = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
+        nix::fcntl::fcntl(&master, nix::fcntl::FcntlArg::F_SETFL(OFlag::O_NONBLOCK | OFlag::O_RDWR))?;
+        Ok(Pty { master, slave })
     }
 
     /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and modes
@@ -125,8 +136,9 @@ mod tests {
                 }
             });
             for _ in 0..100 {
-                let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).stdin(Stdio::null()).output();
-                let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+                let mut list = Command::new("ls");
+                crate::sys::process::lead_session(list.args(["-l", "/proc/self/fd"]).stdin(Stdio::null()));
+                let listed = String::from_utf8(list.output().unwrap().stdout).unwrap();
                 let inherited = listed.lines().find(|line| line.contains("/ptmx") || line.contains("/pts/"));
                 over.store(inherited.is_some(), Ordering::Relaxed);
                 assert_eq!(inherited, None);

@@ -315,10 +315,16 @@ pub fn become_subreaper() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
-/// Makes the program that `command` starts lead a session of its own, without a terminal.
+/// Makes the program that `command` starts lead a session of its own, without a terminal and with nothing open
+/// but its three streams: another thread may be opening a descriptor that is not yet close-on-exec.
 pub fn lead_session(command: &mut Command) {
-    // SAFETY: setsid is async-signal-safe and touches only the child.
-    unsafe { command.pre_exec(|| Ok(nix::unistd::setsid().map(drop)?)) };
+    // SAFETY: setsid and close_range are async-signal-safe and touch only the child.
+    unsafe {
+        command.pre_exec(|| {
+            super::fd::close_on_exec_above_streams();
+            Ok(nix::unistd::setsid().map(drop)?)
+        });
+    };
 }
 
 /// Kills the program that `command` starts when the thread that starts it ends (Linux).

@@ -78,10 +78,7 @@ pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {
         let output = world.hopty(&["answer", "proj"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(
-            said.starts_with(&format!("hopty: answer: proj: the session has ended{words}\n")),
-            "{said}"
-        );
+        assert!(said.starts_with(&format!("hopty: answer: proj: the session has ended{words}\n")), "{said}");
         assert!(said.contains(hint), "{said}");
     };
     start(&world, &[]);
