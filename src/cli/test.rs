@@ -212,7 +212,7 @@ pub(super) fn play(
         }
     }
     match reports.end(&summary) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error.into()),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(summary),
     }
 }
