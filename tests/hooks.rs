@@ -326,3 +326,32 @@ fn a_segment_stands_behind_the_person_s_own_status_line() {
     term.wait_text("mine  hopty proj");
     world.leave(term);
 }
+
+/// What a person has just done shows in it before the next turn, on the real Claude.
+#[test]
+fn the_segment_tells_the_truth_at_once() {
+    let script = hopty::standin::script::Script::each(|_, _| {
+        hopty::standin::script::ScriptedReply::text("Hello.").filling(82_000)
+    });
+    let Some(mut world) = World::new(Kind::Real, script) else { return };
+    world.set("HOPTY_TERMINAL_SEGMENT", "true");
+    let mut term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello.");
+    term.wait_text("hopty proj · 41 % · hands over at 80 %");
+    term.send("\x1cs");
+    term.wait_text("hopty proj · 41 % · hand-over snoozed");
+    world.ask(&["rename", "proj", "rocket"]);
+    term.wait_text("hopty rocket · 41 % · hand-over snoozed");
+    // The page of notices is read, and none is new.
+    term.send("\x1cn");
+    term.wait_text("notices, newest first");
+    term.send("x");
+    term.wait_for("a segment without notices", |screen| {
+        screen.lines().iter().any(|line| line.trim_end().ends_with("hand-over snoozed"))
+    });
+    term.wait_box();
+    world.ask(&["stop", "rocket"]);
+    assert_eq!(term.wait_exit(), 128 + nix::libc::SIGTERM);
+    world.assert_nothing_left();
+}

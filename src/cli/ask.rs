@@ -17,6 +17,7 @@ use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, transcript};
 use crate::ipc::message::{Code, Failure, WaitFor};
+use crate::sys::clock::local;
 
 /// How long one request to the host waits before the session is looked at again.
 const SLICE: Duration = Duration::from_secs(2);
@@ -108,7 +109,7 @@ fn until_idle(
             );
             return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(name));
         }
-        let on = super::session::blocked_on(&session);
+        let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != blocked) {
             note(format_args!("hopty: {name} is blocked on {what}: answer it with `hopty attach {name}`"));
         }

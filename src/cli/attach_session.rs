@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use super::control::{CONNECT, Rule, dial, live, nearest, paths, readable, unanswered};
-use super::error::{Failed, visible};
+use super::error::{Failed, note, visible};
 use super::list;
 use super::session::{join, live_names};
 use super::session_picker::{self, PickerEnd};
@@ -38,7 +38,8 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
         AttachChoice::Several { sessions, here } => match session_picker::pick(sessions, here)? {
             PickerEnd::Picked(name) => name,
             PickerEnd::Cancelled => {
-                return Err(Failed::new(1, "no session chosen").hint("`hopty attach NAME` attaches to one"));
+                note(format_args!("cancelled"));
+                return Ok(1);
             }
             PickerEnd::Signal(signal) => return Ok(u8::try_from(128 + signal).unwrap_or(1)),
         },

@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use super::control::{any, paths};
 use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
-use super::session::{blocked_on, status_of};
+use super::session::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
-use crate::core::status::{ExitKind, SessionStatus};
-use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::status::ExitKind;
+use crate::core::supervisor::action::Decision;
 use crate::core::supervisor::state::SessionState;
-use crate::core::time::{WallTime, age};
+use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{journal_file, session};
-use crate::sys::clock::{Clock, local};
+use crate::sys::clock::local;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::Process;
 use crate::sys::safe_file::{self, SafeFileError};
@@ -211,13 +211,6 @@ fn print_new(
     out.flush()
 }
 
-/// Whether it is idle for so long that the last decision does not explain it any more.
-fn is_long_idle(session: &SessionStatus) -> bool {
-    const LONG_MS: i64 = 60_000;
-    let since = session.state_since.map_or(0, |at| Clock::wall().0.saturating_sub(at.0.0));
-    session.is(SessionState::Idle) && session.draft.is_none() && since >= LONG_MS
-}
-
 pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = any(&paths, given)?;
@@ -228,29 +221,9 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let session = status_of(&paths, &name)?;
     // A host that was killed could not write why.
     let lost = session.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
-    let begins = decision.kind == DecisionKind::SessionStarted;
     let because = if lost { vec![seq] } else { decision.because };
     let tells = !session.is(SessionState::Unresponsive) && !session.why.is_empty();
-    let last = if tells { session.why.clone() } else { decision.sentence };
-    // What it stands at is no decision, and what who asks wants to know.
-    let sentence = match blocked_on(&session) {
-        Some(what) => {
-            let now = Clock::wall().0;
-            let since = session.state_since.map(|at| format!(" for {}", age(now.saturating_sub(at.0.0))));
-            let first = format!("Blocked on {what}{}.", since.unwrap_or_default());
-            // That it started explains nothing.
-            if begins { first } else { format!("{first} The last decision: {last}") }
-        }
-        None if is_long_idle(&session) => {
-            let since = session.state_since.map_or(0, |at| Clock::wall().0.saturating_sub(at.0.0));
-            let first = format!("Idle for {}: Claude waits for you.", age(since));
-            if begins { first } else { format!("{first} The last decision: {last}") }
-        }
-        None => match &session.draft {
-            Some(draft) => format!("{last} The prompt box holds a draft: \"{draft}\"."),
-            None => last,
-        },
-    };
+    let sentence = if tells { session.why } else { decision.sentence };
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {

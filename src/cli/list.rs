@@ -14,10 +14,12 @@ use super::rename::bad_label;
 use super::restore::{about, restorable};
 use super::session;
 use super::table::{self, TableStyle};
+use crate::core::column_fit::ColumnRank;
 use crate::core::context::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
 use crate::core::process::Signal;
+use crate::core::shell_word::shell_line;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
@@ -31,12 +33,10 @@ const WATCH: Duration = Duration::from_secs(2);
 const ABOUT: usize = 60;
 /// How much of a branch's name is shown, in columns.
 const BRANCH: usize = 24;
-/// How much of what a permission is about is shown, in columns: as much as there is room for.
-const SUBJECT: [usize; 3] = [ABOUT, 36, 18];
-/// Columns that say less than what a permission is about.
-const LESS: [&str; 7] = ["RESTARTS", "RUN", "CLIENTS", "AGE", "TASKS", "MODEL", "BRANCH"];
-/// Columns from which on there is room for what a session is about and for its directory.
-const WIDE: usize = 120;
+/// Columns for a session's state that are enough and the least: `blocked (permission)`.
+const STATE_COLS: (usize, usize) = (32, 20);
+/// The same for a text and for a directory.
+const TEXT_COLS: (usize, usize) = (28, table::LEAST);
 
 /// What the verb was given.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ fn print(
     }
     let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
     let look = TableStyle::of_output();
-    let rows = fitted(&sessions, wish.all || any_ended, look.cols);
+    let rows = table_of(&sessions, wish.all || any_ended, look.cols);
     let color = |row: usize, column: usize| {
         let session = row.checked_sub(1).filter(|_| look.colors).map(|at| &sessions[at])?;
         match rows[0][column].as_str() {
@@ -181,75 +181,41 @@ fn tell_restorable(paths: &Paths) {
     }
 }
 
-/// The table, for a terminal of so many columns or for a program. What a permission is about stands there
-/// where it takes the place of nothing but [`LESS`].
-fn fitted(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
-    let plain = rows_with(sessions, ends, cols, 0);
-    if sessions.iter().all(|session| session.waiting_subject.is_none()) {
-        return plain;
-    }
-    let keeps = |rows: &Vec<Vec<String>>| {
-        let stays = |head: &String| LESS.contains(&head.as_str()) || rows[0].contains(head);
-        plain[0].iter().all(stays)
-    };
-    let wide = SUBJECT.iter().map(|room| rows_with(sessions, ends, cols, *room)).find(keeps);
-    wide.unwrap_or(plain)
-}
-
-/// The table with so many columns for what a permission is about.
-fn rows_with(
-    sessions: &[SessionStatus],
-    ends: bool,
-    cols: Option<usize>,
-    subject: usize,
-) -> Vec<Vec<String>> {
+/// The table, for a terminal of so many columns or for a program.
+fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
     // How it ended is shown only to who asks for ended ones.
     let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
-    let known = sessions.iter().any(|session| about(session).is_some());
-    let any_label = sessions.iter().any(|session| !session.labels.is_empty());
-    let any_branch = sessions.iter().any(|session| branch(session) != "-");
-    let skipped = match cols {
-        None => None,
-        Some(cols) if known && cols < WIDE => Some("DIRECTORY"),
-        Some(_) if known => None,
-        Some(_) => Some("ABOUT"),
-    };
-    let columns: Vec<_> = FIRST
-        .iter()
-        .chain(ends)
-        .chain(REST)
-        .filter(|(head, _)| {
-            Some(*head) != skipped && (any_branch || *head != "BRANCH") && (any_label || *head != "LABELS")
-        })
-        .collect();
-    table_of(sessions, &columns, cols, &SPARE, subject)
+    let any = |told: fn(&SessionStatus) -> bool| sessions.iter().any(told);
+    let columns = FIRST.iter().chain(ends).chain(REST).filter(|(head, _)| match *head {
+        "LABELS" => any(|session| !session.labels.is_empty()),
+        "TASKS" => any(|session| session.work.tasks > 0),
+        "BRANCH" => any(|session| branch(session) != "-"),
+        "ABOUT" => cols.is_none() || any(|session| about(session).is_some()),
+        _ => true,
+    });
+    fitted(sessions, &columns.collect::<Vec<_>>(), cols)
 }
 
 /// The table from which a person picks one, for a terminal of so many columns or for a program.
 pub(super) fn to_pick(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Vec<String>> {
     let known = sessions.iter().any(|session| about(session).is_some());
-    let wide = cols.is_none_or(|cols| cols >= WIDE);
     let shown = |head: &str| match head {
-        "NAME" | "STATE" | "FOR" => true,
+        "NAME" | "STATE" | "FOR" | "DIRECTORY" => true,
         "ABOUT" => known,
-        "DIRECTORY" => wide || !known,
         _ => false,
     };
     let columns: Vec<_> = FIRST.iter().chain(REST).filter(|(head, _)| shown(head)).collect();
-    table_of(sessions, &columns, cols, &["ABOUT", "DIRECTORY", "FOR"], 0)
+    fitted(sessions, &columns, cols)
 }
 
-fn table_of(
+fn fitted(
     sessions: &[SessionStatus],
     columns: &[&(&str, ColumnText)],
     cols: Option<usize>,
-    spare: &[&str],
-    subject: usize,
 ) -> Vec<Vec<String>> {
     let cell_of = |session: &SessionStatus, (head, cell): &(&str, ColumnText)| match (*head, cols) {
         ("NAME", Some(cols)) => begin_of(&cell(session), session_name_cols(cols)),
         ("BRANCH", Some(_)) => begin_of(&cell(session), BRANCH),
-        ("STATE", _) if subject > 0 => state_about(session, subject),
         _ => cell(session),
     };
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
@@ -257,9 +223,33 @@ fn table_of(
         sessions.iter().map(|session| columns.iter().map(|column| cell_of(session, column)).collect()),
     );
     if let Some(cols) = cols {
-        table::narrow(&mut rows, cols, spare);
+        let topic = sessions.iter().any(|session| about(session).is_some());
+        table::fit_ranked(&mut rows, cols, |head| column_rule(head, topic));
     }
     rows
+}
+
+/// When a column goes where there is no room, and to which widths it may be cut. `topic`: there is a column
+/// with what sessions are about, which says more than where they run.
+fn column_rule(head: &str, topic: bool) -> (ColumnRank, Option<(usize, usize)>) {
+    use ColumnRank::{Major, Minor, Stays};
+    match head {
+        "STATE" => (Stays, Some(STATE_COLS)),
+        "RESTARTS" => (Minor(7), None),
+        "RUN" => (Minor(6), None),
+        "CLIENTS" => (Minor(5), None),
+        "AGE" => (Minor(4), None),
+        "BRANCH" => (Minor(3), None),
+        "MODEL" => (Minor(2), None),
+        "DIRECTORY" => (if topic { Minor(1) } else { Major(3) }, Some(TEXT_COLS)),
+        "TASKS" => (Major(7), None),
+        "LABELS" => (Major(6), None),
+        "ABOUT" => (Major(5), Some(TEXT_COLS)),
+        "CONTEXT" => (Major(4), None),
+        "FOR" => (Major(2), None),
+        "ENDED" => (Major(1), None),
+        _ => (Stays, None),
+    }
 }
 
 /// Whether it waits for a person, or nobody can tell.
@@ -370,24 +360,6 @@ const REST: &[(&str, ColumnText)] = &[
     ("ABOUT", |session| about(session).map_or_else(|| "-".to_owned(), |about| begin_of(&about, ABOUT))),
     ("DIRECTORY", |session| text(&session.dir)),
 ];
-/// Columns that go where there is no room, the first named first.
-const SPARE: [&str; 14] = [
-    "RESTARTS",
-    "RUN",
-    "CLIENTS",
-    "AGE",
-    "MODEL",
-    "BRANCH",
-    "TASKS",
-    "FOR",
-    "LABELS",
-    "CONTEXT",
-    "ENDED",
-    "ABOUT",
-    "DIRECTORY",
-    "EXIT",
-];
-
 /// The fields of a template.
 const FIELDS: &[(&str, ColumnText)] = &[
     ("name", |session| visible(&session.name)),
@@ -407,7 +379,7 @@ const FIELDS: &[(&str, ColumnText)] = &[
     ("age", lasts),
     ("branch", branch),
     ("dir", |session| visible(&session.dir)),
-    ("command", |session| visible(&session.command.join(" "))),
+    ("command", |session| visible(&shell_line(&session.command))),
     ("clients", |session| session.clients.len().to_string()),
     ("run", |session| session.run.to_string()),
     ("restarts", |session| session.restarts.to_string()),
@@ -455,22 +427,9 @@ fn text(text: &str) -> String {
     if text.is_empty() { "-".to_owned() } else { visible(text) }
 }
 
+/// The state, and what a blocked session waits for.
 fn state(session: &SessionStatus) -> String {
-    let on = waits_for(session).map_or_else(String::new, |what| format!(" ({what})"));
-    text(&session.state.to_string()) + &on
-}
-
-/// The same with what a permission or a question is about, in so many columns.
-fn state_about(session: &SessionStatus, room: usize) -> String {
-    let state = state(session);
-    match (&session.waiting_subject, state.strip_suffix(')')) {
-        (Some(subject), Some(open)) => format!("{open}: {})", begin_of(&visible(subject), room)),
-        _ => state,
-    }
-}
-
-fn waits_for(session: &SessionStatus) -> Option<String> {
-    session.waits_for(ahead).map(|what| visible(&what))
+    begin_of(&text(&session.state_words(ahead)), ABOUT)
 }
 
 fn context(session: &SessionStatus) -> String {
@@ -523,15 +482,15 @@ mod tests {
             session("other", SessionState::Busy, None, None),
         ];
         for cols in [40, 60, 80, 100, 120, 200] {
-            let rows = fitted(&sessions, false, Some(cols));
+            let rows = table_of(&sessions, false, Some(cols));
             let lines = table::lines(&rows, |_, _| None);
             assert!(lines.iter().all(|line| line.width() <= cols), "{cols}: {lines:#?}");
             assert!(lines[1].starts_with("a-session-name  blocked (permission)"), "{cols}: {lines:#?}");
         }
-        let at = |cols| table::lines(&fitted(&sessions, false, Some(cols)), |_, _| None).join("\n");
+        let at = |cols| table::lines(&table_of(&sessions, false, Some(cols)), |_, _| None).join("\n");
         assert!(at(80).contains("Make the rocket") && !at(80).contains("/home"), "{}", at(80));
         assert!(at(200).contains("4/6") && at(200).contains("sonnet-4-5") && at(200).contains("/home/user"));
-        assert!(fitted(&sessions, false, None)[0].ends_with(&["DIRECTORY".to_owned()]));
+        assert!(table_of(&sessions, false, None)[0].ends_with(&["DIRECTORY".to_owned()]));
     }
 
     /// With a name of 48 characters, the longest that is allowed.
@@ -545,7 +504,7 @@ mod tests {
         long.context.percent = 85;
         long.context.tokens_from = crate::core::context_usage::TokensFrom::Transcript.into();
         let table = |cols| {
-            let rows = fitted(std::slice::from_ref(&long), false, cols);
+            let rows = table_of(std::slice::from_ref(&long), false, cols);
             table::lines(&rows, |_, _| None)
         };
         assert_eq!(
@@ -566,25 +525,52 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_is_told_with_what_it_is_for_where_there_is_room() {
+    fn what_a_permission_is_for_goes_before_everything_that_says_less() {
         let minute = crate::sys::clock::Clock::wall().0.saturating_sub(60_000);
-        let mut asks = session("rocket", SessionState::Blocked, Some("permission"), Some("Make x1."));
+        let mut asks =
+            session("rocket-science", SessionState::Blocked, Some("permission"), Some("Rocket science"));
         asks.state_since = Some(Rfc3339(crate::core::time::WallTime(minute)));
-        asks.waiting_subject = Some("Bash: touch x1 && cargo test --workspace".to_owned());
-        let state = |cols| {
-            let rows = fitted(std::slice::from_ref(&asks), false, cols);
-            let at = rows[0].iter().position(|head| head == "STATE").unwrap();
-            (rows[1][at].clone(), rows[0].join(" "))
+        asks.started_at = asks.state_since;
+        asks.waiting_subject = Some("Bash: touch x7".to_owned());
+        asks.context.percent = 2;
+        asks.context.tokens_from = crate::core::context_usage::TokensFrom::Transcript.into();
+        asks.work.tasks = 0;
+        asks.run = 1;
+        let mut idle = asks.clone();
+        (idle.name, idle.state) = ("p2".to_owned(), SessionState::Idle.into());
+        (idle.waiting_for, idle.waiting_subject) = (None, None);
+        let table = |sessions: &[SessionStatus], cols| {
+            table::lines(&table_of(sessions, false, cols), |_, _| None).join("\n")
         };
-        let whole = "blocked (permission: Bash: touch x1 && cargo test --workspace)";
-        assert_eq!(state(None).0, whole);
-        assert_eq!(state(Some(200)).0, whole);
-        let (at_80, heads) = state(Some(80));
-        assert_eq!(at_80, "blocked (permission: Bash: touch x1 &&…)");
-        assert!(["FOR", "CONTEXT", "ABOUT"].iter().all(|head| heads.contains(head)), "{heads}");
-        assert_eq!(state(Some(50)).0, "blocked (permission)", "the reason alone");
+        let both = [asks.clone(), idle];
+        assert_eq!(
+            table(&both, Some(40)),
+            "NAME            STATE\n\
+             rocket-science  blocked: Bash touch x7\n\
+             p2              idle"
+        );
+        assert_eq!(
+            table(&both, Some(80)),
+            "NAME            STATE                   FOR    CONTEXT  ABOUT\n\
+             rocket-science  blocked: Bash touch x7  1 min  2 %      Rocket science\n\
+             p2              idle                    1 min  2 %      Rocket science"
+        );
+        // A long one is cut before the columns of a wide terminal go.
+        let command = "git push --force-with-lease origin a-branch-with-a-rather-long-name and-another";
+        asks.waiting_subject = Some(format!("Bash: {command}"));
+        asks.work.prompt = Some(format!("run {command}"));
+        let wide = table(&[asks.clone()], Some(200));
+        for column in ["FOR", "AGE", "CONTEXT", "MODEL", "ABOUT", "DIRECTORY"] {
+            assert!(wide.contains(column), "{column}: {wide}");
+        }
+        for gone in ["TASKS", "RESTARTS", "CLIENTS", "RUN"] {
+            assert!(!wide.contains(gone), "{gone} tells nothing: {wide}");
+        }
+        assert!(wide.contains("blocked: Bash git push --force-with-lease"), "{wide}");
+        assert!(wide.contains("/home/user/work/projects/rocket-science"), "{wide}");
+        assert!(table(&[asks.clone()], None).contains("blocked: Bash git push"), "a pipe has the same words");
         asks.waiting_subject = None;
-        assert_eq!(fitted(&[asks], false, None)[1][STATE], "blocked (permission)");
+        assert_eq!(table_of(&[asks], false, None)[1][STATE], "blocked (permission)");
     }
 
     #[test]

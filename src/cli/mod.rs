@@ -41,7 +41,6 @@ mod error;
 mod events;
 mod examples;
 mod handoff;
-mod handover;
 mod hook;
 mod kept_options;
 mod list;

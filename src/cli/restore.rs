@@ -112,7 +112,7 @@ fn object(dead: &DeadSession, result: &str, why: &str) -> Value {
 
 /// What a session was about, in a few words.
 pub(super) fn about(status: &SessionStatus) -> Option<String> {
-    status.about().map(visible)
+    status.about().map(|about| visible(&about))
 }
 
 /// Whether a session ended because the machine did, before it was started again. A lost one of an older

@@ -15,8 +15,10 @@ use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, AttachEnd, ClientOptions, Hold, Stay};
 use crate::core::handoff::redact::redact_words;
+use crate::core::handover_words::handover_words;
 use crate::core::ids::SessionName;
 use crate::core::process::Signal;
+use crate::core::shell_word::shell_line;
 use crate::core::status::{
     ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus, WorkStatus,
 };
@@ -255,9 +257,9 @@ pub(super) fn restart(
 
 /// Why a restart that was asked for is not there at once, for people.
 fn held_up(session: &SessionStatus) -> Option<String> {
-    match (session.state.known(), &session.waiting_for) {
+    match (session.state.known(), session.blocked_on(local)) {
         _ if session.agent.is(Agent::Plain) => None,
-        (Some(SessionState::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(what))),
+        (Some(SessionState::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(&what))),
         (Some(SessionState::Busy), _) => Some("it is busy".to_owned()),
         _ => None,
     }
@@ -300,12 +302,12 @@ pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), F
 /// A session in full, for people.
 fn print(session: &SessionStatus) -> std::io::Result<()> {
     let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));
-    let words: Vec<String> = session.command.iter().map(|word| visible(word)).collect();
+    let command = visible(&shell_line(&session.command));
     let state = visible(&session.state.to_string());
     say(format_args!("{}  {state}  {}", visible(&session.name), visible(&session.dir)))?;
     let restarts =
         if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };
-    line("command", &format!("{} (run {}, {restarts})", words.join(" "), session.run))?;
+    line("command", &format!("{command} (run {}, {restarts})", session.run))?;
     let on = session.waits_for(local).map_or_else(String::new, |what| format!(" on {}", visible(&what)));
     let from = match session.state_from.known() {
         Some(StateSource::Hook) => " (source: a hook)",
@@ -339,7 +341,7 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
         )?;
     }
     if let Some(next) = &session.next_handover {
-        line("hand-over", &super::handover::line(next, Clock::wall()))?;
+        line("hand-over", &visible(&handover_words(next, Clock::wall())))?;
     }
     if let Some(limits) = limits(&session.limits) {
         line("limits", &limits)?;
@@ -428,15 +430,6 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
     ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),
         Ok(_) => unknown("", "`hopty ls --all` includes ended sessions".to_owned()),
-    })
-}
-
-/// What a blocked session waits for, with what that is about: `permission (Bash: touch x1)`.
-pub(super) fn blocked_on(session: &SessionStatus) -> Option<String> {
-    let what = visible(&session.waits_for(local).filter(|_| session.is(SessionState::Blocked))?);
-    Some(match &session.waiting_subject {
-        Some(subject) => format!("{what} ({})", visible(subject)),
-        None => what,
     })
 }
 

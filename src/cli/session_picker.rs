@@ -128,7 +128,7 @@ struct SessionPicker {
     at: usize,
     /// The number that is being typed; 0: none.
     typed: usize,
-    /// A number that no session has.
+    /// A number that no session has. Enter only takes it away: what was selected before is not what was typed.
     message: String,
 }
 
@@ -144,9 +144,10 @@ impl SessionPicker {
     /// A number only selects: who types it with Enter behind it would else press that Enter in the session,
     /// where it may answer a dialog.
     fn key(&mut self, key: &PlainKey) -> PickerStep {
-        self.message.clear();
+        let is_refused = !std::mem::take(&mut self.message).is_empty();
         let typed = std::mem::take(&mut self.typed);
         match key {
+            PlainKey::Enter if is_refused => {}
             PlainKey::Char(digit @ '0'..='9') => self.number(typed, usize::from(*digit as u8 - b'0')),
             PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => self.select(self.at.saturating_sub(1)),
             PlainKey::Down | PlainKey::WheelDown | PlainKey::Tab | PlainKey::Char('j') => {
@@ -218,8 +219,16 @@ impl SessionPicker {
         let selected = body.iter().position(|line| line.session == Some(self.at)).unwrap_or(0);
         let first = selected.saturating_sub(height / 2).min(body.len().saturating_sub(height));
         let headings = format!("{}{}", " ".repeat(before), plain[0]);
+        let shown: Vec<usize> =
+            body.iter().skip(first).take(height).filter_map(|line| line.session).collect();
+        let mut title = "Attach to which session?".to_owned();
+        if let (Some(first), Some(last)) = (shown.first(), shown.last())
+            && shown.len() < self.sessions.len()
+        {
+            title.push_str(&format!("  {} to {} of {}", first + 1, last + 1, self.sessions.len()));
+        }
         let mut out = vec![
-            line(sgr(BOLD, &begin_of("Attach to which session?", cols)), None),
+            line(sgr(BOLD, &begin_of(&title, cols)), None),
             line(sgr(DIM, &begin_of(&headings, cols)), None),
         ];
         out.extend(body.into_iter().skip(first).take(height));
@@ -233,15 +242,9 @@ impl SessionPicker {
         if !self.message.is_empty() {
             return sgr(BOLD, &begin_of(&self.message, cols));
         }
-        let mut text = String::new();
-        for words in ["Enter attach", "q cancel", "up, down, 1-9 select"] {
-            let gap = if text.is_empty() { "" } else { "   " };
-            if text.len() + gap.len() + words.len() <= cols {
-                text.push_str(gap);
-                text.push_str(words);
-            }
-        }
-        sgr(DIM, &text)
+        let whole = ["Enter attach   q cancel   up, down, 1-9 select", "Enter attach   q cancel   ↑ ↓ 1-9"];
+        let text = whole.into_iter().find(|text| text.width() <= cols).unwrap_or("Enter, q, ↑ ↓ 1-9");
+        sgr(DIM, &begin_of(text, cols))
     }
 }
 
@@ -260,6 +263,9 @@ mod tests {
             name: format!("s{}", n + 1),
             state: if n == 0 { SessionState::Blocked } else { SessionState::Idle }.into(),
             waiting_for: (n == 0).then(|| "permission".to_owned()),
+            state_since: Some(crate::core::status::Rfc3339(crate::core::time::WallTime(
+                crate::sys::clock::Clock::wall().0 - 3_600_000,
+            ))),
             work: crate::core::status::WorkStatus {
                 prompt: (n != 1).then(|| "Make the rocket pass all six stages.".to_owned()),
                 ..Default::default()
@@ -287,10 +293,10 @@ mod tests {
                 "Attach to which session?",
                 "    NAME  STATE                 FOR  ABOUT",
                 "in this directory",
-                "›1  s1    blocked (permission)  -    Make the rocket pass all six stages.",
+                "›1  s1    blocked (permission)  1 h  Make the rocket pass all six stages.",
                 "elsewhere",
-                " 2  s2    idle                  -    -",
-                " 3  s3    idle                  -    Make the rocket pass all six stages.",
+                " 2  s2    idle                  1 h  -",
+                " 3  s3    idle                  1 h  Make the rocket pass all six stages.",
                 "Enter attach   q cancel   up, down, 1-9 select",
             ]
         );
@@ -299,15 +305,15 @@ mod tests {
             [
                 "Attach to which session?",
                 "    NAME  STATE                 FOR",
-                "›1  s1    blocked (permission)  -",
-                " 2  s2    idle                  -",
-                " 3  s3    idle                  -",
-                "Enter attach   q cancel",
+                "›1  s1    blocked (permission)  1 h",
+                " 2  s2    idle                  1 h",
+                " 3  s3    idle                  1 h",
+                "Enter attach   q cancel   ↑ ↓ 1-9",
             ]
         );
         assert_eq!(
             screen(&picker(3, 0), 60, 6)[4],
-            " 3  s3    idle                  -    Make the rocket pass a…",
+            " 3  s3    idle                  1 h  Make the rocket pass a…",
             "a row may fill the last column"
         );
         for (cols, rows) in [(1, 1), (5, 3), (200, 60)] {
@@ -329,6 +335,21 @@ mod tests {
             assert!(shown.iter().any(|line| line.starts_with(name)), "{shown:#?}");
             assert!(shown[9].starts_with("Enter attach"), "{shown:#?}");
         }
+        assert_eq!(screen(&long, 80, 10)[0], "Attach to which session?  1 to 7 of 30");
+        assert_eq!(long.key(&PlainKey::End), PickerStep::Stay);
+        assert_eq!(screen(&long, 80, 10)[0], "Attach to which session?  24 to 30 of 30");
+    }
+
+    #[test]
+    fn what_a_permission_is_for_and_where_it_runs_is_shown_where_there_is_room() {
+        let mut few = picker(2, 0);
+        few.sessions[0].waiting_subject = Some("Bash: touch x7".to_owned());
+        few.sessions.iter_mut().for_each(|session| session.dir = "/home/user/rocket".to_owned());
+        assert_eq!(screen(&few, 40, 4)[2], "›1  s1    blocked: Bash touch x7  1 h");
+        assert_eq!(
+            screen(&few, 120, 4)[2],
+            "›1  s1    blocked: Bash touch x7  1 h  Make the rocket pass all six stages.  /home/user/rocket"
+        );
     }
 
     #[test]
@@ -343,9 +364,11 @@ mod tests {
         }
         assert_eq!(
             few.key(&PlainKey::Enter),
-            PickerStep::End(PickerEnd::Picked("s2".parse().unwrap())),
-            "what was selected before the wrong number"
+            PickerStep::Stay,
+            "not what was selected before the wrong number"
         );
+        assert_eq!(few.message, "");
+        assert_eq!(few.key(&PlainKey::Enter), PickerStep::End(PickerEnd::Picked("s2".parse().unwrap())));
         for key in [PlainKey::Escape, PlainKey::Cancel, PlainKey::Char('q')] {
             assert_eq!(few.key(&key), PickerStep::End(PickerEnd::Cancelled));
         }

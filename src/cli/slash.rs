@@ -261,7 +261,7 @@ impl SlashPlace {
         if let Some(handoff) = &status.handoff {
             let _ = writeln!(text, "begun from {}", handoff.id);
         }
-        let _ = writeln!(text, "last      {}", safe_line(&status.why));
+        let _ = writeln!(text, "why       {}", safe_line(&status.why));
         text.push_str("commands  /handoff hands over now; ctrl-\\ ? lists hopty's keys\n");
         Ok(text)
     }

@@ -6,11 +6,12 @@ use std::io::IsTerminal;
 use unicode_width::UnicodeWidthStr;
 
 use super::error::say;
+use crate::core::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::tty::raw;
 
 /// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
-const LEAST: usize = 14;
+pub(super) const LEAST: usize = 14;
 /// The same where no other column can go; with fewer, the terminal breaks the row.
 const CRAMPED: usize = 5;
 
@@ -85,11 +86,11 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
         let Some((last, others)) = widths.split_last() else { return };
         let before: usize = others.iter().map(|width| width + 2).sum();
         if before + (*last).min(LEAST) <= cols {
-            return shorten(rows, cols - before);
+            return shorten(rows, others.len(), cols - before);
         }
         let Some(heading) = spare.next() else {
             let room = cols.checked_sub(before).filter(|room| *room >= CRAMPED);
-            return shorten(rows, room.unwrap_or(LEAST));
+            return shorten(rows, others.len(), room.unwrap_or(LEAST));
         };
         if let Some(column) = rows.first().and_then(|row| row.iter().position(|cell| cell == heading)) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
@@ -97,12 +98,44 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
     }
 }
 
+/// Makes rows fit into `cols` as [`fit_columns`] has it. `rule`: when the column with this heading goes, and
+/// the widths that are enough and least for one that may be cut.
+pub(super) fn fit_ranked(
+    rows: &mut [Vec<String>],
+    cols: usize,
+    rule: impl Fn(&str) -> (ColumnRank, Option<(usize, usize)>),
+) {
+    let Some(headings) = rows.first().cloned() else { return };
+    let need = |(at, (heading, whole)): (usize, (&String, usize))| {
+        let (rank, cut) = rule(heading);
+        let need = match cut {
+            Some((enough, least)) => ColumnNeed::text(whole, enough, least, rank),
+            None => ColumnNeed::fixed(whole, rank),
+        };
+        ColumnNeed { is_blank: rows[1..].iter().all(|row| tells_nothing(heading, &row[at])), ..need }
+    };
+    let needs: Vec<ColumnNeed> = headings.iter().zip(widths(rows)).enumerate().map(need).collect();
+    let fitted = fit_columns(&needs, cols);
+    for row in rows.iter_mut() {
+        let cells = std::mem::take(row).into_iter().zip(&fitted);
+        *row = cells.filter_map(|(cell, width)| width.map(|_| cell)).collect();
+    }
+    for (at, width) in fitted.into_iter().flatten().enumerate() {
+        shorten(rows, at, width);
+    }
+}
+
+/// Whether a cell says no more than that there is nothing: the first run of a session, too.
+fn tells_nothing(heading: &str, cell: &str) -> bool {
+    matches!(cell, "-" | "0") || (heading, cell) == ("RUN", "1")
+}
+
 /// A directory keeps its end, any other text its begin.
-fn shorten(rows: &mut [Vec<String>], room: usize) {
-    let Some(heading) = rows.first_mut().and_then(|row| row.last_mut()) else { return };
+fn shorten(rows: &mut [Vec<String>], column: usize, room: usize) {
+    let Some(heading) = rows.first_mut().and_then(|row| row.get_mut(column)) else { return };
     let part = if matches!(heading.as_str(), "DIRECTORY" | "PROJECT") { end_of_path } else { begin_of };
     *heading = begin_of(heading, room);
-    rows.iter_mut().skip(1).filter_map(|row| row.last_mut()).for_each(|cell| *cell = part(cell, room));
+    rows.iter_mut().skip(1).filter_map(|row| row.get_mut(column)).for_each(|cell| *cell = part(cell, room));
 }
 
 #[cfg(test)]

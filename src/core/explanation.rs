@@ -1,9 +1,17 @@
-//! Why a session is as it is, in one sentence: the last decision that explains something; during a hand-over
-//! where it stands, and after it what it led to.
+//! Why a session is as it is, in a sentence or two: what it stands at, the last decision where that is no old
+//! news, and during a hand-over where that stands.
 
 use super::context::Fill;
+use super::handover_words::handover_words;
+use super::status::SessionStatus;
 use super::supervisor::action::{Decision, DecisionKind, RestartBy};
 use super::supervisor::handover_step::HandoverStep;
+use super::supervisor::next_handover::HandoverWhen;
+use super::supervisor::state::SessionState;
+use super::time::{WallTime, age};
+
+/// How long a session may be idle before that is told first, in ms.
+const IDLE_MS: i64 = 60_000;
 
 /// The last decision in words, and what is known of the hand-over that it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +21,13 @@ pub struct Explanation {
     by: Option<RestartBy>,
     /// Context usage at the safe point, and who wanted the hand-over: `at 90 %, as requested`.
     occasion: Option<String>,
+    /// It says no more than that the session started.
+    begins: bool,
+    /// A turn has begun since.
+    is_old: bool,
+    /// Whether Claude was at work when the state was last noted, and whether it has ever been.
+    works: bool,
+    has_worked: bool,
 }
 
 impl Explanation {
@@ -27,6 +42,8 @@ impl Explanation {
         if !decision.kind.explains() {
             return;
         }
+        self.is_old = false;
+        self.begins = decision.kind == DecisionKind::SessionStarted && !restored;
         self.sentence = match (decision.kind, &self.occasion, &decision.handoff) {
             (DecisionKind::SessionStarted, ..) if restored => {
                 "The session died, and `hopty restore` resumed its conversation.".to_owned()
@@ -47,9 +64,60 @@ impl Explanation {
         &self.sentence
     }
 
-    /// The explanation now; `step` is where a hand-over stands.
+    /// Takes the session's state: with a turn that begins, the last decision becomes old news.
+    pub fn note(&mut self, state: SessionState) {
+        let works = match state {
+            SessionState::Busy => true,
+            // A dialog in the middle of a turn.
+            SessionState::Blocked => self.works,
+            _ => false,
+        };
+        self.is_old |= works && !self.works;
+        self.works = works;
+        self.has_worked |= works;
+    }
+
+    /// Why the session is as it is; `step` is where a hand-over stands, and `moment` writes a time for people.
     #[must_use]
-    pub fn words(&self, step: Option<&HandoverStep>) -> String {
+    pub fn of(
+        &self,
+        status: &SessionStatus,
+        step: Option<&HandoverStep>,
+        now: WallTime,
+        moment: impl Fn(WallTime) -> String,
+    ) -> String {
+        let lasts = status.state_since.map_or(0, |at| now.0.saturating_sub(at.0.0));
+        let state = match (step, status.state.known()) {
+            (_, Some(SessionState::Blocked)) => blocked(status, lasts, moment),
+            (Some(_), _) => None,
+            (None, Some(SessionState::Idle)) if self.is_old || lasts >= IDLE_MS => {
+                let why =
+                    if self.has_worked { "Claude finished its turn" } else { "Claude waits for a prompt" };
+                Some(format!("Idle for {}: {why}.", age(lasts)))
+            }
+            (None, Some(SessionState::Busy)) if self.is_old => {
+                Some(format!("Busy for {}: Claude works on a prompt.", age(lasts)))
+            }
+            _ => None,
+        };
+        let last = self.words(step);
+        let mut parts = match state {
+            None => vec![last],
+            Some(state) if step.is_none() && (self.is_old || self.begins) => vec![state],
+            Some(state) => vec![state, format!("The last decision: {last}")],
+        };
+        let next = status.next_handover.as_ref().filter(|next| match next.when.known() {
+            None | Some(HandoverWhen::Level | HandoverWhen::Now) => false,
+            Some(HandoverWhen::Asked) => true,
+            Some(_) => self.is_old,
+        });
+        parts.extend(next.map(|next| format!("Hand-over: {}.", handover_words(next, now))));
+        parts.extend(status.draft.iter().map(|draft| format!("The prompt box holds a draft: \"{draft}\".")));
+        parts.join(" ")
+    }
+
+    /// The last decision; `step` is where a hand-over stands.
+    fn words(&self, step: Option<&HandoverStep>) -> String {
         match (step, &self.occasion) {
             (None, _) => self.sentence.clone(),
             (Some(step), None) => format!("Continuing from a handoff: {}.", step.words()),
@@ -59,6 +127,17 @@ impl Explanation {
             (Some(step), Some(occasion)) => format!("Handing over {occasion}: {}.", step.words()),
         }
     }
+}
+
+/// What a blocked session waits for, for how long, and how it is answered.
+fn blocked(status: &SessionStatus, lasts: i64, moment: impl Fn(WallTime) -> String) -> Option<String> {
+    let what = status.blocked_on(moment)?;
+    let answer = if status.waits_in_a_dialog() {
+        format!(" `hopty attach {}` answers it.", status.name)
+    } else {
+        String::new()
+    };
+    Some(format!("Blocked on {what} for {}.{answer}", age(lasts)))
 }
 
 fn occasion(fill: Fill, by: Option<RestartBy>) -> String {
@@ -147,6 +226,64 @@ mod tests {
         assert_eq!(
             after(&[(K::HandoffConsumed, None)], HALF).words(None),
             "The conversation continued from handoff HO-20261120-142950-c74cc080 and has answered."
+        );
+    }
+
+    fn told(explanation: &Explanation, object: serde_json::Value) -> String {
+        let mut status = SessionStatus::from_json(object).unwrap();
+        status.name = "rocket".to_owned();
+        status.state_since = Some(crate::core::status::Rfc3339(WallTime(1_000)));
+        explanation.of(&status, None, WallTime(15_000), WallTime::plain)
+    }
+
+    #[test]
+    fn old_news_is_not_told_once_another_turn_has_begun() {
+        use SessionState::{Blocked, Busy, Idle};
+        use serde_json::json;
+        let mut session = after(&[(DecisionKind::SessionStarted, None)], HALF);
+        let idle = json!({"state": "idle"});
+        session.note(Idle);
+        assert_eq!(told(&session, idle.clone()), "Decided SessionStarted.");
+        session.note(Busy);
+        assert_eq!(told(&session, json!({"state": "busy"})), "Busy for 14 s: Claude works on a prompt.");
+        // An answer on the dashboard, in the middle of a turn.
+        session.note(Blocked);
+        session.take(&decision(DecisionKind::DialogAnswered, None), HALF, false);
+        session.note(Busy);
+        session.note(Idle);
+        assert_eq!(told(&session, idle.clone()), "Decided DialogAnswered.");
+        session.note(Busy);
+        session.note(Idle);
+        assert_eq!(told(&session, idle), "Idle for 14 s: Claude finished its turn.");
+        let snoozed = json!({"state": "idle", "draft": "half a thought", "next_handover":
+            {"when": "snoozed", "why": "you snoozed it", "at": "1970-01-01T00:05:00.000Z"}});
+        assert_eq!(
+            told(&session, snoozed),
+            "Idle for 14 s: Claude finished its turn. Hand-over: not yet, at the earliest in 5 min (you snoozed \
+             it). The prompt box holds a draft: \"half a thought\"."
+        );
+    }
+
+    #[test]
+    fn a_blocked_session_says_on_what_and_how_it_is_answered() {
+        use serde_json::json;
+        let session = after(&[(DecisionKind::SessionStarted, None)], HALF);
+        assert_eq!(
+            told(&session, json!({"state": "blocked", "waiting_for": "trust"})),
+            "Blocked on trust dialog for 14 s. `hopty attach rocket` answers it."
+        );
+        assert_eq!(
+            told(
+                &session,
+                json!({"state": "blocked", "waiting_for": "unknown", "waiting_subject": "Surprise?"})
+            ),
+            "Blocked on a dialog (Surprise?) for 14 s. `hopty attach rocket` answers it."
+        );
+        let limit = after(&[(DecisionKind::LimitReached, None)], HALF);
+        assert_eq!(
+            told(&limit, json!({"state": "blocked", "waiting_for": "usage_limit"})),
+            "Blocked on usage limit for 14 s. The last decision: Decided LimitReached.",
+            "which nobody answers"
         );
     }
 

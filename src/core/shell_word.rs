@@ -18,9 +18,15 @@ pub fn shell_bytes(word: &[u8]) -> Vec<u8> {
     [b"'", parts.join(&br"'\''"[..]).as_slice(), b"'"].concat()
 }
 
+/// A command line as a shell reads it.
+#[must_use]
+pub fn shell_line(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{shell_bytes, shell_word};
+    use super::{shell_bytes, shell_line, shell_word};
 
     #[test]
     fn a_shell_reads_the_word_and_nothing_else() {
@@ -36,5 +42,7 @@ mod tests {
             assert_eq!(shell_word(word), shown);
         }
         assert_eq!(shell_bytes(b"/a\xff/b"), b"'/a\xff/b'");
+        let words = ["claude", "--name", "Rocket science"].map(str::to_owned);
+        assert_eq!(shell_line(&words), "claude --name 'Rocket science'");
     }
 }

@@ -5,6 +5,7 @@
 //! kind, leaves the default; a word that this version does not know is kept as it came; keys that it does not
 //! know are kept in `rest`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::context::{Level, WindowFrom};
 use super::context_usage::TokensFrom;
 use super::ids::{ConversationId, HandoffId};
+use super::shell_word::shell_line;
 use super::supervisor::Agent;
 use super::supervisor::limits::LimitKind;
 use super::supervisor::next_handover::HandoverWhen;
@@ -95,7 +97,7 @@ pub struct SessionStatus {
     pub exit: Option<ExitStatus>,
     /// When it ended; unknown where the host was killed.
     pub ended_at: Option<Rfc3339>,
-    /// The last decision, in words.
+    /// Why it is as it is, in a sentence.
     pub why: String,
     /// Number of the last journal line.
     pub seq: u64,
@@ -328,25 +330,59 @@ impl SessionStatus {
         self.state.is(state)
     }
 
-    /// What it is about: the conversation's name, where it says more than the session's, or the last prompt.
+    /// What it is about: the conversation's name, where it says more than the session's, or the last prompt;
+    /// of another program its command line.
     #[must_use]
-    pub fn about(&self) -> Option<&str> {
+    pub fn about(&self) -> Option<Cow<'_, str>> {
         let title = self.work.title.as_deref().filter(|title| *title != self.name);
-        title.or(self.work.prompt.as_deref())
+        let command = || self.agent.is(Agent::Plain).then(|| shell_line(&self.command)).map(Cow::from);
+        title.or(self.work.prompt.as_deref()).map(Cow::from).or_else(command)
+    }
+
+    /// What a blocked session waits for, with what that is about: `permission (Bash: touch x1)`.
+    #[must_use]
+    pub fn blocked_on(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
+        let what = self.waits_for(moment).filter(|_| self.is(SessionState::Blocked))?;
+        Some(match &self.waiting_subject {
+            Some(subject) => format!("{what} ({subject})"),
+            None => what,
+        })
+    }
+
+    /// Whether a person answers what it waits for in its terminal.
+    #[must_use]
+    pub fn waits_in_a_dialog(&self) -> bool {
+        let on = self.waiting_for.as_deref().filter(|_| self.is(SessionState::Blocked));
+        on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
+    }
+
+    /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
+    /// `blocked (trust dialog)` where that is not about anything. `moment` writes a time for people.
+    #[must_use]
+    pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
+        match (&self.waiting_subject, self.waits_for(moment)) {
+            (Some(subject), Some(_)) => {
+                // The tool and what it is asked to do, without the sign between them.
+                format!("{}: {}", self.state, subject.replacen(": ", " ", 1))
+            }
+            (None, Some(what)) => format!("{} ({what})", self.state),
+            (_, None) => self.state.to_string(),
+        }
     }
 
     /// What a blocked session waits for, in words: a usage limit with its end. `moment` writes a time for
     /// people.
     #[must_use]
     pub fn waits_for(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
-        let on = match self.waiting_for.as_deref()? {
-            // Claude shows one that hopty has no rule for.
-            "unknown" => "a dialog",
-            on => on,
-        };
+        let on = self.waiting_for.as_deref()?;
         let Some(limit) = self.limits.reached.as_ref().filter(|_| matches!(on, "usage_limit" | "limit"))
         else {
-            return Some(on.to_owned());
+            return Some(match on {
+                // Claude shows one that hopty has no rule for.
+                "unknown" => "a dialog".to_owned(),
+                "trust" | "bypass" | "api_key" => format!("{} dialog", on.replace('_', " ")),
+                on => on.replace('_', " "),
+            });
         };
         let name = limit.kind.known().unwrap_or(LimitKind::Other).words();
         let dialog = if on == "limit" { " dialog" } else { "" };
@@ -503,7 +539,23 @@ mod tests {
         assert_eq!(words(&status).as_deref(), Some("permission"));
         status.limits.reached = None;
         status.waiting_for = Some("usage_limit".to_owned());
-        assert_eq!(words(&status).as_deref(), Some("usage_limit"));
+        assert_eq!(words(&status).as_deref(), Some("usage limit"));
+    }
+
+    #[test]
+    fn a_state_is_told_with_what_it_waits_for() {
+        let of = |on: &str, subject: Option<&str>| {
+            let object = json!({"state": "blocked", "waiting_for": on, "waiting_subject": subject});
+            SessionStatus::from_json(object).unwrap().state_words(WallTime::plain)
+        };
+        assert_eq!(of("permission", Some("Bash: touch x: y")), "blocked: Bash touch x: y");
+        assert_eq!(of("permission", None), "blocked (permission)");
+        assert_eq!(of("unknown", Some("Surprise?")), "blocked: Surprise?");
+        assert_eq!(of("unknown", None), "blocked (a dialog)");
+        assert_eq!(of("trust", None), "blocked (trust dialog)");
+        assert_eq!(of("auto_mode_offer", None), "blocked (auto mode offer)");
+        let busy = SessionStatus::from_json(json!({"state": "busy"})).unwrap();
+        assert_eq!(busy.state_words(WallTime::plain), "busy");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::core::supervisor::next_handover::{HandoverWhen, NextHandover};
 use crate::core::time::Stamp;
 
 /// What the segment tells.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment<'a> {
     /// The session's name.
     pub name: &'a str,
@@ -26,6 +26,9 @@ pub struct Segment<'a> {
     pub cols: Option<u16>,
 }
 
+/// What of a segment changes without Claude's doing: name, when the next hand-over comes, and unread notices.
+pub type SegmentGist = (String, Option<HandoverWhen>, usize);
+
 /// Columns that Claude leaves free around its status line (measured on 2.1.332).
 const MARGIN: usize = 4;
 
@@ -37,8 +40,22 @@ impl Segment<'_> {
         let whole = self.line(self.next_words());
         let room = self.cols.map_or(usize::MAX, |cols| usize::from(cols).saturating_sub(MARGIN));
         let fits = |line: &String| line.chars().count() <= room;
-        let shorter = [Some(whole), Some(self.line(self.level_word())), self.bare_question()];
+        // What a person has just decided matters more than how many notices there are.
+        let decided =
+            self.next.filter(|next| next.when != HandoverWhen::Level).map(|_| Segment { unread: 0, ..*self });
+        let shorter = [
+            Some(whole),
+            Some(self.line(self.level_word())),
+            self.bare_question(),
+            decided.map(|segment| segment.line(self.level_word())),
+        ];
         shorter.into_iter().flatten().find(fits).unwrap_or_else(|| self.line(None))
+    }
+
+    /// What of it Claude does not know by itself.
+    #[must_use]
+    pub fn gist(&self) -> SegmentGist {
+        (self.name.to_owned(), self.next.map(|next| next.when), self.unread)
     }
 
     fn next_words(&self) -> Option<String> {
@@ -126,7 +143,7 @@ mod tests {
             ..Segment::default()
         };
         assert_eq!(full.text(), "hopty rocket · 41 % · hands over at 80 % · 2 notices");
-        let at = |cols| Segment { cols: Some(cols), ..full.clone() }.text();
+        let at = |cols| Segment { cols: Some(cols), ..full }.text();
         assert_eq!(at(80), full.text());
         assert_eq!(at(49), "hopty rocket · 41 % · until 80 % · 2 notices");
         assert_eq!(at(40), "hopty rocket · 41 % · 2 notices");
@@ -163,6 +180,23 @@ mod tests {
         );
         assert_eq!(asks("ctrl-\\", 500, Some(40)), "hand over? ctrl-\\ r or s, 10 min");
         assert_eq!(asks("", 700_000, None), "hopty rocket · 65 % · hand over? `hopty restart`, 0 s left");
+        let snoozed = next(HandoverWhen::Snoozed);
+        let snoozed = |cols| Segment {
+            name: "rocket",
+            percent: Some(82),
+            next: Some(&snoozed),
+            unread: 2,
+            cols: Some(cols),
+            ..Segment::default()
+        };
+        assert_eq!(snoozed(80).text(), "hopty rocket · 82 % · hand-over snoozed · 2 notices");
+        assert_eq!(snoozed(40).text(), "hopty rocket · 82 % · snoozed");
+        assert_ne!(snoozed(40).gist(), Segment { unread: 3, ..snoozed(40) }.gist());
+        assert_eq!(
+            snoozed(40).gist(),
+            Segment { percent: Some(83), ..snoozed(40) }.gist(),
+            "Claude's own news"
+        );
         let none = Segment { name: "rocket", next: Some(&level), ..Segment::default() };
         assert_eq!(none.text(), "hopty rocket", "without a level in percent nothing is said of it");
     }

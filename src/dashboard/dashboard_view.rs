@@ -10,22 +10,25 @@ use unicode_width::UnicodeWidthStr;
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
 use super::row::SessionRow;
+use crate::core::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::ellipsis::{begin_of, end_of_path, session_name_cols};
 
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
 
 /// Columns that a directory has at least, and what a session is about.
-const LEAST: u16 = 12;
-/// Columns of a terminal from which on a state has its reason and since when it lasts.
+const LEAST: usize = 12;
+/// Columns of the two that are worth more than numbers.
+const ENOUGH: usize = 20;
+/// Columns of a state with its reason that are enough, and the least.
+const STATE_ENOUGH: usize = 32;
+const STATE_LEAST: usize = 20;
+/// Columns with fewer of which only the state is shown.
+const STATE_CUT: usize = 14;
+/// Columns of a terminal from which on a state has its reason.
 const WITH_REASON: u16 = 70;
-/// Columns from which on there is room for the numbers of restarts and clients.
+/// Columns from which on there is room for a longer bar.
 const WIDE: u16 = 110;
-
-/// How full the context is, with a bar or without.
-const FULL: Column = ("FULL", 5, |row, _| meter(row, 0));
-const BAR_OF_5: Column = ("CONTEXT", 9, |row, _| meter(row, 5));
-const BAR_OF_10: Column = ("CONTEXT", 14, |row, _| meter(row, 10));
 
 /// Keys, what they do, and the same in a few words for where a line is short.
 const KEYS: [(&str, &str, &str); 11] = [
@@ -125,77 +128,88 @@ fn header(model: &DashState, width: u16, room: usize) -> Line<'static> {
     Line::styled(fit(&text, width), bold().add_modifier(Modifier::REVERSED))
 }
 
-/// The columns of the list, by what there is room for: heading, width, and what of a row stands in so many
-/// columns.
-type Column = (&'static str, u16, fn(&SessionRow, u16) -> Vec<Span<'static>>);
+/// A column of the list.
+struct ListColumn {
+    heading: &'static str,
+    need: ColumnNeed,
+    /// What of a row stands in so many columns.
+    cell: fn(&SessionRow, u16) -> Vec<Span<'static>>,
+}
 
-fn columns(model: &DashState, width: u16) -> Vec<Column> {
+/// The columns of the list that there is room for, with their widths.
+fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
+    use ColumnRank::{Major, Minor, Stays};
     let shown = model.shown();
-    let widest = |text: fn(&SessionRow) -> String, heading: &str, most: u16| {
+    let widest = |text: fn(&SessionRow) -> &str, heading: &str, most: usize| {
         let widths = shown.iter().map(|row| text(row).width());
-        u16::try_from(widths.max().unwrap_or(0).max(heading.len())).unwrap_or(most).min(most)
+        widths.max().unwrap_or(0).max(heading.len()).min(most)
     };
-    let most = u16::try_from(session_name_cols(usize::from(width))).unwrap_or(u16::MAX);
-    let name = widest(|row| row.name.to_string(), "SESSION", most);
-    let mut all: Vec<Column> = vec![("SESSION", name, |row, _| vec![Span::raw(row.name.to_string())])];
+    let name = widest(|row| row.name.as_str(), "SESSION", session_name_cols(usize::from(width)));
     // On a narrow terminal the line above the picture says what the chosen one waits for.
-    all.push(if width < WITH_REASON {
-        ("STATE", widest(|row| row.state.clone(), "STATE", 12), |row, _| {
-            vec![Span::styled(row.state.clone(), state_style(&row.state))]
-        })
-    } else {
-        let most = if width < WIDE { 22 } else { 40 };
-        ("STATE", widest(SessionRow::state_with_reason, "STATE", most), |row, _| {
-            vec![Span::styled(row.state_with_reason(), state_style(&row.state))]
-        })
-    });
-    let left =
-        |all: &[Column]| width.saturating_sub(all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1);
-    let since: Column =
-        ("FOR", widest(|row| row.since.clone(), "FOR", 6), |row, _| vec![Span::raw(row.since.clone())]);
-    if width >= WITH_REASON && left(&all) >= since.1 + 2 + FULL.1 + 2 + LEAST {
-        all.push(since);
+    let least = if width < WITH_REASON { widest(|row| &row.state, "STATE", 12) } else { STATE_LEAST };
+    let state = widest(|row| &row.state_words, "STATE", 60);
+    let since = widest(|row| &row.since, "FOR", 6);
+    let bar = if width < WIDE { 9 } else { 14 };
+    let labels = widest(|row| &row.labels, "LABELS", 16);
+    let text = |most, rank| ColumnNeed::text(most, ENOUGH, LEAST, rank);
+    let dir = widest(|row| &row.dir, "DIRECTORY", 40);
+    let about = widest(|row| &row.about, "ABOUT", usize::MAX);
+    let column = |heading, need, cell| ListColumn { heading, need, cell };
+    let mut all = vec![
+        column("SESSION", ColumnNeed::fixed(name, Stays), |row, _| raw(row.name.as_str())),
+        column("STATE", ColumnNeed::text(state, STATE_ENOUGH, least, Stays), state_cell),
+        column("FOR", ColumnNeed::fixed(since, Major(1)), |row, _| raw(&row.since)),
+        column("CONTEXT", ColumnNeed::text(bar, 9, 7, Major(2)), meter),
+        column("LABELS", ColumnNeed::fixed(labels, Major(4)), |row, _| raw(&row.labels)),
+        column("RESTARTS", ColumnNeed::fixed(8, Minor(2)), |row, _| raw(&row.restarts.to_string())),
+        column("CLIENTS", ColumnNeed::fixed(7, Minor(1)), |row, _| raw(&row.clients.to_string())),
+        column("DIRECTORY", text(dir, Major(3)), |row, width| {
+            raw(&end_of_path(&row.dir, usize::from(width)))
+        }),
+        column("ABOUT", text(about, Major(5)), |row, _| raw(&row.about)),
+    ];
+    for column in &mut all {
+        let tells = |row: &&SessionRow| {
+            let text: String = (column.cell)(row, u16::MAX).iter().map(|span| span.content.trim()).collect();
+            !matches!(text.as_str(), "" | "-" | "0")
+        };
+        column.need.is_blank = !shown.iter().any(tells);
     }
-    let any_about = shown.iter().any(|row| !row.about.is_empty());
-    let both = if any_about { LEAST + 2 + LEAST } else { LEAST };
-    let room = left(&all);
-    let fits = |column: Column, others: u16| room >= column.1 + 2 + others;
-    // What a session is about says more of it than a bar.
-    all.push(if width >= WIDE && fits(BAR_OF_10, both) {
-        BAR_OF_10
-    } else if fits(BAR_OF_5, both) || !fits(FULL, both) && fits(BAR_OF_5, LEAST) {
-        BAR_OF_5
-    } else {
-        FULL
-    });
-    let labels = widest(|row| row.labels.clone(), "LABELS", 16);
-    if shown.iter().any(|row| !row.labels.is_empty()) && left(&all) >= labels + 2 + both {
-        all.push(("LABELS", labels, |row, _| vec![Span::raw(row.labels.clone())]));
+    // Labels and topics that nobody has need no heading.
+    all.retain(|column| !column.need.is_blank || !matches!(column.heading, "LABELS" | "ABOUT"));
+    let needs: Vec<ColumnNeed> = all.iter().map(|column| column.need).collect();
+    // The mark of the selected row stands before them.
+    let mut widths = fit_columns(&needs, usize::from(width.saturating_sub(1)));
+    give_back(&shown, &all, &mut widths);
+    let fitted = all.into_iter().zip(widths);
+    let shown = fitted.filter_map(|(column, width)| Some((column, width?)));
+    shown.map(|(column, width)| (column, u16::try_from(width).unwrap_or(u16::MAX))).collect()
+}
+
+fn raw(text: &str) -> Vec<Span<'static>> {
+    vec![Span::raw(text.to_owned())]
+}
+
+/// What the directories do not use once they are cut is for what sessions are about.
+fn give_back(shown: &[&SessionRow], all: &[ListColumn], widths: &mut [Option<usize>]) {
+    let place = |heading: &str| all.iter().position(|column| column.heading == heading);
+    if let (Some(dir), Some(about)) = (place("DIRECTORY"), place("ABOUT"))
+        && let (Some(of_dir), Some(of_about)) = (widths[dir], widths[about])
+    {
+        let cut = shown.iter().map(|row| end_of_path(&row.dir, of_dir).width()).max().unwrap_or(0);
+        let cut = cut.max("DIRECTORY".len()).min(of_dir);
+        let most = shown.iter().map(|row| row.about.width()).max().unwrap_or(0).max("ABOUT".len());
+        widths[dir] = Some(cut);
+        widths[about] = Some((of_about + of_dir - cut).min(most));
     }
-    // Where a session works and on what says more of it than these numbers.
-    if width >= WIDE && left(&all) >= 8 + 2 + 7 + 2 + both {
-        all.push(("RESTARTS", 8, |row, _| vec![Span::raw(row.restarts.to_string())]));
-        all.push(("CLIENTS", 7, |row, _| vec![Span::raw(row.clients.to_string())]));
-    }
-    let room = left(&all);
-    if room < LEAST {
-        if width < WITH_REASON && since.1 <= room {
-            all.push(since);
-        }
-        return all;
-    }
-    let about = widest(|row| row.about.clone(), "ABOUT", u16::MAX);
-    let with_about = any_about && room >= both;
-    // What one of the two does not need is the other's; else each has half of it.
-    let most = if with_about { (room - 2).saturating_sub(about).max((room - 2) / 2) } else { room };
-    let most = most.min(40);
-    let cut = shown.iter().map(|row| end_of_path(&row.dir, usize::from(most)).width()).max().unwrap_or(0);
-    let dir = u16::try_from(cut.max("DIRECTORY".len())).unwrap_or(most);
-    all.push(("DIRECTORY", dir, |row, width| vec![Span::raw(end_of_path(&row.dir, usize::from(width)))]));
-    if with_about {
-        all.push(("ABOUT", about.min(room - 2 - dir), |row, _| vec![Span::raw(row.about.clone())]));
-    }
-    all
+}
+
+/// The state, with what it waits for where there is room.
+fn state_cell(row: &SessionRow, width: u16) -> Vec<Span<'static>> {
+    let width = usize::from(width);
+    let whole = row.state_words.width() <= width || width >= STATE_CUT;
+    let text = if whole { begin_of(&row.state_words, width) } else { row.state.clone() };
+    vec![Span::styled(text, state_style(&row.state))]
 }
 
 fn state_style(state: &str) -> Style {
@@ -208,8 +222,10 @@ fn state_style(state: &str) -> Style {
     }
 }
 
-/// The context as a bar of so many cells and in percent; a bar of 0 is none.
-fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
+/// The context in percent, with a bar before it where there is room.
+fn meter(row: &SessionRow, width: u16) -> Vec<Span<'static>> {
+    let cells = usize::from(width).saturating_sub(4);
+    let cells = if cells < 5 { 0 } else { cells };
     let Some(percent) = row.percent else {
         return vec![Span::styled(format!("{:>1$}", "-", if cells == 0 { 4 } else { 1 }), dim())];
     };
@@ -235,7 +251,8 @@ fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
 
 fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let columns = columns(model, area.width);
-    let heading = columns.iter().map(|(heading, width, _)| Span::raw(format!("{}  ", pad(heading, *width))));
+    let heading =
+        columns.iter().map(|(column, width)| Span::raw(format!("{}  ", pad(column.heading, *width))));
     let heading: Vec<Span<'_>> = std::iter::once(Span::raw(" ")).chain(heading).collect();
     let shown = model.shown();
     let height = usize::from(area.height.saturating_sub(1));
@@ -244,8 +261,8 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let mut lines = vec![Line::from(heading).style(dim())];
     for (at, row) in shown.iter().enumerate().skip(first).take(height) {
         let mut spans = vec![Span::raw(if at == chosen { "›" } else { " " })];
-        for (_, width, cell) in &columns {
-            spans.extend(cut(cell(row, *width), *width));
+        for (column, width) in &columns {
+            spans.extend(cut((column.cell)(row, *width), *width));
             spans.push(Span::raw("  "));
         }
         let used: usize = spans.iter().map(Span::width).sum();
@@ -285,17 +302,8 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
         .title(Span::styled(fit(&title, area.width.saturating_sub(2)), bold()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let what = match row.subject.as_str() {
-        "" => row.waits_for.clone(),
-        subject => format!("{} ({subject})", row.waits_for),
-    };
-    let text = match (what.as_str(), row.since.as_str()) {
-        ("", _) => row.last.clone(),
-        (what, "") => format!("waits for {what}"),
-        (what, since) => format!("waits for {what}; blocked for {since}"),
-    };
     let [last, picture] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    frame.render_widget(Line::styled(fit(&text, last.width), dim()), last);
+    frame.render_widget(Line::styled(fit(&row.why, last.width), dim()), last);
     let lines = match &model.preview {
         Preview::Missing(why) => vec![Line::styled(format!("no preview: {}", super::row::clean(why)), dim())],
         Preview::Shown { of, degraded: true, .. } if *of == row.name => {

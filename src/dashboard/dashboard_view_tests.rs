@@ -36,7 +36,7 @@ fn two() -> DashState {
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude",
         "dir": "/home/u/proj", "command": ["claude"], "state_since": "2026-11-20T14:00:00.000Z",
         "work": {"title": "Mend the parser."},
-        "why": "Context is at 82 % of 200000 tokens; hand-over requested.", "restarts": 3, "clients": [{},
+        "why": "Blocked on a person for 5 min. `hopty attach proj` answers it.", "restarts": 3, "clients": [{},
         {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
     model.told(row(&name("proj"), busy, "/home/u"));
@@ -49,9 +49,9 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
     let want = " hopty  2 sessions, 1 blocked
  SESSION  STATE               FOR    CONTEXT    DIRECTORY  ABOUT
 ›proj     blocked (a person)  5 min  █████ 82%  ~/proj     Mend the parser.
- notes-v  idle                       ██░░░ 40%  ~/notes-v
+ notes-v  idle                       ██░░░ 40%  ~/notes-v  vim
 ┌ proj: My title ──────────────────────────────────────────────────────────────┐
-│waits for a person; blocked for 5 min                                         │
+│Blocked on a person for 5 min. `hopty attach proj` answers it.                │
 │● Working.                                                                    │
 │ ❯ 1. Yes                                                                     │
 │   2. Yes, and don't ask again                                                │
@@ -64,11 +64,11 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
 #[test]
 fn a_small_terminal_shows_what_matters_most() {
     let want = " hopty  2 sessions, 1 blocked
- SESSION  STATE    FULL   DIRECTORY
-›proj     blocked   82%   ~/proj
- notes-v  idle      40%   ~/notes-v
+ SESSION  STATE         FOR    CONTEXT
+›proj     blocked       5 min  █████ 82%
+ notes-v  idle                 ██░░░ 40%
  proj: My title ────────────────────────
-waits for a person; blocked for 5 min
+Blocked on a person for 5 min. `hopty a…
  ❯ 1. Yes
    2. Yes, and don't ask again
    3. No
@@ -103,26 +103,27 @@ fn directory_and_topic_share_what_is_left() {
     assert_eq!(
         at(80),
         [
-            " SESSION  STATE                 FOR    CONTEXT    DIRECTORY      ABOUT",
-            "›parser   blocked (permission)  5 min  -          …/deep/parser",
-            " rocket   blocked (permission)  5 min  -          …/deep/rocket  Make the rocke…",
-        ]
+            " SESSION  STATE                 FOR    DIRECTORY      ABOUT",
+            "›parser   blocked (permission)  5 min  …/deep/parser",
+            " rocket   blocked (permission)  5 min  …/deep/rocket  Make the rocket pass all …",
+        ],
+        "nobody knows how full the context is"
     );
     assert!(at(200)[2].contains("~/work/projects/deep/rocket  Make the rocket pass all of its six stages."));
-    assert_eq!(at(40)[2], " rocket   blocked     -   …/deep/rocket");
+    assert_eq!(at(40)[2], " rocket   blocked   5 min  …/deep/rocket");
     // A long name leaves no room for the directory of a narrow terminal, and for since when it waits.
     let long = "a-rather-long-name-of-a-session";
     model.listed(&[name(long)]);
     let object = json!({"state": "blocked", "waiting_for": "permission", "dir": "/home/u/work/rocket",
         "state_since": "2026-11-20T14:00:00.000Z", "work": {"prompt": "Make it fly."}});
     model.told(row(&name(long), object, "/home/u"));
-    assert_eq!(rows(&model, 40, 24)[2], "›a-rather-long…  blocked     -   5 min");
+    assert_eq!(rows(&model, 40, 24)[2], "›a-rather-long…  blocked (permis…  5 min");
     let usual = rows(&model, 80, 24)[1..3].to_vec();
     assert_eq!(
         usual,
         [
-            " SESSION                   STATE                 FOR    CONTEXT    DIRECTORY",
-            "›a-rather-long-name-of-a…  blocked (permission)  5 min  -          ~/work/rocket",
+            " SESSION                   STATE                 FOR    DIRECTORY",
+            "›a-rather-long-name-of-a…  blocked (permission)  5 min  ~/work/rocket",
         ]
     );
 }

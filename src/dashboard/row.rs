@@ -3,6 +3,7 @@
 
 use crate::core::context::Level;
 use crate::core::ids::SessionName;
+use crate::core::shell_word::shell_line;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
@@ -19,14 +20,12 @@ pub struct SessionRow {
     pub name: SessionName,
     /// `idle`, `busy` and so on, or `unresponsive`.
     pub state: String,
-    /// What a blocked one waits for; empty when nothing.
-    pub waits_for: String,
-    /// The same as its host names it: for the host, and never shown.
+    /// The state, and what a blocked one waits for: `blocked: Bash touch x1`.
+    pub state_words: String,
+    /// What a blocked one waits for, as its host names it: for the host, and never shown.
     pub dialog: String,
     /// How long it has been in its state, `5 min`; empty while that is not known.
     pub since: String,
-    /// What the permission or question is about; empty where that is not known.
-    pub subject: String,
     /// How full the context is, 0 to 100; `None` while it is not known.
     pub percent: Option<u8>,
     /// The level that was reached; `None` for one of another version.
@@ -45,8 +44,8 @@ pub struct SessionRow {
     pub about: String,
     /// Its labels, with `,` between them.
     pub labels: String,
-    /// The last decision, in words.
-    pub last: String,
+    /// Why it is as it is, in a sentence.
+    pub why: String,
 }
 
 impl SessionRow {
@@ -60,34 +59,22 @@ impl SessionRow {
         age: fn(WallTime) -> String,
     ) -> SessionRow {
         let since = if status.is(SessionState::Ended) { status.ended_at } else { status.state_since };
-        let words: Vec<String> = status.command.iter().map(|word| clean(word)).collect();
         SessionRow {
             name: name.clone(),
             state: clean(&status.state.to_string()),
-            waits_for: clean(&status.waits_for(moment).unwrap_or_default()),
+            state_words: clean(&status.state_words(moment)),
             dialog: status.waiting_for.clone().unwrap_or_default(),
             since: since.map(|at| age(at.0)).unwrap_or_default(),
-            subject: clean(status.waiting_subject.as_deref().unwrap_or_default()),
             percent: status.context.known_percent(),
             level: status.context.level.known(),
             restarts: status.restarts,
             clients: status.clients.len(),
             dir: below_home(&clean(&status.dir), home),
             agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
-            command: clean(&words.join(" ")),
-            about: clean(status.about().unwrap_or_default()),
+            command: clean(&shell_line(&status.command)),
+            about: clean(&status.about().unwrap_or_default()),
             labels: clean(&status.labels.join(",")),
-            last: clean(&status.why),
-        }
-    }
-
-    /// The state, and what a blocked one waits for: `blocked (permission)`.
-    #[must_use]
-    pub fn state_with_reason(&self) -> String {
-        if self.waits_for.is_empty() {
-            self.state.clone()
-        } else {
-            format!("{} ({})", self.state, self.waits_for)
+            why: clean(&status.why),
         }
     }
 
@@ -95,8 +82,7 @@ impl SessionRow {
     #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
-        let state = self.state_with_reason();
-        [self.name.as_str(), &state, &self.dir, &self.command, &self.about, &self.labels]
+        [self.name.as_str(), &self.state_words, &self.dir, &self.command, &self.about, &self.labels]
             .iter()
             .any(|text| text.to_lowercase().contains(&filter))
     }
@@ -147,11 +133,11 @@ mod tests {
         let row = read(object, "/home/u");
         assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, Some(true)));
         assert_eq!(
-            (row.dir.as_str(), row.command.as_str(), row.last.as_str()),
+            (row.dir.as_str(), row.command.as_str(), row.why.as_str()),
             ("~/proj", "claude --model opus", "It waits.")
         );
         assert_eq!(row.labels, "api,work");
-        assert_eq!((row.state_with_reason().as_str(), row.since.as_str()), ("blocked (a person)", "5 min"));
+        assert_eq!((row.state_words.as_str(), row.since.as_str()), ("blocked (a person)", "5 min"));
         assert!(
             row.matches("work")
                 && row.matches("BLOCK")
@@ -180,7 +166,7 @@ mod tests {
         let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m",
             "command": ["\r", "\u{2028}"]});
         let row = read(object, "/home/u");
-        for text in [&row.state, &row.dir, &row.last, &row.command] {
+        for text in [&row.state, &row.dir, &row.why, &row.command] {
             assert!(text.contains('\u{fffd}') && text.chars().all(is_harmless), "{text:?}");
         }
         assert_eq!(clean(&"x".repeat(5000)).len(), TEXT_MAX);

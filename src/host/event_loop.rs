@@ -164,6 +164,7 @@ impl Host {
             ("run", self.child.deadline(now)),
             ("connection", self.control.deadline(&self.known_connections())),
             ("terminals", self.terminals_deadline()),
+            ("segment", self.child.run.as_ref().and_then(|run| run.segment.deadline())),
             ("goodbye", self.turns.goodbye.filter(|at| *at > now)),
             ("asks", self.turns.goodbye.and_then(|_| self.control.farewell_deadline(now))),
             ("socket", self.control.rebind_deadline()),
@@ -263,6 +264,7 @@ impl Host {
         self.tend_journal();
         self.on_terminals(Terminals::answer_queries);
         self.tell_screen();
+        self.refresh_segment();
     }
 }
 

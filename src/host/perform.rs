@@ -101,6 +101,7 @@ impl Host {
         self.log_decision(decision);
         self.notify_of(decision);
         self.record_decision(decision);
+        self.segment_may_differ();
         match decision.kind {
             K::LevelCrossed => {
                 let percent = u64::from(self.recorder.supervisor.fill().percent());

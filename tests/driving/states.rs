@@ -51,12 +51,16 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
         "it is blocked as it was"
     );
     let why = world.ask(&["why", "proj"]);
-    assert!(why.starts_with("Blocked on trust for ") && why.lines().count() == 1, "{why}");
-    assert!(why.ends_with(" s.\n"), "{why}");
+    assert!(why.starts_with("Blocked on trust dialog for ") && why.lines().count() == 1, "{why}");
+    assert!(why.ends_with(" s. `hopty attach proj` answers it.\n"), "{why}");
+    assert_eq!(
+        world.status()["why"].as_str().map(|told| told.starts_with("Blocked on trust dialog")),
+        Some(true)
+    );
     let mut restart = world.terminal(&["restart", "proj"]);
     assert_eq!(restart.wait_exit(), 0);
     restart.wait_text("restart of proj requested: waiting for a safe point");
-    restart.wait_text("hint: it is blocked on trust; `hopty restart proj --now` does not wait");
+    restart.wait_text("hint: it is blocked on trust dialog; `hopty restart proj --now` does not wait");
     end(&world);
 }
 

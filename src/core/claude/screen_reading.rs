@@ -70,6 +70,8 @@ pub struct Dialog {
     pub name: String,
     /// Whether it has a name in the data file.
     pub known: bool,
+    /// Its first line; `None` where the upper edge is not in sight.
+    pub title: Option<String>,
     /// The line on which the selector stands, without selector and number.
     pub selected: Option<String>,
     /// The one key that brings the dialog nearer to the answer in the data file; read the screen again after
@@ -259,6 +261,7 @@ impl ScreenRuleSet {
         Dialog {
             name: rule.map_or("unknown", |rule| rule.name.as_str()).to_owned(),
             known: rule.is_some(),
+            title: edge.filter(|_| !head.is_empty()).map(|_| head.to_owned()),
             selected: chosen.map(|row| self.label(&rows[row]).to_owned()),
             press,
         }

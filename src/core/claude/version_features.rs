@@ -16,6 +16,10 @@ pub const NAMES: [u32; 3] = [2, 1, 76];
 /// answer before it has drawn the dialog.
 pub const PATIENT: [u32; 3] = [2, 1, 329];
 
+/// The newest version that was measured. It draws anew what is on its screen when that has another size,
+/// and its status line 0.3 s later; an old one clears the terminal's history for it.
+pub const NEWEST: [u32; 3] = [2, 1, 332];
+
 /// Which hooks Claude is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,6 +62,9 @@ pub struct ClaudeFeatures {
     /// A conversation may be given a name (`--name`).
     #[serde(default)]
     pub names: bool,
+    /// Another size for a moment makes it draw its status line anew, and does nothing else.
+    #[serde(default)]
+    pub redraws_status_line: bool,
     /// What a person is told; `None` when nothing is missing.
     pub limited: Option<String>,
 }
@@ -65,7 +72,7 @@ pub struct ClaudeFeatures {
 /// What a version offers. An unknown version counts as new.
 #[must_use]
 pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
-    let number = version.and_then(parse).unwrap_or(PATIENT);
+    let number = version.and_then(parse).unwrap_or(NEWEST);
     let named = version.unwrap_or_default();
     let hooks = match off {
         Some(HooksOff::NotInjected | HooksOff::Bare | HooksOff::SafeMode) => HookSet::None,
@@ -97,6 +104,7 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
         off: off.is_some(),
         submit_when_idle: number < PATIENT,
         names: number >= NAMES,
+        redraws_status_line: number >= NEWEST,
         limited,
     }
 }
@@ -145,7 +153,7 @@ mod tests {
     #[test]
     fn what_is_not_known_counts_as_new() {
         for version in [None, Some(""), Some("2.1"), Some("x.y.z"), Some("99999999999.0.0")] {
-            let new = ClaudeFeatures { names: true, ..ClaudeFeatures::default() };
+            let new = ClaudeFeatures { names: true, redraws_status_line: true, ..ClaudeFeatures::default() };
             assert_eq!(offers(version, None), new, "{version:?}");
         }
     }

@@ -23,6 +23,7 @@ mod run;
 mod screen_marks;
 mod screen_model;
 mod screen_reader;
+mod segment_refresh;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -42,6 +43,7 @@ pub(super) use processes::Processes;
 pub(super) use run::{ChildRun, INPUT_HIGH, InputModes, RunStart};
 pub(super) use screen_model::ScreenModel;
 pub(super) use screen_reader::{LOOK_MS, TypingNow};
+pub(super) use segment_refresh::SizeStep;
 
 /// The program that the session runs, one run after another.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use super::descendants::Descendants;
 use super::output_chunk::OutputChunk;
 use super::screen_model::ScreenModel;
 use super::screen_reader::LOOK_MS;
+use super::segment_refresh::SegmentRefresh;
 
 use crate::core::input::names::CursorKeys;
 use crate::core::process::ProcessEnd;
@@ -56,6 +57,10 @@ pub(in crate::host) struct ChildRun {
     /// The lines that stay on the terminal above the next run, if they are not all that the screen shows.
     pub above: Option<Vec<u8>>,
     pub facts: ScreenFacts,
+    /// The first line of the dialog that the screen showed last.
+    pub dialog_title: Option<String>,
+    /// What its status line shows of hopty's segment.
+    pub segment: SegmentRefresh,
     pub seen: u64,
     pub looked: Stamp,
     /// When the screen last changed, and its revision at that time.
@@ -138,6 +143,8 @@ impl ChildRun {
             muted: None,
             above: None,
             facts: ScreenFacts::default(),
+            dialog_title: None,
+            segment: SegmentRefresh::default(),
             seen: 0,
             looked: Stamp(0),
             changed: now,

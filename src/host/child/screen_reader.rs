@@ -64,6 +64,9 @@ impl Child {
         let Some(paste) = self.run.as_mut().and_then(|run| run.begin_look(now, unread)) else { return };
         // A screen that cannot be read any more proves nothing: a dialog that was there may be gone.
         let view = self.view(events).unwrap_or_default();
+        if let Some(run) = &mut self.run {
+            run.dialog_title = view.dialog.as_ref().and_then(|dialog| dialog.title.clone());
+        }
         let facts = ScreenFacts { paste, unread, ..facts(view, typing) };
         if let Some(run) = &mut self.run
             && facts != run.facts

@@ -7,11 +7,9 @@ use serde_json::{Value, json};
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
-use crate::core::status_segment::Segment;
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
-use crate::core::supervisor::next_handover::HandoverWhen;
 use crate::host::Host;
 use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
@@ -41,33 +39,6 @@ impl Host {
         }
         let segment = if late || event != "StatusLine" { String::new() } else { self.segment() };
         self.send(id, &ok_line(request, &json!({"stdout": segment})));
-    }
-
-    /// hopty's segment in Claude's status line; empty where it is not wanted.
-    fn segment(&self) -> String {
-        if !self.launch.config.terminal.segment {
-            return String::new();
-        }
-        let next = self.recorder.supervisor.next_handover(self.clock.now());
-        Segment {
-            name: self.claim.name.as_str(),
-            percent: self.context().known_percent(),
-            level: self.launch.config.context.handoff.percent,
-            next: next.as_ref(),
-            now: self.clock.now(),
-            prefix: self.launch.config.terminal.prefix,
-            unread: self.terminals.unread_notices(),
-            cols: self.child.run.as_ref().map(|run| run.size.cols),
-        }
-        .text()
-    }
-
-    /// Whether hopty's segment puts the question of mode `ask`. Claude would show it once more, as the words
-    /// of a hook.
-    fn segment_asks(&self) -> bool {
-        let next = self.recorder.supervisor.next_handover(self.clock.now());
-        let asks = next.is_some_and(|next| next.when == HandoverWhen::Asked);
-        asks && self.launch.config.terminal.segment && self.observer.has_status_line()
     }
 
     /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names

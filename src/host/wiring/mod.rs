@@ -19,6 +19,7 @@ mod recording;
 mod rename;
 mod requests;
 mod screen;
+mod segment;
 mod sends;
 mod start_code;
 mod status;

@@ -89,6 +89,7 @@ impl Host {
             }
             Some(Order::Notices) => {
                 self.on_terminals(|terminals, scene| terminals.show_notices(id, size, scene));
+                self.segment_may_differ();
             }
             Some(Order::Before) => self.show_conversation_before(id, size),
             Some(Order::HandOver) => self.hand_over_by_key(id),

@@ -87,6 +87,7 @@ impl Host {
         self.jobs.journal.moved(&self.claim.dir);
         self.write_session_file();
         self.observer.scan_all();
+        self.segment_may_differ();
         self.send(id, &ok_line(request, &json!({"name": name, "before": before})));
     }
 }

@@ -57,6 +57,7 @@ impl Host {
                 self.settle();
                 let mut status = self.status();
                 status.draft = self.draft_line();
+                status.why = self.why(&status);
                 self.send(id, &ok_line(request, &status.json()));
             }
             Request::Context => self.context_asked(id, request),
@@ -148,13 +149,18 @@ impl Host {
             Reply::Refused { reason } => {
                 self.control.waits_no_more(connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
-                let hint = draft.map_or_else(
-                    || "`hopty screen` shows Claude's screen, `hopty why` what hopty does".to_owned(),
-                    |draft| {
-                        let name = &self.claim.name;
+                let name = &self.claim.name;
+                let hint = match draft {
+                    Some(draft) => {
                         format!("it reads \"{draft}\"; `hopty send {name} --keys ctrl-c` clears it")
-                    },
-                );
+                    }
+                    None if self.status().waits_in_a_dialog() => {
+                        format!("`hopty attach {name}` answers it, `hopty screen {name}` shows it")
+                    }
+                    None => format!(
+                        "`hopty screen {name}` shows Claude's screen, `hopty why {name}` what hopty does"
+                    ),
+                };
                 error_line(request, &Failure::new(Code::Refused, reason.clone(), hint))
             }
             Reply::Back { conversation, newer } => {

@@ -11,6 +11,7 @@ use crate::core::visible::escaped;
 use crate::host::Host;
 use crate::host::observer::topic_line;
 use crate::host::session_exit::HostExit;
+use crate::sys::clock::{Clock, local};
 
 impl Host {
     /// The session object.
@@ -26,7 +27,7 @@ impl Host {
         let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
-        SessionStatus {
+        let status = SessionStatus {
             name: self.claim.name.to_string(),
             labels: self.launch.labels.iter().map(ToString::to_string).collect(),
             dir: self.dir.to_string_lossy().into_owned(),
@@ -35,7 +36,7 @@ impl Host {
             state: standing.state.into(),
             state_since: entered,
             state_from: standing.from.into(),
-            waiting_subject: self.observer.subject_of(standing.waiting_for.as_deref()),
+            waiting_subject: self.subject_of(standing.waiting_for.as_deref()),
             waiting_for: standing.waiting_for,
             draft: None,
             phase: supervisor.phase().word().to_owned(),
@@ -63,10 +64,26 @@ impl Host {
             clients: self.terminals.list(),
             exit: self.exit.map(HostExit::status),
             ended_at: entered.filter(|_| self.exit.is_some()),
-            why: self.explanation.words(supervisor.handover_step().as_ref()),
+            why: String::new(),
             seq: supervisor.seq(),
             rest: serde_json::Map::new(),
-        }
+        };
+        SessionStatus { why: self.why(&status), ..status }
+    }
+
+    /// Why the session is as this status has it.
+    pub(super) fn why(&self, status: &SessionStatus) -> String {
+        let step = self.recorder.supervisor.handover_step();
+        self.explanation.of(status, step.as_ref(), Clock::wall(), local)
+    }
+
+    /// What the dialog that is waited for is about: by a hook, or its own first line where no rule names it.
+    fn subject_of(&self, dialog: Option<&str>) -> Option<String> {
+        let title = || {
+            let run = self.child.run.as_ref().filter(|_| dialog == Some("unknown"))?;
+            run.dialog_title.as_deref().map(topic_line)
+        };
+        self.observer.subject_of(dialog).or_else(title)
     }
 
     /// What the conversation is about; until Claude tells its name, by the one that it was started with.
@@ -98,10 +115,12 @@ impl Host {
     pub(in crate::host) fn note_turn(&mut self) {
         let entered = self.recorder.supervisor.entered().1;
         let state = self.recorder.supervisor.state().state;
+        self.explanation.note(state);
         if self.jobs.session_file.note_state(entered)
             && matches!(state, SessionState::Busy | SessionState::Idle)
         {
             self.write_session_file_soon();
+            self.segment_may_differ();
         }
     }
 

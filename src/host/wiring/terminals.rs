@@ -208,5 +208,6 @@ impl Host {
     /// Sends a notice to every attached client, and keeps it for the page.
     pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
         self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
+        self.segment_may_differ();
     }
 }

@@ -1,13 +1,13 @@
 //! When the next hand-over comes, in one line for people.
 
-use super::error::visible;
-use crate::core::status::HandoverStatus;
-use crate::core::supervisor::next_handover::HandoverWhen;
-use crate::core::time::WallTime;
+use super::status::HandoverStatus;
+use super::supervisor::next_handover::HandoverWhen;
+use super::time::WallTime;
 
 /// When the next hand-over comes, as it looks at the time `now`.
-pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
-    let why = visible(&next.why);
+#[must_use]
+pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
+    let why = &next.why;
     let at = next.at.map(|at| short(at.0.0.saturating_sub(now.0)));
     let or_at = |what: &str| at.as_ref().map(|at| format!(", {what} {at}")).unwrap_or_default();
     match next.when.known() {
@@ -25,7 +25,7 @@ pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
         }
         Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
         Some(HandoverWhen::Off) => format!("off: {why}"),
-        Some(HandoverWhen::Level) | None => why,
+        Some(HandoverWhen::Level) | None => why.clone(),
     }
 }
 
@@ -48,7 +48,7 @@ mod tests {
     fn each_word_is_a_line() {
         let now = WallTime::parse("2026-11-24T10:00:00.000Z").unwrap();
         let of = |when: &str, at: Value| {
-            line(
+            handover_words(
                 &serde_json::from_value(
                     json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at}),
                 )

@@ -1,0 +1,103 @@
+//! When Claude has to draw its status line anew, because hopty's segment in it has changed without Claude's
+//! doing: by a key of hopty's, a new name, a decision.
+//!
+//! Claude runs the status line when it has something new itself, and when its terminal has another size: for
+//! 2.1.332 one row less for 20 ms is enough, it draws what is on the screen once or twice (1 to 4 KiB) and
+//! runs the status line 0.3 s later. Nothing else that hopty can reach makes it do so: it does not watch the
+//! file of `--settings`, and a `refreshInterval` short enough would run the person's own status line all day.
+
+use crate::core::status_segment::SegmentGist;
+use crate::core::time::Stamp;
+
+/// How long the terminal has another size, in ms.
+const RESIZED_MS: u64 = 20;
+
+/// What Claude shows of the segment, and what is under way.
+#[derive(Debug, Default)]
+pub(in crate::host) struct SegmentRefresh {
+    /// What it was last told, once it has asked.
+    told: Option<SegmentGist>,
+    /// What the size was changed for: once is enough, also if Claude does not ask.
+    tried: Option<SegmentGist>,
+    /// When to look whether it shows something else than it would be told.
+    due: Option<Stamp>,
+    /// When the terminal gets its size back.
+    back: Option<Stamp>,
+}
+
+/// What is to be done with the terminal's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::host) enum SizeStep {
+    /// A row less for a moment.
+    Less,
+    /// Its own again.
+    Back,
+}
+
+impl SegmentRefresh {
+    /// Claude has asked and was told this.
+    pub fn tell(&mut self, gist: SegmentGist) {
+        self.told = Some(gist);
+        self.tried = None;
+    }
+
+    /// Something has changed that the segment may show: it is looked at after `ms`, in which Claude may ask
+    /// by itself.
+    pub fn may_differ(&mut self, now: Stamp, ms: u64) {
+        if self.told.is_some() {
+            self.due = self.due.or(Some(now.after(ms)));
+        }
+    }
+
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.due.into_iter().chain(self.back).min()
+    }
+
+    /// Does what is due. `gist`: what Claude would be told now; `None` where it may not be made to ask now,
+    /// which is looked at again when something changes.
+    pub fn step(&mut self, now: Stamp, gist: impl FnOnce() -> Option<SegmentGist>) -> Option<SizeStep> {
+        if self.back.take_if(|at| *at <= now).is_some() {
+            return Some(SizeStep::Back);
+        }
+        self.due.take_if(|at| *at <= now)?;
+        let gist =
+            gist().filter(|gist| self.told.as_ref() != Some(gist) && self.tried.as_ref() != Some(gist))?;
+        self.tried = Some(gist);
+        self.back = Some(now.after(RESIZED_MS));
+        Some(SizeStep::Less)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gist(name: &str) -> Option<SegmentGist> {
+        Some((name.to_owned(), None, 0))
+    }
+
+    #[test]
+    fn claude_is_made_to_ask_once_for_what_it_does_not_show() {
+        let mut refresh = SegmentRefresh::default();
+        refresh.may_differ(Stamp(0), 100);
+        assert_eq!(refresh.deadline(), None, "it has no status line");
+        refresh.tell(gist("a").unwrap());
+        refresh.may_differ(Stamp(0), 100);
+        refresh.may_differ(Stamp(50), 100);
+        assert_eq!(refresh.deadline(), Some(Stamp(100)), "the first one counts");
+        assert_eq!(refresh.step(Stamp(99), || panic!("not yet")), None);
+        assert_eq!(refresh.step(Stamp(100), || gist("a")), None, "it shows this");
+        assert_eq!(refresh.deadline(), None);
+        refresh.may_differ(Stamp(200), 100);
+        assert_eq!(refresh.step(Stamp(300), || gist("b")), Some(SizeStep::Less));
+        assert_eq!(refresh.step(Stamp(319), || gist("b")), None);
+        assert_eq!(refresh.step(Stamp(320), || gist("b")), Some(SizeStep::Back));
+        refresh.may_differ(Stamp(400), 0);
+        assert_eq!(refresh.step(Stamp(400), || gist("b")), None, "it did not ask, and is left alone");
+        refresh.tell(gist("b").unwrap());
+        refresh.may_differ(Stamp(500), 0);
+        assert_eq!(refresh.step(Stamp(500), || None), None, "not in a hand-over");
+        refresh.may_differ(Stamp(600), 0);
+        assert_eq!(refresh.step(Stamp(600), || gist("a")), Some(SizeStep::Less));
+    }
+}
