@@ -17,6 +17,8 @@ use super::store_trace;
 use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
+/// When a temporary file is one that a killed process has left, in a directory whose writers hold no lock.
+pub const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// The prefix of temporary files; it identifies the leftovers of a crash.
 pub const TEMP_PREFIX: &str = ".hopty-tmp-";
 

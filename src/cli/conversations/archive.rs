@@ -19,7 +19,7 @@ use crate::core::config::{Archive, AutoArchive};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::time::WallTime;
 use crate::fs::archive::{ArchiveEntry, ArchiveFailure, ArchiveSource, ArchiveStore, Replaced};
-use crate::fs::conversations::{ConversationFiles, Summaries, TranscriptFile, Transcripts};
+use crate::fs::conversations::{ConversationFiles, OldAgents, Summaries, TranscriptFile, Transcripts};
 use crate::fs::lock::FileLock;
 use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;
@@ -69,11 +69,11 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     };
     let mut rows = Vec::new();
     let summaries = summaries(&paths, &files);
-    let mut room = ArchiveRoom::of(&store, &config);
+    let (mut room, mut agents) = (ArchiveRoom::of(&store, &config), OldAgents::default());
     for (file, summary) in files.iter().zip(summaries) {
         let outcome = match room.lack() {
             Some(full) if !options.dry_run => return Err(full),
-            _ => one(&paths, &store, file, &summary, options),
+            _ => one(&paths, &store, file, &summary, &mut agents, options),
         };
         room.take(&outcome);
         if !options.json {
@@ -158,13 +158,14 @@ fn one(
     store: &ArchiveStore,
     file: &TranscriptFile,
     summary: &ConversationSummary,
+    agents: &mut OldAgents,
     options: &ArchiveOptions,
 ) -> Outcome {
     let is_open = || OpenConversations::look(paths).get(&file.id).map(super::open::OpenBy::words);
     if let Some(who) = is_open() {
         return Outcome::Open(who);
     }
-    let source = match source(paths, file, summary) {
+    let source = match source(paths, file, summary, agents) {
         Ok(source) => source,
         Err(failure) => return Outcome::Failed(failure),
     };
@@ -199,8 +200,9 @@ fn source(
     paths: &Paths,
     file: &TranscriptFile,
     summary: &ConversationSummary,
+    agents: &mut OldAgents,
 ) -> Result<ArchiveSource, ArchiveFailure> {
-    let files = ConversationFiles::of(paths, file, summary.plan.as_deref())
+    let files = ConversationFiles::among(paths, file, summary.plan.as_deref(), agents)
         .map_err(|source| crate::fs::error::FsError::Io { doing: "read", path: file.path.clone(), source })?;
     ArchiveSource::of(&paths.claude, &files)
 }
@@ -333,12 +335,12 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
     let Some(_lock) = lock else { return Ok(0) };
     let options = ArchiveOptions::default();
     let summaries = summaries(paths, &files);
-    let mut room = ArchiveRoom::of(store, config);
+    let (mut room, mut agents) = (ArchiveRoom::of(store, config), OldAgents::default());
     for (file, summary) in files.iter().zip(summaries) {
         if start.elapsed() > AUTO_TIME || room.lack().is_some() {
             break;
         }
-        room.take(&one(paths, store, file, &summary, &options));
+        room.take(&one(paths, store, file, &summary, &mut agents, &options));
     }
     Ok(0)
 }

@@ -101,6 +101,7 @@ fn to_file(
         return Err(exists());
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    atomic::sweep_older(dir, atomic::LEFT_OVER);
     let mut temp = tempfile::Builder::new()
         .prefix(atomic::TEMP_PREFIX)
         .permissions(Permissions::from_mode(0o600))

@@ -18,7 +18,7 @@ use crate::fs::conversation_transfer::{
     ProjectMemory, TransferError, TransferKind, TransferPlan, TransferReport, TransferTarget, Transfers,
     belongs_below, project_folder,
 };
-use crate::fs::conversations::{ConversationFiles, TranscriptFile, Transcripts};
+use crate::fs::conversations::{ConversationFiles, OldAgents, TranscriptFile, Transcripts};
 use crate::fs::error::FsError;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
@@ -155,12 +155,13 @@ fn transfer(
     kind: TransferKind,
     traveller: &Traveller,
     map: &[(String, String)],
+    agents: &mut OldAgents,
 ) -> TransferResult {
     let Traveller { file, summary, target } = traveller;
     if let Some(who) = open_by(paths, &file.id) {
         return TransferResult::Failed(TransferError::Open(who));
     }
-    let plan = ConversationFiles::of(paths, file, summary.plan.as_deref())
+    let plan = ConversationFiles::among(paths, file, summary.plan.as_deref(), agents)
         .map_err(|source| FsError::Io { doing: "read", path: file.path.clone(), source }.into())
         .and_then(|found| {
             TransferPlan::new(kind, &paths.claude, &found, summary.dir.as_deref(), target, map.to_vec())
@@ -191,7 +192,7 @@ fn one(
     let target = &traveller.target;
     let map: Vec<(String, String)> =
         traveller.summary.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
-    let result = transfer(paths, transfers, kind, &traveller, &map);
+    let result = transfer(paths, transfers, kind, &traveller, &map, &mut OldAgents::default());
     if let TransferResult::Failed(error) = result {
         return Err(failed(error).about(&traveller.file.id));
     }
@@ -241,9 +242,9 @@ fn move_directory(
 ) -> Result<u8, Failed> {
     let all = of_directory(paths, from, to);
     let map = [(from.to_owned(), to.to_owned())];
-    let mut rows = Vec::new();
+    let (mut rows, mut agents) = (Vec::new(), OldAgents::default());
     for traveller in all {
-        let result = transfer(paths, transfers, TransferKind::Move, &traveller, &map);
+        let result = transfer(paths, transfers, TransferKind::Move, &traveller, &map, &mut agents);
         if !as_json {
             tell_row(&traveller, &result)?;
         }

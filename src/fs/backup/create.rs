@@ -75,6 +75,7 @@ pub fn create(
     let info = json!({"claude": paths.claude, "home": paths.home});
     let manifest = PackageManifest::new(PackageKind::Backup, created_ms, info, files);
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    atomic::sweep_older(dir, atomic::LEFT_OVER);
     let mut temp = tempfile::Builder::new()
         .prefix(atomic::TEMP_PREFIX)
         .permissions(fs::Permissions::from_mode(0o600))

@@ -219,9 +219,6 @@ fn check_room(paths: &Paths, manifest: &PackageManifest) -> Result<(), BackupFai
 /// The begin of the names of directories in which backups are unpacked.
 const STAGED: &str = ".hopty-tmp-restore-";
 
-/// When a temporary file is one that a killed restore has left.
-const LEFT_OVER: Duration = Duration::from_secs(3600);
-
 /// The lock in such a directory. It ends with the process that restores.
 const LOCK: &str = ".lock";
 
@@ -292,7 +289,7 @@ fn place(
     if !dir.is_dir() {
         atomic::private_dir(dir)?;
     }
-    atomic::sweep_older(dir, LEFT_OVER);
+    atomic::sweep_older(dir, atomic::LEFT_OVER);
     let mut temp = tempfile::Builder::new()
         .prefix(atomic::TEMP_PREFIX)
         .permissions(fs::Permissions::from_mode(0o600))

@@ -11,7 +11,7 @@ use super::*;
 use crate::core::archive::CleanupPeriod;
 use crate::core::package::{PackageFile, PackageKind, PackageManifest, PackageName};
 use crate::core::time::WallTime;
-use crate::fs::{package, store_trace};
+use crate::fs::{atomic, package, store_trace};
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 const NOW: WallTime = WallTime(1_795_000_000_000);
@@ -330,14 +330,18 @@ fn part() {
     let Ok(part) = std::env::var(PART) else { return };
     let words: Vec<&str> = part.split('\n').collect();
     store_trace::end_after(words[2].parse().unwrap());
+    if words.get(3) == Some(&"create") {
+        create(&paths(Path::new(words[0])), Path::new(words[1]), &BackupCipher::None, NOW).unwrap();
+        return;
+    }
     restore(&paths(Path::new(words[0])), Path::new(words[1]), &BackupKey::None, &over()).unwrap();
 }
 
-/// Restores until a step; whether it was ended there.
-fn ended_at(home: &Path, backup: &Path, step: usize) -> bool {
+/// Restores or creates until a step; whether it was ended there.
+fn ended_at(home: &Path, backup: &Path, step: usize, verb: &str) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["fs::backup::tests::part", "--exact", "--ignored", "--test-threads=1"])
-        .env(PART, format!("{}\n{}\n{step}", home.display(), backup.display()))
+        .env(PART, format!("{}\n{}\n{step}\n{verb}", home.display(), backup.display()))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -347,6 +351,35 @@ fn ended_at(home: &Path, backup: &Path, step: usize) -> bool {
         Some(0) => false,
         other => panic!("step {step}: {other:?}"),
     }
+}
+
+#[test]
+fn a_kill_at_any_step_of_a_backup_leaves_none_or_all_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = home(&dir.path().join("from"));
+    let old = std::time::SystemTime::now() - 2 * atomic::LEFT_OVER;
+    let mut ends = 0;
+    for step in 1.. {
+        let to = dir.path().join(format!("to-{step}"));
+        fs::create_dir(&to).unwrap();
+        let path = to.join("backup");
+        let was_ended = ended_at(&from.home, &path, step, "create");
+        if path.exists() {
+            assert_eq!(verify(&path, &BackupKey::None).unwrap().files.len(), 9, "step {step}");
+        }
+        if !was_ended {
+            break;
+        }
+        ends += 1;
+        // What was left is removed later, and stands in nobody's way.
+        for left in fs::read_dir(&to).unwrap().flatten().filter(|left| left.path() != path) {
+            fs::File::options().write(true).open(left.path()).unwrap().set_modified(old).unwrap();
+        }
+        create(&from, &to.join("again"), &BackupCipher::None, NOW).unwrap();
+        let left = fs::read_dir(&to).unwrap().flatten().filter(|left| left.path() != path).count();
+        assert_eq!(left, 1, "step {step}: {:?}", fs::read_dir(&to).unwrap().collect::<Vec<_>>());
+    }
+    assert!(ends >= 3, "only {ends} steps");
 }
 
 #[test]
@@ -375,7 +408,7 @@ fn a_kill_at_any_step_of_a_restore_leaves_each_file_old_or_new() {
     let mut ends = 0;
     for step in 1.. {
         let to = target(format!("to-{step}"));
-        let was_ended = ended_at(&to.home, &report.path, step);
+        let was_ended = ended_at(&to.home, &report.path, step, "restore");
         let now = of_backup(&to.home);
         for file in &now {
             assert!(old.contains(file) || new.contains(file), "step {step}: {} is neither", file.0);

@@ -4,6 +4,7 @@
 //! several places below its own directory (measured on 2.0.76 to 2.1.332). What conversations share
 //! (`history.jsonl`, `paste-cache`, `shell-snapshots`) belongs to none.
 
+use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -92,6 +93,19 @@ impl ConversationFiles {
     /// # Errors
     /// When a directory cannot be read, or there are too many files: nothing is left out in silence.
     pub fn of(paths: &Paths, transcript: &TranscriptFile, plan: Option<&str>) -> io::Result<Self> {
+        Self::among(paths, transcript, plan, &mut OldAgents::default())
+    }
+
+    /// The same for one of many conversations, whose old sub-agents are read once.
+    ///
+    /// # Errors
+    /// As [`ConversationFiles::of`].
+    pub fn among(
+        paths: &Paths,
+        transcript: &TranscriptFile,
+        plan: Option<&str>,
+        agents: &mut OldAgents,
+    ) -> io::Result<Self> {
         let id = &transcript.id;
         let mut found = ConversationFiles {
             id: id.clone(),
@@ -104,7 +118,7 @@ impl ConversationFiles {
             |found: &mut Self, path: PathBuf, role: FileRole| found.add(&paths.claude, path, role, DEPTH);
         add(&mut found, transcript.path.clone(), FileRole::Transcript)?;
         add(&mut found, transcript.project_dir().join(id.as_str()), FileRole::Sidecar)?;
-        for agent in old_agents(transcript)? {
+        for agent in agents.of(transcript)? {
             add(&mut found, agent, FileRole::OldAgent)?;
         }
         for (dir, role) in [
@@ -164,12 +178,30 @@ impl ConversationFiles {
     }
 }
 
-/// The files of sub-agents that lie beside the transcript and name its conversation.
-fn old_agents(transcript: &TranscriptFile) -> io::Result<Vec<PathBuf>> {
-    let mut agents = entries(transcript.project_dir())?;
-    let is_agent = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_old_agent);
-    agents.retain(|path| is_agent(path) && conversation_of(path).as_ref() == Some(&transcript.id));
-    Ok(agents)
+/// The files of old sub-agents, by their folder and the conversation that their lines name. There may be
+/// thousands, so that many conversations have them in common.
+#[derive(Debug, Default)]
+pub struct OldAgents {
+    folders: HashMap<PathBuf, HashMap<ConversationId, Vec<PathBuf>>>,
+}
+
+impl OldAgents {
+    /// Those that lie beside a transcript and name its conversation.
+    fn of(&mut self, transcript: &TranscriptFile) -> io::Result<Vec<PathBuf>> {
+        let dir = transcript.project_dir();
+        if !self.folders.contains_key(dir) {
+            let mut agents: HashMap<ConversationId, Vec<PathBuf>> = HashMap::new();
+            for path in entries(dir)? {
+                if path.file_name().and_then(|name| name.to_str()).is_some_and(is_old_agent)
+                    && let Some(owner) = conversation_of(&path)
+                {
+                    agents.entry(owner).or_default().push(path);
+                }
+            }
+            self.folders.insert(dir.to_owned(), agents);
+        }
+        Ok(self.folders.get(dir).and_then(|agents| agents.get(&transcript.id)).cloned().unwrap_or_default())
+    }
 }
 
 /// The conversation that the first lines of a file name.
@@ -274,5 +306,15 @@ pub(in crate::fs) mod tests {
         );
         let hostile = ConversationFiles::of(&paths, &transcript, Some("../projects/-p/agent-a2")).unwrap();
         assert!(hostile.files.iter().all(|file| file.role != FileRole::Plan));
+        // Of many conversations of one folder, its old sub-agents are looked through once.
+        let second = TranscriptFile::at(&paths.claude.join(format!("projects/-p/{other}.jsonl"))).unwrap();
+        let mut agents = OldAgents::default();
+        let count = |transcript: &TranscriptFile, agents: &mut OldAgents| {
+            let found = ConversationFiles::among(&paths, transcript, None, agents).unwrap();
+            found.files.iter().filter(|file| file.role == FileRole::OldAgent).count()
+        };
+        assert_eq!(count(&transcript, &mut agents), 1);
+        put("projects/-p/agent-a4.jsonl", &format!("{{\"sessionId\":\"{other}\"}}\n"));
+        assert_eq!((count(&second, &mut agents), count(&second, &mut OldAgents::default())), (1, 2));
     }
 }

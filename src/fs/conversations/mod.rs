@@ -18,7 +18,7 @@ mod transcripts;
 mod usage_files;
 
 pub use agents::AgentTranscript;
-pub use files::{ConversationFile, ConversationFiles, FileRole};
+pub use files::{ConversationFile, ConversationFiles, FileRole, OldAgents};
 pub use find::{FindError, find};
 pub use links::handover_links;
 pub use sources::{handoff_sources, live_sources};
