@@ -81,7 +81,7 @@ impl Poor {
         // all that it forks.
         let hopty = root.join("hopty");
         assert!(Command::new("cp").arg(claude::hopty()).arg(&hopty).status().unwrap().success());
-        let lift = "[ -z \"$HOPTY_TEST_LIFT\" ] || ulimit -S -v unlimited";
+        let lift = "eval \"$HOPTY_TEST_LIFT\"";
         let agent = format!("#!/bin/sh\n{lift}\nexec '{}' __agent \"$@\"\n", hopty.display());
         std::fs::write(root.join("claude"), agent).unwrap();
         let mark = format!("HOPTY_TEST_MARK={}", root.display());
