@@ -13,7 +13,7 @@
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `systemd_unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `screen`, `record`, `record_tape`, `back`, `backup`, `rename`, `token_usage`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
-//! | `wait`, `wait_conditions`, `wait_any` | `hopty wait`: its words, one condition, several |
+//! | `wait`, `wait_conditions` | `hopty wait`, and its words |
 //! | `screen_rows`, `settle_wait` | what is new on a session's screen, and whether anything still moves |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
@@ -74,7 +74,6 @@ mod unknown_verb;
 mod usage;
 mod version;
 mod wait;
-mod wait_any;
 mod wait_conditions;
 
 use std::ffi::OsString;

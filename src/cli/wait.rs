@@ -1,5 +1,9 @@
 //! `hopty wait`: until a session is idle, busy or blocked, until it has ended, until a text stands on its
-//! screen.
+//! screen or nothing moves on it; for one of several conditions, also for one that must not hold.
+//!
+//! Nothing is polled: the host answers when the state or the screen is another than what was seen last
+//! (`watch`), and the time until a screen is quiet is waited for. Only processes that still work when nothing
+//! moves any more (`--settle`) have to be looked at again and again.
 //!
 //! A text is looked for here and not in the host, which sends its rows whenever they have changed: so the
 //! host carries no search engine, and a pattern that takes long takes the time of who asked.
@@ -7,32 +11,29 @@
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use regex_lite::{Regex, RegexBuilder};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
-use super::wait_any;
-use super::wait_conditions::{self, KNOWN};
+use super::settle_wait::SettleWatch;
+use super::wait_conditions::{self, Condition, Wanted};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::{BadScreenMark, ScreenMark};
-use crate::core::status::SessionStatus;
+use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::message::{Code, Failure, WaitFor};
 
-/// The largest compiled pattern, in bytes.
-const PATTERN_MAX: usize = 1 << 20;
 /// How long a host that has ended may take to leave.
-pub(super) const FAREWELL: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a host may take to let somebody in who waits less than [`ANSWER`].
 const LET_IN: Duration = Duration::from_millis(900);
 /// How long after the limit its word that the limit has passed may take. It keeps the time; one that is
 /// stopped keeps none.
-pub(super) const WORD: Duration = Duration::from_millis(900);
+const WORD: Duration = Duration::from_millis(900);
 /// How long a session that is named may take to appear.
 const STARTING: Duration = Duration::from_secs(2);
 /// How often it is looked for meanwhile.
@@ -57,152 +58,221 @@ pub(super) struct WaitOptions<'a> {
     pub as_json: bool,
 }
 
+/// Waits until one of the conditions holds, and prints which where there are several.
 pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
-    if wait_any::is_for_several(wish.words) || wish.settle.is_some() || wish.gone {
-        return wait_any::wait(wish);
+    let (given, mut conditions) = wait_conditions::read(wish.words)?;
+    if wish.gone {
+        wait_conditions::turn_round(&mut conditions)?;
     }
-    let (given, condition) = match wish.words {
-        [condition] => (None, condition),
-        [name, condition, ..] => (Some(name.as_str()), condition),
-        [] => return Err(Failed::new(2, "no condition given").hint(KNOWN)),
-    };
-    let (wanted, pattern) = condition_of(condition).map_err(|failed| match turned(wish.words) {
-        Some(right) => {
-            failed.hint(format!("give the session first, then the condition: `hopty wait {right}`"))
-        }
-        None => failed,
-    })?;
+    let has_text = conditions.iter().any(|one| matches!(one.wanted, Wanted::Text(_)));
+    let mark = if has_text { mark_of(wish.since)? } else { None };
     let paths = paths()?;
     let limit = Duration::from_millis(wish.timeout.ms());
+    let until = Instant::now().checked_add(limit);
+    let at_end = conditions.iter().find(|one| one.is_met_by_end());
+    let (name, control) = match connect(&paths, given, limit, at_end.is_some())? {
+        (name, Some(control)) => (name, control),
+        (name, None) => {
+            let condition = at_end.unwrap_or(&conditions[0]);
+            return met_by(condition, &conditions, &paths, &name, wish.as_json);
+        }
+    };
+    let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
+    let uses_state = |one: &Condition| matches!(one.wanted, Wanted::State(state) if state != WaitFor::Exit);
+    let mut view = SessionView {
+        control,
+        uses_state: conditions.iter().any(uses_state),
+        uses_screen: conditions.iter().any(uses_screen) || wish.settle.is_some(),
+        state: SessionState::Unknown,
+        entered: None,
+        rows: ScreenRows::default(),
+        changed: Instant::now(),
+        since: line_of(wish.since),
+        mark,
+        settle: None,
+    };
+    if let Some(quiet) = wish.settle {
+        let pid = view.control.status()?.pid;
+        view.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
+    }
+    let mut pause = Duration::ZERO;
+    let met = loop {
+        let met = match view.look(&name, pause) {
+            Ok(()) => conditions.iter().find(|one| view.holds(one)),
+            // Only its end ends the conversation with its host.
+            Err(failed) => match conditions.iter().find(|one| one.is_met_by_end()) {
+                Some(condition) if is_gone(&paths, &name) => break condition,
+                _ => return Err(failed),
+            },
+        };
+        if let Some(condition) = met
+            && view.is_settled(&name)?
+            && view.holds(condition)
+        {
+            break condition;
+        }
+        let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            let state = status_of(&paths, &name)?.state;
+            let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
+            let moves = if met.is_some() { " and has not settled" } else { "" };
+            let message = format!(
+                "{}: timed out after {}, the session is {state}{moves}",
+                wanted.join(", "),
+                wish.timeout
+            );
+            let failure = Failure::new(Code::Busy, message, "use `--timeout` to wait longer");
+            return Err(Failed::from(failure).about(&name));
+        }
+        pause = left.min(view.pause(&conditions, met.is_some()));
+    };
+    if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {
+        // So that its name is free when this ends.
+        view.control.limit(FAREWELL);
+        view.control.wait_for_end();
+    }
+    met_by(met, &conditions, &paths, &name, wish.as_json)
+}
+
+/// The session and its host, or no host where the session is over. One that is named may be just starting: its
+/// host takes the name before it listens, and a session that has ended may have had the name.
+fn connect(
+    paths: &Paths,
+    given: Option<&str>,
+    limit: Duration,
+    may_be_over: bool,
+) -> Result<(SessionName, Option<HostControl>), Failed> {
     let begun = Instant::now();
-    let may_start = || given.is_some() && begun.elapsed() < limit.min(STARTING);
-    let name = loop {
-        let found = if wanted == WaitFor::Exit { any(&paths, given) } else { live(&paths, given, Rule::Any) };
-        match found {
-            // It may be just starting: its host takes the name before it listens, and a name may have been
-            // used before.
-            Err(failed) if wanted != WaitFor::Exit && failed.finds_none() && may_start() => {
-                std::thread::sleep(LOOK)
+    let may_start = || given.is_some() && !may_be_over && begun.elapsed() < limit.min(STARTING);
+    loop {
+        let found = if may_be_over { any(paths, given) } else { live(paths, given, Rule::Any) };
+        let name = match found {
+            Err(failed) if failed.finds_none() && may_start() => {
+                std::thread::sleep(LOOK);
+                continue;
             }
-            found => break found?,
+            found => found?,
+        };
+        if may_be_over && !session::is_alive(&paths.session(&name)) {
+            return Ok((name, None));
         }
-    };
-    if wanted == WaitFor::Exit && !session::is_alive(&paths.session(&name)) {
-        return over(&paths, &name, wish.as_json);
-    }
-    let control = loop {
-        match HostControl::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
+        match HostControl::connect(paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
+            Ok(control) => return Ok((name, Some(control))),
             // It ended meanwhile.
-            Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => {
-                return over(&paths, &name, wish.as_json);
-            }
-            Err(_) if wanted != WaitFor::Exit && may_start() => std::thread::sleep(LOOK),
-            connected => break connected?,
-        }
-    };
-    let mut asked = WaitSession { control, until: Instant::now().checked_add(limit) };
-    let answer = match &pattern {
-        Some(pattern) => asked.for_text(&name, pattern, mark_of(wish.since)?),
-        None => asked.ask(json!({"do": "wait", "for": wanted, "since": line_of(wish.since)})),
-    };
-    match answer {
-        Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => over(&paths, &name, wish.as_json),
-        Err(failed) => Err(failed),
-        Ok(answer) if wanted == WaitFor::Exit && answer["met"] == true => {
-            asked.control.limit(FAREWELL);
-            asked.control.wait_for_end();
-            over(&paths, &name, wish.as_json)
-        }
-        Ok(answer) => {
-            let told = SessionStatus::from_json(answer["session"].clone());
-            let session = told.map_or_else(|| status_of(&paths, &name), Ok)?;
-            if answer["met"] != true {
-                let message = format!(
-                    "{condition}: timed out after {}, the session is {}",
-                    wish.timeout, session.state
-                );
-                return Err(Failed::from(Failure::new(
-                    Code::Busy,
-                    message,
-                    "use `--timeout` to wait longer",
-                ))
-                .about(&name));
-            }
-            if wish.as_json {
-                say(format_args!("{}", session.json()))?;
-            }
-            Ok(0)
+            Err(_) if may_be_over && is_gone(paths, &name) => return Ok((name, None)),
+            Err(_) if may_start() => std::thread::sleep(LOOK),
+            Err(failed) => return Err(failed),
         }
     }
 }
 
-/// The words that were meant where a session stands in the place of the condition.
-fn turned(words: &[String]) -> Option<String> {
-    let last = words.last()?;
-    let name: SessionName = last.parse().ok()?;
-    let condition = match words {
-        [condition, _] if condition_of(condition).is_ok() => condition,
-        [_] => "idle",
-        _ => return None,
-    };
-    paths().ok()?.session(&name).is_dir().then(|| format!("{name} {condition}"))
-}
-
-pub(super) fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
-    if let Some(pattern) = word.strip_prefix("text=") {
-        if pattern.is_empty() {
-            return Err(Failed::new(2, "an empty pattern matches every screen")
-                .about(word)
-                .hint("use `hopty wait NAME text=REGEX`"));
-        }
-        let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
-        return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            Failed::new(2, e.to_string())
-                .about(word)
-                .hint("escape special characters with `\\`; see `hopty wait --help`")
-        });
+fn met_by(
+    met: &Condition,
+    all: &[Condition],
+    paths: &Paths,
+    name: &SessionName,
+    as_json: bool,
+) -> Result<u8, Failed> {
+    if as_json {
+        let mut object = status_of(paths, name)?.json();
+        object["met"] = json!(met.text);
+        say(format_args!("{object}"))?;
+    } else if all.len() > 1 {
+        say(format_args!("{}", met.text))?;
     }
-    let known = [WaitFor::Idle, WaitFor::Busy, WaitFor::Blocked, WaitFor::Exit];
-    known
-        .into_iter()
-        .find(|wanted| wanted.word() == word)
-        .map(|wanted| (wanted, None))
-        .ok_or_else(|| wait_conditions::unknown(word))
+    Ok(0)
 }
 
-/// One conversation in which something is waited for.
-struct WaitSession {
+/// What is known of the session.
+struct SessionView {
     control: HostControl,
-    /// Until when; `None` for ever.
-    until: Option<Instant>,
+    /// Whether a condition is about Claude's state.
+    uses_state: bool,
+    /// Whether the screen matters.
+    uses_screen: bool,
+    state: SessionState,
+    /// The line of the journal at which the state began.
+    entered: Option<u64>,
+    rows: ScreenRows,
+    /// When the screen changed last.
+    changed: Instant,
+    since: u64,
+    mark: Option<ScreenMark>,
+    settle: Option<SettleWatch>,
 }
 
-impl WaitSession {
-    /// Asks, with the time that is left.
-    fn ask(&mut self, mut request: Value) -> Result<Value, Failed> {
-        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
-        let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-        self.control.limit(left.unwrap_or(Duration::MAX).saturating_add(WORD));
-        request["timeout_ms"] = json!(ms);
-        self.control.ask(request)
+impl SessionView {
+    /// Waits until something is another than it was, `pause` at most. The first time it only looks.
+    fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), Failed> {
+        let request = json!({
+            "do": "watch",
+            "state": self.uses_state,
+            "entered": self.entered,
+            "screen": self.uses_screen,
+            "after": self.rows.revision,
+            "mark": self.mark,
+            // Not a moment too early.
+            "timeout_ms": u64::try_from(pause.as_micros().div_ceil(1000)).unwrap_or(u64::MAX),
+        });
+        self.control.limit(pause.saturating_add(WORD));
+        let answer = self.control.ask(request)?;
+        if let Some(entered) = answer["entered"].as_u64() {
+            self.entered = Some(entered);
+            self.state = serde_json::from_value(answer["state"].clone()).unwrap_or(SessionState::Unknown);
+        }
+        if let Some(rows) = ScreenRows::read(&answer, name, self.mark)? {
+            // The cursor of a prompt may blink, and a revision may change without it.
+            if self.rows.revision.is_some() && !(self.settle.is_some() && rows.is_same_as(&self.rows)) {
+                self.changed = Instant::now();
+            }
+            self.rows = rows;
+        }
+        Ok(())
     }
 
-    /// The rows as they change, until the pattern is found in them.
-    fn for_text(
-        &mut self,
-        name: &SessionName,
-        pattern: &Regex,
-        mark: Option<ScreenMark>,
-    ) -> Result<Value, Failed> {
-        let mut after = None;
-        loop {
-            let answer = self.ask(ScreenRows::request(after, mark, 0))?;
-            let Some(rows) = ScreenRows::read(&answer, name, mark)? else { return Ok(answer) };
-            if rows.has(pattern) {
-                return Ok(json!({"met": true}));
-            }
-            after = rows.revision;
+    /// Whether nothing moves any more, where that is wanted.
+    fn is_settled(&mut self, name: &SessionName) -> Result<bool, Failed> {
+        let changed = self.changed;
+        let Some(settle) = &mut self.settle else { return Ok(true) };
+        if !settle.is_settled(changed) {
+            return Ok(false);
         }
+        self.look(name, Duration::ZERO)?;
+        Ok(self.changed == changed)
+    }
+
+    /// How long nothing but a change can make a condition hold. `is_met`: one holds, and the session has not
+    /// settled.
+    fn pause(&self, conditions: &[Condition], is_met: bool) -> Duration {
+        let quiet = conditions.iter().filter(|one| !one.negated).filter_map(|one| match one.wanted {
+            Wanted::Quiet(time) => Some(time.saturating_sub(self.changed.elapsed())),
+            _ => None,
+        });
+        let settles = self.settle.as_ref().filter(|_| is_met).map(|settle| settle.pause(self.changed));
+        quiet.filter(|_| !is_met).chain(settles).min().unwrap_or(Duration::MAX)
+    }
+
+    fn holds(&self, condition: &Condition) -> bool {
+        let holds = match &condition.wanted {
+            Wanted::Quiet(time) => self.changed.elapsed() >= *time,
+            // Between two frames there may be no screen yet.
+            Wanted::Text(_) if self.rows.revision.is_none() => return false,
+            Wanted::Text(pattern) if condition.negated => self.rows.has_anywhere(pattern),
+            Wanted::Text(pattern) => self.rows.has(pattern),
+            Wanted::State(wanted) => self.is(*wanted),
+        };
+        holds != condition.negated
+    }
+
+    fn is(&self, wanted: WaitFor) -> bool {
+        let state = match wanted {
+            WaitFor::Idle => SessionState::Idle,
+            WaitFor::Busy => SessionState::Busy,
+            WaitFor::Blocked => SessionState::Blocked,
+            WaitFor::Exit => return self.state == SessionState::Ended,
+            WaitFor::Text => return false,
+        };
+        self.state == state && self.entered > Some(self.since)
     }
 }
 
@@ -224,7 +294,7 @@ impl FromStr for WaitSince {
 }
 
 /// The line of the journal after which a state must have begun.
-pub(super) fn line_of(since: Option<WaitSince>) -> u64 {
+fn line_of(since: Option<WaitSince>) -> u64 {
     match since {
         None => 0,
         Some(WaitSince::Line(line)) => line,
@@ -236,7 +306,7 @@ pub(super) fn line_of(since: Option<WaitSince>) -> u64 {
 ///
 /// # Errors
 /// For a line of the journal, which says nothing about the screen.
-pub(super) fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
+fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
     match since {
         None | Some(WaitSince::Line(0)) => Ok(None),
         Some(WaitSince::Mark(mark)) => Ok(Some(mark)),
@@ -259,12 +329,4 @@ pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// The session has ended.
-fn over(paths: &Paths, name: &SessionName, as_json: bool) -> Result<u8, Failed> {
-    if as_json {
-        say(format_args!("{}", status_of(paths, name)?.json()))?;
-    }
-    Ok(0)
 }

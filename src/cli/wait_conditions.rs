@@ -1,8 +1,18 @@
-//! The words for what `hopty wait` waits for, and the one that was meant where a word is wrong.
+//! The words of `hopty wait`: the session, what is waited for, and what was meant where a word is wrong.
 
+use std::time::Duration;
+
+use regex_lite::{Regex, RegexBuilder};
 use strsim::osa_distance;
 
+use super::control::paths;
 use super::error::Failed;
+use crate::core::config::DurationMs;
+use crate::core::ids::SessionName;
+use crate::ipc::message::WaitFor;
+
+/// The largest compiled pattern, in bytes.
+const PATTERN_MAX: usize = 1 << 20;
 
 /// The word before a condition that must not hold.
 pub(super) const NOT: &str = "not";
@@ -32,8 +42,131 @@ const OTHER_WORDS: [(&str, &str); 16] = [
 /// Edits between a word and the one that may be meant.
 const SLIP: usize = 2;
 
+/// One condition.
+pub(super) struct Condition {
+    /// As the person wrote it.
+    pub text: String,
+    /// It must not hold.
+    pub negated: bool,
+    pub wanted: Wanted,
+}
+
+/// What a condition is about.
+pub(super) enum Wanted {
+    State(WaitFor),
+    Text(Regex),
+    /// The screen has not changed for so long.
+    Quiet(Duration),
+}
+
+/// The session, and the conditions behind it.
+pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), Failed> {
+    let is_condition = |word: &str| {
+        word == NOT || word.starts_with("quiet=") || word.starts_with("text=") || condition_of(word).is_ok()
+    };
+    let (given, rest) = match words {
+        [name, rest @ ..] if !rest.is_empty() && !is_condition(name) => (Some(name.as_str()), rest),
+        _ => (None, words),
+    };
+    let in_order = |failed: Failed| match turned(words) {
+        Some(right) => {
+            failed.hint(format!("give the session first, then the condition: `hopty wait {right}`"))
+        }
+        None => failed,
+    };
+    let mut conditions = Vec::new();
+    let mut negated = false;
+    for word in rest {
+        if word == NOT {
+            negated = true;
+            continue;
+        }
+        let wanted = match word.strip_prefix("quiet=") {
+            Some(span) => {
+                let span: DurationMs = span.parse().map_err(|_| {
+                    Failed::new(2, "not a duration")
+                        .about(word)
+                        .hint("write it as `quiet=500ms` or `quiet=2s`")
+                })?;
+                Wanted::Quiet(Duration::from_millis(span.ms()))
+            }
+            None => match condition_of(word).map_err(in_order)? {
+                (_, Some(pattern)) => Wanted::Text(pattern),
+                (state, None) => Wanted::State(state),
+            },
+        };
+        let text = if negated { format!("not {word}") } else { word.clone() };
+        conditions.push(Condition { text, negated, wanted });
+        negated = false;
+    }
+    if negated || conditions.is_empty() {
+        return Err(Failed::new(2, "no condition given").hint(KNOWN));
+    }
+    Ok((given, conditions))
+}
+
+impl Condition {
+    /// Whether it holds once the session is over.
+    pub fn is_met_by_end(&self) -> bool {
+        match self.wanted {
+            Wanted::State(WaitFor::Exit) => !self.negated,
+            Wanted::State(_) | Wanted::Text(_) => self.negated,
+            Wanted::Quiet(_) => false,
+        }
+    }
+}
+
+/// Lets the texts be waited for until they have gone.
+pub(super) fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
+    let mut texts = 0;
+    for condition in conditions.iter_mut().filter(|one| matches!(one.wanted, Wanted::Text(_)) && !one.negated)
+    {
+        condition.text = format!("not {}", condition.text);
+        condition.negated = true;
+        texts += 1;
+    }
+    if texts == 0 {
+        return Err(Failed::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
+    }
+    Ok(())
+}
+
+/// The words that were meant where a session stands in the place of the condition.
+fn turned(words: &[String]) -> Option<String> {
+    let last = words.last()?;
+    let name: SessionName = last.parse().ok()?;
+    let condition = match words {
+        [condition, _] if condition_of(condition).is_ok() => condition,
+        [_] => "idle",
+        _ => return None,
+    };
+    paths().ok()?.session(&name).is_dir().then(|| format!("{name} {condition}"))
+}
+
+fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
+    if let Some(pattern) = word.strip_prefix("text=") {
+        if pattern.is_empty() {
+            return Err(Failed::new(2, "an empty pattern matches every screen")
+                .about(word)
+                .hint("use `hopty wait NAME text=REGEX`"));
+        }
+        let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
+        return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
+            Failed::new(2, e.to_string())
+                .about(word)
+                .hint("escape special characters with `\\`; see `hopty wait --help`")
+        });
+    }
+    let known = [WaitFor::Idle, WaitFor::Busy, WaitFor::Blocked, WaitFor::Exit];
+    known
+        .into_iter()
+        .find(|wanted| wanted.word() == word)
+        .map(|wanted| (wanted, None))
+        .ok_or_else(|| unknown(word))
+}
+
 /// That a word is no condition, with the nearest that is one.
-pub(super) fn unknown(word: &str) -> Failed {
+fn unknown(word: &str) -> Failed {
     let failed = Failed::new(2, "unknown condition").about(word);
     match nearest(word) {
         Some(meant) => failed.hint(format!("did you mean `{meant}`?")),
@@ -69,6 +202,28 @@ fn nearest(word: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_become_a_session_and_conditions() {
+        for (line, name, texts) in [
+            ("proj idle blocked exit", Some("proj"), &["idle", "blocked", "exit"][..]),
+            ("idle blocked", None, &["idle", "blocked"]),
+            ("proj not busy", Some("proj"), &["not busy"]),
+            ("proj quiet=500ms not text=Working", Some("proj"), &["quiet=500ms", "not text=Working"]),
+        ] {
+            let words = words(line);
+            let (given, conditions) = read(&words).unwrap();
+            assert_eq!(given, name, "{line}");
+            assert_eq!(conditions.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), texts, "{line}");
+        }
+        for line in ["proj not", "quiet=soon", "proj idle bussy", "proj other idle"] {
+            assert!(read(&words(line)).is_err(), "{line}");
+        }
+    }
 
     #[test]
     fn the_condition_that_was_meant_is_named() {

@@ -87,16 +87,19 @@ pub fn an_interrupted_turn_is_over(kind: Kind) {
 #[test]
 fn a_session_that_is_just_starting_is_waited_for() {
     let Some(world) = World::new(Kind::StandIn, quick()) else { return };
-    for round in 0..4 {
+    let conditions: [&[&str]; 4] =
+        [&["idle"], &["idle", "blocked"], &["idle", "--settle", "20ms"], &["text=."]];
+    for words in conditions {
         let mut command = std::process::Command::new(super::support::claude::hopty());
         command
-            .args(["wait", "proj", "idle", "--timeout", "60s"])
+            .args(["wait", "proj", "--timeout", "60s"])
+            .args(words)
             .env_clear()
             .envs(world.env.iter().cloned());
         let waits = command.current_dir(&world.project).stderr(std::process::Stdio::piped()).spawn().unwrap();
         start(&world, &[]);
         let done = waits.wait_with_output().unwrap();
-        assert!(done.status.success(), "round {round}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
         end(&world);
     }
     let output = world.hopty(&["wait", "proj", "idle", "--timeout", "100ms"]);
