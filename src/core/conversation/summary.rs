@@ -131,6 +131,8 @@ impl ConversationSummary {
 pub struct SummaryReader {
     summary: ConversationSummary,
     has_gap: bool,
+    /// The conversation that the last prompt or tool result names.
+    asked_in: Option<ConversationId>,
 }
 
 #[derive(Default, Deserialize)]
@@ -187,6 +189,7 @@ impl SummaryReader {
     /// Lines are left out from here on, until the next call of [`SummaryReader::line`].
     pub fn skip(&mut self) {
         self.has_gap = true;
+        self.asked_in = None;
     }
 
     /// Whether the first prompt and the directory are known, so that reading on from the begin brings nothing
@@ -283,12 +286,23 @@ impl SummaryReader {
         }
     }
 
-    /// Lines from another conversation name it. Those from further back name that one: the last counts.
+    /// Lines from another conversation name it; in those of 2.0.76 the prompts do, and the answers do not. Those
+    /// from further back name that one: the last counts.
     fn fork(&mut self, raw: &RawLine) {
+        if raw.is_sidechain.0 {
+            return;
+        }
         let source = raw.forked_from.0.as_ref().and_then(|source| source.session_id.0.as_deref());
         let source = source.or(raw.request_session_id.0.as_deref()).and_then(|id| id.parse().ok());
-        let own = raw.session_id.0.as_deref().and_then(|id| id.parse().ok());
-        if source.is_some() && source != own && !raw.is_sidechain.0 {
+        let own: Option<ConversationId> = raw.session_id.0.as_deref().and_then(|id| id.parse().ok());
+        let source = match raw.r#type.0.as_deref() {
+            Some("user") => {
+                self.asked_in.clone_from(&own);
+                source
+            }
+            _ => source.or_else(|| self.asked_in.clone().filter(|_| own.is_some())),
+        };
+        if source.is_some() && source != own {
             self.summary.forked_from = source;
         }
     }
@@ -494,6 +508,8 @@ mod tests {
         let both = with(with(answer("m1", 5), &asked(one)), &branched(two));
         assert_eq!(of(&[both]).as_deref(), Some(two));
         assert_eq!(of(&[with(prompt("go", "01"), r#""forkedFrom":7,"requestSessionId":"x""#)]), None);
+        let of_2_0_76 = [prompt("go", "01").replace(ID, one), answer("m1", 5), prompt("on", "02")];
+        assert_eq!(of(&of_2_0_76).as_deref(), Some(one));
         assert_eq!(read(&[prompt("go", "01"), prompt("on", "02")]).first_line.as_deref(), Some("u"));
     }
 

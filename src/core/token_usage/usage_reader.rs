@@ -99,12 +99,15 @@ pub struct UsageReader {
     worked_to: Option<WallTime>,
     /// How long tools ran since the last answer, in ms.
     tools_ms: u64,
+    /// The conversation that the last prompt or tool result names.
+    asked_in: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct RawUsageLine {
     r#type: Text<64>,
+    session_id: Text<64>,
     cwd: Text<4096>,
     relocated_cwd: Text<4096>,
     timestamp: Text<64>,
@@ -189,7 +192,14 @@ impl UsageReader {
         match raw.r#type.0.as_deref() {
             Some("assistant") => {
                 let message = raw.message.0.as_ref();
-                let is_of_source = raw.request_session_id.0 || raw.forked_from.0;
+                // In the forks of 2.0.76 the prompt alone names the source.
+                let was_asked_elsewhere = !is_sidechain
+                    && self
+                        .asked_in
+                        .as_ref()
+                        .zip(raw.session_id.0.as_ref())
+                        .is_some_and(|(of, own)| of != own);
+                let is_of_source = raw.request_session_id.0 || raw.forked_from.0 || was_asked_elsewhere;
                 let origin = AnswerOrigin { is_sidechain, is_of_source };
                 self.answer(message, raw.request_id.0.as_deref(), raw.cost_usd.0, at, origin);
             }
@@ -201,7 +211,10 @@ impl UsageReader {
                 }
             }
             // Sub-agents work beside the conversation.
-            Some("user") if !is_sidechain => self.user(line, &raw, at),
+            Some("user") if !is_sidechain => {
+                self.asked_in.clone_from(&raw.session_id.0);
+                self.user(line, &raw, at);
+            }
             Some("cost-state") => self.account(&raw),
             Some("relocated") => {
                 if let Some(dir) = raw.relocated_cwd.0.filter(|dir| dir.starts_with('/')) {
@@ -402,6 +415,23 @@ mod tests {
         let figures: Vec<_> = account.models.iter().map(|m| (m.model, m.tokens.all(), m.usd)).collect();
         assert_eq!(figures.len(), 2);
         assert!(figures.contains(&(0, 30, 1.25)) && figures.contains(&(1, 1, 0.0)), "{figures:?}");
+    }
+
+    #[test]
+    fn answers_that_were_given_in_another_conversation_are_told() {
+        let with = |line: String, more: &str| line.replacen('{', &format!("{{{more},"), 1);
+        let prompt = |id: &str| user("00:00", &format!(r#""sessionId":"{id}","message":{{"content":"go"}}"#));
+        let records = read(&[
+            prompt("one"),
+            with(answer("1", "00:01", 1), r#""sessionId":"two""#),
+            prompt("two"),
+            with(answer("2", "00:02", 1), r#""sessionId":"two""#),
+            with(answer("3", "00:03", 1), r#""sessionId":"two","requestSessionId":"one""#),
+            with(answer("4", "00:04", 1), r#""sessionId":"two","forkedFrom":{"sessionId":"one"}"#),
+            answer("5", "00:05", 1),
+        ]);
+        let told: Vec<bool> = records.answers.iter().map(|answer| answer.is_of_source).collect();
+        assert_eq!(told, [true, false, true, true, false]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The version of the file: any change of what a summary is, or of how it is made, is another one.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The longest file that is read, in bytes.
 const CAP: u64 = 256 << 20;
 

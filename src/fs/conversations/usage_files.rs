@@ -19,7 +19,7 @@ use crate::fs::paths::Paths;
 use crate::sys::safe_file;
 
 /// The version of the cache: any change of what is read, or of how, is another one.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The longest cache that is read, in bytes.
 const CAP: u64 = 1 << 30;
 /// How much of an unpacked transcript is read at a time, in bytes.
