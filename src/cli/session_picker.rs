@@ -1,7 +1,7 @@
 //! The list from which a person picks a session to attach to: what it shows and what a key does, and the
 //! loop that has the terminal meanwhile.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsFd;
 
 use nix::libc;
@@ -13,11 +13,11 @@ use crate::core::ellipsis::begin_of;
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::core::status::SessionStatus;
-use crate::dashboard::dashboard_terminal::DashTerminal;
+use crate::dashboard;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::{Signals, stop_group};
-use crate::tty::raw;
+use crate::sys::signals::Signals;
+use crate::tty::full_screen::{self, FullScreen};
 
 /// SGR numbers.
 const BOLD: u8 = 1;
@@ -42,22 +42,30 @@ pub(super) enum PickerEnd {
 /// When the terminal is gone.
 pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<PickerEnd> {
     let mut picker = SessionPicker::new(sessions, here);
-    let mut signals =
-        Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
-    let mut terminal = DashTerminal::enter()?;
+    let mut signals = Signals::catch(&[
+        libc::SIGWINCH,
+        libc::SIGCONT,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+    ])?;
+    let mut terminal = FullScreen::enter(dashboard::BEGIN, dashboard::UNDO)?;
     let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
     loop {
-        let size = raw::size();
-        let side = |cells: u16, usual: usize| if cells == 0 { usual } else { usize::from(cells) };
-        let shown = picker.lines(side(size.cols, 80), side(size.rows, 24), wants_colors());
-        io::stdout().write_all(picture(&shown).as_bytes())?;
-        io::stdout().flush()?;
+        let (cols, rows) = full_screen::size();
+        let shown = picker.lines(usize::from(cols), usize::from(rows), wants_colors());
+        full_screen::write(picture(&shown).as_bytes())?;
         let mut set = PollSet::default();
         set.add(true, stdin.as_fd(), Interest::Read);
         set.add(false, signals.as_fd(), Interest::Read);
         let ready = set.wait(keys.waits().then_some(ESCAPE_MS))?;
-        if let Some(signal) = signals.take().into_iter().find(|signal| *signal != libc::SIGWINCH) {
-            return Ok(PickerEnd::Signal(signal));
+        for signal in signals.take() {
+            match signal {
+                libc::SIGWINCH => {}
+                libc::SIGCONT => terminal.resume()?,
+                ends => return Ok(PickerEnd::Signal(ends)),
+            }
         }
         let pressed: Vec<PlainKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
             let mut bytes = [0; 256];
@@ -82,9 +90,7 @@ pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<Pick
             match picker.key(&key) {
                 PickerStep::Stay => {}
                 PickerStep::Suspend => {
-                    terminal.leave()?;
-                    stop_group();
-                    raw::wait_for_foreground();
+                    terminal.stop()?;
                     terminal.resume()?;
                 }
                 PickerStep::End(end) => {

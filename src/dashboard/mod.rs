@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`row`] [`preview`] [`dashboard_model`] [`dashboard_view`] | pure: an answer to a row, a dump to lines, a key to an action, all of it to cells |
 //! | [`host_queries`] [`run_verb`] | questions to hosts in threads; hopty's own verbs as programs |
-//! | [`paint`] [`dashboard_terminal`] | cells to bytes; the terminal, taken and given back |
+//! | [`paint`] | cells to bytes |
 //!
 //! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in
 //! ([`row::clean`]) and looked at once more where it goes out ([`paint`]).
@@ -15,7 +15,6 @@
 pub mod dashboard_model;
 #[cfg(test)]
 mod dashboard_model_tests;
-pub mod dashboard_terminal;
 pub mod dashboard_view;
 #[cfg(test)]
 mod dashboard_view_tests;
@@ -40,10 +39,9 @@ use crate::fs::paths::Paths;
 use crate::fs::watch::Watcher;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::{self, Signals, stop_group};
-use crate::tty::raw;
+use crate::sys::signals::Signals;
+use crate::tty::full_screen::{self, FullScreen};
 use dashboard_model::{DashAction, DashState, InputMode};
-use dashboard_terminal::DashTerminal;
 use host_queries::{Asks, DashQuestion, DashReply};
 use paint::{ColorOutput, Paint};
 use preview::Preview;
@@ -55,6 +53,11 @@ const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT
 const OFTEN: Duration = Duration::from_millis(250);
 /// How often all are asked whose journals say nothing: those that are unresponsive, for instance.
 const SELDOM: Duration = Duration::from_secs(2);
+
+/// Alternate screen, no cursor, pastes in brackets, buttons and wheel of the mouse.
+pub const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1000h\x1b[?1006h\x1b[0m\x1b[2J";
+/// The reverse, and the end of an update that a panic cut short.
+pub const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +74,8 @@ pub enum DashEnd {
 /// When that is no terminal, or is gone.
 pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
     let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT]).collect();
-    signals::unblock_all();
     let signals = Signals::catch(&caught)?;
-    let stage = DashTerminal::enter()?;
+    let stage = FullScreen::enter(BEGIN, UNDO)?;
     let size: fn() -> Size = terminal_size;
     let terminal = Terminal::new(Paint::new(io::stdout(), size, colors))?;
     let mut dashboard = Dashboard {
@@ -102,14 +104,14 @@ pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
 
 /// The terminal's size; one that does not know its own is taken for the usual one.
 fn terminal_size() -> Size {
-    let size = raw::size();
-    Size::new(if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows })
+    let (cols, rows) = full_screen::size();
+    Size::new(cols, rows)
 }
 
 struct Dashboard<'a> {
     paths: &'a Paths,
     signals: Signals,
-    stage: DashTerminal,
+    stage: FullScreen,
     terminal: Terminal<Paint<Stdout, fn() -> Size>>,
     asks: Asks,
     watcher: Watcher,
@@ -293,8 +295,7 @@ impl Dashboard<'_> {
                 self.terminal.clear()?;
             }
             Some(DashAction::Suspend) => {
-                self.stage.leave()?;
-                stop_group();
+                self.stage.stop()?;
                 // Having been continued is told as a signal, too: once is enough.
                 if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
                     return Ok(Some(DashEnd::Signal(signal)));
@@ -333,9 +334,6 @@ impl Dashboard<'_> {
 
     /// The terminal was somebody else's: everything is drawn and asked again.
     fn come_back(&mut self) -> io::Result<()> {
-        // In the background the terminal is the shell's.
-        raw::wait_for_foreground();
-        self.stage.leave()?;
         self.stage.resume()?;
         self.terminal.clear()?;
         (self.often, self.seldom) = (Instant::now(), Instant::now());

@@ -4,7 +4,6 @@
 //! Only rows that changed are written. The person's keys are read so that they do not pile up for the shell,
 //! and mean nothing but Ctrl+C and Ctrl+Z.
 
-use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
@@ -17,17 +16,17 @@ use crate::core::ellipsis::start_within;
 use crate::core::handoff::text::thousands;
 use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
-use crate::sys::fd::{is_terminal, read_some, write_some};
-use crate::sys::poll::{Interest, wait_for};
-use crate::tty::raw::{self, RawMode};
+use crate::sys::fd::{is_terminal, read_some};
+use crate::tty::full_screen::{self, FullScreen, changed_rows, write};
+use crate::tty::raw;
 
 /// The smallest terminal on which this is worth looking at, columns and rows.
 const SMALLEST: (u16, u16) = (60, 20);
 /// Rows that the agent needs.
 const SMALLEST_INNER: u16 = 11;
 /// Alternate screen, no cursor.
-const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[m\x1b[2J";
-const LEAVE: &str = "\x1b[m\x1b[?25h\x1b[?1049l";
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[m\x1b[2J";
+const LEAVE: &[u8] = b"\x1b[?2026l\x1b[m\x1b[?25h\x1b[?1049l";
 /// A terminal that knows it shows all of a frame at once; others ignore it.
 const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
@@ -72,7 +71,7 @@ pub(super) struct Picture<'a> {
 
 /// The person's terminal while the demo has it.
 pub(super) struct DemoScreen {
-    raw: RawMode,
+    full_screen: FullScreen,
     size: (u16, u16),
     palette: Palette,
     keys: Classifier,
@@ -94,15 +93,14 @@ impl DemoScreen {
     /// # Errors
     /// When it cannot be made raw or written to.
     pub(super) fn open() -> io::Result<DemoScreen> {
-        let raw = RawMode::enter()?;
+        let full_screen = FullScreen::enter(ENTER, LEAVE)?;
         let mut stage = DemoScreen {
-            raw,
+            full_screen,
             size: SMALLEST,
             palette: Palette::from_env(),
             keys: Classifier::new(),
             drawn: Vec::new(),
         };
-        put(ENTER)?;
         stage.resized();
         Ok(stage)
     }
@@ -114,22 +112,19 @@ impl DemoScreen {
 
     /// Asks the terminal for its size, and draws everything anew.
     pub(super) fn resized(&mut self) {
-        let size = raw::size();
-        self.size = (size.cols, size.rows);
+        self.size = full_screen::size();
         self.drawn.clear();
-        let _ = put("\x1b[m\x1b[2J");
+        let _ = write(b"\x1b[m\x1b[2J");
     }
 
     /// Gives the terminal back for a pause.
     pub(super) fn suspend(&mut self) {
-        let _ = put(LEAVE);
-        self.raw.suspend();
+        let _ = self.full_screen.leave();
     }
 
     /// Takes it again.
     pub(super) fn resume(&mut self) {
-        let _ = self.raw.resume();
-        let _ = put(ENTER);
+        let _ = self.full_screen.resume();
         self.resized();
     }
 
@@ -157,40 +152,13 @@ impl DemoScreen {
     /// When it cannot be written to.
     pub(super) fn draw(&mut self, picture: &Picture<'_>) -> io::Result<()> {
         let frame = frame(picture, self.size, self.palette);
-        let mut out = String::new();
-        for (n, row) in frame.iter().enumerate() {
-            if self.drawn.get(n) != Some(row) {
-                // Cleared before and not after: behind the last column the cursor still stands on it.
-                let _ = write!(out, "\x1b[{};1H\x1b[K{row}\x1b[m", n + 1);
-            }
-        }
+        let out = changed_rows(&self.drawn, &frame);
         if !out.is_empty() {
-            put(&format!("{}{out}{}", FRAME.0, FRAME.1))?;
+            write(format!("{}{out}{}", FRAME.0, FRAME.1).as_bytes())?;
             self.drawn = frame;
         }
         Ok(())
     }
-}
-
-impl Drop for DemoScreen {
-    fn drop(&mut self) {
-        // The raw mode goes after it.
-        let _ = put(LEAVE);
-    }
-}
-
-/// Writes to the terminal, also to one that somebody has made non-blocking.
-fn put(text: &str) -> io::Result<()> {
-    let out = io::stdout();
-    let mut rest = text.as_bytes();
-    while !rest.is_empty() {
-        let n = write_some(&out, rest)?;
-        rest = &rest[n..];
-        if n == 0 {
-            wait_for(&out, Interest::Write, 1000)?;
-        }
-    }
-    Ok(())
 }
 
 /// Rows below the meter: two for the caption, the others for what hopty decides.

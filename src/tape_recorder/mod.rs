@@ -132,8 +132,14 @@ pub fn record_tape(
     }
     let _ = write!(header, "{first}\n\n");
     // Last, because of these only one is given back to the terminal on every way out.
-    let signals =
-        Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])?;
+    let signals = Signals::catch(&[
+        libc::SIGWINCH,
+        libc::SIGCONT,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+    ])?;
     let wake = Arc::new(keys_or_signals(&signals)?);
     terminal.stop_on(Arc::clone(&wake));
     let (silent, _kept_open) = UnixStream::pair()?;
@@ -236,6 +242,9 @@ impl TapeRecorder {
     /// True when one of them ends the recording.
     fn take_signals(&mut self) -> io::Result<bool> {
         let signals = self.signals.take();
+        if signals.contains(&libc::SIGCONT) {
+            self.person.come_back()?;
+        }
         if signals.contains(&libc::SIGWINCH) {
             self.person.forget();
             let (cols, rows) = self.person.program_size();
@@ -246,7 +255,7 @@ impl TapeRecorder {
                 self.draft.input(resize, false, self.began.elapsed());
             }
         }
-        Ok(signals.iter().any(|signal| *signal != libc::SIGWINCH))
+        Ok(signals.iter().any(|signal| ![libc::SIGWINCH, libc::SIGCONT].contains(signal)))
     }
 
     /// True when the recording ends.

@@ -1,14 +1,13 @@
 //! The terminal of the person who records: the program's screen, and below it a line about the recording.
 
-use std::io::{self, Write};
+use std::io;
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::ellipsis::start_within;
 use crate::core::visible::visible;
 use crate::screen::{PictureLines, Screen};
-use crate::sys::signals;
-use crate::tty::raw::{self, RawMode};
+use crate::tty::full_screen::{FullScreen, changed_rows, size, write};
 
 /// Alternate screen, and pastes in brackets, so that they are recorded as pastes.
 const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[0m\x1b[2J";
@@ -17,7 +16,7 @@ const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?2
 
 #[derive(Debug)]
 pub(super) struct PersonTerminal {
-    _mode: RawMode,
+    full_screen: FullScreen,
     title: String,
     /// The rows that it shows.
     drawn: Vec<String>,
@@ -27,14 +26,14 @@ pub(super) struct PersonTerminal {
 
 impl PersonTerminal {
     pub fn open(title: &str) -> io::Result<Self> {
-        signals::unblock_all();
-        raw::restore_on_panic();
-        let mode = RawMode::enter()?;
-        raw::set_rescue(UNDO);
-        let person =
-            PersonTerminal { _mode: mode, title: visible(title), drawn: Vec::new(), reports_mouse: false };
-        write(BEGIN)?;
-        Ok(person)
+        let full_screen = FullScreen::enter(BEGIN, UNDO)?;
+        Ok(PersonTerminal { full_screen, title: visible(title), drawn: Vec::new(), reports_mouse: false })
+    }
+
+    /// It was a shell's for a while.
+    pub fn come_back(&mut self) -> io::Result<()> {
+        (self.drawn, self.reports_mouse) = (Vec::new(), false);
+        self.full_screen.resume()
     }
 
     /// Columns and rows for the program: one row is the person's.
@@ -60,6 +59,7 @@ impl PersonTerminal {
     /// Draws what differs.
     pub fn draw(&mut self, screen: &Screen, commands: usize, last: &str) -> io::Result<()> {
         let (cols, rows) = size();
+        let rows = rows.max(2);
         let mut wanted: Vec<String> = screen
             .ansi(PictureLines::Screen)
             .lines()
@@ -72,11 +72,7 @@ impl PersonTerminal {
         if self.drawn.is_empty() {
             bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
         }
-        for (at, row) in wanted.iter().enumerate() {
-            if self.drawn.get(at) != Some(row) {
-                bytes.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[2K{row}", at + 1).as_bytes());
-            }
-        }
+        bytes.extend_from_slice(changed_rows(&self.drawn, &wanted).as_bytes());
         let cursor = screen.cursor();
         bytes.extend_from_slice(format!("\x1b[{};{}H", cursor.row + 1, cursor.col + 1).as_bytes());
         bytes.extend_from_slice(if cursor.visible { b"\x1b[?25h\x1b[?2026l" } else { b"\x1b[?2026l" });
@@ -94,24 +90,4 @@ impl PersonTerminal {
         let gap = " ".repeat(room - line.width());
         format!("\x1b[0;7m{line}{gap}{}\x1b[m", start_within(right, cols))
     }
-}
-
-impl Drop for PersonTerminal {
-    fn drop(&mut self) {
-        // A panic has put everything back before it came here.
-        if !std::thread::panicking() {
-            raw::set_rescue(b"");
-            let _ = write(UNDO);
-        }
-    }
-}
-
-fn size() -> (u16, u16) {
-    let size = raw::size();
-    (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows.max(2) })
-}
-
-fn write(bytes: &[u8]) -> io::Result<()> {
-    io::stdout().write_all(bytes)?;
-    io::stdout().flush()
 }

@@ -17,7 +17,8 @@ use crate::screen::{Screen, StyledRun, TerminalMode};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
-use crate::tty::raw::{self, RawMode};
+use crate::tty::full_screen::{FullScreen, write};
+use crate::tty::raw;
 
 /// Ctrl+], as a terminal sends it, and as one does with the kitty keyboard protocol.
 const END_KEYS: [&[u8]; 2] = [b"\x1d", b"\x1b[93;5u"];
@@ -51,8 +52,15 @@ enum PauseToken {
 pub fn run(socket: &Path) -> io::Result<()> {
     let mut test = UnixStream::connect(socket)?;
     let mut lines = BufReader::new(test.try_clone()?);
-    let mut signals = Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP])?;
-    let raw = RawMode::enter()?;
+    let mut signals = Signals::catch(&[
+        libc::SIGWINCH,
+        libc::SIGCONT,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+    ])?;
+    let mut terminal = FullScreen::enter(b"", b"")?;
     let mut painter = WindowPainter::new(raw::size().drawn());
     let mut picture = None;
     let result = loop {
@@ -72,9 +80,11 @@ pub fn run(socket: &Path) -> io::Result<()> {
         }
         if is(PauseToken::Signal) {
             let came = signals.take();
-            if came.iter().any(|signal| *signal != libc::SIGWINCH) {
+            if came.iter().any(|signal| ![libc::SIGWINCH, libc::SIGCONT].contains(signal)) {
                 break Ok(());
             }
+            // Everything is drawn anew, the modes included.
+            terminal.resume()?;
             painter = WindowPainter::new(raw::size().drawn());
         }
         if is(PauseToken::Keys) {
@@ -88,18 +98,13 @@ pub fn run(socket: &Path) -> io::Result<()> {
             }
         }
         if let Some(picture) = &picture {
-            write(&painter.draw(picture))?;
+            let bytes = painter.draw(picture);
+            terminal.set_undo(painter.end());
+            write(&bytes)?;
         }
     };
-    write(&painter.end())?;
-    drop(raw);
+    terminal.leave()?;
     result
-}
-
-fn write(bytes: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()
 }
 
 /// The screen of the test, and what stands below it.

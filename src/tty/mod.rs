@@ -1,6 +1,7 @@
 //! The person's terminal: its modes, its size, its hand-over to the host, and what goes back into it.
 
 pub mod borrowed_terminal;
+pub mod full_screen;
 pub mod modes;
 pub mod passphrase;
 pub mod raw;

@@ -5,7 +5,8 @@ use super::{Term, dash, detached, end_all, leave, wait_chosen, world};
 #[test]
 fn two_sessions_with_the_picture_of_the_chosen_one() {
     let world = world();
-    detached(&world, "one", "printf 'the first picture'; exec sleep 1000");
+    // The list shows the command, too.
+    detached(&world, "one", "printf 'the first %s' picture; exec sleep 1000");
     detached(&world, "two", "read line; echo \"got $line\"; exec sleep 1000");
     let term = dash(&world);
     wait_chosen(&term, "one");

@@ -24,9 +24,11 @@ use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError}
 
 pub use rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
 
-/// How often to retry a lock without a living holder before its name counts as taken: a process that only
-/// checks whether a host lives holds it for a moment.
-const TRIES: u32 = 5;
+/// How often to retry a lock without a living holder before its name counts as taken. A process that only
+/// checks whether a host lives holds it for a moment, on a busy machine for a longer one.
+const TRIES: u32 = 250;
+/// How often to make a directory that is removed meanwhile.
+const MAKE_TRIES: u32 = 5;
 /// The same for the lock of a host that is dying.
 const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
@@ -285,13 +287,7 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
             }
             free => free?,
         }
-        match private(&dir, FileLinks::Refuse, 0o022) {
-            // It was removed between its creation and the check; the next attempt creates it again.
-            Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => {
-                private(&dir, FileLinks::Refuse, 0o022)?
-            }
-            other => other?,
-        }
+        make_session_dir(&dir)?;
         // A start that names no session must not take the place of one that can still be resumed.
         if numbered && last_waits_for_restore(&dir) {
             name = wanted.numbered(n);
@@ -304,6 +300,21 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
         }
     }
     Err(SessionError::Taken(wanted.clone()))
+}
+
+/// Makes the directory of a session. An ended one of that name may be removed ([`remove`]) at any moment before,
+/// while or after it is made.
+fn make_session_dir(dir: &Path) -> Result<(), DirError> {
+    let mut made = private(dir, FileLinks::Refuse, 0o022);
+    for _ in 1..MAKE_TRIES {
+        match &made {
+            Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(DirError::NoDirectory(_)) => {}
+            _ => break,
+        }
+        made = private(dir, FileLinks::Refuse, 0o022);
+    }
+    made
 }
 
 fn last_waits_for_restore(dir: &Path) -> bool {

@@ -25,8 +25,8 @@ use crate::screen::PictureLines;
 use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::{self, Signals, stop_group};
-use crate::tty::raw::{self, RawMode};
+use crate::sys::signals::Signals;
+use crate::tty::full_screen::{self, FullScreen, changed_rows, write};
 
 /// Signals that end it.
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
@@ -58,26 +58,23 @@ pub enum PlayerEnd {
 /// When that is no terminal, or is gone.
 pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Result<PlayerEnd> {
     let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP]).collect();
-    signals::unblock_all();
     let signals = Signals::catch(&caught)?;
-    raw::restore_on_panic();
-    let mode = RawMode::enter()?;
+    let full_screen = if options.raw { FullScreen::enter(b"", b"") } else { FullScreen::enter(BEGIN, UNDO) }?;
     let clock = Clock::start();
     let mut player = Player {
         state: PlayerState::new(timeline, options, clock.micros()),
         clock,
         signals,
-        mode,
+        full_screen,
         keys: PlainKeyParser::default(),
         stdin: io::stdin(),
         viewport: PlayerViewport::default(),
         drawn: PlayerPicture::default(),
         drawn_us: 0,
         undo_revision: 0,
-        has_terminal: false,
         stem,
     };
-    player.take_terminal()?;
+    player.forget_drawn();
     let end = player.turn_until_end();
     let given_back = player.give_terminal_back();
     let end = end?;
@@ -91,7 +88,7 @@ struct Player<'a> {
     state: PlayerState<'a>,
     clock: Clock,
     signals: Signals,
-    mode: RawMode,
+    full_screen: FullScreen,
     keys: PlainKeyParser,
     stdin: Stdin,
     viewport: PlayerViewport,
@@ -100,7 +97,6 @@ struct Player<'a> {
     drawn_us: u64,
     /// For which state of the recorded terminal a panic is prepared, in raw mode.
     undo_revision: u64,
-    has_terminal: bool,
     stem: &'a str,
 }
 
@@ -194,10 +190,7 @@ impl Player<'_> {
                 self.state.say(words, self.clock.micros());
             }
             Some(PlayerAction::Raw) => {
-                // What the terminal was left in by the way before this one.
-                let undo = if self.state.is_raw() { UNDO.to_vec() } else { self.raw_undo() };
-                write(&undo)?;
-                self.begin()?;
+                self.change_way()?;
             }
         }
         Ok(None)
@@ -209,7 +202,7 @@ impl Player<'_> {
             let bytes = self.state.take_raw();
             let revision = self.state.moment().screen().undo_revision();
             if revision != self.undo_revision {
-                raw::set_rescue(&self.raw_undo());
+                self.full_screen.set_undo(self.raw_undo());
                 self.undo_revision = revision;
             }
             return write(&bytes);
@@ -222,21 +215,12 @@ impl Player<'_> {
             return Ok(());
         }
         self.drawn_us = now;
-        let size = raw::size();
-        let size = (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows });
-        let picture = self.viewport.draw(&self.state, size, now);
+        let picture = self.viewport.draw(&self.state, full_screen::size(), now);
         if picture == self.drawn {
             return Ok(());
         }
         let mut bytes = b"\x1b[?2026h\x1b[?25l".to_vec();
-        for (at, row) in picture.rows.iter().enumerate() {
-            if self.drawn.rows.get(at) != Some(row) {
-                bytes.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[2K{row}", at + 1).as_bytes());
-            }
-        }
-        if picture.rows.len() < self.drawn.rows.len() {
-            bytes.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[J", picture.rows.len() + 1).as_bytes());
-        }
+        bytes.extend_from_slice(changed_rows(&self.drawn.rows, &picture.rows).as_bytes());
         if let Some((col, row)) = picture.cursor {
             bytes.extend_from_slice(format!("\x1b[{};{}H\x1b[?25h", row + 1, col + 1).as_bytes());
         }
@@ -252,32 +236,23 @@ impl Player<'_> {
         self.state.forget_raw();
     }
 
-    fn take_terminal(&mut self) -> io::Result<()> {
-        self.has_terminal = true;
-        self.begin()
-    }
-
-    /// Prepares the terminal for the way in which it is drawn on.
-    fn begin(&mut self) -> io::Result<()> {
+    /// The recording is shown in the other way from now on, drawn or as the bytes that it has.
+    fn change_way(&mut self) -> io::Result<()> {
         self.forget_drawn();
+        self.undo_revision = 0;
         if self.state.is_raw() {
-            self.undo_revision = 0;
-            raw::set_rescue(&self.raw_undo());
-            return Ok(());
+            return self.full_screen.change(b"", self.raw_undo());
         }
-        raw::set_rescue(UNDO);
-        write(BEGIN)
+        self.full_screen.set_undo(self.raw_undo());
+        self.full_screen.change(BEGIN, UNDO.to_vec())
     }
 
     /// Gives the terminal back as it was found, for a pause or for good.
     fn give_terminal_back(&mut self) -> io::Result<()> {
-        if !std::mem::take(&mut self.has_terminal) {
-            return Ok(());
+        if self.state.is_raw() {
+            self.full_screen.set_undo(self.raw_undo());
         }
-        raw::set_rescue(b"");
-        let written = write(&if self.state.is_raw() { self.raw_undo() } else { UNDO.to_vec() });
-        self.mode.suspend();
-        written
+        self.full_screen.leave()
     }
 
     /// What undoes the recorded program's sequences, with the cursor on a line of its own.
@@ -292,7 +267,7 @@ impl Player<'_> {
 
     fn suspend(&mut self) -> io::Result<Option<PlayerEnd>> {
         self.give_terminal_back()?;
-        stop_group();
+        self.full_screen.stop()?;
         // Having been continued is told as a signal, too: once is enough.
         if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
             return Ok(Some(PlayerEnd::Signal(signal)));
@@ -303,10 +278,12 @@ impl Player<'_> {
 
     /// The terminal was somebody else's.
     fn come_back(&mut self) -> io::Result<()> {
-        raw::wait_for_foreground();
-        self.give_terminal_back()?;
-        self.mode.resume()?;
-        self.take_terminal()
+        if self.state.is_raw() {
+            self.full_screen.set_undo(self.raw_undo());
+        }
+        self.full_screen.resume()?;
+        self.forget_drawn();
+        Ok(())
     }
 
     /// Writes the screen as SVG and as text, and tells where.
@@ -349,11 +326,6 @@ fn write_new(stem: &str, extension: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other(format!("there are {NAMES_MAX} files of that name")))
-}
-
-fn write(bytes: &[u8]) -> io::Result<()> {
-    io::stdout().write_all(bytes)?;
-    io::stdout().flush()
 }
 
 /// For tests: a panic while the terminal shows a recording.

@@ -1,18 +1,18 @@
 //! `hopty test --review` in a terminal: keys in, lines out, decisions carried out at once.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsFd;
 
 use nix::libc;
 
 use super::snapshot_review::{ReviewAction, ReviewDecision, ReviewItem, SnapshotReview};
 use super::snapshot_store::{PendingSnapshot, SnapshotError};
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKeyParser};
+use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::testing::report::ink::InkLine;
-use crate::tty::raw::{self, RawMode};
+use crate::tty::full_screen::{self, FullScreen};
 
 /// Alternate screen, no cursor.
 const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
@@ -60,19 +60,21 @@ pub enum ReviewError {
 }
 
 struct ReviewTerminal {
-    raw: RawMode,
+    screen: FullScreen,
     signals: Signals,
 }
 
 impl ReviewTerminal {
     fn enter() -> io::Result<ReviewTerminal> {
-        let signals = Signals::catch(&[libc::SIGWINCH, libc::SIGTERM, libc::SIGHUP, libc::SIGINT])?;
-        raw::restore_on_panic();
-        let raw = RawMode::enter()?;
-        raw::set_rescue(UNDO);
-        let terminal = ReviewTerminal { raw, signals };
-        write(BEGIN)?;
-        Ok(terminal)
+        let signals = Signals::catch(&[
+            libc::SIGWINCH,
+            libc::SIGCONT,
+            libc::SIGTERM,
+            libc::SIGHUP,
+            libc::SIGINT,
+            libc::SIGQUIT,
+        ])?;
+        Ok(ReviewTerminal { screen: FullScreen::enter(BEGIN, UNDO)?, signals })
     }
 
     fn turn(
@@ -83,17 +85,19 @@ impl ReviewTerminal {
     ) -> io::Result<()> {
         let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
         loop {
-            let size = raw::size();
-            let (cols, rows) = (usize::from(size.cols.max(1)), usize::from(size.rows.max(1)));
-            write(picture(&review.draw(cols, rows), colors).as_bytes())?;
+            let (cols, rows) = full_screen::size();
+            let lines = review.draw(usize::from(cols), usize::from(rows));
+            full_screen::write(picture(&lines, colors).as_bytes())?;
             let mut set = PollSet::default();
             set.add(true, stdin.as_fd(), Interest::Read);
             set.add(false, self.signals.as_fd(), Interest::Read);
             let ready = set.wait(keys.waits().then_some(ESCAPE_MS))?;
-            if ready.iter().any(|(is_keys, _)| !is_keys)
-                && self.signals.take().iter().any(|signal| *signal != libc::SIGWINCH)
-            {
-                return Ok(());
+            for signal in self.signals.take() {
+                match signal {
+                    libc::SIGWINCH => {}
+                    libc::SIGCONT => self.screen.resume()?,
+                    _ => return Ok(()),
+                }
             }
             if !ready.iter().any(|(is_keys, _)| *is_keys) {
                 keys.settle();
@@ -105,6 +109,11 @@ impl ReviewTerminal {
                 count => count.unwrap_or(0),
             };
             for key in keys.feed(&bytes[..count]) {
+                if key == PlainKey::Suspend {
+                    self.screen.stop()?;
+                    self.screen.resume()?;
+                    continue;
+                }
                 match review.key(&key) {
                     None => {}
                     Some(ReviewAction::End) => return Ok(()),
@@ -129,17 +138,6 @@ impl ReviewTerminal {
     }
 }
 
-impl Drop for ReviewTerminal {
-    fn drop(&mut self) {
-        // A panic has put everything back before it came here.
-        if !std::thread::panicking() {
-            raw::set_rescue(b"");
-            let _ = write(UNDO);
-            self.raw.suspend();
-        }
-    }
-}
-
 /// All lines in one synchronized update.
 fn picture(lines: &[InkLine], colors: bool) -> String {
     let mut out = "\x1b[?2026h\x1b[?7l".to_owned();
@@ -149,9 +147,4 @@ fn picture(lines: &[InkLine], colors: bool) -> String {
     }
     out.push_str("\x1b[?7h\x1b[?2026l");
     out
-}
-
-fn write(bytes: &[u8]) -> io::Result<()> {
-    io::stdout().write_all(bytes)?;
-    io::stdout().flush()
 }

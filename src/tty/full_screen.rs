@@ -1,0 +1,159 @@
+//! The person's terminal while one of hopty's own programs draws on all of it: raw, usually on the alternate
+//! screen, and given back whatever happens: on leaving, for a pause, in a panic, when an error passes through.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::raw::{self, RawMode};
+use crate::sys::fd::write_some;
+use crate::sys::poll::{Interest, wait_for};
+use crate::sys::signals::{self, stop_group};
+
+/// How long to wait at a time for a terminal that takes nothing, in ms.
+const FULL_MS: u64 = 1000;
+
+/// The terminal on standard input and output, in a program's hands or lent back.
+#[derive(Debug)]
+pub struct FullScreen {
+    raw: RawMode,
+    begin: &'static [u8],
+    undo: Vec<u8>,
+    has_it: bool,
+}
+
+impl FullScreen {
+    /// Takes the terminal. `begin` is written now and after each pause, `undo` before a pause and at the end.
+    ///
+    /// # Errors
+    /// When it is none, or is gone.
+    pub fn enter(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
+        signals::unblock_all();
+        raw::restore_on_panic();
+        let raw = RawMode::enter()?;
+        let mut screen = FullScreen { raw, begin, undo: undo.to_vec(), has_it: false };
+        screen.begin()?;
+        Ok(screen)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        raw::set_rescue(&self.undo);
+        self.has_it = true;
+        write(self.begin)
+    }
+
+    /// The terminal's state has changed: this undoes it, also in a panic.
+    pub fn set_undo(&mut self, undo: Vec<u8>) {
+        if self.has_it {
+            raw::set_rescue(&undo);
+        }
+        self.undo = undo;
+    }
+
+    /// Undoes what was begun, and begins in another way.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn change(&mut self, begin: &'static [u8], undo: Vec<u8>) -> io::Result<()> {
+        write(&self.undo)?;
+        (self.begin, self.undo) = (begin, undo);
+        self.begin()
+    }
+
+    /// Gives the terminal back as it was found, for another program or for good.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn leave(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.has_it) {
+            return Ok(());
+        }
+        raw::set_rescue(b"");
+        let written = write(&self.undo);
+        self.raw.suspend();
+        written
+    }
+
+    /// Takes it again, once this process is in the foreground: after a pause, or after it was continued (SIGCONT),
+    /// when the terminal has been a shell's.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn resume(&mut self) -> io::Result<()> {
+        // In the background the terminal is the shell's.
+        raw::wait_for_foreground();
+        self.leave()?;
+        self.raw.resume()?;
+        self.begin()
+    }
+
+    /// Ctrl+Z: gives it back and stops this process's group. Returns when that is continued; the terminal is
+    /// taken again with [`FullScreen::resume`].
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn stop(&mut self) -> io::Result<()> {
+        self.leave()?;
+        stop_group();
+        Ok(())
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        // A panic has put everything back before it came here.
+        if !std::thread::panicking() {
+            let _ = self.leave();
+        }
+    }
+}
+
+/// Writes to the terminal, also to one that somebody has made non-blocking.
+///
+/// # Errors
+/// When it is gone.
+pub fn write(bytes: &[u8]) -> io::Result<()> {
+    let (out, mut rest) = (io::stdout(), bytes);
+    while !rest.is_empty() {
+        let written = write_some(&out, rest)?;
+        rest = &rest[written..];
+        if written == 0 {
+            wait_for(&out, Interest::Write, FULL_MS)?;
+        }
+    }
+    Ok(())
+}
+
+/// The size of the terminal, columns and rows; one that does not know its own is taken for the usual one.
+#[must_use]
+pub fn size() -> (u16, u16) {
+    let size = raw::size();
+    (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows })
+}
+
+/// What draws the rows that differ from those that the terminal shows. It leaves the cursor anywhere.
+#[must_use]
+pub fn changed_rows(drawn: &[String], wanted: &[String]) -> String {
+    let mut out = String::new();
+    for (at, row) in wanted.iter().enumerate().filter(|(at, row)| drawn.get(*at) != Some(row)) {
+        // Erased first: behind a line that fills the row the cursor would still stand on its last column.
+        let _ = write!(out, "\x1b[{};1H\x1b[m\x1b[2K{row}", at + 1);
+    }
+    if wanted.len() < drawn.len() {
+        let _ = write!(out, "\x1b[{};1H\x1b[m\x1b[J", wanted.len() + 1);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed_rows;
+
+    #[test]
+    fn only_rows_that_changed_are_drawn() {
+        let rows = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(changed_rows(&rows("a b c"), &rows("a x c")), "\x1b[2;1H\x1b[m\x1b[2Kx");
+        assert_eq!(changed_rows(&rows("a b c"), &rows("a")), "\x1b[2;1H\x1b[m\x1b[J");
+        assert_eq!(changed_rows(&rows("a"), &rows("a b")), "\x1b[2;1H\x1b[m\x1b[2Kb");
+        assert_eq!(changed_rows(&rows("a b"), &rows("a b")), "");
+    }
+}
