@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
-//! | `run`, `handover`, `kept_options`, `conversation_in_use` | starting, also from a handoff, with the options of the conversation before, and never a conversation twice |
+//! | `run`, `kept_options`, `conversation_in_use` | starting, also from a handoff, with the options of the conversation before, and never a conversation twice |
 //! | `session`, `list` | attach, detach, restart, stop and status; `ls` |
 //! | `attach_session`, `session_picker` | which session `hopty attach` means, and the list from which a person picks one |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |

@@ -126,7 +126,7 @@ fn column(heading: &str) -> BTreeSet<String> {
 
 /// The variables that are taken away, of which the page says that an outer Claude leaves them.
 fn removed() -> Vec<&'static str> {
-    let part = PAGE.split_once("\nTaken away, ").unwrap().1.split_once("\n\n").unwrap().0;
+    let part = PAGE.split_once("\nRemoved, ").unwrap().1.split_once("\n\n").unwrap().0;
     part.split('`').skip(1).step_by(2).collect()
 }
 

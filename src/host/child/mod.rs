@@ -8,6 +8,7 @@
 //! | `screen_model`, `guarded_screen`, `output_chunk` | the screen beside the byte stream, fed after the terminals |
 //! | `screen_marks` | what is new on it since a mark |
 //! | `screen_reader` | Claude's screen, read by the rules |
+//! | `segment_refresh` | how Claude is brought to draw its status line anew |
 //! | `muting` | what stays on the terminal of a run that is stopped for the next one |
 //! | `launching`, `command` | from the order to start a run to its start: arguments, environment, files |
 //! | `processes` | starting, signalling and asking about processes; the tests put their own in its place |
