@@ -111,7 +111,15 @@ fn until_idle(
         }
         let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != blocked) {
-            note(format_args!("hopty: {name} is blocked on {what}: answer it with `hopty attach {name}`"));
+            let answer = if session.waits_in_a_dialog() {
+                format!(": `hopty attach {name}` answers it")
+            } else {
+                String::new()
+            };
+            note(format_args!("hopty: {name} is blocked on {what}{answer}"));
+            note(format_args!(
+                "hint: `hopty ask` waits for {limit} in all (`--timeout`); Ctrl+C ends only the wait"
+            ));
         }
         blocked = on;
     }

@@ -75,9 +75,8 @@ fn how_to_resume(
             json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})
         ))?;
     } else {
-        say_wrapped(format_args!(
-            "session {name} has ended; to resume the conversation before its last one: hopty --resume {id}"
-        ))?;
+        let hint = format!("`hopty --resume {id}` resumes the conversation before its last one");
+        return Err(Failed::new(1, "the session has ended").called(Code::Ended).about(name).hint(hint));
     }
     Ok(0)
 }

@@ -4,6 +4,7 @@
 
 use std::io::Write;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
@@ -70,7 +71,10 @@ fn tree() -> Command {
             })
         })
     };
-    LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(Cli::command(), named)
+    let tree = Cli::command().mut_subcommand("man", |man| {
+        man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(super::NOW)))
+    });
+    LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(tree, named)
 }
 
 /// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }`
@@ -189,5 +193,9 @@ mod tests {
             );
         }
         assert!(!script(Shell::Zsh).contains("_users"));
+        let bash = script(Shell::Bash);
+        let (_, man) = bash.rsplit_once("        hopty__subcmd__man)").unwrap();
+        let man = man.lines().nth(1).unwrap_or_default();
+        assert!(man.contains(" attach ") && man.contains(" wait "), "`hopty man` completes verbs: {man}");
     }
 }

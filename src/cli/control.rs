@@ -186,11 +186,14 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     if claudes {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
-    let near = session::list(paths)
-        .into_iter()
-        .map(|(known, _)| (levenshtein(known.as_str(), name.as_str()), known));
-    match near.min().filter(|(edits, _)| *edits <= SLIP) {
-        Some((_, near)) => failed.hint(format!("did you mean {near}? `hopty ls` lists sessions")),
+    let near = session::list(paths).into_iter().map(|(known, alive)| {
+        // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended one.
+        let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
+        let edits = levenshtein(known.as_str(), name.as_str());
+        (if begins { edits.min(SLIP) } else { edits }, !alive, known)
+    });
+    match near.min().filter(|(edits, ..)| *edits <= SLIP) {
+        Some((.., near)) => failed.hint(format!("did you mean {near}? `hopty ls` lists sessions")),
         None => failed.hint("`hopty ls` lists sessions"),
     }
 }

@@ -259,11 +259,13 @@ pub(super) fn needs_person(session: &SessionStatus) -> bool {
 
 /// The word of `--format` for tmux's status line.
 const TMUX: &str = "tmux";
+/// Columns of a name in it.
+const TMUX_NAME: usize = 24;
 
 /// A session in tmux's status line.
 fn for_tmux(session: &SessionStatus) -> String {
     let clean = |text: &str| visible(text).replace('#', "##");
-    let name = clean(&session.name);
+    let name = clean(&begin_of(&session.name, TMUX_NAME));
     match (session.state.known(), session.waits_for(ahead)) {
         (Some(SessionState::Blocked), on) => {
             format!("#[fg=magenta,bold]{name} {}#[default]", clean(on.as_deref().unwrap_or("blocked")))
@@ -577,6 +579,8 @@ mod tests {
     fn a_template_has_fields_and_tmux_gets_its_own_signs() {
         let blocked = session("a#b", SessionState::Blocked, Some("permission"), Some("Go."));
         assert_eq!(for_tmux(&blocked), "#[fg=magenta,bold]a##b permission#[default]");
+        let long = session("a-rather-long-name-of-a-session-that-goes-on", SessionState::Idle, None, None);
+        assert_eq!(for_tmux(&long), "a-rather-long-name-of-a… idle");
         let template = Template::read("{name}: {state}\\t{about} {tasks}.").unwrap();
         assert_eq!(template.line(&blocked), "a#b: blocked\tGo. 4/6.");
         for (text, near) in [

@@ -85,7 +85,8 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     };
     file.set_len(0).and_then(|()| file.write_all(recorded.text.as_bytes())).map_err(about)?;
     drop(file);
-    say_wrapped(format_args!("recorded {} commands to {name}", recorded.commands))?;
+    let commands = if recorded.commands == 1 { "command" } else { "commands" };
+    say_wrapped(format_args!("recorded {} {commands} to {name}", recorded.commands))?;
     if recorded.has_secrets {
         note(format_args!(
             "hopty: hidden input is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"

@@ -9,13 +9,14 @@ use super::error::{Failed, say, visible};
 use super::session::ANSWER;
 use super::session::status_of;
 use crate::core::ids::{BadId, LABEL_HINT, Label, change_labels};
+use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError, is_alive};
 
 /// Gives a session, which may have ended, another name.
 pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let (name, new) = match words {
-        [new] => (live(&paths, None, Rule::Careful)?, new),
+        [new] => (live(&paths, None, Rule::Careful).map_err(|failed| one_name(&paths, new, failed))?, new),
         [given, new] => (any(&paths, Some(given))?, new),
         _ => return Err(Failed::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
     };
@@ -35,6 +36,19 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
         say(format_args!("{}", json!({"name": new, "before": name})))?;
     }
     Ok(0)
+}
+
+/// Which of the two names is missing where none of this directory can be meant.
+fn one_name(paths: &Paths, given: &str, failed: Failed) -> Failed {
+    let is_session = given.parse().is_ok_and(|name| paths.session(&name).is_dir());
+    if is_session {
+        return Failed::new(2, "give the new name, too")
+            .about(visible(given))
+            .hint(format!("`hopty rename {} NEW` gives it another", visible(given)));
+    }
+    let hint =
+        format!("{}; `hopty rename NAME {}` renames one from elsewhere", failed.help(), visible(given));
+    failed.hint(hint)
 }
 
 /// A text that is no label.

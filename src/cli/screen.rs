@@ -13,11 +13,8 @@ use super::session::ANSWER;
 use crate::core::ids::SessionName;
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::screen::{PictureLines, Screen};
-use crate::sys::safe_file::{self, FileRule};
-
-/// The longest picture of an ended session that is read, in bytes.
-const PICTURE_CAP: u64 = 64 << 20;
 
 /// Most lines of history in a picture. A host sends fewer.
 const HISTORY_MAX: usize = 1 << 20;
@@ -47,9 +44,8 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
 /// What an ended session left on its screen, where nobody saw it.
 fn last(paths: &Paths, name: &str) -> Option<(SessionName, Value)> {
     let name = name.parse().ok()?;
-    let text = safe_file::read(&paths.last_screen(&name), FileRule::own(PICTURE_CAP)).ok()??;
-    let last: Value = serde_json::from_slice(&text).ok()?;
-    (last["degraded"] == json!(false)).then_some((name, last))
+    let last = session::last_screen(paths, &name)?;
+    Some((name, last))
 }
 
 /// The picture of what a host answers.

@@ -30,6 +30,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ("capture-pane", "screen"),
     ("show", "status"),
     ("info", "status"),
+    ("tail", "log --follow"),
+    ("follow", "log --follow"),
     ("top", "dash"),
     ("dashboard", "dash"),
     ("undo", "back"),
@@ -89,7 +91,7 @@ fn meant(word: &str) -> Option<String> {
 fn nearest(word: &str) -> Option<&'static str> {
     if word.len() > LONGEST
         || word.starts_with('-')
-        || !word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+        || !word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     {
         return None;
     }
@@ -116,6 +118,8 @@ mod tests {
             ("screendump", "hopty screen-dump"),
             ("versoin", "hopty version"),
             ("list", "hopty ls"),
+            ("tail", "hopty log --follow"),
+            ("help2", "hopty help"),
             ("new", "hopty"),
             ("resume", "hopty --resume"),
             ("archive", "hopty conversations archive"),

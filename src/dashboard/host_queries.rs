@@ -225,7 +225,11 @@ fn in_home(dir: &str, home: &Path) -> PathBuf {
 fn screen(paths: &Paths, name: &SessionName) -> Preview {
     let object = match ask(paths, name, json!({"do": "screen"}), PATIENCE) {
         Ok(object) => object,
-        Err(why) => return Preview::Missing(why),
+        Err(why) if session::is_alive(&paths.session(name)) => return Preview::Missing(why),
+        Err(_) => match session::last_screen(paths, name) {
+            Some(object) => object,
+            None => return Preview::Missing("it has ended, and its last screen was seen".to_owned()),
+        },
     };
     let side = |key: &str| u16::try_from(object[key].as_u64().unwrap_or(0)).unwrap_or(u16::MAX);
     let dump = object["dump"].as_str().unwrap_or_default();

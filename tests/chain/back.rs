@@ -72,11 +72,13 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     assert!(third != second && third != first);
     assert_eq!(world.status()["before"], Value::from(first.as_str()));
     world.leave(term);
-    let over = world.ask(&["back", "proj"]);
+    let over = world.hopty(&["back", "proj"]);
+    assert_eq!(over.status.code(), Some(1));
     assert_eq!(
-        over,
+        String::from_utf8_lossy(&over.stderr),
         format!(
-            "session proj has ended; to resume the conversation before its last one: hopty --resume {first}\n"
+            "hopty: back: proj: the session has ended\nhint: `hopty --resume {first}` resumes the conversation \
+             before its last one\n"
         )
     );
 }

@@ -78,6 +78,11 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     if skipped > 0 {
         note(format_args!("hopty: {skipped} lines of more than {} MB were not searched", LINE_CAP >> 20));
     }
+    if printer.hits == 0 {
+        let case = if options.ignore_case { "" } else { "; `-i` ignores the case of letters" };
+        let scope = if options.here { " in the conversations of this project" } else { "" };
+        note(format_args!("hopty: nothing matches {}{scope}{case}", visible(&options.pattern)));
+    }
     Ok(u8::from(printer.hits == 0))
 }
 

@@ -415,6 +415,29 @@ mod tests {
     }
 
     #[test]
+    fn a_dialog_has_its_first_line_for_a_title() {
+        let offer = [
+            "----",
+            " Make auto mode your default permission mode?",
+            "",
+            " ❯ 1. Yes, set auto mode as my default permission mode",
+            "   2. No, keep asking",
+        ];
+        let dialog = read(&screen(&offer, (1, 3))).dialog.unwrap();
+        assert_eq!(
+            (dialog.name.as_str(), dialog.press),
+            ("auto_mode_offer", None),
+            "only a person answers it"
+        );
+        assert_eq!(dialog.title.as_deref(), Some("Make auto mode your default permission mode?"));
+        let unknown =
+            read(&screen(&["----", " Surprise?", " ❯ 1. Go", "   2. Stay"], (1, 2))).dialog.unwrap();
+        assert_eq!((unknown.name.as_str(), unknown.title.as_deref()), ("unknown", Some("Surprise?")));
+        let cut = read(&screen(&[" of a model", " ❯ 1. Go", "   2. Stay"], (1, 1))).dialog.unwrap();
+        assert_eq!(cut.title, None, "what stands on top may be a model's");
+    }
+
+    #[test]
     fn words_above_the_last_edge_ask_nobody() {
         let rows = ["Enter to confirm", "----", "half drawn"];
         assert_eq!(read(&screen(&rows, (0, 2))).dialog, None);

@@ -37,6 +37,8 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// The longest session file that is read, in bytes: it contains the command line, of which the kernel accepts
 /// up to 2 MiB.
 const STATUS_CAP: u64 = 16 << 20;
+/// The longest picture of a last screen that is read, in bytes.
+const SCREEN_CAP: u64 = 64 << 20;
 
 /// Bytes of a lock's content: pid and start time of its host, padded with spaces.
 const LOCK_LENGTH: usize = 48;
@@ -392,6 +394,14 @@ fn open_lock(dir: &Path, owner: FileOwner) -> Option<File> {
 pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
     let bytes = safe_file::read(&dir.join("session.json"), FileRule::own(STATUS_CAP))?;
     Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
+}
+
+/// What an ended session left on its screen, where nobody saw it: the object that a host answers.
+#[must_use]
+pub fn last_screen(paths: &Paths, name: &SessionName) -> Option<serde_json::Value> {
+    let bytes = safe_file::read(&paths.last_screen(name), FileRule::own(SCREEN_CAP)).ok()??;
+    let last: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    (last["degraded"] == serde_json::json!(false)).then_some(last)
 }
 
 /// The directory that a session runs in, by its `session.json`.

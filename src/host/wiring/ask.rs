@@ -59,10 +59,23 @@ impl Host {
     /// The prefix key and `r`. A client that only watches decides nothing.
     pub(in crate::host) fn hand_over_by_key(&mut self, client: u64) {
         if self.client_mut(client).is_some_and(|client| !client.read_only) {
+            if self.has_nothing_to_hand_over() {
+                // It would cost a prompt and tell the fresh conversation nothing.
+                let text = "No hand-over: nothing has been said in this conversation yet.";
+                return self.notice(DecisionKind::RestartIgnored, text);
+            }
             let id = self.control.owe_key();
             self.restart_asked(id);
             self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
         }
+    }
+
+    /// Whether Claude's conversation has no prompt yet.
+    fn has_nothing_to_hand_over(&self) -> bool {
+        let mut prompts = self.observer.transcript().into_iter().flat_map(|t| t.facts.prompts().iter());
+        self.launch.agent == Agent::Claude
+            && self.context().known_percent().is_none()
+            && prompts.next().is_none()
     }
 
     /// The prefix key and `s`.
