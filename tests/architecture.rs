@@ -41,7 +41,6 @@ const PURE_CRATES: &[&str] = &[
     "chrono",
     "memchr",
     "regex",
-    "regex_lite",
     "regex_syntax",
     "serde",
     "serde_json",

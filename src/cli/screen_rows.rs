@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use regex_lite::Regex;
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::error::Failed;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn has(rows: &ScreenRows, pattern: &str) -> (bool, bool) {
-        let pattern = regex_lite::RegexBuilder::new(pattern).multi_line(true).build().unwrap();
+        let pattern = regex::RegexBuilder::new(pattern).multi_line(true).build().unwrap();
         (rows.has(&pattern), rows.has_anywhere(&pattern))
     }
 

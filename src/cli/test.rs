@@ -10,6 +10,7 @@ use clap::Args;
 use super::error::{Failed, note, visible};
 use super::run::find_claude;
 use super::{settings, test_watch};
+use crate::core::pattern_error::pattern_error;
 use crate::core::tape::TapeSpeed;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
@@ -164,8 +165,8 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
             .hint("name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/")
     })?;
     if let Some(filter) = &args.filter {
-        let regex = regex_lite::Regex::new(filter).map_err(|error| {
-            Failed::new(2, error.to_string())
+        let regex = regex::Regex::new(filter).map_err(|error| {
+            Failed::new(2, pattern_error(&error))
                 .about("--filter")
                 .hint("it takes a regular expression, such as `vim|less`")
         })?;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use regex_lite::{Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 use strsim::osa_distance;
 
 use super::control::paths;
 use super::error::Failed;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
+use crate::core::pattern_error::pattern_error;
 use crate::ipc::message::WaitFor;
 
 /// The largest compiled pattern, in bytes.
@@ -152,7 +153,7 @@ fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            Failed::new(2, e.to_string())
+            Failed::new(2, pattern_error(&e))
                 .about(word)
                 .hint("escape special characters with `\\`; see `hopty wait --help`")
         });

@@ -28,6 +28,7 @@ pub mod journal;
 mod journal_tests;
 pub mod notify;
 pub mod package;
+pub mod pattern_error;
 pub mod process;
 pub mod screen_mark;
 pub mod shell_word;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use regex_lite::Regex;
+use regex::Regex;
 
 use crate::screen::{RowText, Screen, ScreenPlace};
 
@@ -541,7 +541,7 @@ mod tests {
     }
 
     fn regex(source: &str) -> TextPattern {
-        TextPattern::Regex(regex_lite::RegexBuilder::new(source).multi_line(true).build().unwrap())
+        TextPattern::Regex(regex::RegexBuilder::new(source).multi_line(true).build().unwrap())
     }
 
     fn find(screen: &Screen, look: &Look) -> Vec<FoundPlace> {

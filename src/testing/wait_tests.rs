@@ -29,7 +29,7 @@ fn text(text: &str) -> Look {
 }
 
 fn regex(source: &str) -> Look {
-    let built = regex_lite::RegexBuilder::new(source).multi_line(true).build().unwrap();
+    let built = regex::RegexBuilder::new(source).multi_line(true).build().unwrap();
     Look::on_screen(TextPattern::Regex(built))
 }
 

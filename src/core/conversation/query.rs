@@ -14,6 +14,7 @@ use regex_syntax::{ParserBuilder, hir::Hir};
 use thiserror::Error;
 
 use super::entry::{Entry, EntryReader, Speaker, ToolCall};
+use crate::core::pattern_error::pattern_error;
 use crate::core::time::WallTime;
 
 /// The shortest piece of a pattern that is worth looking for, in bytes.
@@ -98,17 +99,16 @@ impl SearchQuery {
     /// # Errors
     /// When it is no pattern, or too large a one.
     pub fn new(pattern: &str, ignores_case: bool, with_tools: bool) -> Result<Self, BadPattern> {
-        let bad = |error: &dyn std::fmt::Display| BadPattern(error.to_string());
         let compiled = RegexBuilder::new(pattern)
             .case_insensitive(ignores_case)
             .size_limit(SIZE)
             .build()
-            .map_err(|error| bad(&error))?;
+            .map_err(|error| BadPattern(pattern_error(&error)))?;
         let hir = ParserBuilder::new()
             .case_insensitive(ignores_case)
             .build()
             .parse(pattern)
-            .map_err(|error| bad(&error))?;
+            .map_err(|error| BadPattern(error.to_string()))?;
         Ok(SearchQuery { pattern: compiled, prefilter: Prefilter::of(&hir), with_tools })
     }
 

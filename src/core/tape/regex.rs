@@ -1,16 +1,18 @@
-//! Regular expressions as VHS understands them: the RE2 syntax of Go, run by `regex-lite`.
+//! Regular expressions as VHS understands them: the RE2 syntax of Go, run by the `regex` crate.
 //!
-//! The two read the same text differently in places (`\s`, `[a&&b]`, `\<`, `x{,2}`, `\Q…\E`), so an
+//! The two read the same text differently in places (`\s`, `\w`, `[a&&b]`, `\<`, `x{,2}`, `\Q…\E`), so an
 //! expression is read by Go's rules and written anew in what both agree on.
 
 use std::fmt::{self, Write as _};
+
+use crate::core::pattern_error::pattern_error;
 
 /// A regular expression of a tape, checked when the tape is read.
 /// Two are equal when they mean the same.
 #[derive(Clone, Debug, Eq)]
 pub struct TapeRegex {
     source: String,
-    /// The same for `regex-lite`.
+    /// The same for the `regex` crate.
     translated: String,
 }
 
@@ -50,7 +52,7 @@ impl TapeRegex {
     /// A regular expression in Go's syntax.
     ///
     /// # Errors
-    /// What Go does not take, and `\p{…}`, which needs tables of Unicode that hopty does not have.
+    /// What Go does not take, and what needs too much memory.
     pub fn parse(source: &str) -> Result<TapeRegex, TapeRegexError> {
         let translated = Translator::new(source).translate()?;
         let regex = TapeRegex { source: source.to_owned(), translated };
@@ -60,8 +62,8 @@ impl TapeRegex {
 
     /// An expression that matches this text.
     pub(super) fn literal(text: &str) -> TapeRegex {
-        let quoted = regex_lite::escape(text).replace('/', "\\/");
-        let translated = regex_lite::escape(text);
+        let quoted = regex::escape(text).replace('/', "\\/");
+        let translated = regex::escape(text);
         TapeRegex { source: quoted, translated }
     }
 
@@ -80,10 +82,10 @@ impl TapeRegex {
     ///
     /// # Errors
     /// When it needs too much memory.
-    pub fn compile(&self, lines: bool) -> Result<regex_lite::Regex, String> {
-        let mut builder = regex_lite::RegexBuilder::new(&self.translated);
+    pub fn compile(&self, lines: bool) -> Result<regex::Regex, String> {
+        let mut builder = regex::RegexBuilder::new(&self.translated);
         builder.multi_line(lines).size_limit(PROGRAM_BYTES).nest_limit(2 * DEEPEST as u32);
-        builder.build().map_err(|e| e.to_string())
+        builder.build().map_err(|e| pattern_error(&e))
     }
 }
 
@@ -123,7 +125,6 @@ struct Group {
     /// Of the last atom.
     last_size: usize,
     last_repeats: u32,
-    ignores_case: bool,
 }
 
 struct Translator<'a> {
@@ -241,22 +242,11 @@ impl<'a> Translator<'a> {
 
     /// Writes a character that stands for itself.
     fn character(&mut self, at: usize, c: char) -> Translated {
-        let other = other_case(c).filter(|_| self.group.ignores_case && !c.is_ascii());
-        match other {
-            // `regex-lite` knows the case of ASCII only.
-            Some(other) => {
-                self.out.push('[');
-                self.out.push(c);
-                self.out.push(other);
-                self.out.push(']');
-            }
-            None => self.code(c),
-        }
+        self.code(c);
         self.atom(at, 1)
     }
 
-    /// Writes a character so that it is no sign of anything: letters as they are, since `regex-lite` takes
-    /// the number of a letter for a class where case does not matter, others by their number.
+    /// Writes a character so that it is no sign of anything: letters as they are, others by their number.
     fn code(&mut self, c: char) {
         if c.is_ascii_alphanumeric() || (!c.is_ascii() && !c.is_control()) {
             self.out.push(c);
@@ -285,7 +275,7 @@ impl<'a> Translator<'a> {
             return Self::fail(at, format!("groups are nested deeper than {DEEPEST}"));
         }
         self.groups.push(self.group);
-        self.group = Group { ignores_case: self.group.ignores_case, ..Group::default() };
+        self.group = Group::default();
         self.before = Before::Nothing;
         Ok(())
     }
@@ -307,12 +297,10 @@ impl<'a> Translator<'a> {
     /// `(?i)`, `(?i-s:…)`, `(?:…)`.
     fn flags(&mut self, at: usize) -> Translated {
         let begin = self.at;
-        let mut ignores_case = self.group.ignores_case;
         let mut on = true;
         while let Some(c) = self.take() {
             match c {
-                'i' => ignores_case = on,
-                'm' | 's' | 'U' => {}
+                'i' | 'm' | 's' | 'U' => {}
                 '-' if on => on = false,
                 ':' | ')' if !self.source[begin..self.at - 1].ends_with('-') => {
                     let flags = &self.source[begin..self.at - 1];
@@ -325,7 +313,6 @@ impl<'a> Translator<'a> {
                         }
                         self.before = Before::Nothing;
                     }
-                    self.group.ignores_case = ignores_case;
                     return Ok(());
                 }
                 '=' | '!' if self.at == begin + 1 => {
@@ -417,12 +404,11 @@ impl<'a> Translator<'a> {
             }
             Some(c @ ('A' | 'b' | 'B' | 'z')) => {
                 self.at += 2;
+                // A word is of ASCII in Go. That `\B` cannot be said so, because it could be within a character.
+                self.out.push_str(if c == 'b' { "(?-u:" } else { "(?:" });
                 self.out.push('\\');
                 self.out.push(c);
-                // `regex-lite` has further meanings for a brace behind `\b`.
-                if self.peek() == Some('{') && counts(self.rest()).is_none() {
-                    self.out.push_str("(?:)");
-                }
+                self.out.push(')');
                 return self.atom(at, 1);
             }
             Some(c @ ('d' | 'D' | 's' | 'S' | 'w' | 'W')) => {
@@ -432,10 +418,43 @@ impl<'a> Translator<'a> {
                 self.out.push(']');
                 return self.atom(at, 2);
             }
+            Some('p' | 'P') => {
+                self.unicode_class()?;
+                return self.atom(at, 2);
+            }
             _ => {}
         }
         let c = self.escaped_character()?;
         self.character(at, c)
+    }
+
+    /// `\pN`, `\p{Greek}`, `\P{^Lu}`: a category or a script of Unicode.
+    fn unicode_class(&mut self) -> Translated {
+        let at = self.at;
+        let mut negated = self.rest().starts_with("\\P");
+        self.at += 2;
+        let (name, length) = match self.rest().strip_prefix('{') {
+            Some(braced) => braced.split_once('}').map_or(("", 0), |(name, _)| (name, name.len() + 2)),
+            None => self.peek().map_or(("", 0), |c| (&self.rest()[..c.len_utf8()], c.len_utf8())),
+        };
+        let plain = name.strip_prefix('^').unwrap_or(name);
+        negated ^= plain.len() < name.len();
+        let is_name = plain.starts_with(|c: char| c.is_ascii_uppercase())
+            && plain.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let classes = ["gc", "sc"].map(|kind| format!("{{{kind}={plain}}}"));
+        let class = match plain {
+            "Any" => Some("{any}".to_owned()),
+            _ => {
+                classes.into_iter().find(|class| is_name && regex::Regex::new(&format!("\\p{class}")).is_ok())
+            }
+        };
+        let Some(class) = class else {
+            return Self::fail(at, format!("there is no class `\\p{{{}}}`", super::problem::shown(plain)));
+        };
+        self.at += length;
+        self.out.push_str(if negated { "\\P" } else { "\\p" });
+        self.out.push_str(&class);
+        Ok(())
     }
 
     /// The character of an escape that stands for one, in a class or outside.
@@ -445,9 +464,6 @@ impl<'a> Translator<'a> {
         let digits = |text: &str, radix: u32| text.chars().take_while(|c| c.is_digit(radix)).count();
         let Some(c) = self.take() else { return Self::fail(at, "a backslash with nothing behind it") };
         Ok(match c {
-            'p' | 'P' => {
-                return Self::fail(at, "hopty has no tables for \\p{…}; name the characters, as in [a-zäöü]");
-            }
             '0'..='7' => {
                 let more = digits(self.rest(), 8).min(2);
                 if c != '0' && more == 0 {
@@ -513,6 +529,10 @@ impl<'a> Translator<'a> {
                 self.out.push_str(perl_class(c));
                 continue;
             }
+            if self.rest().starts_with("\\p") || self.rest().starts_with("\\P") {
+                self.unicode_class()?;
+                continue;
+            }
             let at = self.at;
             let low = self.class_character(start)?;
             let mut high = low;
@@ -527,18 +547,6 @@ impl<'a> Translator<'a> {
             if high != low {
                 self.out.push('-');
                 self.code(high);
-            }
-            if self.group.ignores_case && !high.is_ascii() {
-                match other_case(low).filter(|_| high == low) {
-                    Some(other) => self.code(other),
-                    None if high == low => {}
-                    None => {
-                        return Self::fail(
-                            at,
-                            "hopty knows no capital letters beyond ASCII in ranges; name them",
-                        );
-                    }
-                }
             }
         }
         self.at += 1;
@@ -581,19 +589,12 @@ fn first_char(text: &str) -> Option<char> {
 fn perl_class(letter: char) -> &'static str {
     match letter {
         'd' => "0-9",
-        'D' => r"\x{0}-\x{2f}\x{3a}-\x{10ffff}",
+        'D' => "[^0-9]",
         's' => r"\t\n\x{c}\r\x{20}",
-        'S' => r"\x{0}-\x{8}\x{b}\x{e}-\x{1f}\x{21}-\x{10ffff}",
+        'S' => r"[^\t\n\x{c}\r\x{20}]",
         'w' => "0-9A-Za-z_",
-        _ => r"\x{0}-\x{2f}\x{3a}-\x{40}\x{5b}-\x{5e}\x{60}\x{7b}-\x{10ffff}",
+        _ => "[^0-9A-Za-z_]",
     }
-}
-
-/// The same letter in the other case, when there is one.
-fn other_case(c: char) -> Option<char> {
-    let single = |mut cased: std::char::ToUppercase| cased.next().filter(|_| cased.next().is_none());
-    let lower = c.to_lowercase().next().filter(|_| c.to_lowercase().count() == 1);
-    [single(c.to_uppercase()), lower].into_iter().flatten().find(|other| *other != c)
 }
 
 /// `{2}`, `{2,}`, `{2,5}`: their length, least and most. Anything else in braces stands for itself in Go.

@@ -90,7 +90,7 @@ impl Terminal {
         ScreenCopy::of(self.terminal.screen())
     }
 
-    /// Waits until `what`, a text or a [`Regex`](regex_lite::Regex), has come onto the screen since the last
+    /// Waits until `what`, a text or a [`Regex`](regex::Regex), has come onto the screen since the last
     /// input.
     ///
     /// # Errors
@@ -430,8 +430,8 @@ impl From<&String> for TextPattern {
 }
 
 /// `^` and `$` are the edges of a row where the pattern says so itself: `(?m)`.
-impl From<regex_lite::Regex> for TextPattern {
-    fn from(regex: regex_lite::Regex) -> TextPattern {
+impl From<regex::Regex> for TextPattern {
+    fn from(regex: regex::Regex) -> TextPattern {
         TextPattern::Regex(regex)
     }
 }

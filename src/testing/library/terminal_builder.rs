@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use regex_lite::Regex;
+use regex::Regex;
 
 use super::{PoisonError, Terminal, TestFailure, TestResult};
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use regex_lite::Regex;
+use regex::Regex;
 
 use super::*;
 use crate::screen::Attr;

@@ -11,7 +11,7 @@ mod volatile;
 
 use std::ops::{Deref, Range};
 
-use regex_lite::Regex;
+use regex::Regex;
 
 use crate::core::handoff::redact::{Kind, mark, redact, secret_ranges};
 use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeOutcome, TapeVerdict};

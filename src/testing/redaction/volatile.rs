@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex_lite::Regex;
+use regex::Regex;
 
 /// A shape, the group that is replaced, and its placeholder. The first that fits takes the place.
 type VolatileShape = (&'static str, &'static str);

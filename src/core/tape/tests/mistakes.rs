@@ -60,7 +60,7 @@ fn what_is_missing_is_named() {
              \\u{NNNN})",
         ),
         ("Type $\"${}\"", "1:8: `` is not a variable name (write `\\$` for a dollar sign in `$\"…\"`)"),
-        ("Expect /\\p{Greek}/", "1:9: hopty has no tables for \\p{…}; name the characters, as in [a-zäöü]"),
+        ("Expect /\\p{Greeks}/", "1:9: there is no class `\\p{Greeks}`"),
         ("Exit", "1:1: `Exit` needs an exit status or the name of a signal"),
         ("Exit 256", "1:6: an exit status is a number from 0 to 255, not `256`"),
         ("Resize 0x40", "1:8: `0x40` is not a size (columns and rows up to 1000: 120x40)"),
