@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
@@ -320,6 +320,57 @@ fn an_import_that_is_killed_at_every_write_leaves_nothing_or_all_of_it() {
         at += 1;
     }
     assert!(undone > 15 && finished > 2, "{at} kills, {undone} undone, {finished} finished");
+}
+
+#[test]
+fn what_is_archived_and_moved_at_once_stays_whole() {
+    let files = Files::new();
+    let to = files.to.to_str().unwrap();
+    let archive = files.world.home.join(".local/share/hopty/archive");
+    let verbs: [&[&str]; 4] = [
+        &["archive", ID, "--remove"],
+        &["move", ID, "--to", to],
+        &["archive", ID],
+        &["move", "--from", OLD, "--to", to],
+    ];
+    for round in 0..6 {
+        files.renew(400);
+        let _ = std::fs::remove_dir_all(&archive);
+        // Each of them begins first once.
+        let started = (0..verbs.len()).map(|at| {
+            Command::new(claude::hopty())
+                .arg("conversations")
+                .args(verbs[(at + round) % verbs.len()])
+                .env_clear()
+                .envs(files.world.env.iter().cloned())
+                .current_dir(&files.world.project)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        });
+        let started: Vec<Child> = started.collect();
+        let outputs = started.into_iter().map(|child| child.wait_with_output().unwrap());
+        let said: Vec<String> = outputs.map(|output| words(&output)).collect();
+        let live = |found: &BTreeMap<String, String>| {
+            found
+                .iter()
+                .filter(|(name, _)| name.ends_with(&format!("/{ID}.jsonl")))
+                .map(|(_, text)| text.lines().count())
+                .collect::<Vec<_>>()
+        };
+        let mut found = files.found();
+        if live(&found).is_empty() {
+            files.world.ask(&["conversations", "restore", ID]);
+            found = files.found();
+        }
+        assert_eq!(live(&found), [401], "round {round}: {said:?}");
+        assert!(!found.keys().any(|name| name.contains(".hopty-t")), "round {round}: {found:?}");
+        assert!(
+            found.keys().any(|name| name.ends_with("subagents/agent-1.jsonl")),
+            "round {round}: {said:?}"
+        );
+    }
 }
 
 #[test]

@@ -509,5 +509,35 @@ fn a_kill_at_any_step_leaves_the_old_state_or_the_new_one() {
         }
         assert!(is_whole(&home), "restoring, step {step}: {:?}", home.files());
     }
-    assert!(steps > 30, "only {steps} steps");
+    for step in 1.. {
+        let home = at(format!("beside-{step}"));
+        let dir = home.put().path.parent().unwrap().to_owned();
+        let archives = || -> Vec<Vec<u8>> {
+            let files = fs::read_dir(&dir).unwrap().map(|file| file.unwrap().path());
+            files
+                .filter(|file| file.extension().is_some_and(|end| end == "zst"))
+                .map(|file| fs::read(file).unwrap())
+                .collect()
+        };
+        let earlier = archives().remove(0);
+        home.file(&format!("projects/-home-u-web/{ID}.jsonl"), "{\"another\":1}\n", 9);
+        let later = home.files();
+        if !ended_at(&home, "archive", step) {
+            break;
+        }
+        steps += 1;
+        assert!(archives().contains(&earlier), "beside, step {step}: the earlier one is gone");
+        if home.transcript().exists() {
+            assert_eq!(home.files(), later, "beside, step {step}: the old state is not whole");
+            let (archived, source) = (home.put(), home.source());
+            home.store().remove_source(&archived, &source).unwrap();
+        }
+        assert!(
+            archives().contains(&earlier) && archives().len() == 2,
+            "beside, step {step}: each is kept once"
+        );
+        home.restore().unwrap();
+        assert_eq!(home.files(), later, "beside, step {step}: it does not come back");
+    }
+    assert!(steps > 45, "only {steps} steps");
 }
