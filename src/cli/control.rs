@@ -30,7 +30,7 @@ const SLIP: usize = 2;
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// All of C1.
+    /// Any session.
     Any,
     /// Not simply the only one there is: for what cannot be undone.
     Careful,

@@ -1,10 +1,12 @@
 //! `hopty ls`.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use nix::libc;
 use serde_json::json;
 use strsim::levenshtein;
 
@@ -24,11 +26,14 @@ use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
+use crate::sys::poll::{Interest, wait_for};
+use crate::sys::signals::Signals;
+use crate::tty::full_screen;
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
-/// How often `--watch` looks.
-const WATCH: Duration = Duration::from_secs(2);
+/// How often `--watch` looks, in ms.
+const WATCH_MS: u64 = 2000;
 /// How much of what a session is about is shown, in columns.
 const ABOUT: usize = 60;
 /// How much of a branch's name is shown, in columns.
@@ -63,13 +68,34 @@ pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
     if !std::io::stdout().is_terminal() {
         return Err(Failed::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts"));
     }
+    watch(wish, template.as_ref())
+}
+
+/// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
+fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+    let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH];
+    let mut signals = Signals::catch(&ends)?;
+    full_screen::write(b"\x1b[?1049h\x1b[?25l")?;
+    let end = watch_until_signal(wish, template, &mut signals);
+    full_screen::write(b"\x1b[?25h\x1b[?1049l")?;
+    Ok(u8::try_from(128 + end?).unwrap_or(1))
+}
+
+/// The signal that ends the watch.
+fn watch_until_signal(
+    wish: &ListOptions,
+    template: Option<&Template>,
+    signals: &mut Signals,
+) -> Result<i32, Failed> {
     loop {
         // The sessions first, so that the old list stays until the new one is there.
         let sessions = ask(wish)?;
-        write!(std::io::stdout(), "\x1b[H\x1b[2J")?;
-        print(wish, template.as_ref(), sessions)?;
-        std::io::stdout().flush()?;
-        thread::sleep(WATCH);
+        full_screen::write(b"\x1b[H\x1b[2J")?;
+        print(wish, template, sessions)?;
+        wait_for(&signals.as_fd(), Interest::Read, WATCH_MS)?;
+        if let Some(signal) = signals.take().into_iter().find(|signal| *signal != libc::SIGWINCH) {
+            return Ok(signal);
+        }
     }
 }
 

@@ -174,7 +174,10 @@ fn a_list_is_narrowed_down_and_formatted() {
     detached(&world, "three", &["sleep", "100"]);
     watch.wait_text("three ");
     watch.send("\x03");
-    watch.wait_exit();
+    assert_eq!(watch.wait_exit(), 130);
+    watch.wait_for("what stood there before", |screen| {
+        !screen.lines().iter().any(|line| line.contains("three "))
+    });
     end_all(&world);
 }
 

@@ -40,12 +40,6 @@ impl CastWriter {
         CastWriter::default()
     }
 
-    /// Whether output is kept back because it ends within a character.
-    #[must_use]
-    pub fn has_tail(&self) -> bool {
-        self.output_tail.len + self.input_tail.len > 0
-    }
-
     /// Appends the lines of an event.
     pub fn event(&mut self, event: &CastEvent, lines: &mut Vec<u8>) {
         match &event.kind {

@@ -44,18 +44,6 @@ pub enum InputClass {
 }
 
 impl InputClass {
-    /// The word in the journal's `keys.class`.
-    #[must_use]
-    pub fn journal_word(self) -> &'static str {
-        match self {
-            InputClass::Typed | InputClass::Submit | InputClass::Suspend | InputClass::Prefix => "typed",
-            InputClass::Mode => "mode",
-            InputClass::Interrupt => "interrupt",
-            InputClass::Paste => "paste",
-            InputClass::Report => "report",
-        }
-    }
-
     /// Whether each piece of this class is one key of its own, never joined with the next.
     #[must_use]
     pub fn is_key(self) -> bool {

@@ -720,32 +720,4 @@ impl TapeCommand {
                 | C::ExpectStatusline { .. }
         )
     }
-
-    /// Whether the program gets something to react to, so that what it shows afterwards is new.
-    #[must_use]
-    pub fn is_input(&self) -> bool {
-        use TapeCommand as C;
-        match self {
-            C::Key(press) => !press.chords.is_empty(),
-            C::Type { .. }
-            | C::PasteClipboard
-            | C::Start(_)
-            | C::StartShell(_)
-            | C::Run(_)
-            | C::Attach(_)
-            | C::Detach
-            | C::Click(_)
-            | C::Drag { .. }
-            | C::Wheel { .. }
-            | C::Hover(_)
-            | C::Paste(_)
-            | C::Focus(_)
-            | C::Resize { .. }
-            | C::Signal(_)
-            | C::Raw(_)
-            | C::Claude(_)
-            | C::ClaudeStandIn(_) => true,
-            _ => false,
-        }
-    }
 }

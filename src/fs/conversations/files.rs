@@ -50,13 +50,7 @@ pub enum FileRole {
     DebugLog,
 }
 
-impl FileRole {
-    /// Whether Claude needs it to go on with the conversation as if nothing had happened.
-    #[must_use]
-    pub fn is_needed_to_resume(self) -> bool {
-        self != FileRole::DebugLog
-    }
-}
+impl FileRole {}
 
 /// One file of a conversation: a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -258,12 +258,10 @@ fn texts_with_escapes_and_variables() {
 }
 
 #[test]
-fn which_commands_check_and_which_give_input() {
+fn which_commands_check() {
     let tape = read("Type 'a' Wait /x/ Sleep 1\nExpect 'b'\nExit 0\nSnapshot c\nKey x\nSettle\nCtrl+Shift");
-    let kinds: Vec<(bool, bool)> =
-        tape.steps.iter().map(|s| (s.command.is_check(), s.command.is_input())).collect();
-    let (check, input, neither) = ((true, false), (false, true), (false, false));
-    assert_eq!(kinds, [input, neither, neither, check, check, check, input, neither, neither]);
+    let checks: Vec<bool> = tape.steps.iter().map(|step| step.command.is_check()).collect();
+    assert_eq!(checks, [false, false, false, true, true, true, false, false, false]);
     assert!(tape.has_checks());
     assert!(!read("Type 'a' Wait /x/").has_checks());
 }
