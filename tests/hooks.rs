@@ -337,6 +337,15 @@ fn the_segment_tells_the_truth_at_once() {
     world.set("HOPTY_TERMINAL_SEGMENT", "true");
     let mut term = world.start(&[]);
     term.wait_box();
+    term.wait_text("hopty proj");
+    // Without a prompt there is nothing to hand over, and none is paid for.
+    term.send("\x1cr");
+    term.wait_text("· 1 notice");
+    term.send("\x1cn");
+    term.wait_text("No hand-over: nothing has been said in this conversation yet.");
+    term.send("x");
+    term.wait_box();
+    assert_eq!(world.status()["restarts"], 0);
     term.submit("Say hello.");
     term.wait_text("hopty proj · 41 % · hands over at 80 %");
     term.send("\x1cs");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
-use super::error::{Failed, say};
+use super::error::{Failed, say, visible};
 use super::screen_rows::ScreenRows;
 use super::session::{ANSWER, status_of};
 use super::settle_wait::SettleWatch;
@@ -26,6 +26,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::message::{Code, Failure, WaitFor};
+use crate::sys::clock::local;
 
 /// How long a host that has ended may take to leave.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -113,15 +114,23 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         }
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
-            let state = status_of(&paths, &name)?.state;
+            let session = status_of(&paths, &name)?;
+            let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what)));
+            let on = on.unwrap_or_default();
             let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
             let moves = if met.is_some() { " and has not settled" } else { "" };
             let message = format!(
-                "{}: timed out after {}, the session is {state}{moves}",
+                "{}: timed out after {}, the session is {}{on}{moves}",
                 wanted.join(", "),
-                wish.timeout
+                wish.timeout,
+                session.state
             );
-            let failure = Failure::new(Code::Busy, message, "use `--timeout` to wait longer");
+            let hint = if session.waits_in_a_dialog() {
+                format!("`hopty attach {name}` answers it; `--timeout` waits longer")
+            } else {
+                "use `--timeout` to wait longer".to_owned()
+            };
+            let failure = Failure::new(Code::Busy, message, hint);
             return Err(Failed::from(failure).about(&name));
         }
         pause = left.min(view.pause(&conditions, met.is_some()));

@@ -101,7 +101,7 @@ pub fn an_answer_that_does_not_come_is_told(kind: Kind) {
     let said = String::from_utf8_lossy(&blocked.stderr).into_owned();
     assert_eq!(blocked.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("proj is blocked on permission (Bash: touch made): answer it with `hopty attach proj`"),
+        said.contains("proj is blocked on permission (Bash: touch made): `hopty attach proj` answers it"),
         "{said}"
     );
     assert!(said.contains("hopty: ask: proj: no answer after 5s, the session is blocked\nhint: "), "{said}");

@@ -57,6 +57,12 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
         world.status()["why"].as_str().map(|told| told.starts_with("Blocked on trust dialog")),
         Some(true)
     );
+    let late = world.hopty(&["wait", "proj", "idle", "--timeout", "100ms"]);
+    let late = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert!(
+        late.contains("the session is blocked on trust dialog\nhint: `hopty attach proj` answers it"),
+        "{late}"
+    );
     let mut restart = world.terminal(&["restart", "proj"]);
     assert_eq!(restart.wait_exit(), 0);
     restart.wait_text("restart of proj requested: waiting for a safe point");
