@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use strsim::levenshtein;
+use strsim::osa_distance;
 
 use super::error::{Failed, visible};
 use crate::core::ids::SessionName;
@@ -189,7 +189,7 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     let near = session::list(paths).into_iter().map(|(known, alive)| {
         // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
-        let edits = levenshtein(known.as_str(), name.as_str());
+        let edits = osa_distance(known.as_str(), name.as_str());
         (if begins { edits.min(SLIP) } else { edits }, !alive, known)
     });
     match near.min().filter(|(edits, ..)| *edits <= SLIP) {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use nix::libc;
 use serde_json::json;
-use strsim::levenshtein;
 
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
@@ -20,6 +19,7 @@ use crate::core::column_fit::ColumnRank;
 use crate::core::context::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
+use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::process::Signal;
 use crate::core::shell_word::shell_line;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
@@ -336,10 +336,9 @@ impl Template {
 }
 
 fn unknown_field(field: &str) -> Failed {
-    let near = FIELDS.iter().map(|(name, _)| (levenshtein(name, field), *name)).min();
     let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-    let hint = match near.filter(|(edits, _)| *edits <= 2) {
-        Some((_, near)) => format!("did you mean {{{near}}}?"),
+    let hint = match nearest_word(field, names.iter().copied(), slips(field)) {
+        Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", names.join(", ")),
     };
     Failed::new(2, "unknown field in the format").about(field).hint(hint)

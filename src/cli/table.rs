@@ -1,6 +1,7 @@
 //! Tables for people: columns as wide as they must be, two spaces between them. What is read by something
 //! else gets all of it, plain; in a terminal a row is a line, and a column may have colours.
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 
 use unicode_width::UnicodeWidthStr;
@@ -41,6 +42,11 @@ pub(super) fn wants_colors() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// A text in a colour or another look, by its SGR number, where colours are wanted.
+pub(in crate::cli) fn paint(colors: bool, sgr: impl Display, text: &str) -> String {
+    if colors && !text.is_empty() { format!("\x1b[{sgr}m{text}\x1b[m") } else { text.to_owned() }
+}
+
 /// Prints a table; in a terminal it fits, as [`narrow`] makes it.
 pub(super) fn print(mut rows: Vec<Vec<String>>, spare: &[&str]) -> std::io::Result<()> {
     if let Some(cols) = TableStyle::of_output().cols {
@@ -59,10 +65,8 @@ pub(super) fn lines(
         let cells =
             AsRef::<[String]>::as_ref(row).iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
                 let blanks = " ".repeat(width - cell.width());
-                match color(at, column) {
-                    Some(number) => format!("\x1b[{number}m{cell}\x1b[m{blanks}"),
-                    None => format!("{cell}{blanks}"),
-                }
+                let number = color(at, column);
+                paint(number.is_some(), number.unwrap_or(0), cell) + &blanks
             });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };

@@ -14,7 +14,7 @@ use super::control::{HostControl, paths};
 use super::conversations::{all_kept_sources, one_line, short};
 use super::error::{Failed, note, say, stdout, visible};
 use super::list::PATIENCE;
-use super::table::TableStyle;
+use super::table::{self, TableStyle};
 use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::core::ids::ConversationId;
 use crate::core::token_usage::{
@@ -323,11 +323,7 @@ impl UsagePage<'_> {
     }
 
     fn colored(&self, number: u8, text: &str) -> String {
-        if self.style.colors && !text.is_empty() {
-            format!("\x1b[{number}m{text}\x1b[m")
-        } else {
-            text.to_owned()
-        }
+        table::paint(self.style.colors, number, text)
     }
 }
 

@@ -3,11 +3,10 @@
 
 use std::ffi::OsString;
 
-use strsim::osa_distance;
-
 use super::error::Failed;
 use super::run::words;
 use crate::core::claude::args::{LaunchMode, Stream, classify};
+use crate::core::nearest_word::{nearest_word, slips};
 
 /// What other tools call something that hopty has under another name, and what to type instead.
 const FOREIGN: &[(&str, &str)] = &[
@@ -86,8 +85,7 @@ fn meant(word: &str) -> Option<String> {
     })
 }
 
-/// The verb that is at most two letters away; one letter for a word of three letters or less, where two make
-/// any word.
+/// The verb that the word is a slip of.
 fn nearest(word: &str) -> Option<&'static str> {
     if word.len() > LONGEST
         || word.starts_with('-')
@@ -96,10 +94,8 @@ fn nearest(word: &str) -> Option<&'static str> {
         return None;
     }
     // Nobody types `hook`: Claude calls it.
-    let verbs = super::NOW.iter().filter(|verb| **verb != "hook");
-    let near = verbs.map(|verb| (osa_distance(verb, word), *verb)).min()?;
-    let most = if word.len() < 4 { 1 } else { 2 };
-    (near.0 > 0 && near.0 <= most).then_some(near.1)
+    let verbs = super::NOW.iter().copied().filter(|verb| *verb != "hook");
+    nearest_word(word, verbs, slips(word)).filter(|verb| *verb != word)
 }
 
 #[cfg(test)]

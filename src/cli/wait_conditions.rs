@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use regex::{Regex, RegexBuilder};
-use strsim::osa_distance;
 
 use super::control::paths;
 use super::error::Failed;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
+use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::pattern_error::pattern_error;
 use crate::ipc::message::WaitFor;
 
@@ -40,8 +40,6 @@ const OTHER_WORDS: [(&str, &str); 16] = [
     ("regex", "text="),
     ("silent", "quiet="),
 ];
-/// Edits between a word and the one that may be meant.
-const SLIP: usize = 2;
 
 /// One condition.
 pub(super) struct Condition {
@@ -186,10 +184,8 @@ fn nearest(word: &str) -> Option<String> {
     let lower = key.to_lowercase();
     let known = OTHER_WORDS.iter().find(|(other, _)| *other == lower).map(|(_, known)| *known);
     let near = || {
-        // Two edits make any word of three letters.
-        let most = if lower.len() < 4 { 1 } else { SLIP };
-        let names = WORDS.iter().map(|name| (osa_distance(name.trim_end_matches('='), &lower), *name));
-        names.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
+        let near = nearest_word(&lower, WORDS.map(|name| name.trim_end_matches('=')), slips(&lower))?;
+        WORDS.into_iter().find(|name| name.trim_end_matches('=') == near)
     };
     let name = known.or_else(near)?;
     Some(match (name, value) {

@@ -20,12 +20,14 @@ pub mod explanation;
 pub mod file_edit;
 pub mod handoff;
 pub mod handover_words;
+pub mod hex;
 pub mod ids;
 pub mod inherited;
 pub mod input;
 pub mod journal;
 #[cfg(test)]
 mod journal_tests;
+pub mod nearest_word;
 pub mod notify;
 pub mod package;
 pub mod pattern_error;

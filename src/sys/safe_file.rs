@@ -287,7 +287,8 @@ fn is_allowed(path: &Path, owner: u32, allowed: FileOwner) -> bool {
     }
 }
 
-fn is_absent(error: &io::Error) -> bool {
+/// Whether there is no such file.
+pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

@@ -10,7 +10,7 @@ use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::prose::fit;
-use crate::cli::table::TableStyle;
+use crate::cli::table::{self, TableStyle};
 use crate::core::conversation::pages::PageOptions;
 use crate::core::conversation::query::{SearchHit, SearchQuery};
 use crate::core::conversation::summary::ConversationSummary;
@@ -184,11 +184,7 @@ impl Printer<'_> {
     }
 
     fn paint(&self, number: u8, text: &str) -> String {
-        if self.style.colors && !text.is_empty() {
-            format!("\x1b[{number}m{text}\x1b[m")
-        } else {
-            text.to_owned()
-        }
+        table::paint(self.style.colors, number, text)
     }
 
     /// A line with what matches in colour. It is searched again as it is shown: what was hidden in it is not

@@ -9,7 +9,7 @@ use super::{kept_sources, named};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note};
 use crate::cli::pager::Pager;
-use crate::cli::table::wants_colors;
+use crate::cli::table::{self, wants_colors};
 use crate::core::archive::ArchiveLimits;
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker, ToolCall};
@@ -180,7 +180,7 @@ struct TextForm {
 
 impl TextForm {
     fn paint(&self, number: &str, text: &str) -> String {
-        if self.colors { format!("\x1b[{number}m{text}\x1b[m") } else { text.to_owned() }
+        table::paint(self.colors, number, text)
     }
 
     fn tool(&self, call: &ToolCall) -> String {

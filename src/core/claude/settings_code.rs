@@ -13,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::hex::hex;
 
 /// Bytes of one settings file that are taken apart; a larger one counts as its raw text.
 const MAX_TEXT: usize = 8 << 20;
@@ -248,7 +249,7 @@ fn sha(text: &str) -> String {
 }
 
 fn sha_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
 }
 
 /// What counts in Claude's own state, where Claude writes notes about plugins and costs at every start:

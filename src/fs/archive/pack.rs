@@ -11,6 +11,7 @@ use zstd::stream::write::Encoder;
 use super::ArchiveFailure;
 use super::source::{self, ArchiveSource, ReadState};
 use crate::core::archive::{ArchiveManifest, ArchivedFile, Seal};
+use crate::core::hex::hex;
 use crate::fs::error::FsError;
 
 /// How much is read at once, in bytes.
@@ -81,7 +82,7 @@ pub(super) fn pack(
         manifest.files.push(ArchivedFile {
             name: file.name.clone(),
             bytes: state.bytes,
-            sha256: hex(hashes.all),
+            sha256: hex(&hashes.all.finalize()),
             modified_ns: state.modified_ns,
             mode: state.mode,
             offset,
@@ -121,16 +122,11 @@ impl Hashes {
         let split = within.and_then(|mark| usize::try_from(mark - self.bytes).ok()).unwrap_or(0);
         self.all.update(&part[..split]);
         if within.is_some() {
-            self.beginning = Some(hex(self.all.clone()));
+            self.beginning = Some(hex(&self.all.clone().finalize()));
         }
         self.all.update(&part[split..]);
         self.bytes = end;
     }
-}
-
-/// In lower-case hexadecimal.
-pub(super) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Counts what is written.
@@ -162,9 +158,9 @@ mod tests {
             for chunk in 1..=10 {
                 let mut hashes = Hashes { all: Sha256::new(), bytes: 0, mark: Some(mark), beginning: None };
                 whole.chunks(chunk).for_each(|part| hashes.take(part));
-                let wanted = hex(Sha256::new().chain_update(&whole[..usize::try_from(mark).unwrap()]));
+                let wanted = hex(&Sha256::digest(&whole[..usize::try_from(mark).unwrap()]));
                 assert_eq!(hashes.beginning, Some(wanted), "{mark} {chunk}");
-                assert_eq!(hex(hashes.all), hex(Sha256::new().chain_update(whole)));
+                assert_eq!(hex(&hashes.all.finalize()), hex(&Sha256::digest(whole)));
             }
         }
         let mut longer = Hashes { all: Sha256::new(), bytes: 0, mark: Some(11), beginning: None };

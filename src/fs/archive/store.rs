@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 
 use super::ArchiveFailure;
 use super::index::{self, ArchiveEntry, SUFFIX};
-use super::pack::{self, ArchiveLevel, hex};
+use super::pack::{self, ArchiveLevel};
 use super::source::{self, ArchiveSource, ReadState};
 use super::unpack::ArchivedConversation;
 use crate::core::archive::{ArchiveLimits, ArchiveManifest};
+use crate::core::hex::hex;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
@@ -293,7 +294,8 @@ fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<ReadS
                     Err(_) => return None,
                 }
             }
-            (hex(hash) == archived.sha256 && source::state_at(&file.path) == Some(state)).then_some(state)
+            (hex(&hash.finalize()) == archived.sha256 && source::state_at(&file.path) == Some(state))
+                .then_some(state)
         })
         .collect()
 }

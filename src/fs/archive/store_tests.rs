@@ -319,7 +319,7 @@ fn by_hand(path: &Path, files: &[(&str, &[u8], u64)]) {
         manifest.files.push(ArchivedFile {
             name: (*name).to_owned(),
             bytes: *claimed,
-            sha256: pack::hex(<sha2::Sha256 as sha2::Digest>::new_with_prefix(content)),
+            sha256: crate::core::hex::hex(&<sha2::Sha256 as sha2::Digest>::digest(content)),
             modified_ns: 1,
             mode: 0o6777,
             offset: bytes.len() as u64,

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use super::ArchiveFailure;
-use super::pack::hex;
 use crate::core::archive::{ArchiveError, ArchiveLimits, ArchiveManifest, ArchivedFile, SEAL_BYTES, Seal};
+use crate::core::hex::hex;
 use crate::fs::error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -121,7 +121,7 @@ impl ArchivedConversation {
         if !content.is_at_end() {
             return Err(refused(ArchiveError::Place(file.name.clone())));
         }
-        if hex(hash) != file.sha256 {
+        if hex(&hash.finalize()) != file.sha256 {
             return Err(refused(ArchiveError::Hash(file.name.clone())));
         }
         Ok(())

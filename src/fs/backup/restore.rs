@@ -12,6 +12,7 @@ use super::cipher::{BackupKey, is_encrypted};
 use super::{BackupFailure, root};
 use crate::core::archive::CleanupPeriod;
 use crate::core::backup::{BackupContent, is_transcript, place_of};
+use crate::core::hex::hex;
 use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
 use crate::core::time::WallTime;
 use crate::fs::error::FsError;
@@ -274,7 +275,7 @@ fn hash(path: &Path) -> Result<String, BackupFailure> {
             Err(error) => return Err(failed(error)),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hash.finalize()))
 }
 
 fn place(

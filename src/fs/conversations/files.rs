@@ -14,7 +14,7 @@ use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::line_context::LineContext;
 use crate::core::ids::ConversationId;
 use crate::fs::paths::Paths;
-use crate::sys::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule, is_absent};
 
 /// How deep directories are looked into.
 const DEPTH: usize = 16;
@@ -222,10 +222,6 @@ fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>().map_err(|error| about(dir, &error))?;
     paths.sort();
     Ok(paths)
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {

@@ -10,6 +10,7 @@ use std::thread;
 use sha2::{Digest, Sha256};
 
 use crate::core::claude::line_splitter::LineSplitter;
+use crate::core::hex::hex;
 
 /// How much is read at a time, in bytes.
 const PIECE: usize = 256 << 10;
@@ -64,7 +65,7 @@ pub(super) fn digest_before(file: &File, offset: u64) -> io::Result<String> {
     let from = offset.saturating_sub(MARK);
     let mut bytes = vec![0; usize::try_from(offset - from).unwrap_or(0)];
     file.read_exact_at(&mut bytes, from)?;
-    Ok(Sha256::digest(&bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&Sha256::digest(&bytes)[..16]))
 }
 
 /// Does `work` for every item, several at a time. The results are in the order of the items.

@@ -19,6 +19,7 @@ use super::transcripts::{FileState, TranscriptFile};
 use super::usage_files::records_of_source;
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::summary::{ConversationSummary, SummaryReader};
+use crate::core::hex::hex;
 use crate::core::ids::ConversationId;
 use crate::core::token_usage::{ConversationUsage, UsageFigures, UsageReader, UsageRecords};
 use crate::fs::paths::Paths;
@@ -229,7 +230,7 @@ fn mark_of(agents: &[AgentTranscript]) -> String {
     for AgentTranscript { path, state, .. } in agents {
         hash.update(format!("{}\0{} {} {}\0", path.display(), state.bytes, state.modified_ns, state.inode));
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize()[..16])
 }
 
 /// Reads every line of a conversation and of its sub-agents.

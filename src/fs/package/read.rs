@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 use tar::{EntryType, Header};
 
 use super::PackageFailure;
-use super::write::{entry_name, hex};
+use super::write::entry_name;
+use crate::core::hex::hex;
 use crate::core::package::{
     FILES_ENTRY, MANIFEST_ENTRY, PackageError, PackageFile, PackageLimits, PackageManifest,
 };
@@ -117,7 +118,7 @@ impl<R: Read> PackageReader<R> {
                 hash.update(part);
                 to.take(part)
             })?;
-            if hex(hash) != file.sha256 {
+            if hex(&hash.finalize()) != file.sha256 {
                 return Err(PackageError::Hash(name).into());
             }
             to.finish(file)?;

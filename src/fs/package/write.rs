@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
 use super::PackageFailure;
+use crate::core::hex::hex;
 use crate::core::package::{FILES_ENTRY, MANIFEST_ENTRY, PackageFile, PackageManifest, PackageName};
 use crate::fs::error::FsError;
 
@@ -40,7 +41,7 @@ pub fn write<W: Write>(
         }
         appended.map_err(output)?;
         let more = content.from.read(&mut [0]).map_err(|_| changed())?;
-        if content.bytes != file.bytes || more > 0 || hex(content.hash) != file.sha256 {
+        if content.bytes != file.bytes || more > 0 || hex(&content.hash.finalize()) != file.sha256 {
             return Err(changed());
         }
     }
@@ -74,11 +75,7 @@ pub fn describe(
     }
     let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
     let modified_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    Ok(PackageFile { name, bytes, sha256: hex(hash), modified_ms, executable })
-}
-
-pub(super) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(PackageFile { name, bytes, sha256: hex(&hash.finalize()), modified_ms, executable })
 }
 
 /// The name of an entry in the tar stream: the name itself, if the oldest form of tar has room for it, else

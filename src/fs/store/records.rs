@@ -23,6 +23,7 @@ use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::safe_prompts::Words;
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
+use crate::core::hex::hex;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
 use crate::fs::error::FsError;
@@ -309,5 +310,5 @@ impl Records {
 
 /// SHA-256 in lower-case hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
 }

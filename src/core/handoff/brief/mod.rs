@@ -26,6 +26,7 @@ use super::entry::HandoffKind;
 use super::safe_prompts::Words;
 use super::text::{cut_units, safe, safe_line, units};
 use crate::core::config::Handoff;
+use crate::core::hex::hex;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 
 /// The most that Claude takes of one hook, in UTF-16 units (measured).
@@ -157,7 +158,7 @@ fn word(id: &HandoffId, parts: &[BriefPart], places: &str) -> String {
         digest.update(part.passage.whole());
     }
     digest.update(places);
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>()[..WORD_LENGTH].to_owned()
+    hex(&digest.finalize())[..WORD_LENGTH].to_owned()
 }
 
 /// `brief` with what changed in the work tree since it was made.

@@ -1,0 +1,40 @@
+//! The word that was probably meant.
+
+/// How many characters of a word are compared.
+const COMPARED: usize = 40;
+
+/// The first of the words that are spelled most like `word`, if that takes at most so many edits. An edit is a
+/// letter more, less or other, or two that have changed places; large and small letters are the same.
+pub fn nearest_word<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    edits: usize,
+) -> Option<&'a str> {
+    let wanted: String = word.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
+    known
+        .into_iter()
+        .map(|name| (strsim::osa_distance(&wanted, &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= edits)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// How many edits a slip of the finger makes. Two make any word of three letters.
+#[must_use]
+pub fn slips(word: &str) -> usize {
+    if word.chars().count() < 4 { 1 } else { 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest_word, slips};
+
+    #[test]
+    fn letters_that_changed_places_are_one_edit() {
+        let near = |word| nearest_word(word, ["status", "stop", "ls"], slips(word));
+        assert_eq!(
+            [near("statsu"), near("STOPP"), near("sl"), near("stxxus"), near("lx"), near("x"), near("")],
+            [Some("status"), Some("stop"), Some("ls"), Some("status"), Some("ls"), None, None]
+        );
+    }
+}
