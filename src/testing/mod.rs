@@ -14,7 +14,7 @@
 //! | [`watch`] | which tapes a change concerns |
 //! | [`stress`] | what a loaded machine does, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
-//! | [`evidence_cast`] | the recording that is kept of a test that failed |
+//! | `evidence_cast` | the recording that is kept of a test that failed |
 //! | [`outcome`] | what came of a tape: verdict, failure, screens, and the exit code of all |
 //! | [`redaction`] | what reports and snapshots must not show |
 //! | [`report`] | for people, TAP, JUnit, GitHub, Markdown, JSON |
