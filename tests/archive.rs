@@ -133,7 +133,7 @@ fn is_backed_up_and_goes_on(program: PathBuf) {
     assert_eq!(std::fs::metadata(file).unwrap().mode() & 0o777, 0o600);
     assert_eq!(made["read_back"], true);
     another_home(&mut world);
-    assert!(world.ask(&["backup", "verify", file]).starts_with("whole: "));
+    assert!(world.ask(&["backup", "verify", file]).starts_with("intact: "));
     let planned = world.ask(&["backup", "restore", file, "--dry-run"]);
     assert!(planned.contains(&id) && !planned.contains("settings.json"), "{planned}");
     world.ask(&["backup", "restore", file]);
@@ -330,7 +330,7 @@ fn a_passphrase_comes_from_a_descriptor_or_a_terminal_and_never_from_the_command
     let mut term = Term::start(&claude::hopty(), &args, &world.env, &world.project, (100, 20));
     term.wait_text("Passphrase:");
     term.send("correct horse\r");
-    term.wait_text("whole: ");
+    term.wait_text("intact: ");
     term.wait_exit();
     assert!(!term.lines().join("\n").contains("horse"), "it is not shown");
 }

@@ -99,8 +99,12 @@ fn until_idle(
         let answer =
             control.ask(json!({"do": "wait", "for": WaitFor::Idle, "since": seq, "timeout_ms": ms}))?;
         let session = SessionStatus::from_json(answer["session"].clone()).unwrap_or_default();
-        if answer["met"] == true {
+        // While it is handed over, Claude is idle for moments, and the answer comes from the fresh conversation.
+        if answer["met"] == true && !session.is_handed_over() {
             return Ok(session);
+        }
+        if answer["met"] == true {
+            std::thread::sleep(LOOK);
         }
         if until.is_some_and(|until| Instant::now() >= until) {
             let message = format!("no answer after {limit}, the session is {}", session.state);

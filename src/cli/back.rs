@@ -1,6 +1,6 @@
 //! `hopty back`: from the conversation that a hand-over began to the one before it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -16,6 +16,10 @@ use crate::ipc::message::Code;
 
 /// How long a host gets to answer.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How long Claude may take to start in the conversation.
+const STARTS: Duration = Duration::from_secs(30);
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(20);
 
 pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
@@ -46,6 +50,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         Some(_) => {}
     }
     let done = control.ask(json!({"do": "back", "now": now}))?;
+    until_there(&mut control, &status)?;
     if as_json {
         say(format_args!("{done}"))?;
     } else {
@@ -57,6 +62,20 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         ))?;
     }
     Ok(0)
+}
+
+/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one. An old
+/// Claude resumes it under an id of its own.
+fn until_there(control: &mut HostControl, before: &SessionStatus) -> Result<(), Failed> {
+    let until = Instant::now() + STARTS;
+    loop {
+        let status = control.status()?;
+        let is_there = status.run > before.run && status.conversation.is_some();
+        if is_there && status.conversation != before.conversation || Instant::now() >= until {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// Of a session that has ended.

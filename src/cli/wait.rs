@@ -39,6 +39,8 @@ const WORD: Duration = Duration::from_millis(900);
 const STARTING: Duration = Duration::from_secs(2);
 /// How often it is looked for meanwhile.
 const LOOK: Duration = Duration::from_millis(5);
+/// How often a session is looked at that is idle only for a moment of its hand-over.
+const HANDOVER_LOOK: Duration = Duration::from_millis(20);
 /// How long a host whose connections broke may take to be gone.
 const DYING: Duration = Duration::from_millis(500);
 
@@ -106,11 +108,15 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
                 _ => return Err(failed),
             },
         };
+        let mut is_handed_over = false;
         if let Some(condition) = met
             && view.is_settled(&name)?
             && view.holds(condition)
         {
-            break condition;
+            is_handed_over = condition.is_idle() && view.control.status()?.is_handed_over();
+            if !is_handed_over {
+                break condition;
+            }
         }
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
@@ -133,7 +139,8 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
             let failure = Failure::new(Code::Busy, message, hint);
             return Err(Failed::from(failure).about(&name));
         }
-        pause = left.min(view.pause(&conditions, met.is_some()));
+        let calm = if is_handed_over { HANDOVER_LOOK } else { view.pause(&conditions, met.is_some()) };
+        pause = left.min(calm);
     };
     if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {
         // So that its name is free when this ends.

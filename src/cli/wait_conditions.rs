@@ -105,6 +105,11 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
 }
 
 impl Condition {
+    /// Whether Claude must be idle.
+    pub fn is_idle(&self) -> bool {
+        !self.negated && matches!(self.wanted, Wanted::State(WaitFor::Idle))
+    }
+
     /// Whether it holds once the session is over.
     pub fn is_met_by_end(&self) -> bool {
         match self.wanted {

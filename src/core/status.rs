@@ -306,6 +306,13 @@ pub enum OpenWord<T> {
 pub struct Rfc3339(pub WallTime);
 
 impl SessionStatus {
+    /// Whether Claude is being ended for a new run that does not work yet. Claude is idle for moments of this,
+    /// and its turn is not over: it goes on in the new run.
+    #[must_use]
+    pub fn is_handed_over(&self) -> bool {
+        ["saving", "stopping", "cooling", "spawning", "delivering"].contains(&self.phase.as_str())
+    }
+
     /// Reads a session object; `None` when it is not a JSON object.
     #[must_use]
     pub fn read(json: &[u8]) -> Option<Self> {

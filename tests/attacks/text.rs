@@ -171,7 +171,7 @@ fn a_secret_on_the_command_line_is_shown_and_written_nowhere() {
             }
         }
         if !ended {
-            assert!(world.ask(&["status", "one"]).contains("--password [redacted: "));
+            assert!(world.ask(&["status", "one"]).contains("--password '[redacted: "));
             world.ask(&["stop", "--kill", "one"]);
         }
     }

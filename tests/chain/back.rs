@@ -15,6 +15,7 @@ fn goes_back(world: &World, n: usize, old: &str, newer: &str) {
         said,
         format!("back in conversation {old}; to return to the newer one: `hopty --resume {newer}`\n")
     );
+    assert_eq!(world.status()["conversation"], old, "it is there when the verb has ended");
     let changed = world.wait_decision("conversation.changed", n);
     assert_eq!(
         changed["sentence"],

@@ -71,6 +71,30 @@ pub fn a_question_is_answered_whole(kind: Kind) {
     assert_eq!(world.ask(&["answer", &conversation]), "Short.\n");
 }
 
+/// The tools that the prompt starts fill the window, and the fresh conversation has the answer.
+pub fn an_answer_is_waited_for_through_a_hand_over(kind: Kind) {
+    let filling = || Script::filling_loop("true", 45_000);
+    let Some(world) = World::new(kind, filling()) else { return };
+    start(&world, &[]);
+    let asked = world.ask(&["ask", "proj", "Do the work.", "--json", "--timeout", "60s"]);
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    let answer = asked["answer"].as_str().unwrap();
+    assert!(answer.starts_with("Continuing from handoff ") && answer.ends_with("is done."), "{asked}");
+    let status = world.status();
+    assert_eq!((&asked["conversation"], &status["run"]), (&status["conversation"], &json!(2)), "{status}");
+    end(&world);
+    drop(world);
+
+    let Some(world) = World::new(kind, filling()) else { return };
+    start(&world, &[]);
+    submitted(&world, "Do the work.");
+    world.ask(&["wait", "proj", "idle", "--timeout", "60s"]);
+    let status = world.status();
+    assert_eq!((&status["run"], &status["phase"]), (&json!(2), &json!("running")), "{}", world.story());
+    assert_eq!(world.ask(&["answer", "proj"]).lines().next().map(|line| &line[..10]), Some("Continuing"));
+    end(&world);
+}
+
 pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {
     let script = Script::each(|_, _| ScriptedReply::text("Late.").after_ms(60_000).filling(1000));
     let Some(world) = World::new(kind, script) else { return };

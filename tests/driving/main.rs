@@ -28,6 +28,7 @@ both! {
     commands_make_it_busy_and_idle_again,
     a_stopped_claude_is_stopped_until_somebody_attaches,
     a_question_is_answered_whole,
+    an_answer_is_waited_for_through_a_hand_over,
     an_answer_that_does_not_come_is_told,
     what_an_ended_session_did_not_answer_is_told,
 }
