@@ -198,7 +198,8 @@ fn slice(session: &mut Session, workload: &Workload, blocks: u32) -> io::Result<
     session.answer("written")?;
     let waited = session.waited() - waited;
     session.settle();
-    let cpu = session.usage().cpu - cpu;
+    // A thread that has ended since is not counted any more.
+    let cpu = session.usage().cpu.saturating_sub(cpu);
     Ok(Passed { took: (done - begun) as f64 / 1e9, late: (done - quarter) as f64 / 1e9, exact, cpu, waited })
 }
 
