@@ -13,6 +13,8 @@ use crate::sys::process_activity::{self, ProcessActivity, adopted_children, chil
 
 /// How often the processes are looked at while they end.
 const LOOK: Duration = Duration::from_millis(2);
+/// How often orphans are looked at that may be ending by themselves.
+const ENDING_LOOKS: usize = 50;
 /// How often processes are killed that start others all the time.
 const KILLS_MAX: usize = 500;
 
@@ -217,6 +219,14 @@ pub fn end_all_of(own_dir: &Path) -> Vec<LeftProcess> {
 /// whose only children are those of tests that are over.
 pub fn end_adopted() -> Vec<LeftProcess> {
     let mut left: Vec<LeftProcess> = Vec::new();
+    // One that is about to end is none: the host of a pause that is over.
+    for _ in 0..ENDING_LOOKS {
+        let is_over = |pid: &i32| matches!(child::change(*pid), Ok(Some(change)) if change.is_final());
+        if adopted_children().iter().all(is_over) {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
     for _ in 0..KILLS_MAX {
         let pids = adopted_children();
         if pids.is_empty() {

@@ -143,7 +143,7 @@ impl Drop for TestPause {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             command.status().is_ok_and(|status| status.success())
         };
-        if !run(&["wait", "exit", &self.session, "--timeout", END_LIMIT]) {
+        if !run(&["wait", &self.session, "exit", "--timeout", END_LIMIT]) {
             run(&["stop", &self.session]);
         }
         run(&["rm", &self.session]);
