@@ -42,14 +42,7 @@ pub(super) enum PickerEnd {
 /// When the terminal is gone.
 pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<PickerEnd> {
     let mut picker = SessionPicker::new(sessions, here);
-    let mut signals = Signals::catch(&[
-        libc::SIGWINCH,
-        libc::SIGCONT,
-        libc::SIGTERM,
-        libc::SIGHUP,
-        libc::SIGINT,
-        libc::SIGQUIT,
-    ])?;
+    let mut signals = Signals::catch(&full_screen::SIGNALS)?;
     let mut terminal = FullScreen::enter(dashboard::BEGIN, dashboard::UNDO)?;
     let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
     loop {

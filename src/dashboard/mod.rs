@@ -40,7 +40,7 @@ use crate::fs::watch::Watcher;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
-use crate::tty::full_screen::{self, FullScreen};
+use crate::tty::full_screen::{self, FullScreen, SIGNALS};
 use dashboard_model::{DashAction, DashState, InputMode};
 use host_queries::{Asks, DashQuestion, DashReply};
 use paint::{ColorOutput, Paint};
@@ -73,8 +73,7 @@ pub enum DashEnd {
 /// # Errors
 /// When that is no terminal, or is gone.
 pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
-    let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT]).collect();
-    let signals = Signals::catch(&caught)?;
+    let signals = Signals::catch(&SIGNALS)?;
     let stage = FullScreen::enter(BEGIN, UNDO)?;
     let size: fn() -> Size = terminal_size;
     let terminal = Terminal::new(Paint::new(io::stdout(), size, colors))?;

@@ -415,6 +415,24 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_after_the_end_is_not_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.cast");
+        let clock = Clock::start();
+        let recording = begin(&path, u64::MAX, &clock);
+        // The thread is kept from the batch, so that what is late could join it.
+        {
+            let mut queue = recording.shared.lock();
+            queue.events.push(CastEvent { at_us: 0, kind: CastEventKind::Output(b"in time".to_vec()) });
+            (queue.waiting, queue.closed) = (7, true);
+        }
+        recording.output(b"late", &clock);
+        recording.close();
+        recording.wait(LONG).unwrap();
+        assert_eq!(events(&path), [CastEventKind::Output(b"in time".to_vec())]);
+    }
+
+    #[test]
     fn it_is_written_soon_without_being_stopped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");

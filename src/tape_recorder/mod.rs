@@ -32,6 +32,7 @@ use crate::testing::shells;
 use crate::testing::tape_player::copy_tree;
 use crate::testing::terminal::{ProgramUnderTest, PumpEnd, TestStartError, TestTerminal};
 use crate::testing::wait::SettleRules;
+use crate::tty::full_screen;
 use person_terminal::PersonTerminal;
 use tape_draft::{ShellAnswer, TapeDraft};
 
@@ -132,14 +133,7 @@ pub fn record_tape(
     }
     let _ = write!(header, "{first}\n\n");
     // Last, because of these only one is given back to the terminal on every way out.
-    let signals = Signals::catch(&[
-        libc::SIGWINCH,
-        libc::SIGCONT,
-        libc::SIGTERM,
-        libc::SIGHUP,
-        libc::SIGINT,
-        libc::SIGQUIT,
-    ])?;
+    let signals = Signals::catch(&full_screen::SIGNALS)?;
     let wake = Arc::new(keys_or_signals(&signals)?);
     terminal.stop_on(Arc::clone(&wake));
     let (silent, _kept_open) = UnixStream::pair()?;

@@ -17,7 +17,7 @@ use crate::screen::{Screen, StyledRun, TerminalMode};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
-use crate::tty::full_screen::{FullScreen, write};
+use crate::tty::full_screen::{FullScreen, SIGNALS, write};
 use crate::tty::raw;
 
 /// Ctrl+], as a terminal sends it, and as one does with the kitty keyboard protocol.
@@ -52,14 +52,7 @@ enum PauseToken {
 pub fn run(socket: &Path) -> io::Result<()> {
     let mut test = UnixStream::connect(socket)?;
     let mut lines = BufReader::new(test.try_clone()?);
-    let mut signals = Signals::catch(&[
-        libc::SIGWINCH,
-        libc::SIGCONT,
-        libc::SIGTERM,
-        libc::SIGHUP,
-        libc::SIGINT,
-        libc::SIGQUIT,
-    ])?;
+    let mut signals = Signals::catch(&SIGNALS)?;
     let mut terminal = FullScreen::enter(b"", b"")?;
     let mut painter = WindowPainter::new(raw::size().drawn());
     let mut picture = None;

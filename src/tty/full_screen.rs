@@ -4,11 +4,16 @@
 use std::fmt::Write as _;
 use std::io;
 
+use nix::libc;
+
 use super::raw::{self, RawMode};
 use crate::sys::fd::write_some;
 use crate::sys::poll::{Interest, wait_for};
 use crate::sys::signals::{self, stop_group};
 
+/// The signals that a full-screen page catches: another size, continued after a pause, and those that end it.
+pub const SIGNALS: [i32; 6] =
+    [libc::SIGWINCH, libc::SIGCONT, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 /// How long to wait at a time for a terminal that takes nothing, in ms.
 const FULL_MS: u64 = 1000;
 

@@ -66,14 +66,7 @@ struct ReviewTerminal {
 
 impl ReviewTerminal {
     fn enter() -> io::Result<ReviewTerminal> {
-        let signals = Signals::catch(&[
-            libc::SIGWINCH,
-            libc::SIGCONT,
-            libc::SIGTERM,
-            libc::SIGHUP,
-            libc::SIGINT,
-            libc::SIGQUIT,
-        ])?;
+        let signals = Signals::catch(&full_screen::SIGNALS)?;
         Ok(ReviewTerminal { screen: FullScreen::enter(BEGIN, UNDO)?, signals })
     }
 
