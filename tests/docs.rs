@@ -21,11 +21,21 @@ use hopty::core::status::{
 };
 use hopty::core::supervisor::action::{Action, Decision};
 use hopty::core::supervisor::event::Event;
+use hopty::core::supervisor::question::AskAnswer;
 use hopty::core::tape;
-use hopty::ipc::message::{Answer, ClientHello, Code, HostHello, parse_request};
+use hopty::core::terminal::{Modes, Size};
+use hopty::ipc::answers::{
+    AcceptAnswer, AttachAnswer, BackAnswer, ContextAnswer, DetachAnswer, EventsAnswer, HookReply,
+    LabelAnswer, RecordAnswer, RenameAnswer, RestartAnswer, ScreenAnswer, SendAnswer, SnoozeAnswer,
+    WaitAnswer, WatchAnswer,
+};
+use hopty::ipc::message::{
+    Answer, Attach, ClientHello, Code, HostHello, Record, Request, Send, Wait, WaitFor, Watch, hook_line,
+    parse_request, request_line,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use source::{Names, Token, blocks, files, quoted, root, sources, text};
 
 /// Every page that is checked.
@@ -145,12 +155,16 @@ fn inline(value: &toml::Value) -> String {
 #[test]
 fn every_request_has_a_sample_that_is_read() {
     let page = text("docs/PROTOCOL.md");
-    let (mut requests, mut wrong, mut answers) = (BTreeSet::new(), Vec::new(), 0);
+    let (mut requests, mut wrong, mut asked) = (BTreeSet::new(), Vec::new(), None);
+    let mut answered = BTreeSet::new();
     for line in blocks(&page, "json") {
         let value: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
         if let Some(kind) = value["do"].as_str() {
             match parse_request(line.as_bytes()) {
-                Ok((id, _)) => assert_eq!(Some(id), value["id"].as_u64()),
+                Ok((id, request)) => {
+                    assert_eq!(Some(id), value["id"].as_u64());
+                    asked = Some(request);
+                }
                 Err((_, failure)) => wrong.push(format!("{}: {line}", failure.message)),
             }
             requests.insert(kind.to_owned());
@@ -162,12 +176,144 @@ fn every_request_has_a_sample_that_is_read() {
             let answer: Answer =
                 serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("{e}: {line}"));
             assert!(answer.id > 0 && (answer.ok.is_some() != answer.error.is_some()), "{line}");
-            answers += 1;
+            if let Some(ok) = answer.ok {
+                let asked = asked.as_ref().unwrap();
+                wrong.extend(is_answer(asked, &ok).err().map(|error| format!("{line}: {error}")));
+                answered.insert(json!(asked)["do"].to_string());
+            }
         }
     }
     none(&wrong, "docs/PROTOCOL.md");
-    assert_eq!(requests, kinds("ipc::message::Request"), "every request, and no other");
-    assert!(answers >= requests.len(), "every request shows its answer");
+    assert_eq!(requests, request_names(), "every request, and no other");
+    assert_eq!(answered.len(), requests.len(), "every request shows its answer");
+}
+
+fn request_names() -> BTreeSet<String> {
+    let mut names = kinds("ipc::message::Request");
+    assert!(names.remove("unknown"));
+    names
+}
+
+/// Whether a sample is an answer to this request: it is read, and written with all that it has.
+fn is_answer(to: &Request, sample: &Value) -> Result<(), String> {
+    match to {
+        Request::Status => SessionStatus::from_json(sample.clone()).map(drop).ok_or("no object".to_owned()),
+        Request::Context => holds::<ContextAnswer>(sample),
+        Request::Events => holds::<EventsAnswer>(sample),
+        Request::Restart { .. } => holds::<AcceptAnswer>(sample).or(holds::<RestartAnswer>(sample)),
+        Request::Back { .. } => holds::<BackAnswer>(sample),
+        Request::Ask { .. } => holds::<SnoozeAnswer>(sample),
+        Request::Stop { .. } => holds::<AcceptAnswer>(sample),
+        Request::Send(_) | Request::Answer { .. } => holds::<SendAnswer>(sample),
+        Request::Screen { .. } => holds::<ScreenAnswer>(sample),
+        // The session object is shortened here, and described below.
+        Request::Wait(_) if sample["session"].is_object() => {
+            let read: WaitAnswer = serde_json::from_value(sample.clone()).map_err(|e| e.to_string())?;
+            let name = read.session.map(|session| json!(session.name));
+            (name.as_ref() == sample["session"].get("name")).then_some(()).ok_or("no session".to_owned())
+        }
+        Request::Wait(_) => holds::<WaitAnswer>(sample),
+        Request::Watch(_) => holds::<WatchAnswer>(sample),
+        Request::Attach(_) => holds::<AttachAnswer>(sample),
+        Request::Detach { .. } => holds::<DetachAnswer>(sample),
+        Request::Rename { .. } => holds::<RenameAnswer>(sample),
+        Request::Label { .. } => holds::<LabelAnswer>(sample),
+        Request::Record(_) | Request::Mark { .. } => holds::<RecordAnswer>(sample),
+        Request::Hook { .. } => holds::<HookReply>(sample),
+        Request::Unknown => Err("nobody answers it".to_owned()),
+    }
+}
+
+/// What a client of this version sends. Hosts that were started by another version read these lines, so a
+/// line may gain a field and change in nothing else.
+#[test]
+fn every_request_goes_over_the_wire_as_before() {
+    let word = |text: &str| text.to_owned();
+    let modes = Modes { iflag: 1, oflag: 2, cflag: 3, lflag: 4, line: 0, cc: vec![3, 28], speed: (15, 15) };
+    let attach = Attach {
+        size: Size::cells(120, 40),
+        read_only: false,
+        term: word("xterm"),
+        pid: 4250,
+        tty: Some(word("/dev/pts/3")),
+        termios: Some(modes),
+        raw: None,
+        env: [(word("SSH_AUTH_SOCK"), word("/x"))].into(),
+        redraw: true,
+    };
+    let mark = "118.1.42".parse().ok();
+    let lines = [
+        (Request::Status, r#"{"do":"status","id":1}"#),
+        (Request::Context, r#"{"do":"context","id":1}"#),
+        (Request::Events, r#"{"do":"events","id":1}"#),
+        (
+            Request::Restart { now: true, no_handoff: false, wait: false },
+            r#"{"do":"restart","id":1,"no_handoff":false,"now":true,"wait":false}"#,
+        ),
+        (Request::Back { now: false }, r#"{"do":"back","id":1,"now":false}"#),
+        (Request::Ask { answer: AskAnswer::Snooze }, r#"{"answer":"snooze","do":"ask","id":1}"#),
+        (Request::Stop { kill: true }, r#"{"do":"stop","id":1,"kill":true}"#),
+        (
+            Request::Send(Send { text: Some(word("ls\r")), mark: true, ..Send::default() }),
+            r#"{"do":"send","id":1,"mark":true,"submit":false,"text":"ls\r"}"#,
+        ),
+        (
+            Request::Send(Send { base64: Some(word("AAE=")), ..Send::default() }),
+            r#"{"base64":"AAE=","do":"send","id":1,"submit":false}"#,
+        ),
+        (
+            Request::Send(Send { keys: Some(vec![word("enter")]), submit: true, ..Send::default() }),
+            r#"{"do":"send","id":1,"keys":["enter"],"submit":true}"#,
+        ),
+        (
+            Request::Answer { dialog: word("permission"), option: 2 },
+            r#"{"dialog":"permission","do":"answer","id":1,"option":2}"#,
+        ),
+        (Request::Screen { history: true }, r#"{"do":"screen","history":true,"id":1}"#),
+        (
+            Request::Wait(Wait { wanted: WaitFor::Idle, since: 120, after: None, mark, timeout_ms: 2000 }),
+            r#"{"after":null,"do":"wait","for":"idle","id":1,"mark":"118.1.42","since":120,"timeout_ms":2000}"#,
+        ),
+        (
+            Request::Watch(Watch {
+                state: true,
+                entered: Some(118),
+                screen: false,
+                after: Some(1_099_511_627_812),
+                mark: None,
+                timeout_ms: 0,
+            }),
+            r#"{"after":1099511627812,"do":"watch","entered":118,"id":1,"mark":null,"screen":false,"state":true,"timeout_ms":0}"#,
+        ),
+        (
+            Request::Attach(attach),
+            r#"{"cols":120,"do":"attach","env":{"SSH_AUTH_SOCK":"/x"},"id":1,"pid":4250,"raw":null,"read_only":false,"redraw":true,"rows":40,"term":"xterm","termios":{"cc":[3,28],"cflag":3,"iflag":1,"lflag":4,"line":0,"oflag":2,"speed":[15,15]},"tty":"/dev/pts/3","xpixel":0,"ypixel":0}"#,
+        ),
+        (Request::Detach { client: None }, r#"{"client":null,"do":"detach","id":1}"#),
+        (Request::Rename { name: word("rocket") }, r#"{"do":"rename","id":1,"name":"rocket"}"#),
+        (
+            Request::Label { add: vec![word("work")], remove: vec![word("old")] },
+            r#"{"add":["work"],"do":"label","id":1,"remove":["old"]}"#,
+        ),
+        (
+            Request::Record(Record { file: Some(word("/x.cast")), input: true, ..Record::default() }),
+            r#"{"append":false,"do":"record","file":"/x.cast","id":1,"input":true,"max_bytes":null,"overwrite":false,"stop":false}"#,
+        ),
+        (Request::Mark { label: word("passed") }, r#"{"do":"mark","id":1,"label":"passed"}"#),
+    ];
+    let mut sent = BTreeSet::new();
+    for (request, line) in lines {
+        assert_eq!(request_line(1, &request), format!("{line}\n"));
+        assert_eq!(parse_request(line.as_bytes()).unwrap(), (1, request), "{line}");
+        sent.insert(serde_json::from_str::<Value>(line).unwrap()["do"].as_str().unwrap().to_owned());
+    }
+    // A hook's line is put together around Claude's own JSON.
+    let hook = Request::Hook { event: word("Stop"), payload: json!({"a": [1]}), run: Some(2) };
+    let line = hook_line("Stop", 2, "{\"a\": [1]}").unwrap();
+    assert_eq!(line, "{\"id\":1,\"do\":\"hook\",\"run\":2,\"event\":\"Stop\",\"payload\":{\"a\": [1]}}\n");
+    assert_eq!(parse_request(line.as_bytes()).unwrap(), (1, hook));
+    sent.insert(word("hook"));
+    assert_eq!(sent, request_names(), "every request has its line here");
 }
 
 #[test]

@@ -16,7 +16,8 @@ use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, transcript};
-use crate::ipc::message::{Code, Failure, WaitFor};
+use crate::ipc::answers::{SendAnswer, WaitAnswer};
+use crate::ipc::message::{Code, Failure, Request, Wait, WaitFor};
 use crate::sys::clock::local;
 
 /// How long one request to the host waits before the session is looked at again.
@@ -59,15 +60,14 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let before = control.status()?;
     control.limit(SUBMIT);
-    let sent = control.ask(request)?;
-    let taken = matches!(sent["result"].as_str(), Some("submitted" | "queued"));
-    let Some(seq) = sent["seq"].as_u64().filter(|_| taken) else {
+    let sent: SendAnswer = control.ask(&Request::Send(request))?;
+    if !send::is_proven(&sent) {
         let hint = format!("`hopty screen {name}` shows what Claude shows");
         return Err(Failed::new(1, "hopty cannot tell whether Claude took the prompt")
             .about(&name)
             .hint(hint));
-    };
-    let session = until_idle(&mut control, &name, seq, began.checked_add(limit), wish.timeout)?;
+    }
+    let session = until_idle(&mut control, &name, sent.seq, began.checked_add(limit), wish.timeout)?;
     let answer = finished_answer(&name, &session)?;
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -96,14 +96,14 @@ fn until_idle(
         let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
         control.limit(left.saturating_add(ANSWER));
         let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        let answer =
-            control.ask(json!({"do": "wait", "for": WaitFor::Idle, "since": seq, "timeout_ms": ms}))?;
-        let session = SessionStatus::from_json(answer["session"].clone()).unwrap_or_default();
+        let idle = Wait { wanted: WaitFor::Idle, since: seq, after: None, mark: None, timeout_ms: ms };
+        let WaitAnswer { met, session, .. } = control.ask(&Request::Wait(idle))?;
+        let session = session.unwrap_or_default();
         // While it is handed over, Claude is idle for moments, and the answer comes from the fresh conversation.
-        if answer["met"] == true && !session.is_handed_over() {
+        if met && !session.is_handed_over() {
             return Ok(session);
         }
-        if answer["met"] == true {
+        if met {
             std::thread::sleep(LOOK);
         }
         if until.is_some_and(|until| Instant::now() >= until) {

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::control::{HostControl, Rule, last_here, live, paths};
-use super::error::{Failed, say, say_wrapped, visible};
+use super::error::{Failed, say, say_wrapped};
 use super::session::ended;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
-use crate::ipc::message::Code;
+use crate::ipc::answers::BackAnswer;
+use crate::ipc::message::{Code, Request};
 
 /// How long a host gets to answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -49,16 +50,14 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         }
         Some(_) => {}
     }
-    let done = control.ask(json!({"do": "back", "now": now}))?;
+    let done: BackAnswer = control.ask(&Request::Back { now })?;
     until_there(&mut control, &status)?;
     if as_json {
-        say(format_args!("{done}"))?;
+        say(format_args!("{}", json!(done)))?;
     } else {
-        let word = |key: &str| visible(done[key].as_str().unwrap_or_default());
         say_wrapped(format_args!(
             "back in conversation {}; to return to the newer one: `hopty --resume {}`",
-            word("conversation"),
-            word("newer")
+            done.conversation, done.newer
         ))?;
     }
     Ok(0)

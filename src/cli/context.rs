@@ -22,7 +22,8 @@ use crate::core::supervisor::Agent;
 use crate::core::time::{WallTime, age};
 use crate::fs::paths::Paths;
 use crate::fs::{session, transcript};
-use crate::ipc::message::Code;
+use crate::ipc::answers::ContextAnswer;
+use crate::ipc::message::{Code, Request};
 use crate::sys::clock::Clock;
 
 /// How it is answered.
@@ -171,7 +172,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
         // A host of before this request answers that it does not know it: its session object has the figure
         // too.
         HostControl::connect(paths, name, Some(ANSWER))
-            .and_then(|mut control| control.ask(json!({"do": "context"})))
+            .and_then(|mut control| control.ask::<ContextAnswer>(&Request::Context))
             .ok()
     } else {
         None
@@ -185,10 +186,8 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     let how = if live { "the session follows it" } else { "the session followed it; it has ended" };
     answer.transcript =
         status.transcript.map(|path| FoundTranscript { path: path.into(), how: how.to_owned() });
-    if let Some(mut asked) = asked {
-        answer.levels = serde_json::from_value(asked["levels"].take()).unwrap_or(answer.levels);
-        answer.tried = asked["tried"].take();
-        answer.context = ContextStatus::from_json(asked["context"].take());
+    if let Some(asked) = asked {
+        (answer.levels, answer.tried, answer.context) = (asked.levels, asked.tried, asked.context);
     }
     if !status.agent.is(Agent::Claude) {
         return Err(Failed::new(1, "it does not run Claude, so it has no context window")

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
 use strsim::osa_distance;
 
 use super::error::{Failed, visible};
@@ -16,7 +16,7 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
-use crate::ipc::message::{Code, Failure, PROTOCOL};
+use crate::ipc::message::{Code, Failure, PROTOCOL, Request};
 use crate::sys::process::Stat;
 
 /// How long a host gets to take a connection.
@@ -261,7 +261,7 @@ impl HostControl {
     }
 
     /// The next answer.
-    pub fn answer(&mut self) -> Result<Value, Failed> {
+    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, Failed> {
         self.client.wait_until(within(self.limit));
         self.client.answer().map_err(|no| match no {
             no if no.is_end() => {
@@ -278,8 +278,8 @@ impl HostControl {
         })
     }
 
-    /// Asks and waits for the answer.
-    pub fn ask(&mut self, request: Value) -> Result<Value, Failed> {
+    /// Asks and waits for the answer, of the request's type in `ipc::answers`.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Failed> {
         self.client.wait_until(within(self.limit.or(Some(CONNECT))));
         self.client.request(request);
         self.answer()
@@ -287,7 +287,7 @@ impl HostControl {
 
     /// Asks for the session's status.
     pub fn status(&mut self) -> Result<SessionStatus, Failed> {
-        let object = self.ask(json!({"do": "status"}))?;
+        let object = self.ask(&Request::Status)?;
         SessionStatus::from_json(object)
             .ok_or_else(|| Failed::new(125, "hopty cannot read its answer").about(&self.name))
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::ipc::address;
+use crate::ipc::answers::HookReply;
 use crate::ipc::control_client::ControlClient;
 use crate::ipc::message::hook_line;
 use crate::sys::fd::read_some;
@@ -43,11 +44,11 @@ fn call(event: &str, ack: Duration) -> Option<()> {
     let mut host = ControlClient::new(socket, "hook", Some(begun + ack));
     host.send(&line);
     loop {
-        let answer = host.answer().ok()?;
-        if let Some(text) = answer.get("stdout").and_then(Value::as_str) {
+        let reply: HookReply = host.answer().ok()?;
+        if let Some(text) = reply.stdout {
             return std::io::stdout().write_all(text.as_bytes()).ok();
         }
-        answer.get("hold")?;
+        reply.hold.then_some(())?;
         host.wait_until(Some(begun + HOLD));
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::{RecordOptions, RunOptions};
 use super::control::{HostControl, Rule, live, paths};
@@ -13,7 +13,8 @@ use super::session::ANSWER;
 use crate::client::start::Forked;
 use crate::core::cast::CastReader;
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
-use crate::ipc::message::Record;
+use crate::ipc::answers::RecordAnswer;
+use crate::ipc::message::{Record, Request};
 use crate::recording::cut::cut_cast;
 use crate::recording::play_position::micros;
 use crate::recording::redacted_cast::redacted_cast;
@@ -48,7 +49,7 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
         stop: options.stop,
     };
     if options.program.is_empty() {
-        return session(options.name.as_deref(), &order, options.json);
+        return session(options.name.as_deref(), order, options.json);
     }
     let options = RunOptions {
         restored: false,
@@ -76,17 +77,17 @@ fn is_recording(output: &Path) -> Result<(), Failed> {
 }
 
 /// A session that runs.
-fn session(given: Option<&str>, order: &Record, as_json: bool) -> Result<u8, Failed> {
+fn session(given: Option<&str>, order: Record, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
-    let mut request = json!(order);
-    request["do"] = json!("record");
-    let done = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
-    let file = visible(done["file"].as_str().unwrap_or_default());
+    let stop = order.stop;
+    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
+    let done: RecordAnswer = control.ask(&Request::Record(order))?;
+    let file = visible(&done.file);
     if as_json {
-        say(format_args!("{done}"))?;
-    } else if order.stop {
-        let (bytes, ms) = (number(&done["bytes"]), number(&done["duration_ms"]));
+        say(format_args!("{}", json!(done)))?;
+    } else if stop {
+        let (bytes, ms) = (done.bytes.unwrap_or(0), done.duration_ms.unwrap_or(0));
         say_wrapped(format_args!("recorded {name} for {} s to {file} ({bytes} bytes)", ms / 1000))?;
     } else {
         say_wrapped(format_args!("recording {name} to {file}; `hopty record {name} --stop` ends it"))?;
@@ -132,10 +133,6 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
 /// How much of a recording, in µs.
 pub(super) fn last_part(text: &str) -> Result<u64, String> {
     micros(text).filter(|time| *time > 0).ok_or_else(|| "write a time such as 30s, 10m or 1:20".to_owned())
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_default()
 }
 
 /// The path for a host, which has another working directory.
@@ -207,10 +204,10 @@ pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, Failed> {
     };
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
-    let request = json!({"do": "mark", "label": label});
-    let done = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(request)?;
+    let request = Request::Mark { label: label.clone() };
+    let done: RecordAnswer = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(&request)?;
     if as_json {
-        say(format_args!("{done}"))?;
+        say(format_args!("{}", json!(done)))?;
     }
     Ok(0)
 }

@@ -11,6 +11,8 @@ use super::session::status_of;
 use crate::core::ids::{BadId, LABEL_HINT, Label, change_labels};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError, is_alive};
+use crate::ipc::answers::{LabelAnswer, RenameAnswer};
+use crate::ipc::message::Request;
 
 /// Gives a session, which may have ended, another name.
 pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
@@ -22,7 +24,8 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
     };
     let new = named(new)?;
     if is_alive(&paths.session(&name)) {
-        HostControl::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "rename", "name": new}))?;
+        let request = Request::Rename { name: new.to_string() };
+        HostControl::connect(&paths, &name, Some(ANSWER))?.ask::<RenameAnswer>(&request)?;
     } else if new != name {
         session::rename_ended(&paths, &name, &new).map_err(|error| {
             let code = match error {
@@ -73,8 +76,8 @@ pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8
     change_labels(&mut BTreeSet::new(), &add, &remove).map_err(|error| bad_label(&error))?;
     if !add.is_empty() || !remove.is_empty() {
         if is_alive(&paths.session(&name)) {
-            HostControl::connect(&paths, &name, Some(ANSWER))?
-                .ask(json!({"do": "label", "add": add, "remove": remove}))?;
+            let request = Request::Label { add: add.clone(), remove: remove.clone() };
+            HostControl::connect(&paths, &name, Some(ANSWER))?.ask::<LabelAnswer>(&request)?;
         } else {
             session::edit_ended(&paths, &name, |last| {
                 let mut labels: BTreeSet<Label> =

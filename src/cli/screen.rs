@@ -4,8 +4,6 @@
 
 use std::io::{Read, Write};
 
-use serde_json::{Value, json};
-
 use super::args::PictureForm;
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, stdout};
@@ -14,6 +12,8 @@ use crate::core::ids::SessionName;
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
 use crate::fs::session;
+use crate::ipc::answers::ScreenAnswer;
+use crate::ipc::message::Request;
 use crate::screen::{PictureLines, Screen};
 
 /// Most lines of history in a picture. A host sends fewer.
@@ -36,31 +36,34 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
             return Err(ended);
         }
     };
-    let answer = HostControl::connect(&paths, &name, Some(ANSWER))?
-        .ask(json!({"do": "screen", "history": history}))?;
+    let answer = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(&Request::Screen { history })?;
     draw(&name, &answer, if history { PictureLines::WithHistory } else { PictureLines::Screen }, form)
 }
 
 /// What an ended session left on its screen, where nobody saw it.
-fn last(paths: &Paths, name: &str) -> Option<(SessionName, Value)> {
+fn last(paths: &Paths, name: &str) -> Option<(SessionName, ScreenAnswer)> {
     let name = name.parse().ok()?;
     let last = session::last_screen(paths, &name)?;
-    Some((name, last))
+    Some((name, serde_json::from_value(last).ok()?))
 }
 
 /// The picture of what a host answers.
-fn draw(name: &SessionName, answer: &Value, lines: PictureLines, form: PictureForm) -> Result<u8, Failed> {
-    if answer["degraded"] == json!(true) {
+fn draw(
+    name: &SessionName,
+    answer: &ScreenAnswer,
+    lines: PictureLines,
+    form: PictureForm,
+) -> Result<u8, Failed> {
+    if answer.degraded {
         return Err(degraded(name));
     }
-    let side = |key: &str| answer[key].as_u64().and_then(|side| u16::try_from(side).ok());
-    let (Some(cols), Some(rows), Some(dump)) = (side("cols"), side("rows"), answer["dump"].as_str()) else {
+    if answer.cols == 0 || answer.rows == 0 {
         return Err(Failed::new(125, "its host sent no screen")
             .about(name)
             .hint("the host is another version of hopty"));
-    };
-    let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
-    screen.feed(dump.as_bytes());
+    }
+    let mut screen = Screen::with_history(answer.cols, answer.rows, HISTORY_MAX);
+    screen.feed(answer.dump.as_bytes());
     // A program may have drawn what a person does not see and a model reads.
     print(&escaped(&picture(&screen, lines, form)))
 }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use regex::Regex;
-use serde_json::{Value, json};
 
 use super::error::Failed;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::ScreenMark;
-use crate::ipc::message::{Code, WaitFor};
+use crate::ipc::answers::RowsAnswer;
+use crate::ipc::message::{Code, Request, Wait, WaitFor};
 
 /// The rows of a screen.
 #[derive(Debug, Default)]
@@ -27,8 +27,8 @@ pub(super) struct ScreenRows {
 
 impl ScreenRows {
     /// The question for a screen that is not that of revision `after`.
-    pub fn request(after: Option<u64>, mark: Option<ScreenMark>, timeout_ms: u64) -> Value {
-        json!({"do": "wait", "for": WaitFor::Text, "after": after, "mark": mark, "timeout_ms": timeout_ms})
+    pub fn request(after: Option<u64>, mark: Option<ScreenMark>, timeout_ms: u64) -> Request {
+        Request::Wait(Wait { wanted: WaitFor::Text, since: 0, after, mark, timeout_ms })
     }
 
     /// Reads an answer; `None` if the screen has not changed in time.
@@ -36,16 +36,16 @@ impl ScreenRows {
     /// # Errors
     /// When the host has no screen, or keeps no marks.
     pub fn read(
-        answer: &Value,
+        answer: &RowsAnswer,
         name: &SessionName,
         mark: Option<ScreenMark>,
     ) -> Result<Option<Self>, Failed> {
-        if answer["degraded"] == true {
+        if answer.degraded {
             return Err(super::screen::degraded(name));
         }
-        let Some(rows) = answer["rows"].as_array() else { return Ok(None) };
-        let mut screen = ScreenRows { revision: answer["revision"].as_u64(), ..ScreenRows::default() };
-        for row in rows.iter().filter_map(Value::as_str) {
+        let Some(rows) = &answer.rows else { return Ok(None) };
+        let mut screen = ScreenRows { revision: answer.revision, ..ScreenRows::default() };
+        for row in rows {
             if !screen.starts.is_empty() {
                 screen.text.push('\n');
             }
@@ -53,15 +53,11 @@ impl ScreenRows {
             screen.text.push_str(row);
         }
         if mark.is_some() {
-            let new = answer["new"].as_array().ok_or_else(|| keeps_no_marks(name))?;
-            let range = |part: &Value| {
-                let number = |at: usize| part[at].as_u64().and_then(|number| usize::try_from(number).ok());
-                let start = screen.starts.get(number(0)?)?;
-                Some(start + number(1)?..start + number(2)?)
-            };
+            let new = answer.new.as_ref().ok_or_else(|| keeps_no_marks(name))?;
+            let at = |row: u16, byte: usize| Some(screen.starts.get(usize::from(row))? + byte);
+            let range = |&(row, from, to): &(u16, usize, usize)| Some(at(row, from)?..at(row, to)?);
             screen.new = Some(new.iter().filter_map(range).collect());
-            let cursor = range(&json!([answer["cursor"][0], answer["cursor"][1], answer["cursor"][1]]));
-            screen.cursor = cursor.map_or(0, |range| range.start);
+            screen.cursor = answer.cursor.and_then(|(row, byte)| at(row, byte)).unwrap_or(0);
         }
         Ok(Some(screen))
     }
@@ -112,9 +108,12 @@ pub(super) fn keeps_no_marks(name: &SessionName) -> Failed {
 mod tests {
     use super::*;
 
-    fn rows(answer: &Value) -> ScreenRows {
+    fn rows(rows: &[&str], new: &[(u16, usize, usize)], cursor: (u16, usize)) -> ScreenRows {
         let mark = ScreenMark { seq: 1, run: 1, frame: 1 };
-        ScreenRows::read(answer, &"one".parse().unwrap(), Some(mark)).unwrap().unwrap()
+        let rows = Some(rows.iter().map(|row| (*row).to_owned()).collect());
+        let answer =
+            RowsAnswer { rows, new: Some(new.to_vec()), cursor: Some(cursor), ..RowsAnswer::default() };
+        ScreenRows::read(&answer, &"one".parse().unwrap(), Some(mark)).unwrap().unwrap()
     }
 
     fn has(rows: &ScreenRows, pattern: &str) -> (bool, bool) {
@@ -124,10 +123,7 @@ mod tests {
 
     #[test]
     fn a_match_counts_where_one_of_its_characters_is_new() {
-        let rows = rows(
-            &json!({"rows": ["Done", "$ make", "Done", "$"], "new": [[2, 0, 4], [3, 0, 1]], "cursor": [3,
-                1]}),
-        );
+        let rows = rows(&["Done", "$ make", "Done", "$"], &[(2, 0, 4), (3, 0, 1)], (3, 1));
         assert_eq!(has(&rows, "^Done$"), (true, true));
         assert_eq!(has(&rows, "make"), (false, true));
         assert_eq!(has(&rows, "make\nDone"), (true, true), "over two rows");
@@ -136,18 +132,18 @@ mod tests {
 
     #[test]
     fn an_echo_ends_at_the_cursor() {
-        let rows =
-            rows(&json!({"rows": ["$ echo Do", "ne"], "new": [[0, 2, 9], [1, 0, 2]], "cursor": [1, 2]}));
+        let rows = rows(&["$ echo Do", "ne"], &[(0, 2, 9), (1, 0, 2)], (1, 2));
         assert!(rows.stands_at_cursor("echo Done") && rows.stands_at_cursor("Done "));
         assert!(!rows.stands_at_cursor("echo done") && !rows.stands_at_cursor(""));
-        let old = self::rows(&json!({"rows": ["Done"], "new": [], "cursor": [0, 4]}));
+        let old = self::rows(&["Done"], &[], (0, 4));
         assert!(!old.stands_at_cursor("Done"), "it stood there before");
     }
 
     #[test]
     fn an_older_host_does_not_know_marks() {
         let mark = ScreenMark { seq: 1, run: 1, frame: 1 };
-        let failed = ScreenRows::read(&json!({"rows": ["a"]}), &"one".parse().unwrap(), Some(mark));
+        let answer = RowsAnswer { rows: Some(vec!["a".to_owned()]), ..RowsAnswer::default() };
+        let failed = ScreenRows::read(&answer, &"one".parse().unwrap(), Some(mark));
         assert!(failed.unwrap_err().cause().contains("does not know marks"));
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, say, say_wrapped, visible};
@@ -14,7 +14,10 @@ use super::settle_wait::SettleWatch;
 use crate::core::ids::SessionName;
 use crate::core::input::names::{self, CursorKeys};
 use crate::core::screen_mark::ScreenMark;
-use crate::ipc::message::{Code, Failure, SEND_MAX};
+use crate::core::status::OpenWord;
+use crate::core::supervisor::action::SendResult;
+use crate::ipc::answers::{SendAnswer, WaitAnswer};
+use crate::ipc::message::{Code, Failure, Request, SEND_MAX, Send};
 
 /// How long the host may take to answer: a submission has 30 s.
 pub(super) const SUBMIT: Duration = Duration::from_secs(40);
@@ -42,8 +45,8 @@ pub(super) struct SendOptions {
     pub as_json: bool,
 }
 
-/// The session that is named, and the request to it. `verb` is what the person typed.
-pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>, Value), Failed> {
+/// The session that is named, and what is typed into it. `verb` is what the person typed.
+pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>, Send), Failed> {
     let elsewhere = wish.stdin || !wish.keys.is_empty();
     let (given, text) = match (wish.words.as_slice(), elsewhere) {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
@@ -56,12 +59,7 @@ pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>,
             return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
-    let mut request = what(wish, text)?;
-    request["do"] = json!("send");
-    request["submit"] = json!(wish.submit);
-    if wish.mark {
-        request["mark"] = json!(true);
-    }
+    let request = Send { submit: wish.submit, mark: wish.mark, ..what(wish, text)? };
     Ok((given.map(str::to_owned), request))
 }
 
@@ -79,44 +77,50 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     if wish.mark {
         return send_with_mark(&mut control, &name, request, wish.as_json);
     }
-    let done = control.ask(request).inspect_err(|failed| {
+    let done: SendAnswer = control.ask(&Request::Send(request)).inspect_err(|failed| {
         if let Some(reason) = failed.refusal().filter(|_| wish.submit && !wish.as_json) {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
         }
     })?;
-    let result = done["result"].as_str().unwrap_or_default();
     if wish.as_json {
-        say(format_args!("{done}"))?;
+        say(format_args!("{}", json!(done)))?;
     } else if wish.submit {
-        say(format_args!("{}", visible(result)))?;
+        let result = done.result.as_ref().map(ToString::to_string).unwrap_or_default();
+        say(format_args!("{}", visible(&result)))?;
     }
-    Ok(u8::from(wish.submit && !matches!(result, "submitted" | "queued")))
+    Ok(u8::from(wish.submit && !is_proven(&done)))
+}
+
+/// Whether there is proof that Claude took a prompt.
+pub(super) fn is_proven(done: &SendAnswer) -> bool {
+    matches!(done.result, Some(OpenWord::Known(SendResult::Submitted | SendResult::Queued)))
 }
 
 /// Types, and prints a mark that is older than every answer of the program.
 fn send_with_mark(
     control: &mut HostControl,
     name: &SessionName,
-    mut request: Value,
+    mut request: Send,
     as_json: bool,
 ) -> Result<u8, Failed> {
     let mut typed = 0;
     // What a program shows of a line while it is typed is no answer to it: Enter has a mark of its own.
     if let Some((line, enter)) =
-        request["text"].as_str().and_then(last_key).filter(|(line, _)| !line.is_empty())
+        request.text.as_deref().and_then(last_key).filter(|(line, _)| !line.is_empty())
     {
         let (line, enter) = (line.to_owned(), enter.to_owned());
-        let first = control.ask(json!({"do": "send", "text": line, "mark": true}))?;
-        typed = first["typed"].as_u64().unwrap_or(0);
+        let without_enter = Send { text: Some(line.clone()), mark: true, ..Send::default() };
+        let first: SendAnswer = control.ask(&Request::Send(without_enter))?;
+        typed = first.typed.unwrap_or(0);
         wait_for_echo(control, name, &line, mark_in(&first, name)?)?;
-        request["text"] = json!(enter);
+        request.text = Some(enter);
     }
     control.limit(TYPE);
-    let mut done = control.ask(request)?;
+    let mut done: SendAnswer = control.ask(&Request::Send(request))?;
     let mark = mark_in(&done, name)?;
     if as_json {
-        done["typed"] = json!(typed + done["typed"].as_u64().unwrap_or(0));
-        say(format_args!("{done}"))?;
+        done.typed = Some(typed + done.typed.unwrap_or(0));
+        say(format_args!("{}", json!(done)))?;
     } else {
         say(format_args!("{mark}"))?;
     }
@@ -129,9 +133,8 @@ fn last_key(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(at))
 }
 
-fn mark_in(answer: &Value, name: &SessionName) -> Result<ScreenMark, Failed> {
-    let mark = answer["mark"].as_str().and_then(|mark| mark.parse().ok());
-    mark.ok_or_else(|| keeps_no_marks(name))
+fn mark_in(answer: &SendAnswer, name: &SessionName) -> Result<ScreenMark, Failed> {
+    answer.mark.ok_or_else(|| keeps_no_marks(name))
 }
 
 /// Waits until a line that was typed stands at the cursor. A program that does not show it has settled
@@ -149,8 +152,8 @@ fn wait_for_echo(
     let (mut after, began, mut changed) = (None, Instant::now(), Instant::now());
     while began.elapsed() < ECHO {
         let slice = u64::try_from(settled.slice().as_millis()).unwrap_or(u64::MAX);
-        let answer = control.ask(ScreenRows::request(after, Some(mark), slice))?;
-        match ScreenRows::read(&answer, name, Some(mark))? {
+        let answer: WaitAnswer = control.ask(&ScreenRows::request(after, Some(mark), slice))?;
+        match ScreenRows::read(&answer.screen, name, Some(mark))? {
             Some(rows) if rows.stands_at_cursor(last) => return Ok(()),
             Some(rows) => (after, changed) = (rows.revision, Instant::now()),
             None if settled.is_settled(changed) => return Ok(()),
@@ -160,8 +163,8 @@ fn wait_for_echo(
     Ok(())
 }
 
-/// The request, without what every `send` has.
-fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
+/// What is typed.
+fn what(wish: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
     if !wish.keys.is_empty() {
         for key in &wish.keys {
             // The host knows which form the program wants; whether it is a key is known here, and said before
@@ -169,7 +172,7 @@ fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
             names::bytes(key, CursorKeys::Normal)
                 .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
         }
-        return Ok(json!({"keys": wish.keys}));
+        return Ok(Send { keys: Some(wish.keys.clone()), ..Send::default() });
     }
     let mut bytes = Vec::new();
     match text {
@@ -188,9 +191,11 @@ fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
     }
     // A line is bounded, and a control character takes six bytes of it.
     let encoded = BASE64_STANDARD.encode(&bytes);
-    Ok(match String::from_utf8(bytes).map(|text| json!(text)) {
-        Ok(text) if text.to_string().len() <= encoded.len() + 2 => json!({"text": text}),
-        _ => json!({"base64": encoded}),
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) if json!(text).to_string().len() <= encoded.len() + 2 => {
+            Send { text: Some(text), ..Send::default() }
+        }
+        _ => Send { base64: Some(encoded), ..Send::default() },
     })
 }
 

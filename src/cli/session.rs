@@ -28,6 +28,8 @@ use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{SessionState, StateSource};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
+use crate::ipc::answers::{AcceptAnswer, DetachAnswer, RestartAnswer};
+use crate::ipc::message::Request;
 use crate::sys::clock::{Clock, elapsed, local};
 
 /// How long a host gets to answer a simple question.
@@ -41,16 +43,16 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
-    let done = control.ask(json!({"do": "detach", "client": client}))?;
+    let done: DetachAnswer = control.ask(&Request::Detach { client })?;
     if as_json {
-        say(format_args!("{done}"))?;
-    } else if done["detached"] == json!(0) {
+        say(format_args!("{}", json!(done)))?;
+    } else if done.detached == 0 {
         let missing = client.map_or("no terminal is attached to it".to_owned(), |number| {
             format!("it has no client {number}")
         });
         return Err(Failed::new(1, missing).about(&name).hint("`hopty status --json` lists clients"));
     }
-    Ok(u8::from(done["detached"] == json!(0)))
+    Ok(u8::from(done.detached == 0))
 }
 
 /// Sends the clients of every session away.
@@ -58,10 +60,10 @@ pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let (counts, code) = for_each(live_names(&paths)?, "detach", as_json, |name| {
         let mut control = HostControl::connect(&paths, name, Some(ANSWER))?;
-        let done = control.ask(json!({"do": "detach", "client": null}))?;
-        Ok(done["detached"].as_u64().unwrap_or(0))
+        let done: DetachAnswer = control.ask(&Request::Detach { client: None })?;
+        Ok(done.detached)
     });
-    let detached: u64 = counts.iter().sum();
+    let detached: usize = counts.iter().sum();
     if as_json {
         say(format_args!("{}", json!({"detached": detached})))?;
     } else if detached == 0 && code == 0 {
@@ -158,11 +160,9 @@ pub(super) fn join(
             }
             Ok(code)
         }
-        AttachEnd::Detached(why) => {
+        AttachEnd::Detached => {
             tell_notices(None);
-            // The word of a host that lets in one terminal at a time (version 0.1 before several clients).
-            let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
-            tell(&format!("{how}; the session keeps running (hopty attach {name})"));
+            tell(&format!("detached; the session keeps running (hopty attach {name})"));
             Ok(0)
         }
         AttachEnd::HungUp => Ok(0),
@@ -227,10 +227,9 @@ pub(super) fn restart(
     // turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
     let held = if told { held_up(&control.status()?) } else { None };
-    let accepted =
-        control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
+    let accepted: AcceptAnswer = control.ask(&Request::Restart { now, no_handoff, wait })?;
     if as_json {
-        say(format_args!("{accepted}"))?;
+        say(format_args!("{}", json!(accepted)))?;
     } else {
         say_wrapped(format_args!("restart of {name} requested: waiting for a safe point"))?;
         if let Some(what) = held {
@@ -238,17 +237,16 @@ pub(super) fn restart(
         }
     }
     if wait {
-        let done = control.answer()?;
+        let done: RestartAnswer = control.answer()?;
         if as_json {
-            say(format_args!("{done}"))?;
+            say(format_args!("{}", json!(done)))?;
         } else {
-            let word = |key: &str| done[key].as_str().map(visible);
-            let handed = word("handoff").map_or_else(
+            let handed = done.handoff.map_or_else(
                 || "started fresh without a handoff".to_owned(),
                 |id| format!("handed over as {id}"),
             );
             let conversation =
-                word("conversation").map_or_else(String::new, |id| format!("; conversation {id}"));
+                done.conversation.map_or_else(String::new, |id| format!("; conversation {id}"));
             say_wrapped(format_args!("{handed}{conversation}"))?;
         }
     }
@@ -274,7 +272,7 @@ pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
 
 fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), Failed> {
     let mut control = HostControl::connect(paths, name, None)?;
-    control.ask(json!({"do": "stop", "kill": kill}))?;
+    control.ask::<AcceptAnswer>(&Request::Stop { kill })?;
     control.wait_for_end();
     // A host of an older version gives its name back a moment later.
     super::wait::is_gone(paths, name);
@@ -296,7 +294,8 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 /// Asks for a hand-over at the next safe point.
 pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
     let mut control = HostControl::connect(paths, name, Some(ANSWER))?;
-    control.ask(json!({"do": "restart", "now": false, "no_handoff": false, "wait": false})).map(drop)
+    let request = Request::Restart { now: false, no_handoff: false, wait: false };
+    control.ask::<AcceptAnswer>(&request).map(drop)
 }
 
 /// A session in full, for people.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::core::visible::visible;
 use crate::ipc::address;
+use crate::ipc::answers::HookReply;
 use crate::ipc::control_client::ControlClient;
 use crate::ipc::message::hook_line;
 use crate::sys::inherited;
@@ -54,7 +55,7 @@ fn feed(payload: &str) -> Option<String> {
     let line = hook_line("StatusLine", run, payload)?;
     let mut host = ControlClient::new(socket, "hook", Some(Instant::now() + PATIENCE));
     host.send(&line);
-    Some(host.answer().ok()?["stdout"].as_str()?.to_owned())
+    host.answer::<HookReply>().ok()?.stdout
 }
 
 /// What the person's own status line prints, and its exit code.

@@ -25,7 +25,8 @@ use crate::core::screen_mark::{BadScreenMark, ScreenMark};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::ipc::message::{Code, Failure, WaitFor};
+use crate::ipc::answers::WatchAnswer;
+use crate::ipc::message::{Code, Failure, Request, WaitFor, Watch};
 use crate::sys::clock::local;
 
 /// How long a host that has ended may take to leave.
@@ -220,23 +221,22 @@ struct SessionView {
 impl SessionView {
     /// Waits until something is another than it was, `pause` at most. The first time it only looks.
     fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), Failed> {
-        let request = json!({
-            "do": "watch",
-            "state": self.uses_state,
-            "entered": self.entered,
-            "screen": self.uses_screen,
-            "after": self.rows.revision,
-            "mark": self.mark,
+        let request = Request::Watch(Watch {
+            state: self.uses_state,
+            entered: self.entered,
+            screen: self.uses_screen,
+            after: self.rows.revision,
+            mark: self.mark,
             // Not a moment too early.
-            "timeout_ms": u64::try_from(pause.as_micros().div_ceil(1000)).unwrap_or(u64::MAX),
+            timeout_ms: u64::try_from(pause.as_micros().div_ceil(1000)).unwrap_or(u64::MAX),
         });
         self.control.limit(pause.saturating_add(WORD));
-        let answer = self.control.ask(request)?;
-        if let Some(entered) = answer["entered"].as_u64() {
-            self.entered = Some(entered);
-            self.state = serde_json::from_value(answer["state"].clone()).unwrap_or(SessionState::Unknown);
+        let answer: WatchAnswer = self.control.ask(&request)?;
+        if answer.entered.is_some() {
+            self.entered = answer.entered;
+            self.state = answer.state.and_then(|state| state.known()).unwrap_or(SessionState::Unknown);
         }
-        if let Some(rows) = ScreenRows::read(&answer, name, self.mark)? {
+        if let Some(rows) = ScreenRows::read(&answer.screen, name, self.mark)? {
             // The cursor of a prompt may blink, and a revision may change without it.
             if self.rows.revision.is_some() && !(self.settle.is_some() && rows.is_same_as(&self.rows)) {
                 self.changed = Instant::now();

@@ -1,9 +1,6 @@
 //! How a client's time with a session ends.
 
-use serde::Deserialize;
-
 use super::notices::NoticeList;
-use crate::core::status::{ExitStatus, lenient};
 use crate::ipc::message::Failure;
 
 /// How a client's time with a session ended.
@@ -12,7 +9,7 @@ pub enum AttachEnd {
     /// The program ended; its exit code, and what is to be said.
     Ended(u8, Option<String>),
     /// This client left or was made to leave, and the session goes on.
-    Detached(String),
+    Detached,
     /// The connection closed without a word, most often because the host died.
     Closed,
     /// The host lives and does not answer.
@@ -30,18 +27,4 @@ pub struct Stay {
     pub left: AttachEnd,
     /// What the host had to tell meanwhile.
     pub notices: NoticeList,
-}
-
-/// A BYE frame (`docs/PROTOCOL.md`).
-#[derive(Default, Deserialize)]
-pub(super) struct Bye {
-    #[serde(default)]
-    pub why: String,
-    #[serde(default, deserialize_with = "lenient")]
-    pub exit: Option<ExitStatus>,
-    #[serde(default)]
-    pub message: Option<String>,
-    /// What was typed for the program and it had not read when it ended.
-    #[serde(default)]
-    pub unread: Vec<u8>,
 }

@@ -17,13 +17,12 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use client_exit::Bye;
 use notices::NoticeList;
 use output::TerminalOutput;
-use serde::Serialize;
 
+use crate::ipc::farewell::Farewell;
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Answer, Attach, hello_line};
+use crate::ipc::message::{Answer, Attach, Request, hello_line, request_line};
 use crate::ipc::stream::{ConnectionState, FrameStream};
 use crate::sys::fd::{is_terminal, read_some};
 use crate::sys::poll::{Interest, PollSet};
@@ -73,16 +72,6 @@ struct TerminalClient {
     hung_up: Option<Instant>,
 }
 
-/// The line that asks to be let in.
-#[derive(Serialize)]
-struct AttachRequest {
-    id: u64,
-    #[serde(rename = "do")]
-    what: &'static str,
-    #[serde(flatten)]
-    attach: Attach,
-}
-
 /// What a client wants besides its terminal.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
@@ -127,8 +116,7 @@ pub fn attach(
         redraw: true,
     };
     let mut words = if greeting == Greeting::Due { hello_line("client") } else { String::new() };
-    let request = AttachRequest { id: 1, what: "attach", attach };
-    words.push_str(&format!("{}\n", serde_json::to_string(&request)?));
+    words.push_str(&request_line(1, &Request::Attach(attach)));
     let mut client = TerminalClient {
         stream,
         host,
@@ -377,21 +365,19 @@ impl TerminalClient {
     }
 
     fn goodbye(&mut self, payload: &[u8]) -> AttachEnd {
-        let bye: Bye = serde_json::from_slice(payload).unwrap_or_default();
-        if self.hung_up.is_some() || bye.message.as_deref() == Some("hangup") {
-            return AttachEnd::HungUp;
-        }
-        if bye.why != "ended" {
-            return AttachEnd::Detached(bye.why);
-        }
-        if !bye.unread.is_empty() {
+        let (exit, message, unread) = match Farewell::read(payload) {
+            _ if self.hung_up.is_some() => return AttachEnd::HungUp,
+            Farewell::HungUp => return AttachEnd::HungUp,
+            Farewell::Detached => return AttachEnd::Detached,
+            Farewell::Ended { exit, message, unread } => (exit, message, unread),
+        };
+        if !unread.is_empty() {
             // For the shell, as it would be without hopty.
-            unread_input::leave(bye.unread, None);
+            unread_input::leave(unread, None);
         }
         let until = Instant::now() + GONE;
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == ConnectionState::Open {}
-        let code = bye.exit.and_then(|exit| exit.code).unwrap_or(0);
-        AttachEnd::Ended(code, bye.message)
+        AttachEnd::Ended(exit.and_then(|exit| exit.code).unwrap_or(0), message)
     }
 }
 

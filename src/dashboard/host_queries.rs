@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
 
 use super::preview::Preview;
 use super::row::SessionRow;
@@ -23,8 +23,9 @@ use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
+use crate::ipc::answers::{AcceptAnswer, ScreenAnswer, SendAnswer};
 use crate::ipc::control_client::{ControlClient, NoAnswer};
-use crate::ipc::message::Code;
+use crate::ipc::message::{Code, Request};
 use crate::sys::clock::{ahead, elapsed};
 
 /// How long a host gets for connection and answer together; after that it is `unresponsive`.
@@ -169,7 +170,7 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             Ok((name, words)) => DashReply::Started(name, words),
             Err(words) => DashReply::Done(words),
         },
-        DashQuestion::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
+        DashQuestion::Status(name) => match ask(paths, name, &Request::Status, PATIENCE) {
             Ok(object) => {
                 let status = SessionStatus::from_json(object).unwrap_or_default();
                 DashReply::Status(Box::new(SessionRow::of(name, &status, &home, ahead, elapsed)))
@@ -180,14 +181,15 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
         },
         DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
         DashQuestion::Restart(name) => {
-            DashReply::Done(match ask(paths, name, json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
-                Ok(_) => format!("restart of {name} requested: waiting for a safe point"),
+            let request = Request::Restart { now: false, no_handoff: false, wait: false };
+            DashReply::Done(match ask(paths, name, &request, PATIENCE_OF_A_PERSON) {
+                Ok(AcceptAnswer { .. }) => format!("restart of {name} requested: waiting for a safe point"),
                 Err(why) => format!("restart: {name}: {why}"),
             })
         }
         DashQuestion::Stop(name) => {
-            DashReply::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
-                Ok(_) => format!("stopping {name}"),
+            DashReply::Done(match ask(paths, name, &Request::Stop { kill: false }, PATIENCE_OF_A_PERSON) {
+                Ok(AcceptAnswer { .. }) => format!("stopping {name}"),
                 Err(why) => format!("stop: {name}: {why}"),
             })
         }
@@ -198,9 +200,9 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
 
 /// Chooses an option of the dialog, if the session still waits in it.
 fn answer(paths: &Paths, name: &SessionName, option: u8, dialog: &str) -> String {
-    let request = json!({"do": "answer", "dialog": dialog, "option": option});
-    match ask(paths, name, request, PATIENCE_OF_A_PERSON) {
-        Ok(_) => format!("{name}: answered with {option}"),
+    let request = Request::Answer { dialog: dialog.to_owned(), option };
+    match ask(paths, name, &request, PATIENCE_OF_A_PERSON) {
+        Ok(SendAnswer { .. }) => format!("{name}: answered with {option}"),
         Err(why) => format!("answer: {name}: {why}"),
     }
 }
@@ -223,21 +225,27 @@ fn in_home(dir: &str, home: &Path) -> PathBuf {
 }
 
 fn screen(paths: &Paths, name: &SessionName) -> Preview {
-    let object = match ask(paths, name, json!({"do": "screen"}), PATIENCE) {
-        Ok(object) => object,
+    let answer = match ask(paths, name, &Request::Screen { history: false }, PATIENCE) {
+        Ok(answer) => answer,
         Err(why) if session::is_alive(&paths.session(name)) => return Preview::Missing(why),
-        Err(_) => match session::last_screen(paths, name) {
-            Some(object) => object,
-            None => return Preview::Missing("it has ended, and its last screen was seen".to_owned()),
-        },
+        Err(_) => {
+            match session::last_screen(paths, name).and_then(|last| serde_json::from_value(last).ok()) {
+                Some(last) => last,
+                None => return Preview::Missing("it has ended, and its last screen was seen".to_owned()),
+            }
+        }
     };
-    let side = |key: &str| u16::try_from(object[key].as_u64().unwrap_or(0)).unwrap_or(u16::MAX);
-    let dump = object["dump"].as_str().unwrap_or_default();
-    Preview::read(name, (side("cols"), side("rows")), dump, object["degraded"] == json!(true))
+    let ScreenAnswer { cols, rows, dump, degraded } = answer;
+    Preview::read(name, (cols, rows), &dump, degraded)
 }
 
 /// One question, whose answer comes in time or not at all.
-fn ask(paths: &Paths, name: &SessionName, request: Value, patience: Duration) -> Result<Value, String> {
+fn ask<T: DeserializeOwned>(
+    paths: &Paths,
+    name: &SessionName,
+    request: &Request,
+    patience: Duration,
+) -> Result<T, String> {
     let until = Instant::now() + patience;
     let socket = address::connect(&paths.socket(name), patience).map_err(|e| silent(&e))?;
     ControlClient::new(socket, "control", Some(until)).ask(request).map_err(|no| match no {

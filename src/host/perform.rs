@@ -1,7 +1,5 @@
 //! Performs every action of the supervisor. Nothing is decided here.
 
-use serde_json::json;
-
 use super::child::LaunchPlan;
 use super::jobs::RestartReason;
 use super::keyboard::paste;
@@ -12,6 +10,7 @@ use crate::core::claude::screen_reading::Press;
 use crate::core::config::Reap;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
+use crate::ipc::answers::RestartAnswer;
 
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
@@ -111,8 +110,8 @@ impl Host {
                 }
             }
             K::DeliverySubmitted => {
-                let done = json!({"handoff": decision.handoff, "conversation": decision.conversation});
-                self.restart_settled(&Ok(done));
+                let (handoff, conversation) = (decision.handoff.clone(), decision.conversation.clone());
+                self.restart_settled(&Ok(RestartAnswer { handoff, conversation }));
                 self.carried_submitted(decision.conversation.as_ref());
                 self.jobs.compress_transcripts();
             }
@@ -133,8 +132,8 @@ impl Host {
                 }
                 if !matches!(self.phase(), Phase::Delivering { .. }) {
                     // No prompt follows, so there is nothing else to wait for.
-                    let done = json!({"handoff": null, "conversation": decision.conversation});
-                    self.restart_settled(&Ok(done));
+                    let conversation = decision.conversation.clone();
+                    self.restart_settled(&Ok(RestartAnswer { handoff: None, conversation }));
                 }
             }
             // The new run has died: later prompts are not the requested one.

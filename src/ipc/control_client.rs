@@ -5,10 +5,11 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::message::{Answer, Failure, PROTOCOL, hello_line};
+use super::message::{Answer, Failure, PROTOCOL, Request, hello_line, request_line};
 
 /// Bytes per read.
 const PIECE: usize = 16384;
@@ -93,34 +94,33 @@ impl ControlClient {
         }
     }
 
-    /// Sends a request and waits for the answer.
+    /// Sends a request and waits for the answer, of its type in [`answers`](super::answers).
     ///
     /// # Errors
-    /// When no answer comes, or it is an error.
-    pub fn ask(&mut self, request: Value) -> Result<Value, NoAnswer> {
+    /// When no answer comes, it is an error, or it is of another type.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, NoAnswer> {
         self.request(request);
         self.answer()
     }
 
-    /// Sends a request without waiting. Sets its `id`.
-    pub fn request(&mut self, mut request: Value) {
+    /// Sends a request without waiting.
+    pub fn request(&mut self, request: &Request) {
         self.last_id += 1;
-        request["id"] = json!(self.last_id);
-        self.send(&format!("{request}\n"));
+        self.send(&request_line(self.last_id, request));
     }
 
     /// The next answer: to a request that has more than one, or to a line of [`ControlClient::send`].
     ///
     /// # Errors
-    /// When no answer comes, or it is an error.
-    pub fn answer(&mut self) -> Result<Value, NoAnswer> {
+    /// When no answer comes, it is an error, or it is of another type.
+    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, NoAnswer> {
         self.greet()?;
         let line = self.line()?;
-        let answer: Answer =
-            serde_json::from_slice(&line).map_err(|e| NoAnswer::Unreadable(e.to_string()))?;
+        let unreadable = |error: serde_json::Error| NoAnswer::Unreadable(error.to_string());
+        let answer: Answer = serde_json::from_slice(&line).map_err(unreadable)?;
         match answer.error {
             Some(failure) => Err(NoAnswer::Failed(failure)),
-            None => Ok(answer.ok.unwrap_or_default()),
+            None => serde_json::from_value(answer.ok.unwrap_or_default()).map_err(unreadable),
         }
     }
 
@@ -196,8 +196,9 @@ mod tests {
         theirs
             .write_all(b"{\"hopty\":1}\n{\"id\":1,\"ok\":{\"n\":7}}\n{\"id\":1,\"error\":{\"code\":\"busy\",\"message\":\"no\"}}\n")
             .unwrap();
-        assert_eq!(client.ask(json!({"do": "status"})).unwrap(), json!({"n": 7}));
-        assert!(matches!(client.answer(), Err(NoAnswer::Failed(failure)) if failure.message == "no"));
+        assert_eq!(client.ask::<Value>(&Request::Status).unwrap(), json!({"n": 7}));
+        let refused = client.answer::<Value>();
+        assert!(matches!(refused, Err(NoAnswer::Failed(failure)) if failure.message == "no"));
         let mut sent = [0; 4096];
         let n = theirs.read(&mut sent).unwrap();
         let sent = String::from_utf8_lossy(&sent[..n]).into_owned();
@@ -207,7 +208,7 @@ mod tests {
             (2, &json!("control"), &json!({"do": "status", "id": 1}))
         );
         drop(theirs);
-        assert!(client.answer().unwrap_err().is_end());
+        assert!(client.answer::<Value>().unwrap_err().is_end());
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
     fn a_peer_that_dribbles_is_given_up_in_time() {
         let (mut client, mut theirs) = pair(Duration::from_millis(100));
         let dribble = std::thread::spawn(move || while theirs.write_all(b"x").is_ok() {});
-        let Err(NoAnswer::Io(error)) = client.answer() else { panic!("there is no answer") };
+        let Err(NoAnswer::Io(error)) = client.answer::<Value>() else { panic!("there is no answer") };
         assert!(
             matches!(
                 error.kind(),

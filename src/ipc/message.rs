@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::answers::is_false;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::question::AskAnswer;
@@ -108,8 +109,8 @@ impl Failure {
     }
 }
 
-/// One request.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// One request. `answers` has the type of each answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
     /// The session, as `hopty status --json` prints it.
@@ -206,25 +207,28 @@ pub enum Request {
         #[serde(default)]
         run: Option<u32>,
     },
+    /// One that this version does not know. [`parse_request`] refuses it.
+    #[serde(other)]
+    Unknown,
 }
 
 /// A `send` request: one of `text`, `base64` and `keys`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Send {
     /// Text to type; with `submit`, the prompt.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Bytes that are not text.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
     /// Names of keys, in order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<String>>,
     /// Type it like a delivery, and answer when there is proof.
     #[serde(default)]
     pub submit: bool,
     /// Take a mark of the screen before the last key, or before the text.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub mark: bool,
 }
 
@@ -370,24 +374,25 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = [
-        "status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "watch",
-        "screen", "ask", "answer", "context", "record", "mark", "rename", "label",
-    ];
-    if !known.contains(&name) {
-        let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();
-        return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));
+    match Request::deserialize(&value) {
+        Ok(Request::Unknown) => {
+            let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();
+            Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)))
+        }
+        Ok(request) => Ok((id, request)),
+        Err(error) => {
+            let message = format!("invalid request: {}", cut_chars(&safe_line(&error.to_string()), 300));
+            Err((id, Failure::new(Code::BadRequest, message, hint)))
+        }
     }
-    serde_json::from_value(value).map(|request| (id, request)).map_err(|e| {
-        (
-            id,
-            Failure::new(
-                Code::BadRequest,
-                format!("invalid request: {}", cut_chars(&safe_line(&e.to_string()), 300)),
-                hint,
-            ),
-        )
-    })
+}
+
+/// A request, as a line.
+#[must_use]
+pub fn request_line(id: u64, request: &Request) -> String {
+    let mut line = json!(request);
+    line["id"] = json!(id);
+    format!("{line}\n")
 }
 
 /// A client's hello, as a line.
@@ -413,7 +418,7 @@ pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
 
 /// An answer line.
 #[must_use]
-pub fn ok_line(id: u64, ok: &Value) -> String {
+pub fn ok_line(id: u64, ok: &impl Serialize) -> String {
     format!("{}\n", json!({"id": id, "ok": ok}))
 }
 

@@ -7,23 +7,23 @@ use super::args::Session;
 use crate::cli::control::{HostControl, Rule, live};
 use crate::cli::error::{Failed, say, say_wrapped};
 use crate::cli::session::ANSWER;
-use crate::core::config::DurationMs;
 use crate::core::supervisor::question::AskAnswer;
 use crate::fs::paths::Paths;
+use crate::ipc::answers::SnoozeAnswer;
+use crate::ipc::message::Request;
 
 pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Result<u8, Failed> {
     let name = live(paths, session.name.as_deref(), Rule::Any)?;
-    let done =
-        HostControl::connect(paths, &name, Some(ANSWER))?.ask(json!({"do": "ask", "answer": answer}))?;
+    let done: SnoozeAnswer =
+        HostControl::connect(paths, &name, Some(ANSWER))?.ask(&Request::Ask { answer })?;
     match (session.json, answer) {
-        (true, _) => say(format_args!("{done}"))?,
+        (true, _) => say(format_args!("{}", json!(done)))?,
         (false, AskAnswer::Dismiss) => {
             say_wrapped(format_args!("{name} does not ask again in this conversation"))?
         }
         (false, _) => {
-            let snooze =
-                done["snooze"].as_str().and_then(|span| span.parse::<DurationMs>().ok()).unwrap_or_default();
-            say_wrapped(format_args!("{name} does not hand over automatically for {}", snooze.words()))?;
+            let snooze = done.snooze.unwrap_or_default().words();
+            say_wrapped(format_args!("{name} does not hand over automatically for {snooze}"))?;
         }
     }
     Ok(0)

@@ -1,8 +1,7 @@
 //! The answer to `screen`: the state of the screen as escape sequences, for clients that draw it.
 
-use serde_json::{Value, json};
-
 use crate::host::child::ScreenModel;
+use crate::ipc::answers::ScreenAnswer;
 use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
 use crate::screen::Screen;
 
@@ -34,13 +33,13 @@ pub(in crate::host) fn answer(request: u64, mut model: Option<&mut ScreenModel>,
 }
 
 /// The screen, with this many lines above it.
-pub(in crate::host) fn picture_of(model: Option<&mut ScreenModel>, lines: usize) -> Value {
-    let Some(model) = model else { return picture(UNSTARTED, "", false) };
+pub(in crate::host) fn picture_of(model: Option<&mut ScreenModel>, lines: usize) -> ScreenAnswer {
+    let Some(model) = model else {
+        let (cols, rows) = UNSTARTED;
+        return ScreenAnswer { cols, rows, ..ScreenAnswer::default() };
+    };
     let dump = model.dump(lines);
     let text = dump.as_ref().map(|dump| [&dump.history[..], &dump.screen].concat()).unwrap_or_default();
-    picture(model.size(), &String::from_utf8_lossy(&text), dump.is_none())
-}
-
-fn picture((cols, rows): (u16, u16), dump: &str, degraded: bool) -> Value {
-    json!({"cols": cols, "rows": rows, "dump": dump, "degraded": degraded})
+    let (cols, rows) = model.size();
+    ScreenAnswer { cols, rows, dump: String::from_utf8_lossy(&text).into_owned(), degraded: dump.is_none() }
 }

@@ -7,16 +7,17 @@
 use std::collections::VecDeque;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use serde_json::{Value, json};
 
 use super::drafts::paste;
 use crate::core::claude::pasted_prompt::{NotSubmittable, SentPrompt};
 use crate::core::input::names;
 use crate::core::input::{Classifier, InputPiece};
 use crate::core::screen_mark::ScreenMark;
+use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::child::InputModes;
+use crate::ipc::answers::SendAnswer;
 use crate::ipc::message::{Code, Failure, SEND_MAX, Send};
 
 /// The most bytes that wait, over all requests.
@@ -47,16 +48,12 @@ pub(in crate::host) struct TypedSend {
 
 impl TypedSend {
     /// The answer to it. `seq`: the number of the last decision; `mark`: the mark that was wanted before it.
-    pub fn answer(&self, seq: u64, mark: Option<&ScreenMark>) -> Value {
-        let mut answer = if self.submit {
-            json!({"result": "unknown", "seq": seq})
-        } else {
-            json!({"typed": self.bytes, "seq": seq})
+    pub fn answer(&self, seq: u64, mark: Option<ScreenMark>) -> SendAnswer {
+        let (typed, result) = match self.submit {
+            true => (None, Some(SendResult::Unknown.into())),
+            false => (Some(self.bytes as u64), None),
         };
-        if let Some(mark) = mark {
-            answer["mark"] = json!(mark);
-        }
-        answer
+        SendAnswer { typed, result, seq, mark }
     }
 }
 

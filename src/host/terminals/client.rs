@@ -12,6 +12,7 @@ use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
 use crate::host::keyboard::ClientInput;
+use crate::ipc::farewell::Farewell;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::ipc::message::Attach;
 use crate::screen::Unfinished;
@@ -122,8 +123,8 @@ impl Transport {
 pub(in crate::host) enum AfterFlush {
     /// It is given back for a while.
     Release,
-    /// The client leaves: the reason, its message, and how long its terminal may take nothing, in ms.
-    Disconnect { why: &'static str, message: Option<String>, patience: u64 },
+    /// The client leaves: why, and how long its terminal may take nothing, in ms.
+    Disconnect { farewell: Farewell, patience: u64 },
 }
 
 impl AfterFlush {
@@ -242,7 +243,7 @@ impl Client {
 
     /// The program has ended and the last bytes are on their way.
     pub fn is_ending(&self) -> bool {
-        matches!(self.after_flush, Some(AfterFlush::Disconnect { why: "ended", .. }))
+        matches!(&self.after_flush, Some(AfterFlush::Disconnect { farewell, .. }) if farewell.is_end())
     }
 
     /// Whether its terminal may be touched now; if not, a later check decides.

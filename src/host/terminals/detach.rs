@@ -4,8 +4,6 @@
 //! shell. It never waits for a slow one either: whatever must follow the last byte (a release, a farewell) is
 //! an [`AfterFlush`], done once the terminal has taken everything.
 
-use serde_json::json;
-
 use super::client::{AfterFlush, Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, Transport};
 use super::repaint;
 use super::scene::Scene;
@@ -13,6 +11,7 @@ use super::viewport::Viewport;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::phase::EndCause;
 use crate::host::session_exit::HostExit;
+use crate::ipc::farewell::Farewell;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::screen::Screen;
 
@@ -76,8 +75,8 @@ impl Terminals {
     }
 
     /// Disconnects a client: everything is written, its terminal is restored, then the last frame is sent.
-    pub fn disconnect(&mut self, id: u64, why: &'static str, message: Option<&str>, scene: &mut Scene<'_>) {
-        let ended = why == "ended";
+    pub fn disconnect(&mut self, id: u64, farewell: Farewell, scene: &mut Scene<'_>) {
+        let ended = farewell.is_end();
         if ended {
             self.draw_last_lines(id, scene);
         } else {
@@ -99,8 +98,7 @@ impl Terminals {
         if ended && matches!(client.via, Transport::Pending) {
             return;
         }
-        client.after_flush =
-            Some(AfterFlush::Disconnect { why, message: message.map(str::to_owned), patience });
+        client.after_flush = Some(AfterFlush::Disconnect { farewell, patience });
         client.progress = (client.out.len(), scene.now());
         if ended && matches!(client.via, Transport::Released) {
             // Output that the program wrote while its client was stopped; the client sees it when it
@@ -114,7 +112,7 @@ impl Terminals {
     pub fn disconnect_all(&mut self, message: Option<&str>, scene: &mut Scene<'_>) {
         let ids: Vec<u64> = self.clients.keys().copied().collect();
         for id in ids {
-            self.disconnect(id, "ended", message, scene);
+            self.disconnect(id, Farewell::ended(message), scene);
         }
     }
 
@@ -151,19 +149,20 @@ impl Terminals {
         client.paused = None;
         client.via = Transport::Released;
         scene.links.frame(id, tag::RELEASED, &[]);
-        let AfterFlush::Disconnect { why, message, .. } = after else { return };
+        let AfterFlush::Disconnect { mut farewell, .. } = after else { return };
         client.leaving = true;
         let number = client.number;
-        let unread = if ended && leads { std::mem::take(&mut self.undelivered) } else { Vec::new() };
-        let exit = scene.exit.map(HostExit::status);
-        let bye = json!({"why": why, "exit": exit, "message": message, "unread": unread});
-        scene.links.frame(id, tag::BYE, bye.to_string().as_bytes());
+        if let Farewell::Ended { exit, unread, .. } = &mut farewell {
+            *exit = scene.exit.map(HostExit::status);
+            *unread = if leads { std::mem::take(&mut self.undelivered) } else { Vec::new() };
+        }
+        scene.links.frame(id, tag::BYE, &farewell.payload());
         scene.links.close(id, now, BYE_MS);
         self.unlead(id, scene);
         if !ended {
             self.events.push_back(TerminalEvent::Detached {
                 client: number,
-                why: why.to_owned(),
+                why: "detached".to_owned(),
                 in_charge: false,
             });
         }
@@ -185,7 +184,7 @@ impl Terminals {
         client.leaving = true;
         let number = client.number;
         scene.links.frame(id, tag::RELEASED, &[]);
-        scene.links.frame(id, tag::BYE, br#"{"why":"detached","exit":null,"message":"hangup"}"#);
+        scene.links.frame(id, tag::BYE, &Farewell::HungUp.payload());
         scene.links.close(id, now, STUCK_LEAVE_MS);
         self.unlead(id, scene);
         self.events.push_back(TerminalEvent::Detached {

@@ -12,6 +12,7 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::phase::EndCause;
 use crate::host::child::ScreenModel;
 use crate::host::session_exit::HostExit;
+use crate::ipc::farewell::Farewell;
 use crate::ipc::frame::tag;
 use crate::screen::Screen;
 use crate::sys::clock::Clock;
@@ -218,7 +219,7 @@ fn a_client_that_leaves_gets_its_terminal_back_and_the_next_one_leads() {
     stage.write("\x1b[?2004h");
     stage.take(1);
     stage.events();
-    stage.on(|terminals, scene| terminals.disconnect(1, "detached", None, scene));
+    stage.on(|terminals, scene| terminals.disconnect(1, Farewell::Detached, scene));
     let bye = stage.links.sent[&1].last().unwrap().clone();
     let (bytes, tags) = stage.take(1);
     assert!(bytes.contains("\x1b[?2004l"), "{bytes:?}");

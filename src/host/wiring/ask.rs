@@ -13,6 +13,7 @@ use crate::core::time::WallTime;
 use crate::fs::atomic;
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
+use crate::ipc::answers::SnoozeAnswer;
 use crate::ipc::message::{Code, Failure, error_line, ok_line};
 use crate::sys::clock::Clock;
 
@@ -100,7 +101,7 @@ impl Host {
         let line = if puts_off || self.launch.config.restart.mode == RestartMode::Ask {
             self.events.push_back(Event::Ask { answer });
             let snooze = (answer == AskAnswer::Snooze).then_some(self.launch.config.restart.snooze);
-            ok_line(request, &serde_json::json!({ "ask": answer, "snooze": snooze }))
+            ok_line(request, &SnoozeAnswer { ask: answer, snooze })
         } else {
             let failure = Failure::new(
                 Code::Refused,

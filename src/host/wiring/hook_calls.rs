@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
@@ -14,6 +14,7 @@ use crate::host::Host;
 use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
 use crate::host::jobs::code_approval::{CodeFound, UNREADABLE};
+use crate::ipc::answers::HookReply;
 use crate::ipc::message::ok_line;
 
 /// How long a PreCompact call waits for its record, in ms. Claude aborts it after 30 s.
@@ -38,7 +39,7 @@ impl Host {
             self.tell_transcript();
         }
         let segment = if late || event != "StatusLine" { String::new() } else { self.segment() };
-        self.send(id, &ok_line(request, &json!({"stdout": segment})));
+        self.send(id, &ok_line(request, &HookReply::text(segment)));
     }
 
     /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
@@ -145,7 +146,7 @@ impl Host {
         if let Some((connection, request)) =
             self.control.hooks.get(id).map(|call| (call.connection, call.request))
         {
-            self.send(connection, &ok_line(request, &json!({"hold": true})));
+            self.send(connection, &ok_line(request, &HookReply::hold()));
         }
     }
 
@@ -163,7 +164,7 @@ impl Host {
             HookAnswer::Message { .. } if self.segment_asks() => String::new(),
             _ => pending.unwrap_or_else(|| hooks::stdout(event, with, brief.as_deref())),
         };
-        self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
+        self.send(call.connection, &ok_line(call.request, &HookReply::text(stdout)));
     }
 
     /// The run is over: the remaining calls get no answer.

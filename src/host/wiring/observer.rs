@@ -1,6 +1,7 @@
 //! The observer's scans, and the events that they cause for the supervisor and the other parts.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ use crate::host::jobs::JobEvent;
 use crate::host::observer::{
     AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left,
 };
+use crate::ipc::answers::ContextAnswer;
 use crate::ipc::message::ok_line;
 
 /// How long the screen must have been quiet before a turn without a hook counts as over, in ms.
@@ -319,11 +321,12 @@ impl Host {
     }
 
     /// The same with every source that was tried.
-    fn explained(&self) -> Value {
+    fn explained(&self) -> ContextAnswer {
         let transcript = self.observer.transcript().and_then(|transcript| transcript.path());
         let (levels, tried) =
             (self.recorder.supervisor.levels(), self.observer.tried_sources(self.clock.now()));
-        json!({"context": self.context(), "tried": tried, "levels": levels, "transcript": transcript})
+        let transcript = transcript.map(Path::to_owned);
+        ContextAnswer { context: self.context(), tried: json!(tried), levels, transcript }
     }
 }
 

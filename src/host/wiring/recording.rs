@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::libc;
-use serde_json::json;
 
 use crate::core::cast::{CastEventKind, CastHeader};
 use crate::core::handoff::redact::redact_words;
@@ -22,6 +21,7 @@ use crate::host::cast_recording::{CastOrder, CastRecording, masked};
 use crate::host::jobs::JobEvent;
 use crate::host::session_exit::HostExit;
 use crate::host::start::StartReport;
+use crate::ipc::answers::RecordAnswer;
 use crate::ipc::message::{Code, Failure, Record, error_line, ok_line};
 use crate::sys::clock::Clock;
 use crate::tty::modes;
@@ -151,7 +151,7 @@ impl Host {
         }
         let Some((id, request)) = self.control.settle(number) else { return };
         let line = match begun {
-            Ok(()) => ok_line(request, &json!({"file": order.path.to_string_lossy()})),
+            Ok(()) => ok_line(request, &RecordAnswer::of(&order.path)),
             Err(failure) => error_line(request, &failure),
         };
         self.send(id, &line);
@@ -267,10 +267,10 @@ impl Host {
         for number in std::mem::take(&mut self.cast.stops) {
             let Some((id, request)) = self.control.settle(number) else { continue };
             let line = match &end.failure {
-                None => ok_line(
-                    request,
-                    &json!({"file": file, "bytes": end.bytes, "duration_ms": recording.lasted_ms()}),
-                ),
+                None => {
+                    let (bytes, duration_ms) = (Some(end.bytes), Some(recording.lasted_ms()));
+                    ok_line(request, &RecordAnswer { file: file.clone(), bytes, duration_ms })
+                }
                 Some(why) => {
                     let what = format!("the recording to {file} has stopped: {why}");
                     error_line(request, &Failure::new(Code::Internal, what, "what was written can be played"))
@@ -293,7 +293,7 @@ impl Host {
         let line = match &self.cast.current {
             Some(recording) => {
                 recording.put(CastEventKind::Marker(cut_chars(&safe_line(label), LABEL_MAX)), &self.clock);
-                ok_line(request, &json!({"file": recording.path().to_string_lossy()}))
+                ok_line(request, &RecordAnswer::of(recording.path()))
             }
             None => error_line(request, &self.not_recorded()),
         };

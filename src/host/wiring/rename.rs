@@ -3,13 +3,12 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use crate::core::ids::{LABEL_HINT, SessionName, change_labels};
 use crate::fs::session::SessionError;
 use crate::host::Host;
 use crate::host::jobs::JobEvent;
 use crate::host::jobs::log::log;
+use crate::ipc::answers::{LabelAnswer, RenameAnswer};
 use crate::ipc::message::{Code, Failure, error_line, ok_line};
 
 impl Host {
@@ -25,7 +24,8 @@ impl Host {
             }
         };
         if name == *self.name() {
-            return self.send(id, &ok_line(request, &json!({"name": name, "before": name})));
+            let answer = RenameAnswer { name: name.clone(), before: name };
+            return self.send(id, &ok_line(request, &answer));
         }
         if self.exit.is_some() {
             let failure = Failure::new(Code::Ended, "the session has ended", "");
@@ -58,7 +58,7 @@ impl Host {
             self.launch.labels = labels;
             self.write_session_file();
         }
-        self.send(id, &ok_line(request, &json!({"labels": self.launch.labels})));
+        self.send(id, &ok_line(request, &LabelAnswer { labels: self.launch.labels.clone() }));
     }
 
     /// The directory has moved, or could not be moved.
@@ -88,6 +88,6 @@ impl Host {
         self.write_session_file();
         self.observer.scan_all();
         self.segment_may_differ();
-        self.send(id, &ok_line(request, &json!({"name": name, "before": before})));
+        self.send(id, &ok_line(request, &RenameAnswer { name, before }));
     }
 }

@@ -2,13 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde_json::{Value, json};
-
 use crate::core::supervisor::action::Reply;
 use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::sending::DRAFT;
 use crate::host::Host;
 use crate::host::control::{Awaited, ControlEvent, picture};
+use crate::ipc::answers::{
+    AcceptAnswer, AttachAnswer, BackAnswer, DetachAnswer, EventsAnswer, RestartAnswer, SendAnswer,
+};
 use crate::ipc::message::{Code, Failure, Request, error_line, ok_line};
 
 impl Host {
@@ -71,8 +72,8 @@ impl Host {
             Request::Wait(wanted) => self.wait(id, request, Awaited::Condition(wanted)),
             Request::Watch(wanted) => self.wait(id, request, Awaited::Change(wanted)),
             Request::Events => {
-                let path = self.claim.dir.join("journal.jsonl");
-                self.send(id, &ok_line(request, &json!({"journal": path.to_string_lossy()})));
+                let journal = self.claim.dir.join("journal.jsonl").to_string_lossy().into_owned();
+                self.send(id, &ok_line(request, &EventsAnswer { journal }));
             }
             Request::Stop { kill } => {
                 let number = self.control.owe(id, request);
@@ -108,11 +109,11 @@ impl Host {
                     .map(|(id, _)| id)
                     .collect();
                 meant.iter().for_each(|client| self.detach(*client));
-                self.send(id, &ok_line(request, &json!({"detached": meant.len()})));
+                self.send(id, &ok_line(request, &DetachAnswer { detached: meant.len() }));
             }
             Request::Attach(attach) => {
                 let client = self.attach(id, &attach);
-                self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));
+                self.send(id, &ok_line(request, &AttachAnswer { client, frames: true }));
             }
             Request::Record(wanted) if wanted.stop => self.stop_recording(id, request),
             Request::Record(wanted) => self.record(id, request, &wanted),
@@ -120,8 +121,8 @@ impl Host {
             Request::Label { add, remove } => self.label(id, request, &add, &remove),
             Request::Rename { name } => self.rename(id, request, &name),
             Request::Ask { answer } => self.ask_request(id, request, answer),
-            // It comes as an event of its own.
-            Request::Hook { .. } => {}
+            // A hook comes as an event of its own, and what is not known was answered.
+            Request::Hook { .. } | Request::Unknown => {}
         }
     }
 
@@ -144,8 +145,11 @@ impl Host {
         let Some((connection, request)) = self.control.settle(number) else { return };
         let seq = self.recorder.supervisor.seq();
         let line = match with {
-            Reply::Accepted => ok_line(request, &json!({"request": seq, "state": "accepted"})),
-            Reply::Sent { result } => ok_line(request, &json!({"result": result, "seq": seq})),
+            Reply::Accepted => ok_line(request, &AcceptAnswer::new(seq)),
+            Reply::Sent { result } => {
+                let result = Some((*result).into());
+                ok_line(request, &SendAnswer { result, seq, ..SendAnswer::default() })
+            }
             Reply::Refused { reason } => {
                 self.control.waits_no_more(connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
@@ -164,7 +168,8 @@ impl Host {
                 error_line(request, &Failure::new(Code::Refused, reason.clone(), hint))
             }
             Reply::Back { conversation, newer } => {
-                ok_line(request, &json!({"conversation": conversation, "newer": newer}))
+                let (conversation, newer) = (conversation.clone(), newer.clone());
+                ok_line(request, &BackAnswer { conversation, newer })
             }
             Reply::Busy => {
                 let hint =
@@ -180,7 +185,7 @@ impl Host {
     }
 
     /// Tells those who wait for the end of a restart.
-    pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
+    pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<RestartAnswer, String>) {
         for (id, request) in self.control.take_restart_waits() {
             let line = match outcome {
                 Ok(done) => ok_line(request, done),

@@ -151,7 +151,7 @@ impl Host {
             self.notifier.queue.sent();
             self.type_in(&part);
             if let Some(typed) = done {
-                let answer = typed.answer(self.recorder.supervisor.seq(), mark.as_ref());
+                let answer = typed.answer(self.recorder.supervisor.seq(), mark);
                 self.send(connection, &ok_line(request, &answer));
             }
         }

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use nix::libc::{SIGCONT, SIGWINCH};
+use serde_json::json;
 
 use crate::core::process::Signal;
 use crate::core::supervisor::action::DecisionKind;
@@ -12,6 +13,7 @@ use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::control::{Control, picture};
 use crate::host::terminals::{ClientLinks, Scene, ShownRun, TerminalEvent, TerminalInput, Terminals};
+use crate::ipc::farewell::Farewell;
 use crate::sys::poll::FdReadiness;
 
 impl ClientLinks for Control {
@@ -138,7 +140,7 @@ impl Host {
             self.keep_last_screen(true);
             let message = self.last_word();
             self.on_terminals(|terminals, scene| {
-                terminals.disconnect(id, "ended", message.as_deref(), scene)
+                terminals.disconnect(id, Farewell::ended(message.as_deref()), scene)
             });
         }
     }
@@ -151,14 +153,14 @@ impl Host {
             self.jobs.journal.remove_file(path);
         } else {
             let model = self.child.run.as_mut().map(|run| &mut run.model);
-            let picture = picture::picture_of(model, 0).to_string().into_bytes();
+            let picture = json!(picture::picture_of(model, 0)).to_string().into_bytes();
             self.jobs.journal.put_file(path, picture);
         }
     }
 
     /// Detaches a client; the session goes on.
     pub(in crate::host) fn detach(&mut self, id: u64) {
-        self.on_terminals(|terminals, scene| terminals.disconnect(id, "detached", None, scene));
+        self.on_terminals(|terminals, scene| terminals.disconnect(id, Farewell::Detached, scene));
     }
 
     /// At the session's end: input that a person typed and the program did not read goes to the leader's

@@ -1,13 +1,12 @@
 //! `hopty wait`: whether what requests wait for has come about.
 
-use serde_json::{Value, json};
-
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::control::{Awaited, WaitingRequest};
+use crate::ipc::answers::{RowsAnswer, WaitAnswer, WatchAnswer};
 use crate::ipc::message::{Code, Failure, WaitFor, Watch, error_line, ok_line};
 use crate::screen::Screen;
 
@@ -77,14 +76,16 @@ impl Host {
             WaitFor::Blocked => is(SessionState::Blocked),
             WaitFor::Exit => ended,
             WaitFor::Text => {
-                if let Some(answer) = self.screen_for(waiting, now) {
+                if let Some(screen) = self.screen_for(waiting, now) {
+                    let answer = WaitAnswer { met: !screen.degraded, session: None, screen };
                     return Some(ok_line(request, &answer));
                 }
                 false
             }
         };
         if met || waiting.is_late(now) {
-            return Some(ok_line(request, &json!({"met": met, "session": self.status()})));
+            let session = Some(self.status());
+            return Some(ok_line(request, &WaitAnswer { met, session, screen: RowsAnswer::default() }));
         }
         ended.then(|| {
             let message = format!("the session has ended and will never be {}", wanted.wanted.word());
@@ -98,20 +99,20 @@ impl Host {
         let entered = self.recorder.supervisor.entered().1;
         let screen = if watch.screen { self.screen_for(waiting, now) } else { None };
         if screen.is_some() || watch.entered != Some(entered) {
-            let mut answer = screen.unwrap_or_else(|| json!({"met": true}));
-            answer["state"] = json!(self.recorder.supervisor.state().state);
-            answer["entered"] = json!(entered);
+            let screen = screen.unwrap_or_default();
+            let state = Some(self.recorder.supervisor.state().state.into());
+            let answer = WatchAnswer { met: !screen.degraded, state, entered: Some(entered), screen };
             return Some(ok_line(waiting.request, &answer));
         }
         if self.exit.is_some() {
             let failure = Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended");
             return Some(error_line(waiting.request, &failure));
         }
-        waiting.is_late(now).then(|| ok_line(waiting.request, &json!({"met": false})))
+        waiting.is_late(now).then(|| ok_line(waiting.request, &WatchAnswer::default()))
     }
 
     /// The screen for a request that waits, if it has changed and may be sent.
-    fn screen_for(&mut self, waiting: &WaitingRequest, now: Stamp) -> Option<Value> {
+    fn screen_for(&mut self, waiting: &WaitingRequest, now: Stamp) -> Option<RowsAnswer> {
         let known = waiting.wanted.after();
         match waiting.wanted.mark() {
             _ if !waiting.may_show(now) && self.exit.is_none() => None,
@@ -122,7 +123,7 @@ impl Host {
 
     /// The screen's rows if they differ from those of revision `known`, or the fact that there are none any
     /// more.
-    fn changed_screen(&mut self, known: Option<u64>) -> Option<Value> {
+    fn changed_screen(&mut self, known: Option<u64>) -> Option<RowsAnswer> {
         let ended = self.exit.is_some();
         let run = self.child.run.as_mut()?;
         // In a burst the model is fed when that is due, not for every request.
@@ -133,30 +134,32 @@ impl Host {
             |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
         let looked = if latest { run.model.look(rows) } else { run.model.look_so_far(rows) };
         match looked {
-            Some(changed) => {
-                changed.map(|(revision, rows)| json!({"met": true, "revision": revision, "rows": rows}))
-            }
-            None => Some(json!({"met": false, "degraded": true})),
+            Some(changed) => changed.map(|(revision, rows)| RowsAnswer {
+                revision: Some(revision),
+                rows: Some(rows),
+                ..RowsAnswer::default()
+            }),
+            None => Some(RowsAnswer::without_screen()),
         }
     }
 
     /// The same for whom it matters what is new since a mark: only between two frames.
-    fn screen_since(&mut self, known: Option<u64>, mark: ScreenMark) -> Option<Value> {
+    fn screen_since(&mut self, known: Option<u64>, mark: ScreenMark) -> Option<RowsAnswer> {
         let now = self.clock.now();
         let run = self.child.run.as_mut()?;
         let since = (mark.run == run.number).then_some(mark.frame);
         let Some(found) = run.model.rows_since(since, now) else {
-            return Some(json!({"met": false, "degraded": true}));
+            return Some(RowsAnswer::without_screen());
         };
         let revision = revision_of(run.number, run.model.revision());
         let found = found.filter(|_| known != Some(revision))?;
-        Some(json!({
-            "met": true,
-            "revision": revision,
-            "rows": found.rows,
-            "new": found.new,
-            "cursor": found.cursor,
-        }))
+        Some(RowsAnswer {
+            degraded: false,
+            revision: Some(revision),
+            rows: Some(found.rows),
+            new: Some(found.new),
+            cursor: Some(found.cursor),
+        })
     }
 }
 
