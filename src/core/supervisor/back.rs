@@ -7,6 +7,7 @@ use super::action::{Action, DecisionKind, Reply, RestartBy};
 use super::levels::StartLevel;
 use super::phase::{Phase, RestartRequest, RunPlan, StartKind, StopFor};
 use super::state::SessionState;
+use super::step::EventStep;
 use super::{Agent, Supervisor, Turn};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -48,13 +49,13 @@ impl Supervisor {
         self.chain.before.last().map(|past| &past.conversation)
     }
 
-    pub(super) fn back(&mut self, now: Stamp, id: u64, at_once: bool, out: &mut Vec<Action>) {
+    pub(super) fn back(&mut self, step: &mut EventStep<'_>, id: u64, at_once: bool) {
         let request =
-            RestartRequest { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
+            RestartRequest { explicit: true, person: true, ..self.new_request(step.now, RestartBy::Command) };
         let past = self.chain.before.last().cloned().zip(self.conversation.id.clone());
         let refused = match &self.phase {
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
-            Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(self.limit_reason()),
+            Phase::Running | Phase::Waiting { .. } if self.over_limit(step.now) => Some(self.limit_reason()),
             Phase::Running | Phase::Waiting { .. } => None,
             Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
             Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
@@ -63,22 +64,21 @@ impl Supervisor {
         let answer = match (refused, &past) {
             (Some(reason), _) => Err(Reply::Refused { reason }),
             (None, None) => Err(Reply::Refused { reason: "there is no earlier conversation".to_owned() }),
-            (None, Some(_)) if !at_once && !self.may_be_left(now, &request) => Err(Reply::Busy),
+            (None, Some(_)) if !at_once && !self.may_be_left(step.now, &request) => Err(Reply::Busy),
             (None, Some((past, newer))) => Ok((past.clone(), newer.clone())),
         };
         let (past, newer) = match answer {
             Ok(answer) => answer,
-            Err(with) => return out.push(Action::Reply { id, with }),
+            Err(with) => return step.reply(id, with),
         };
         let conversation = past.conversation.clone();
-        out.push(Action::Reply { id, with: Reply::Back { conversation: conversation.clone(), newer } });
-        self.cancel_request(now, "you went back to the previous conversation", out);
+        step.reply(id, Reply::Back { conversation: conversation.clone(), newer });
+        self.cancel_request(step, "you went back to the previous conversation");
         let text = format!("Going back to conversation {conversation} (`hopty back`).");
-        self.decide(out, DecisionKind::RestartRequested, text, &[self.lines.event], |d| {
-            d.by = Some(RestartBy::Command);
-            d.conversation = Some(conversation.clone());
-        });
-        self.hold_keys(out);
+        step.decide(DecisionKind::RestartRequested, text)
+            .by(RestartBy::Command)
+            .conversation(conversation.clone());
+        self.hold_keys(step);
         self.run.hooks.held = None;
         self.chain.before.pop();
         self.chain.to = Some(past);
@@ -90,7 +90,7 @@ impl Supervisor {
             draft: true,
             carries: None,
         };
-        self.terminate(now, StopFor::Restart { plan, interrupted: false }, out);
+        self.terminate(step, StopFor::Restart { plan, interrupted: false });
     }
 
     /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.
@@ -101,7 +101,7 @@ impl Supervisor {
     }
 
     /// A run is about to start: records the conversation that it leaves or goes back to.
-    pub(super) fn chain_goes_on(&mut self, plan: &RunPlan, out: &mut Vec<Action>) {
+    pub(super) fn chain_goes_on(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
         match (plan.start, self.conversation.id.clone()) {
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 if self.chain.before.len() >= CHAIN_CAP {
@@ -123,7 +123,7 @@ impl Supervisor {
                 if let Some(handoff) = past.handoff {
                     self.handoffs.active.take_if(|active| *active == handoff);
                     self.handoffs.consuming.take_if(|(of, _)| *of == handoff);
-                    out.push(Action::Clear { handoff });
+                    step.act(Action::Clear { handoff });
                 }
                 self.conversation = self.conversation.gone_back();
             }
@@ -132,15 +132,13 @@ impl Supervisor {
     }
 
     /// Whether the run that has just started goes back; tells people if it does.
-    pub(super) fn went_back(&mut self, out: &mut Vec<Action>) -> bool {
+    pub(super) fn went_back(&mut self, step: &mut EventStep<'_>) -> bool {
         let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else {
             return false;
         };
         let text =
             format!("Back in conversation {back}; to return to the newer one: `hopty --resume {newer}`");
-        self.tell(out, DecisionKind::ConversationChanged, text, &[self.lines.event], |d| {
-            d.conversation = Some(back)
-        });
+        step.tell(DecisionKind::ConversationChanged, text).conversation(back);
         true
     }
 

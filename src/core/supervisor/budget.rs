@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Supervisor;
-use super::action::{Action, DecisionKind, RestartBy};
+use super::action::{DecisionKind, RestartBy};
+use super::step::EventStep;
 use crate::core::config::Restart;
 use crate::core::time::Stamp;
 
@@ -69,11 +70,11 @@ impl Supervisor {
     }
 
     /// Whether the limit is reached; tells people once.
-    pub(super) fn limit_stands(&mut self, now: Stamp, by: RestartBy, out: &mut Vec<Action>) -> bool {
-        let reached = self.over_limit(now);
+    pub(super) fn limit_stands(&mut self, step: &mut EventStep<'_>, by: RestartBy) -> bool {
+        let reached = self.over_limit(step.now);
         if reached && !self.budget.told {
             let text = format!("No restart: {}. Claude keeps running.", self.limit_reason());
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| d.by = Some(by));
+            step.tell(DecisionKind::RestartIgnored, text).by(by);
         }
         self.budget.told = reached;
         reached

@@ -8,9 +8,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
+use super::action::{DecisionKind, HookAnswer, RestartBy};
 use super::event::HookFacts;
 use super::phase::{Phase, RestartRequest};
+use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::config::RestartMode;
 use crate::core::context::Level;
@@ -33,33 +34,28 @@ pub struct Compaction {
 
 impl Supervisor {
     /// Claude is about to compact.
-    pub(super) fn compacts(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
+    pub(super) fn compacts(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         let Compaction { record, unable } = hook.compaction.clone().unwrap_or_default();
         if let Some(record) = record {
             let text = format!("Saved handoff {record} before Claude compacts its context.");
-            self.decide(out, DecisionKind::HandoffSaved, text, &[self.lines.event], |d| {
-                d.handoff = Some(record)
-            });
+            step.decide(DecisionKind::HandoffSaved, text).handoff(record);
         }
         let wanted = hook.auto && self.conversation.held_off < TIMES;
-        if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(now)) {
+        if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(step.now)) {
             let text =
                 format!("hopty lets Claude compact its context, because a hand-over would fail: {why}.");
-            self.decide(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
-                d.by = Some(RestartBy::Level)
-            });
-            self.answer(id, HookAnswer::Nothing, out);
+            step.decide(DecisionKind::RestartIgnored, text).by(RestartBy::Level);
+            step.answer(id, HookAnswer::Nothing);
             return;
         }
-        if !wanted || !self.hands_over_instead(now, out) {
-            self.answer(id, HookAnswer::Nothing, out);
+        if !wanted || !self.hands_over_instead(step) {
+            step.answer(id, HookAnswer::Nothing);
             return;
         }
         self.conversation.held_off += 1;
-        self.answer(
+        step.answer(
             id,
             HookAnswer::Block { reason: "hopty will hand over to a fresh conversation instead".to_owned() },
-            out,
         );
     }
 
@@ -78,26 +74,19 @@ impl Supervisor {
     }
 
     /// Hurries the hand-over to the next safe point of any kind; `false` if there will be none.
-    fn hands_over_instead(&mut self, now: Stamp, out: &mut Vec<Action>) -> bool {
-        if !self.would_hand_over(now) {
+    fn hands_over_instead(&mut self, step: &mut EventStep<'_>) -> bool {
+        if !self.would_hand_over(step.now) {
             return false;
         }
         match &mut self.phase {
             Phase::Waiting { request } => request.now = true,
             Phase::Running => {
                 let sentence =
-                    "Claude was about to compact its context, so hopty requested a hand-over instead."
-                        .to_owned();
+                    "Claude was about to compact its context, so hopty requested a hand-over instead.";
                 let level = self.level().max(Level::Handoff);
                 self.conversation.fired = self.conversation.fired.max(level);
-                let request = self.new_request(now, RestartBy::Level);
-                self.wait(
-                    now,
-                    RestartRequest { level: Some(level), now: true, ..request },
-                    sentence,
-                    self.lines.event,
-                    out,
-                );
+                let request = self.new_request(step.now, RestartBy::Level);
+                self.wait(step, RestartRequest { level: Some(level), now: true, ..request }, sentence);
             }
             _ => {}
         }
@@ -106,10 +95,10 @@ impl Supervisor {
 
     /// Claude has compacted: there is room again, so a hand-over that was requested for lack of room is
     /// cancelled.
-    pub(super) fn compacted(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn compacted(&mut self, step: &mut EventStep<'_>) {
         self.conversation.rearm_at_stop = false;
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level) {
-            self.cancel_request(now, "Claude has compacted its context", out);
+            self.cancel_request(step, "Claude has compacted its context");
         }
     }
 }

@@ -9,6 +9,7 @@ use super::limits::LimitWait;
 use super::phase::{Phase, StartKind, StopFor, StopStep};
 use super::progress::WorkProgress;
 use super::question::HandoverQuestion;
+use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
@@ -103,63 +104,61 @@ impl Supervisor {
 
     /// A hook other than SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
     /// one only here.
-    pub(super) fn goes_on_elsewhere(&mut self, now: Stamp, hook: &HookFacts, out: &mut Vec<Action>) -> bool {
+    pub(super) fn goes_on_elsewhere(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) -> bool {
         let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
             return false;
         };
-        if !self.is_believed(now, hook, &named) {
+        if !self.is_believed(step.now, hook, &named) {
             return false;
         }
         self.run.hooks.claim = None;
-        self.change_conversation(named, hook.transcript.clone(), "Claude is working in it", false, out);
+        self.change_conversation(step, named, hook.transcript.clone(), "Claude is working in it", false);
         true
     }
 
     /// The sessions file names a conversation.
-    pub(super) fn file_names(&mut self, now: Stamp, named: Option<&ConversationId>, out: &mut Vec<Action>) {
+    pub(super) fn file_names(&mut self, step: &mut EventStep<'_>, named: Option<&ConversationId>) {
         if !self.policy.sessions_file || self.run.pid.is_none() {
             return;
         }
         self.run.file.conversation = named.cloned();
         let Some((hook, at)) = self.run.hooks.claim.clone() else { return };
-        if named.is_some() && hook.conversation.as_ref() == named && now.since(at) <= CLAIM_MS {
+        if named.is_some() && hook.conversation.as_ref() == named && step.now.since(at) <= CLAIM_MS {
             self.run.hooks.claim = None;
-            self.believe_late(now, &hook, out);
+            self.believe_late(step, &hook);
         }
     }
 
     /// `anew`: a person began other work with it.
     pub(super) fn change_conversation(
         &mut self,
+        step: &mut EventStep<'_>,
         id: ConversationId,
         transcript: Option<String>,
         why: &str,
         anew: bool,
-        out: &mut Vec<Action>,
     ) {
         if !self.is_current(&id) {
             let sentence = format!("hopty now follows conversation {id}: {why}.");
             let named = id.clone();
-            self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.lines.event], |d| {
-                d.conversation = Some(named)
-            });
+            step.decide(DecisionKind::ConversationChanged, sentence).conversation(named);
             let start_level = self.chain_changed(&id);
             self.conversation =
                 ConversationState { id: Some(id.clone()), start_level, ..ConversationState::default() };
         }
-        out.push(Action::Follow { conversation: id, transcript, anew });
+        step.act(Action::Follow { conversation: id, transcript, anew });
     }
 
-    pub(super) fn session_start(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
+    pub(super) fn session_start(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         let Some(named) = hook.conversation.clone() else {
-            self.answer(id, HookAnswer::Nothing, out);
+            step.answer(id, HookAnswer::Nothing);
             return;
         };
-        if !self.is_believed(now, hook, &named) {
-            self.answer(id, HookAnswer::Nothing, out);
+        if !self.is_believed(step.now, hook, &named) {
+            step.answer(id, HookAnswer::Nothing);
             return;
         }
-        let other = self.follow_named(now, hook, named, out);
+        let other = self.follow_named(step, hook, named);
         let brief_of = match &self.phase {
             // Only the first conversation of a run counts: a person chose any later one.
             Phase::Delivering { handoff, .. }
@@ -173,35 +172,29 @@ impl Supervisor {
             Some(handoff) => {
                 self.run.delivery.brief_answered = true;
                 self.run.delivery.brief_sent = true;
-                self.answer(id, HookAnswer::Frame { handoff }, out);
+                step.answer(id, HookAnswer::Frame { handoff });
             }
             None => {
                 self.run.delivery.brief_answered &= !other;
-                self.answer(id, HookAnswer::Nothing, out);
+                step.answer(id, HookAnswer::Nothing);
             }
         }
         if other || hook.source == Some(StartSource::Compact) {
-            self.asked_by_another(now, other, out);
+            self.asked_by_another(step, other);
         }
     }
 
     /// The same without a call that waits for an answer: the sessions file agrees later.
-    fn believe_late(&mut self, now: Stamp, hook: &HookFacts, out: &mut Vec<Action>) {
+    fn believe_late(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) {
         let Some(named) = hook.conversation.clone() else { return };
-        if self.follow_named(now, hook, named, out) {
+        if self.follow_named(step, hook, named) {
             self.run.delivery.brief_answered = false;
-            self.asked_by_another(now, true, out);
+            self.asked_by_another(step, true);
         }
     }
 
     /// Follows the conversation that a hook names. Returns whether it differs from the one before.
-    fn follow_named(
-        &mut self,
-        now: Stamp,
-        hook: &HookFacts,
-        named: ConversationId,
-        out: &mut Vec<Action>,
-    ) -> bool {
+    fn follow_named(&mut self, step: &mut EventStep<'_>, hook: &HookFacts, named: ConversationId) -> bool {
         let why = match hook.source {
             Some(StartSource::Clear) => "`/clear` started it",
             Some(StartSource::Resume) => "it was resumed",
@@ -213,24 +206,24 @@ impl Supervisor {
         // first.
         let by_person = hook.source == Some(StartSource::Clear)
             || hook.source == Some(StartSource::Resume) && self.run.turn.state != Turn::Unknown;
-        self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
+        self.change_conversation(step, named, hook.transcript.clone(), why, other && by_person);
         self.conversation.spoken |= hook.source == Some(StartSource::Resume);
         if self.run.turn.state == Turn::Unknown || other {
-            self.set_turn(now, Turn::Idle);
+            self.set_turn(step.now, Turn::Idle);
         }
         other
     }
 
     /// The conversation whose context usage or signal requested a hand-over is gone, or is small again.
-    fn asked_by_another(&mut self, now: Stamp, other: bool, out: &mut Vec<Action>) {
+    fn asked_by_another(&mut self, step: &mut EventStep<'_>, other: bool) {
         let why = "the conversation that requested it is no longer the current one";
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => match request.by {
-                RestartBy::Level if !request.explicit => self.cancel_request(now, why, out),
-                RestartBy::Signal if other => self.cancel_request(now, why, out),
+                RestartBy::Level if !request.explicit => self.cancel_request(step, why),
+                RestartBy::Signal if other => self.cancel_request(step, why),
                 // A person asked for the session, whatever runs in it: the current conversation must be
                 // saved.
-                _ => self.back_to_waiting(now, out),
+                _ => self.back_to_waiting(step),
             },
             Phase::Stopping {
                 why: StopFor::Restart { interrupted: false, plan },
@@ -238,12 +231,12 @@ impl Supervisor {
             } if other => {
                 let carries = plan.carries.is_some();
                 let text = format!("Cancelled the hand-over: {why}.");
-                self.tell(out, DecisionKind::RestartCancelled, text, &[self.lines.event], |_| {});
+                step.tell(DecisionKind::RestartCancelled, text);
                 if carries {
-                    self.return_prompt(false, out);
+                    self.return_prompt(step, false);
                 }
-                self.enter(now, Phase::Running);
-                self.release_keys(carries, out);
+                self.enter(step, Phase::Running);
+                self.release_keys(step, carries);
             }
             _ => {}
         }

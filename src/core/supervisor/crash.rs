@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind};
+use super::action::DecisionKind;
 use super::exit_table::killed_by;
 use super::phase::{EndCause, Phase, RunPlan, StartKind};
 use super::run::{RunState, ends_programs};
+use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
@@ -47,18 +48,17 @@ impl CrashGuard {
 impl Supervisor {
     pub(super) fn crash(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         end: ProcessEnd,
         run: &RunState,
-        evidence: &[u64],
-        out: &mut Vec<Action>,
+        interrupt: Option<u64>,
     ) {
         let (code, killed) = (end.code(), killed_by(end));
         let delivering = match &self.phase {
             Phase::Delivering { plan, enters, .. } => Some((plan.clone(), *enters)),
             _ => None,
         };
-        let asked = passed_explains(now, run, killed);
+        let asked = passed_explains(step.now, run, killed);
         let resumable = self.conversation.spoken && self.conversation.id.is_some();
         let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
         if !recovers || asked || (!resumable && delivering.is_none()) {
@@ -70,37 +70,31 @@ impl Supervisor {
                 None => format!("The program exited with code {code}."),
             };
             let cause = if killed.is_some() { EndCause::Killed } else { EndCause::Finished };
-            self.close(now, cause, code, text, evidence, out);
+            self.close(step, cause, code, text, interrupt);
             return;
         }
-        let quick = now.since(run.started) < QUICK_DEATH_MS;
+        let quick = step.now.since(run.started) < QUICK_DEATH_MS;
         self.crash_guard.count(quick, delivering.is_some());
         if self.crash_guard.delivery_deaths >= DELIVERY_DEATHS {
             let text = format!(
                 "The program ended {} times during the delivery of a handoff; hopty gave up.",
                 self.crash_guard.delivery_deaths
             );
-            self.close(now, EndCause::CrashLoop, code, text, evidence, out);
+            self.close(step, EndCause::CrashLoop, code, text, interrupt);
         } else if self.crash_guard.quick_deaths >= self.policy.config.recovery.quick_deaths {
             let text = format!(
                 "The program ended {} times soon after its start; hopty gave up.",
                 self.crash_guard.quick_deaths
             );
-            self.close(now, EndCause::CrashLoop, code, text, evidence, out);
-        } else if self.over_limit(now) {
-            self.close(now, EndCause::RestartLimit, code, self.limit_words(), evidence, out);
+            self.close(step, EndCause::CrashLoop, code, text, interrupt);
+        } else if self.over_limit(step.now) {
+            self.close(step, EndCause::RestartLimit, code, self.limit_words(), interrupt);
         } else {
-            self.cool(now, end, delivering, out);
+            self.cool(step, end, delivering);
         }
     }
 
-    fn cool(
-        &mut self,
-        now: Stamp,
-        end: ProcessEnd,
-        delivering: Option<(RunPlan, u32)>,
-        out: &mut Vec<Action>,
-    ) {
+    fn cool(&mut self, step: &mut EventStep<'_>, end: ProcessEnd, delivering: Option<(RunPlan, u32)>) {
         let pause = self.crash_guard.pause_ms();
         let mut text = format!("The program ended {}; hopty restarts it in {} s.", end.words(), pause / 1000);
         let plan = match delivering {
@@ -128,9 +122,12 @@ impl Supervisor {
                 carries: None,
             },
         };
-        out.push(Action::Notice { about: DecisionKind::RunEnded, text });
-        self.hold_keys(out);
-        self.enter(now, Phase::Cooling { until: now.after(pause), plan, code: end.code(), held: Vec::new() });
+        step.notice(DecisionKind::RunEnded, text);
+        self.hold_keys(step);
+        self.enter(
+            step,
+            Phase::Cooling { until: step.now.after(pause), plan, code: end.code(), held: Vec::new() },
+        );
     }
 }
 

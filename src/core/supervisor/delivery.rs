@@ -6,6 +6,7 @@ use super::event::PromptOf;
 use super::key_hold::KeyHold;
 use super::phase::{Phase, RunPlan};
 use super::screen_facts::PromptBox;
+use super::step::EventStep;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -24,13 +25,7 @@ const HOOK_WAIT_MS: u64 = 3000;
 const DIALOG_MS: u64 = 600_000;
 
 impl Supervisor {
-    pub(super) fn begin_delivery(
-        &mut self,
-        now: Stamp,
-        plan: RunPlan,
-        handoff: HandoffId,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn begin_delivery(&mut self, step: &mut EventStep<'_>, plan: RunPlan, handoff: HandoffId) {
         let wait = self.policy.config.delivery.ready_timeout.ms();
         let text = match plan.carries {
             None => format!("hopty will type the prompt for {handoff} when Claude is ready."),
@@ -44,13 +39,11 @@ impl Supervisor {
         if plan.carries == Some(CarryMethod::Argument) {
             self.run.delivery.offered = Some(handoff.clone());
         }
-        self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| {
-            d.handoff = Some(handoff.clone())
-        });
-        self.hold_keys(out);
-        let submission = Submission::new(Some(now.after(wait.max(1))));
+        step.decide(DecisionKind::DeliveryStarted, text).handoff(handoff.clone());
+        self.hold_keys(step);
+        let submission = Submission::new(Some(step.now.after(wait.max(1))));
         self.enter(
-            now,
+            step,
             Phase::Delivering { plan, handoff, submission, enters: 0, obstacle: None, met: Vec::new() },
         );
     }
@@ -67,26 +60,26 @@ impl Supervisor {
     }
 
     /// The screen, the sessions file or the time changed: takes the next step, if it can be justified.
-    pub(super) fn deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn deliver(&mut self, step: &mut EventStep<'_>) {
         let Phase::Delivering { submission, enters, .. } = &self.phase else { return };
         if self.run.stopped {
             return;
         }
         let (submission, rules) = (submission.clone(), Self::delivery_rules(*enters));
         if let Some(name) = self.obstacle().map(str::to_owned) {
-            self.dialog_in_the_way(name, out);
+            self.dialog_in_the_way(step, name);
             return;
         }
-        self.way_is_free(now, out);
-        match self.next_key(now, &submission, &rules) {
+        self.way_is_free(step);
+        match self.next_key(step.now, &submission, &rules) {
             // Claude was started with it.
             Some(SubmissionKey::Paste) if self.carries() == Some(CarryMethod::Argument) => {}
             Some(SubmissionKey::Paste) => {
-                let Some(typing) = self.text_to_deliver(out) else { return };
-                self.paste(now, typing, &rules, out);
+                let Some(typing) = self.text_to_deliver(step) else { return };
+                self.paste(step, typing, &rules);
             }
             Some(SubmissionKey::Enter) => {
-                self.press_enter(now, &rules, out);
+                self.press_enter(step, &rules);
                 if let Phase::Delivering { enters, .. } = &mut self.phase {
                     *enters += 1;
                 }
@@ -102,7 +95,7 @@ impl Supervisor {
     }
 
     /// The prompt that is pasted: the person's own, or one that names the handoff.
-    fn text_to_deliver(&mut self, out: &mut Vec<Action>) -> Option<Typing> {
+    fn text_to_deliver(&mut self, step: &mut EventStep<'_>) -> Option<Typing> {
         let hooks_seen = self.run.hooks.seen;
         let Phase::Delivering { plan, handoff, .. } = &mut self.phase else { return None };
         let handoff = handoff.clone();
@@ -110,7 +103,7 @@ impl Supervisor {
             // Only a prompt that names the handoff brings it into the context; the person's prompt comes
             // after it.
             plan.carries = None;
-            self.return_prompt(false, out);
+            self.return_prompt(step, false);
         }
         self.run.delivery.offered = Some(handoff.clone());
         Some(match self.carries() {
@@ -140,7 +133,7 @@ impl Supervisor {
 
     /// Answers a dialog once, if the configuration allows it, or else tells people; either way a person can
     /// answer it.
-    fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
+    fn dialog_in_the_way(&mut self, step: &mut EventStep<'_>, name: String) {
         let on_screen = self.run.screen.facts.dialog.is_some();
         let Phase::Delivering { handoff, submission, obstacle, met, .. } = &mut self.phase else { return };
         // The sessions file lags behind the screen: it adds nothing about a dialog that was already seen.
@@ -155,33 +148,33 @@ impl Supervisor {
             met.push(name.clone());
             let may_answer = self.policy.config.delivery.answer_dialogs.contains(&name);
             if on_screen && may_answer && name != "permission" {
-                out.push(Action::Type { typing: Typing::DialogKey { dialog: name } });
+                step.type_in(Typing::DialogKey { dialog: name });
             } else {
                 let text = format!(
                     "Claude shows a dialog ({name}); hopty types the prompt for {handoff} once you answer it."
                 );
-                out.push(Action::Notice { about: DecisionKind::DeliveryStarted, text });
+                step.notice(DecisionKind::DeliveryStarted, text);
             }
         }
-        self.pass_keys(out);
+        self.pass_keys(step);
     }
 
     /// Waits for the box again, but dialogs that come and go do not extend the wait forever.
-    fn way_is_free(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn way_is_free(&mut self, step: &mut EventStep<'_>) {
         let wait = self.policy.config.delivery.ready_timeout.ms().max(1);
         let last = self.phase_began.at.after(DIALOG_MS);
         let Phase::Delivering { submission, obstacle, .. } = &mut self.phase else { return };
         if obstacle.take().is_some() {
             if submission.is_ready() {
-                submission.until = submission.until.max(Some(last)).min(Some(now.after(wait)));
+                submission.until = submission.until.max(Some(last)).min(Some(step.now.after(wait)));
             }
-            self.hold_keys(out);
+            self.hold_keys(step);
         }
     }
 
-    pub(super) fn tick_deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn tick_deliver(&mut self, step: &mut EventStep<'_>) {
         let Phase::Delivering { submission, .. } = &self.phase else { return };
-        if submission.until.is_none_or(|until| now < until) {
+        if submission.until.is_none_or(|until| step.now < until) {
             return;
         }
         let what = match submission.step {
@@ -199,54 +192,46 @@ impl Supervisor {
             SubmissionStep::Echo => "the pasted prompt did not appear in the prompt box".to_owned(),
             SubmissionStep::Enter { .. } => "nothing proves that the prompt was submitted".to_owned(),
         };
-        if let Some(draft) = self.break_off(now, &what, false, out) {
-            self.release_keys(draft, out);
+        if let Some(draft) = self.break_off(step, &what, false) {
+            self.release_keys(step, draft);
         }
     }
 
     /// Ends a delivery without proof; returns whether to type a draft.
-    fn break_off(
-        &mut self,
-        now: Stamp,
-        what: &str,
-        interrupted: bool,
-        out: &mut Vec<Action>,
-    ) -> Option<bool> {
+    fn break_off(&mut self, step: &mut EventStep<'_>, what: &str, interrupted: bool) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
         // Text in the box or on its way is not typed twice; Ctrl+C clears it from the box.
         if plan.carries == Some(CarryMethod::Typed) && (self.run.delivery.offered.is_none() || interrupted) {
-            self.return_prompt(interrupted, out);
+            self.return_prompt(step, interrupted);
         }
         let text = self.naming_left(format!(
             "The delivery of handoff {handoff} failed: {what}. The handoff stays active."
         ));
-        self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {
-            d.handoff = Some(handoff)
-        });
-        self.enter(now, Phase::Running);
+        step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
+        self.enter(step, Phase::Running);
         Some(plan.draft)
     }
 
-    pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn deliver_interrupted(&mut self, step: &mut EventStep<'_>) {
         let kept = self.keys == KeyHold::Held;
-        let Some(draft) = self.break_off(now, "you pressed Ctrl+C", true, out) else { return };
-        self.run.delivery.broken_off = Some(now);
+        let Some(draft) = self.break_off(step, "you pressed Ctrl+C", true) else { return };
+        self.run.delivery.broken_off = Some(step.now);
         // First Ctrl+C, which clears our text from the box, then the draft and the held input.
         if kept {
-            out.push(Action::Type { typing: Typing::Interrupt });
+            step.type_in(Typing::Interrupt);
         }
-        self.release_keys(draft, out);
+        self.release_keys(step, draft);
     }
 
     /// The transcript has our prompt as a user line: the proof where there are no hooks.
-    pub(super) fn prompted(&mut self, now: Stamp, conversation: &ConversationId, out: &mut Vec<Action>) {
+    pub(super) fn prompted(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId) {
         if self.is_current(conversation) && self.run.pid.is_some() {
-            self.proven(now, out);
+            self.proven(step);
         }
     }
 
     /// The prompt was submitted: by hopty, or later by the person whose box it was in.
-    pub(super) fn proven(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn proven(&mut self, step: &mut EventStep<'_>) {
         let delivering = match &self.phase {
             Phase::Delivering { plan, handoff, enters, .. } => {
                 Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some()))
@@ -258,7 +243,7 @@ impl Supervisor {
             return;
         };
         let Some(conversation) = self.conversation.id.clone() else { return };
-        self.set_turn(now, Turn::Busy);
+        self.set_turn(step.now, Turn::Busy);
         self.conversation.spoken = true;
         if self.run.hooks.seen && !self.run.delivery.brief_answered {
             let text = format!(
@@ -266,9 +251,7 @@ impl Supervisor {
                  active."
             );
             let text = self.naming_left(text);
-            self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| {
-                d.handoff = Some(handoff)
-            });
+            step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
         } else {
             let how = match &delivering {
                 Some((_, _, 0, _)) => "was submitted".to_owned(),
@@ -280,31 +263,27 @@ impl Supervisor {
                 true => format!("Your prompt {how} in the fresh conversation, with handoff {handoff}."),
                 false => format!("The continuation prompt for {handoff} {how}."),
             };
-            self.decide(out, DecisionKind::DeliverySubmitted, text, &[self.lines.event], |d| {
-                d.handoff = Some(handoff.clone());
-                d.conversation = Some(conversation.clone());
-            });
+            step.decide(DecisionKind::DeliverySubmitted, text)
+                .handoff(handoff.clone())
+                .conversation(conversation.clone());
             self.handoffs.consuming = Some((handoff, conversation));
             self.crash_guard.delivery_deaths = 0;
         }
         if let Some((draft, ..)) = delivering {
-            self.enter(now, Phase::Running);
-            self.release_keys(draft, out);
+            self.enter(step, Phase::Running);
+            self.release_keys(step, draft);
         }
     }
 
-    pub(super) fn answered(&mut self, conversation: &ConversationId, out: &mut Vec<Action>) {
+    pub(super) fn answered(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId) {
         let Some((handoff, of)) = self.handoffs.consuming.take_if(|(_, of)| of == conversation) else {
             return;
         };
         if self.handoffs.active.as_ref() == Some(&handoff) {
             self.handoffs.active = None;
         }
-        out.push(Action::Consume { handoff: handoff.clone(), conversation: of.clone() });
+        step.act(Action::Consume { handoff: handoff.clone(), conversation: of.clone() });
         let text = format!("Conversation {of} answered; handoff {handoff} is consumed.");
-        self.decide(out, DecisionKind::HandoffConsumed, text, &[self.lines.event], |d| {
-            d.handoff = Some(handoff);
-            d.conversation = Some(of);
-        });
+        step.decide(DecisionKind::HandoffConsumed, text).handoff(handoff).conversation(of);
     }
 }

@@ -5,12 +5,13 @@
 //! stopped. Claude's reply ends its next turn, so the end of that turn is the safe point; if Claude uses
 //! tools instead, the first tool boundary after the time limit is.
 
-use super::action::{Action, HookAnswer, HookInstruction, RestartBy};
+use super::action::{HookAnswer, HookInstruction, RestartBy};
+use super::hooks::HeldHook;
 use super::phase::{Phase, RestartRequest};
-use super::{HeldHook, Supervisor, Turn};
+use super::step::EventStep;
+use super::{Supervisor, Turn};
 use crate::core::config::SummaryMode;
 use crate::core::context::Level;
-use crate::core::time::Stamp;
 
 /// How long to wait for Claude's own words, in ms. Its turn goes on meanwhile.
 const NOTE_MS: u64 = 90_000;
@@ -36,22 +37,22 @@ impl Supervisor {
     }
 
     /// Asks Claude, which goes on with its work; hopty does not wait for the answer.
-    pub(super) fn ask_in_loop(&mut self, now: Stamp, held: &HeldHook, out: &mut Vec<Action>) {
+    pub(super) fn ask_in_loop(&mut self, step: &mut EventStep<'_>, held: &HeldHook) {
         if let Phase::Waiting { request } = &mut self.phase {
-            request.note_until = Some(now);
+            request.note_until = Some(step.now);
         }
         self.run.hooks.held = None;
-        self.answer(held.id, HookAnswer::Tell { what: HookInstruction::NoteInLoop }, out);
+        step.answer(held.id, HookAnswer::Tell { what: HookInstruction::NoteInLoop });
     }
 
     /// Lets Claude continue with the request for its own words.
-    pub(super) fn ask_for_note(&mut self, now: Stamp, held: &HeldHook, out: &mut Vec<Action>) {
-        let until = now.after(NOTE_MS);
+    pub(super) fn ask_for_note(&mut self, step: &mut EventStep<'_>, held: &HeldHook) {
+        let until = step.now.after(NOTE_MS);
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(until);
         }
         self.run.hooks.held = None;
-        self.set_turn(now, Turn::Busy);
-        self.answer(held.id, HookAnswer::Tell { what: HookInstruction::Note }, out);
+        self.set_turn(step.now, Turn::Busy);
+        step.answer(held.id, HookAnswer::Tell { what: HookInstruction::Note });
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, SafePoint, SaveStep, StopStep};
+use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
@@ -28,9 +29,9 @@ pub(super) struct HeldHook {
 }
 
 impl Supervisor {
-    pub(super) fn hook(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
+    pub(super) fn hook(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         if self.run.pid.is_none() {
-            self.answer(id, HookAnswer::Nothing, out);
+            step.answer(id, HookAnswer::Nothing);
             return;
         }
         if hook.agent || hook.event == HookEvent::SubagentStop {
@@ -39,50 +40,50 @@ impl Supervisor {
             if hook.event == HookEvent::SubagentStop && self.run.turn.state == Turn::Busy {
                 self.run.turn.background = self.run.turn.background.saturating_sub(1);
             }
-            self.answer(id, HookAnswer::Nothing, out);
+            step.answer(id, HookAnswer::Nothing);
             return;
         }
         self.run.hooks.seen = true;
         match hook.event {
-            HookEvent::SessionStart => self.session_start(now, id, hook, out),
+            HookEvent::SessionStart => self.session_start(step, id, hook),
             _ if hook.conversation.as_ref() != self.conversation.id.as_ref()
-                && !self.goes_on_elsewhere(now, hook, out) =>
+                && !self.goes_on_elsewhere(step, hook) =>
             {
-                self.answer(id, HookAnswer::Nothing, out);
+                step.answer(id, HookAnswer::Nothing);
             }
-            HookEvent::UserPromptSubmit => self.prompt_submitted(now, id, hook, out),
-            HookEvent::PostToolBatch => self.tool_batch(now, id, hook, out),
-            HookEvent::Stop => self.turn_over(now, id, hook, out),
+            HookEvent::UserPromptSubmit => self.prompt_submitted(step, id, hook),
+            HookEvent::PostToolBatch => self.tool_batch(step, id, hook),
+            HookEvent::Stop => self.turn_over(step, id, hook),
             HookEvent::StopFailure => {
-                self.set_turn(now, Turn::Idle);
-                self.answer(id, HookAnswer::Nothing, out);
-                self.turn_failed(now, hook.error.as_deref(), out);
-                self.rearm(now, out);
+                self.set_turn(step.now, Turn::Idle);
+                step.answer(id, HookAnswer::Nothing);
+                self.turn_failed(step, hook.error.as_deref());
+                self.rearm(step);
             }
-            HookEvent::PostToolUse => self.tool_used(now, id, out),
+            HookEvent::PostToolUse => self.tool_used(step, id),
             HookEvent::PermissionRequest | HookEvent::PreToolUse => {
-                self.set_turn(now, Turn::Busy);
+                self.set_turn(step.now, Turn::Busy);
                 self.run.hooks.asking.clone_from(&hook.asks);
-                self.answer(id, HookAnswer::Nothing, out);
+                step.answer(id, HookAnswer::Nothing);
             }
-            HookEvent::PreCompact => self.compacts(now, id, hook, out),
+            HookEvent::PreCompact => self.compacts(step, id, hook),
             HookEvent::PostCompact => {
-                self.compacted(now, out);
-                self.answer(id, HookAnswer::Nothing, out);
+                self.compacted(step);
+                step.answer(id, HookAnswer::Nothing);
             }
             HookEvent::SubagentStop | HookEvent::SessionEnd | HookEvent::Notification | HookEvent::Other => {
-                self.answer(id, HookAnswer::Nothing, out)
+                step.answer(id, HookAnswer::Nothing)
             }
         }
     }
 
-    fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
+    fn prompt_submitted(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         self.run.hooks.turn_cut = false;
-        if let Some(way) = self.takes_prompt(now, hook) {
-            return self.take_prompt(now, id, hook, way, out);
+        if let Some(way) = self.takes_prompt(step.now, hook) {
+            return self.take_prompt(step, id, hook, way);
         }
         let before = self.run.turn.state;
-        self.set_turn(now, Turn::Busy);
+        self.set_turn(step.now, Turn::Busy);
         self.conversation.spoken = true;
         // This prompt contains what was typed before.
         self.run.typed = None;
@@ -91,69 +92,69 @@ impl Supervisor {
         let frame = self.frame_with_prompt(hook.prompt);
         match hook.prompt {
             Some(PromptOf::Claude) => self.run.turn.background = self.run.turn.background.saturating_sub(1),
-            Some(PromptOf::Ours) => self.proven(now, out),
-            Some(PromptOf::Sent) => self.submit_hooked(before, out),
+            Some(PromptOf::Ours) => self.proven(step),
+            Some(PromptOf::Sent) => self.submit_hooked(step, before),
             _ => {}
         }
-        self.work_goes_on(hook.prompt, out);
+        self.work_goes_on(step, hook.prompt);
         if !own {
             self.somebody_prompts(hook.prompt);
         }
         match &self.phase {
             // It was queued behind a prompt that hopty took: treat it the same way.
             _ if self.has_taken_prompt() => {
-                self.set_turn(now, Turn::Idle);
-                return self.answer(id, self.leave_the_prompt(), out);
+                self.set_turn(step.now, Turn::Idle);
+                return step.answer(id, self.leave_the_prompt());
             }
             // It was already on its way when hopty began to hold keys: it comes first.
-            Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(now, out),
+            Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(step),
             // It must not become a request of a run that is ending: hold it until the run is gone.
-            Phase::Stopping { why, step } => {
-                out.push(Action::HoldHook { id });
-                if let StopStep::Settle { .. } = step {
+            Phase::Stopping { why, step: stop } => {
+                step.act(Action::HoldHook { id });
+                if let StopStep::Settle { .. } = stop {
                     let why = why.clone();
-                    self.terminate(now, why, out);
+                    self.terminate(step, why);
                 }
                 return;
             }
             _ => {}
         }
-        let question = if hook.prompt == Some(PromptOf::Person) { self.put_question(now) } else { None };
+        let question = if hook.prompt == Some(PromptOf::Person) { self.put_question(step.now) } else { None };
         let with = frame.or(question).unwrap_or_else(|| self.take_word());
-        self.answer(id, with, out);
+        step.answer(id, with);
     }
 
     /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
     /// transcript.
-    fn tool_batch(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
-        self.set_turn(now, Turn::Busy);
-        self.work_goes_on(None, out);
+    fn tool_batch(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
+        self.set_turn(step.now, Turn::Busy);
+        self.work_goes_on(step, None);
         self.run.turn.background = self.run.turn.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
-            self.ask_answered(now, answer, out);
+            self.ask_answered(step, answer);
         }
         if matches!(&self.phase, Phase::Saving { point, .. } if *point != SafePoint::Now) {
             // Claude was believed idle and was not.
-            self.back_to_waiting(now, out);
+            self.back_to_waiting(step);
         }
         match &self.phase {
-            Phase::Running | Phase::Waiting { .. } => self.hold(now, id, false, hook.lines, out),
+            Phase::Running | Phase::Waiting { .. } => self.hold(step, id, false, hook.lines),
             Phase::Saving { .. } | Phase::Stopping { .. } => {
                 let reason = "hopty is stopping this run".to_owned();
-                self.answer(id, HookAnswer::StopTurn { reason }, out);
+                step.answer(id, HookAnswer::StopTurn { reason });
             }
-            _ => self.answer(id, HookAnswer::Nothing, out),
+            _ => step.answer(id, HookAnswer::Nothing),
         }
     }
 
     /// A turn runs and no hook was called: hooks are disabled by something that could not be seen before the
     /// start.
-    pub(super) fn miss_hooks(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn miss_hooks(&mut self, step: &mut EventStep<'_>) {
         if self.policy.hooks && !self.session.hooks_missed {
             self.session.hooks_missed = true;
             let text = "Claude calls none of hopty's hooks, so hopty follows its files, and a hand-over \
                         waits for the end of a turn.";
-            self.tell(out, DecisionKind::Degraded, text.to_owned(), &[self.lines.event], |_| {});
+            step.tell(DecisionKind::Degraded, text);
         }
     }
 
@@ -161,11 +162,11 @@ impl Supervisor {
     /// and other tools may still run. So the call asks Claude to end the turn once all of them are done, and
     /// the transcript shows when that is (measured on 2.0.76: every result is written, no request follows, no
     /// Stop is called).
-    fn tool_used(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
-        self.set_turn(now, Turn::Busy);
+    fn tool_used(&mut self, step: &mut EventStep<'_>, id: u64) {
+        self.set_turn(step.now, Turn::Busy);
         let due = match &self.phase {
             Phase::Waiting { request } => {
-                (request.now || now >= request.turn_until) && !self.work_waits(now, request)
+                (request.now || step.now >= request.turn_until) && !self.work_waits(step.now, request)
             }
             _ => false,
         };
@@ -174,37 +175,37 @@ impl Supervisor {
             false => HookAnswer::Nothing,
         };
         self.run.hooks.turn_cut |= due;
-        self.answer(id, with, out);
+        step.answer(id, with);
     }
 
-    fn turn_over(&mut self, now: Stamp, id: u64, hook: &HookFacts, out: &mut Vec<Action>) {
+    fn turn_over(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         self.run.hooks.turn_cut = false;
-        self.set_turn(now, Turn::Idle);
-        self.turn_ended_well(out);
+        self.set_turn(step.now, Turn::Idle);
+        self.turn_ended_well(step);
         self.run.turn.background = hook.background;
         match &self.phase {
-            Phase::Running | Phase::Waiting { .. } => self.hold(now, id, true, hook.lines, out),
-            _ => self.answer(id, HookAnswer::Nothing, out),
+            Phase::Running | Phase::Waiting { .. } => self.hold(step, id, true, hook.lines),
+            _ => step.answer(id, HookAnswer::Nothing),
         }
     }
 
-    fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
-        self.let_go(out);
+    fn hold(&mut self, step: &mut EventStep<'_>, id: u64, stop: bool, lines: bool) {
+        self.let_go(step);
         // The context usage of an earlier step says nothing about this one: steps can be faster than the
         // transcript is written.
         let known = std::mem::take(&mut self.conversation.measured);
         let lines = lines && !(known && self.is_far_from_levels());
-        out.push(Action::HoldHook { id });
-        self.run.hooks.held = Some(HeldHook { id, stop, since: now, ready: !lines, cut: Cut::Free });
+        step.act(Action::HoldHook { id });
+        self.run.hooks.held = Some(HeldHook { id, stop, since: step.now, ready: !lines, cut: Cut::Free });
         if lines {
-            out.push(Action::AwaitLines { id, want: Want::Assistant, until: now.after(LINES_MS) });
+            step.act(Action::AwaitLines { id, want: Want::Assistant, until: step.now.after(LINES_MS) });
         } else {
-            self.held_is_ready(now, out);
+            self.held_is_ready(step);
         }
     }
 
     /// The lines that a call waited for are there, or their time is up.
-    pub(super) fn lines(&mut self, now: Stamp, id: u64, cut: Cut, out: &mut Vec<Action>) {
+    pub(super) fn lines(&mut self, step: &mut EventStep<'_>, id: u64, cut: Cut) {
         let awaited = match &self.phase {
             Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } => Some(*hook),
             Phase::Saving { point: SafePoint::Prompt { hook, .. }, step: SaveStep::Prompt, .. } => {
@@ -213,36 +214,32 @@ impl Supervisor {
             _ => None,
         };
         if awaited == Some(id) {
-            self.write_handoff(now, out);
+            self.write_handoff(step);
         } else if let Some(held) = &mut self.run.hooks.held
             && held.id == id
             && !held.ready
         {
             (held.ready, held.cut) = (true, cut);
-            self.held_is_ready(now, out);
+            self.held_is_ready(step);
         }
     }
 
-    fn held_is_ready(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn held_is_ready(&mut self, step: &mut EventStep<'_>) {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.stop) {
-            self.rearm(now, out);
+            self.rearm(step);
         }
-        self.try_safe_point(now, out);
+        self.try_safe_point(step);
         if self.phase == Phase::Running {
-            self.let_go(out);
+            self.let_go(step);
         }
     }
 
     /// Answers the held hook call with no output: Claude continues.
-    pub(super) fn let_go(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn let_go(&mut self, step: &mut EventStep<'_>) {
         if let Some(held) = self.run.hooks.held.take() {
             let with = self.take_word();
-            self.answer(held.id, with, out);
+            step.answer(held.id, with);
         }
-    }
-
-    pub(super) fn answer(&self, id: u64, with: HookAnswer, out: &mut Vec<Action>) {
-        out.push(Action::AnswerHook { id, with });
     }
 
     /// A message for the person on Claude's screen, sent once.
@@ -250,17 +247,17 @@ impl Supervisor {
         self.conversation.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
-    pub(super) fn hook_gone(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
+    pub(super) fn hook_gone(&mut self, step: &mut EventStep<'_>, id: u64) {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
             self.run.hooks.held = None;
         }
-        let held = |point: &SafePoint, step: &SaveStep| match point {
-            SafePoint::Prompt { hook, .. } => *hook == id && *step == SaveStep::Settings,
+        let held = |point: &SafePoint, save: &SaveStep| match point {
+            SafePoint::Prompt { hook, .. } => *hook == id && *save == SaveStep::Settings,
             point => point.hook() == Some(id),
         };
-        if matches!(&self.phase, Phase::Saving { point, step, .. } if held(point, step)) {
+        if matches!(&self.phase, Phase::Saving { point, step: save, .. } if held(point, save)) {
             // Claude gave up on the hook, so its next request may already be sent: the safe point is gone.
-            self.back_to_waiting(now, out);
+            self.back_to_waiting(step);
         }
     }
 
@@ -271,11 +268,11 @@ impl Supervisor {
         Some(held.since.after(LINES_MS + LINES_MARGIN_MS))
     }
 
-    pub(super) fn tick_hook(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.held_deadline().is_some_and(|at| now >= at)
+    pub(super) fn tick_hook(&mut self, step: &mut EventStep<'_>) {
+        if self.held_deadline().is_some_and(|at| step.now >= at)
             && let Some(id) = self.run.hooks.held.as_ref().map(|held| held.id)
         {
-            self.lines(now, id, Cut::Free, out);
+            self.lines(step, id, Cut::Free);
         }
     }
 }

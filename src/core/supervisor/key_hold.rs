@@ -6,7 +6,7 @@ use super::Supervisor;
 use super::action::Action;
 use super::event::KeyClass;
 use super::phase::Phase;
-use crate::core::time::Stamp;
+use super::step::EventStep;
 
 /// Where a person's keys go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,54 +25,54 @@ pub(super) enum KeyHold {
 }
 
 impl Supervisor {
-    pub(super) fn keys(&mut self, now: Stamp, client: u32, class: KeyClass, out: &mut Vec<Action>) {
+    pub(super) fn keys(&mut self, step: &mut EventStep<'_>, client: u32, class: KeyClass) {
         if class == KeyClass::Report {
             return;
         }
-        self.somebody_is_there(now, out);
-        self.person.presses(client, now);
+        self.somebody_is_there(step);
+        self.person.presses(client, step.now);
         if class == KeyClass::Mode {
-            self.mode_key(now, client);
+            self.mode_key(step.now, client);
         }
         match class {
-            KeyClass::Interrupt => self.interrupted(now, out),
-            _ if self.has_run() => self.run.typed = Some(now),
+            KeyClass::Interrupt => self.interrupted(step),
+            _ if self.has_run() => self.run.typed = Some(step.now),
             _ => {}
         }
     }
 
-    pub(super) fn hold_keys(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn hold_keys(&mut self, step: &mut EventStep<'_>) {
         if self.keys != KeyHold::Held {
-            out.push(Action::HoldKeys);
+            step.act(Action::HoldKeys);
             self.keys = KeyHold::Held;
         }
     }
 
-    pub(super) fn pass_keys(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn pass_keys(&mut self, step: &mut EventStep<'_>) {
         if self.keys == KeyHold::Held {
-            out.push(Action::PassKeys);
+            step.act(Action::PassKeys);
             self.keys = KeyHold::Passing { draft: false };
         }
     }
 
     /// Releases held input, but never into a dialog: keys typed before it appeared must not answer it.
-    pub(super) fn release_keys(&mut self, draft: bool, out: &mut Vec<Action>) {
+    pub(super) fn release_keys(&mut self, step: &mut EventStep<'_>, draft: bool) {
         if self.keys != KeyHold::Free && self.obstacle().is_some() {
-            self.pass_keys(out);
+            self.pass_keys(step);
             self.keys = KeyHold::Passing { draft };
         } else {
-            out.push(Action::ReleaseKeys { draft });
+            step.act(Action::ReleaseKeys { draft });
             self.keys = KeyHold::Free;
         }
     }
 
     /// The dialog that kept held input from being released is gone.
-    pub(super) fn release_late(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn release_late(&mut self, step: &mut EventStep<'_>) {
         if let KeyHold::Passing { draft } = self.keys
             && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
             && self.obstacle().is_none()
         {
-            self.release_keys(draft, out);
+            self.release_keys(step, draft);
         }
     }
 

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, RestartBy};
+use super::action::{DecisionKind, RestartBy};
 use super::phase::{Phase, RestartRequest};
 use super::question::HandoverQuestion;
+use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::config::{Levels, RestartMode};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
-use crate::core::time::Stamp;
 
 /// The most that one step of Claude adds to a transcript, in bytes, for levels by size; in tokens it is a
 /// quarter of the window. A step that adds more is noticed at the next one.
@@ -32,17 +32,11 @@ pub(super) enum StartLevel {
 }
 
 impl Supervisor {
-    pub(super) fn usage(
-        &mut self,
-        now: Stamp,
-        conversation: &ConversationId,
-        fill: Fill,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn usage(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId, fill: Fill) {
         if !self.is_current(conversation) {
             return;
         }
-        self.lines.usage = self.lines.event;
+        self.lines.usage = step.line;
         self.conversation.fill = fill;
         self.conversation.spoken |= fill.tokens > 0;
         self.conversation.measured = true;
@@ -53,10 +47,8 @@ impl Supervisor {
         if level > self.conversation.fired {
             self.conversation.fired = level;
             let sentence = format!("{} (level {}).", self.fill_words(), level.word());
-            self.decide(out, DecisionKind::LevelCrossed, sentence, &[self.lines.event], |d| {
-                d.level = Some(level)
-            });
-            self.level_crossed(now, level, out);
+            step.decide(DecisionKind::LevelCrossed, sentence).level(level);
+            self.level_crossed(step, level);
         } else {
             self.conversation.fired = self.conversation.fired.min(fill.level(&self.rearm_levels()));
         }
@@ -81,7 +73,7 @@ impl Supervisor {
         }
     }
 
-    fn level_crossed(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
+    fn level_crossed(&mut self, step: &mut EventStep<'_>, level: Level) {
         if self.policy.agent != Agent::Claude {
             return;
         }
@@ -98,22 +90,19 @@ impl Supervisor {
                      would too."
                 )
             };
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
-                d.by = Some(RestartBy::Level);
-                d.level = Some(level);
-            });
+            step.tell(DecisionKind::RestartIgnored, text).by(RestartBy::Level).level(level);
             return;
         }
         match self.policy.config.restart.mode {
-            RestartMode::Auto if level >= Level::Handoff => self.level_request(now, level, out),
-            RestartMode::Ask if level == Level::Hard => self.ask_late(now, out),
-            RestartMode::Ask => self.ask_is_due(now, out),
+            RestartMode::Auto if level >= Level::Handoff => self.level_request(step, level),
+            RestartMode::Ask if level == Level::Hard => self.ask_late(step),
+            RestartMode::Ask => self.ask_is_due(step),
             RestartMode::Auto | RestartMode::Manual => {}
         }
     }
 
     /// A hand-over by level: requested, hurried up, or remembered for the end of the next turn.
-    pub(super) fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
+    pub(super) fn level_request(&mut self, step: &mut EventStep<'_>, level: Level) {
         if self.conversation.progress.is_missing() || self.began_at(level) {
             return;
         }
@@ -121,9 +110,7 @@ impl Supervisor {
             self.conversation.rearm_at_stop = true;
             return;
         }
-        if self.policy.rules > 0
-            && self.phase == Phase::Running
-            && self.limit_stands(now, RestartBy::Level, out)
+        if self.policy.rules > 0 && self.phase == Phase::Running && self.limit_stands(step, RestartBy::Level)
         {
             self.conversation.rearm_at_stop = true;
             return;
@@ -135,9 +122,9 @@ impl Supervisor {
             }
             Phase::Running => {
                 let sentence = format!("{}; hand-over requested.", self.fill_words());
-                let request = self.new_request(now, RestartBy::Level);
+                let request = self.new_request(step.now, RestartBy::Level);
                 let request = RestartRequest { level: Some(level), now: level == Level::Hard, ..request };
-                self.wait(now, request, sentence, self.lines.usage, out);
+                self.wait_because(step, request, sentence, self.lines.usage);
             }
             _ => self.conversation.rearm_at_stop = true,
         }
@@ -172,11 +159,11 @@ impl Supervisor {
     }
 
     /// A turn is over: requests again what was cancelled before.
-    pub(super) fn rearm(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn rearm(&mut self, step: &mut EventStep<'_>) {
         if self.conversation.rearm_at_stop && self.phase == Phase::Running {
             self.conversation.rearm_at_stop = false;
             if self.level() >= Level::Handoff {
-                self.level_request(now, self.level(), out);
+                self.level_request(step, self.level());
             }
         }
     }

@@ -22,7 +22,8 @@
 //! | `delivery`, `sending` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
 //! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
 //! | `key_hold`, `next_deadline` | who gets what a person types meanwhile; when something is due |
-//! | `decisions`, `state`, `next_handover`, `handover_step` | what is written down with its reasons, and what others may ask |
+//! | `step` | one event's way through the parts: the moment, its line, the actions and decisions so far |
+//! | `state`, `next_handover`, `handover_step` | what others may ask |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
@@ -33,7 +34,6 @@ mod budget;
 pub mod compaction;
 mod conversation;
 mod crash;
-mod decisions;
 mod delivery;
 pub mod event;
 pub mod exit_table;
@@ -63,6 +63,7 @@ pub mod screen_facts;
 mod secrets;
 pub mod sending;
 pub mod state;
+mod step;
 mod stopping;
 pub mod submission;
 mod task;
@@ -83,7 +84,6 @@ use budget::RestartBudget;
 use conversation::ConversationState;
 use crash::CrashGuard;
 use event::Event;
-use hooks::HeldHook;
 use key_hold::KeyHold;
 use limits::LimitHistory;
 use permission_mode::PermissionModes;
@@ -96,6 +96,7 @@ use saving::Handoffs;
 use screen_facts::{PromptBox, ScreenFacts};
 use sending::Sending;
 use state::StateEntry;
+use step::EventStep;
 
 /// The version of these rules: a journal can only be replayed by the same version.
 pub const CORE: u32 = 1;
@@ -151,6 +152,19 @@ struct SessionFacts {
     interrupt: Option<(Stamp, u64)>,
     /// The exit code of the last run.
     last_code: u8,
+}
+
+impl SessionFacts {
+    fn begin_run(&mut self, step: &mut EventStep<'_>) {
+        self.runs += 1;
+        step.run = self.runs;
+    }
+
+    /// The run that was about to begin is held.
+    fn take_run_back(&mut self, step: &mut EventStep<'_>) {
+        self.runs -= 1;
+        step.run = self.runs;
+    }
 }
 
 /// The state of one session. Each part owns its own; state that lives as long as a run or a conversation is
@@ -225,43 +239,44 @@ impl Supervisor {
         self.lines.seq += 1;
         self.lines.event = self.lines.seq;
         let before = out.len();
+        let mut step = EventStep::new(now, self.lines.event, self.session.runs, out);
         if !matches!(self.phase, Phase::Closed { .. }) {
-            self.take(now, event, out);
+            self.take(&mut step, event);
             // A signal file that is ignored must not appear to cause anything.
             if !matches!(event, Event::Signal { .. }) {
-                self.look_again(now, out);
-                self.submit_ends(now, out);
+                self.look_again(&mut step);
+                self.submit_ends(&mut step);
             }
         } else if let Some(id) = event.request() {
-            out.push(Action::Reply { id, with: Reply::Ended });
+            step.reply(id, Reply::Ended);
         }
         self.note_state(now);
         self.lines.seq += u64::try_from(out.len() - before).unwrap_or(0);
     }
 
-    fn take(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
+    fn take(&mut self, step: &mut EventStep<'_>, event: &Event) {
         match event {
             Event::Start { conversation, next, handoff } => {
-                self.start(now, conversation.clone(), next.clone(), handoff.clone(), out);
+                self.start(step, conversation.clone(), next.clone(), handoff.clone());
             }
-            Event::Started { run, pid, next } => self.started(now, *run, *pid, next.clone(), out),
-            Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
+            Event::Started { run, pid, next } => self.started(step, *run, *pid, next.clone()),
+            Event::CouldNotStart { run, code } => self.could_not_start(step, *run, *code),
             Event::Child { run, end } if *run == self.session.runs && self.run.pid.is_some() => {
-                self.child(now, *end, out)
+                self.child(step, *end)
             }
             Event::Child { .. } => {}
-            Event::Keys { client, class, .. } => self.keys(now, *client, *class, out),
-            Event::Passed { signal } => self.passed_on(now, *signal, out),
-            Event::Hook { id, hook } => self.hook(now, *id, hook, out),
-            Event::Lines { id, cut, .. } => self.lines(now, *id, *cut, out),
-            Event::HookGone { id } => self.hook_gone(now, *id, out),
+            Event::Keys { client, class, .. } => self.keys(step, *client, *class),
+            Event::Passed { signal } => self.passed_on(step, *signal),
+            Event::Hook { id, hook } => self.hook(step, *id, hook),
+            Event::Lines { id, cut, .. } => self.lines(step, *id, *cut),
+            Event::HookGone { id } => self.hook_gone(step, *id),
             Event::Usage { conversation, tokens, window, bytes } => {
-                self.usage(now, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes }, out);
+                self.usage(step, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes });
             }
             Event::TurnBegan { conversation } => {
                 if !self.run.hooks.seen && self.is_current(conversation) && self.run.pid.is_some() {
-                    self.miss_hooks(out);
-                    self.set_turn(now, Turn::Busy);
+                    self.miss_hooks(step);
+                    self.set_turn(step.now, Turn::Busy);
                     self.conversation.spoken = true;
                 }
             }
@@ -271,72 +286,71 @@ impl Supervisor {
                     && self.run.pid.is_some()
                 {
                     self.run.hooks.turn_cut = false;
-                    self.set_turn(now, Turn::Idle);
-                    self.rearm(now, out);
+                    self.set_turn(step.now, Turn::Idle);
+                    self.rearm(step);
                 }
             }
-            Event::Prompted { conversation } => self.prompted(now, conversation, out),
-            Event::Answered { conversation } => self.answered(conversation, out),
-            Event::Queued { prompts, carries } => self.prompts_queued(now, *prompts, *carries),
-            Event::Screen { facts } => self.look(now, facts),
+            Event::Prompted { conversation } => self.prompted(step, conversation),
+            Event::Answered { conversation } => self.answered(step, conversation),
+            Event::Queued { prompts, carries } => self.prompts_queued(step.now, *prompts, *carries),
+            Event::Screen { facts } => self.look(step.now, facts),
             Event::Status { status, conversation, waiting_for } => {
-                self.status(now, *status, conversation.as_ref(), waiting_for.as_ref(), out);
+                self.status(step, *status, conversation.as_ref(), waiting_for.as_ref());
             }
             Event::Signal { file, fresh, sessions, dir_ok, dir } => {
                 self.signal(
-                    now,
+                    step,
                     &SignalSeen { file, fresh: *fresh, sessions: *sessions, dir_ok: *dir_ok, dir: *dir },
-                    out,
                 );
             }
             Event::Restart { id, by, now: at_once, handoff } => {
-                self.restart(now, *id, *by, *at_once, *handoff, out)
+                self.restart(step, *id, *by, *at_once, *handoff)
             }
-            Event::Back { id, now: at_once } => self.back(now, *id, *at_once, out),
-            Event::Task { completed } => self.task(*completed, out),
-            Event::Ask { answer } => self.ask_answered(now, *answer, out),
-            Event::AskWas { answer, left } => self.ask_was(now, *answer, *left),
+            Event::Back { id, now: at_once } => self.back(step, *id, *at_once),
+            Event::Task { completed } => self.task(step, *completed),
+            Event::Ask { answer } => self.ask_answered(step, *answer),
+            Event::AskWas { answer, left } => self.ask_was(step.now, *answer, *left),
             Event::UsageLimit { conversation, limit, left, resets } => {
-                self.usage_limit(now, conversation, *limit, *left, *resets, out);
+                self.usage_limit(step, conversation, *limit, *left, *resets);
             }
-            Event::Submit { id, command } => self.submit(now, *id, *command, out),
-            Event::Choice { dialog, option } => self.chosen(dialog, *option, out),
-            Event::Taken { queued } => self.submit_read(now, *queued, out),
-            Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
-            Event::Shutdown => self.end_for(now, StopFor::Shutdown, false, out),
-            Event::Settings { changed } => self.settings(now, changed, out),
-            Event::Saved { handoff, mark } => self.saved(now, handoff, *mark, out),
-            Event::SaveFailed { error } => self.save_failed(now, error, out),
-            Event::Reaped { run, processes } => self.reaped(*run, *processes, out),
-            Event::Attached { client, how } => self.attached(*client, *how, out),
-            Event::Detached { client, why } => self.detached(*client, why, out),
+            Event::Submit { id, command } => self.submit(step, *id, *command),
+            Event::Choice { dialog, option } => self.chosen(step, dialog, *option),
+            Event::Taken { queued } => self.submit_read(step, *queued),
+            Event::Stop { id, kill } => self.stop(step, *id, *kill),
+            Event::Shutdown => self.end_for(step, StopFor::Shutdown, false),
+            Event::Settings { changed } => self.settings(step, changed),
+            Event::Saved { handoff, mark } => self.saved(step, handoff, *mark),
+            Event::SaveFailed { error } => self.save_failed(step, error),
+            Event::Reaped { run, processes } => self.reaped(step, *run, *processes),
+            Event::Attached { client, how } => self.attached(step, *client, *how),
+            Event::Detached { client, why } => self.detached(step, *client, why),
             Event::Limited { what } => {
-                self.decide(out, DecisionKind::Degraded, format!("{what}."), &[self.lines.event], |_| {});
+                step.decide(DecisionKind::Degraded, format!("{what}."));
             }
             Event::Degraded { part } => {
                 let text =
                     format!("The {part} failed and is switched off; the session continues without it.");
-                self.tell(out, DecisionKind::Degraded, text, &[], |_| {});
+                step.tell(DecisionKind::Degraded, text).because(&[]);
             }
             Event::Tick => {
-                self.ticked = now;
-                self.tick_hook(now, out);
-                self.tick_save(now, out);
-                self.tick_stop(now, out);
-                self.tick_deliver(now, out);
+                self.ticked = step.now;
+                self.tick_hook(step);
+                self.tick_save(step);
+                self.tick_stop(step);
+                self.tick_deliver(step);
             }
         }
     }
 
     /// After every event: a condition that something waits for may hold now.
-    fn look_again(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn look_again(&mut self, step: &mut EventStep<'_>) {
         if self.run.pid.is_some() {
-            self.tick_ask(now, out);
-            self.deliver(now, out);
-            self.look_at_limit_wait(now, out);
-            self.submit_goes_on(now, out);
-            self.try_safe_point(now, out);
-            self.release_late(out);
+            self.tick_ask(step);
+            self.deliver(step);
+            self.look_at_limit_wait(step);
+            self.submit_goes_on(step);
+            self.try_safe_point(step);
+            self.release_late(step);
         }
     }
 
@@ -355,10 +369,10 @@ impl Supervisor {
         screen.facts = facts.clone();
     }
 
-    fn enter(&mut self, now: Stamp, phase: Phase) {
+    fn enter(&mut self, step: &EventStep<'_>, phase: Phase) {
         self.phase = phase;
-        self.phase_began.at = now;
-        self.phase_began.seq = self.lines.event;
+        self.phase_began.at = step.now;
+        self.phase_began.seq = step.line;
     }
 
     fn is_current(&self, id: &ConversationId) -> bool {

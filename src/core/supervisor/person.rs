@@ -9,11 +9,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, SignalTarget, Want};
+use super::action::{Action, DecisionKind, HookAnswer, RestartBy, SignalTarget, Want};
 use super::event::{AgentStatus, AttachKind, HookFacts, PromptOf};
 use super::hooks::{HeldHook, LINES_MS};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::question::HandoverQuestion;
+use super::step::EventStep;
 use super::stopping::CONT;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -55,29 +56,23 @@ impl People {
 }
 
 impl Supervisor {
-    pub(super) fn chosen(&mut self, dialog: &str, option: u8, out: &mut Vec<Action>) {
+    pub(super) fn chosen(&mut self, step: &mut EventStep<'_>, dialog: &str, option: u8) {
         let dialog = dialog.replace('_', " ");
         let sentence = format!("You chose option {option} of the dialog ({dialog}) on the dashboard.");
-        self.decide(out, DecisionKind::DialogAnswered, sentence, &[self.lines.event], |_| {});
+        step.decide(DecisionKind::DialogAnswered, sentence);
     }
 
-    pub(super) fn attached(&mut self, client: u32, how: AttachKind, out: &mut Vec<Action>) {
+    pub(super) fn attached(&mut self, step: &mut EventStep<'_>, client: u32, how: AttachKind) {
         self.person.comes(client, how);
-        self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
+        step.decide(DecisionKind::ClientAttached, format!("Client {client} attached.")).because(&[]);
         if self.run.stopped && how == AttachKind::Joins {
-            out.push(Action::Signal { signal: CONT, to: SignalTarget::Group });
+            step.act(Action::Signal { signal: CONT, to: SignalTarget::Group });
         }
     }
 
-    pub(super) fn detached(&mut self, client: u32, why: &str, out: &mut Vec<Action>) {
+    pub(super) fn detached(&mut self, step: &mut EventStep<'_>, client: u32, why: &str) {
         self.person.leaves(client);
-        self.decide(
-            out,
-            DecisionKind::ClientDetached,
-            format!("Client {client} detached ({why})."),
-            &[],
-            |_| {},
-        );
+        step.decide(DecisionKind::ClientDetached, format!("Client {client} detached ({why}).")).because(&[]);
     }
 
     /// When a person no longer counts as present, if they press no key.
@@ -95,27 +90,27 @@ impl Supervisor {
     }
 
     /// A turn is over and a person is present.
-    pub(super) fn wait_for_prompt(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn wait_for_prompt(&mut self, step: &mut EventStep<'_>) {
         let Phase::Waiting { request } = &mut self.phase else { return };
         if request.for_prompt.is_some() {
             return;
         }
-        request.for_prompt = Some(now);
+        request.for_prompt = Some(step.now);
         let (seq, level) = (request.seq, request.level);
         let text = format!(
             "{}: hopty hands over with your next prompt, or after {} without a key press.",
             self.fill_words(),
             self.policy.config.restart.wait_for_person.words()
         );
-        let more = |d: &mut Decision| (d.by, d.level) = (Some(RestartBy::Level), level);
-        if std::mem::replace(&mut self.conversation.told_of_prompt, true) {
-            self.decide(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
+        let waits = if std::mem::replace(&mut self.conversation.told_of_prompt, true) {
+            step.decide(DecisionKind::RestartWaits, text)
         } else {
             if self.run.hooks.held.is_some() {
                 self.conversation.word = Some(text.clone());
             }
-            self.tell(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
-        }
+            step.tell(DecisionKind::RestartWaits, text)
+        };
+        waits.by(RestartBy::Level).level(level).also(seq);
     }
 
     /// Whether the person's next prompt is known: it is in Claude's queue.
@@ -155,30 +150,30 @@ impl Supervisor {
     /// The prompt is held; it is stopped once nothing prevents the hand-over.
     pub(super) fn take_prompt(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         id: u64,
         hook: &HookFacts,
         way: CarryMethod,
-        out: &mut Vec<Action>,
     ) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
-        self.let_go(out);
-        self.set_turn(now, Turn::Busy);
+        self.let_go(step);
+        self.set_turn(step.now, Turn::Busy);
         self.conversation.spoken = true;
         self.run.typed = None;
         self.somebody_prompts(hook.prompt);
-        out.push(Action::HoldHook { id });
-        self.run.hooks.held = Some(HeldHook { id, stop: false, since: now, ready: true, cut: Cut::Free });
-        self.begin_saving(now, request, SafePoint::Prompt { hook: id, way }, out);
+        step.act(Action::HoldHook { id });
+        self.run.hooks.held =
+            Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
+        self.begin_saving(step, request, SafePoint::Prompt { hook: id, way });
     }
 
     /// Nothing prevents the hand-over: hopty tells Claude to drop the prompt, and waits for its line.
-    pub(super) fn stop_prompt(&mut self, now: Stamp, hook: u64, out: &mut Vec<Action>) {
+    pub(super) fn stop_prompt(&mut self, step: &mut EventStep<'_>, hook: u64) {
         self.run.hooks.held = None;
-        self.answer(hook, self.leave_the_prompt(), out);
-        self.set_turn(now, Turn::Idle);
-        self.enter_step(now, SaveStep::Prompt);
-        out.push(Action::AwaitLines { id: hook, want: Want::Prompt, until: now.after(LINES_MS) });
+        step.answer(hook, self.leave_the_prompt());
+        self.set_turn(step.now, Turn::Idle);
+        self.enter_step(step.now, SaveStep::Prompt);
+        step.act(Action::AwaitLines { id: hook, want: Want::Prompt, until: step.now.after(LINES_MS) });
     }
 
     /// The answer to the hook of a prompt that no longer belongs to this conversation.
@@ -200,8 +195,8 @@ impl Supervisor {
 
     /// A prompt that hopty took and does not bring to a fresh conversation returns to the person: as a draft
     /// if they pressed Ctrl+C.
-    pub(super) fn return_prompt(&self, interrupted: bool, out: &mut Vec<Action>) {
-        out.push(Action::ReturnPrompt { submit: !interrupted });
+    pub(super) fn return_prompt(&self, step: &mut EventStep<'_>, interrupted: bool) {
+        step.act(Action::ReturnPrompt { submit: !interrupted });
     }
 
     /// Whether the current event is a Ctrl+C.
@@ -224,24 +219,22 @@ impl Supervisor {
 
     /// `hopty handoff snooze` without a pending question: no context level hands over for a while. Only if
     /// Claude is about to compact in a tool loop, a hand-over still comes first.
-    pub(super) fn snooze(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn snooze(&mut self, step: &mut EventStep<'_>) {
         if self.policy.rules < RULES {
             return;
         }
         let snooze = self.policy.config.restart.snooze;
-        self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
+        self.conversation.question = HandoverQuestion::Snoozed { until: step.now.after(snooze.ms()) };
         let text = format!("No automatic hand-over for {}: you snoozed it.", snooze.words());
         if matches!(&self.phase,
             Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit)
         {
             self.rearm_later();
-            self.cancel_request(now, &format!("you snoozed it for {}", snooze.words()), out);
+            self.cancel_request(step, &format!("you snoozed it for {}", snooze.words()));
         } else {
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
-                d.by = Some(RestartBy::Level)
-            });
+            step.tell(DecisionKind::RestartIgnored, text).by(RestartBy::Level);
         }
-        self.keep_ask(now, out);
+        self.keep_ask(step);
     }
 
     /// Whether a person has snoozed hand-overs by level.

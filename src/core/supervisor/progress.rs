@@ -5,11 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Supervisor;
-use super::action::{Action, DecisionKind};
+use super::action::DecisionKind;
 use super::event::PromptOf;
 use super::phase::Phase;
+use super::step::EventStep;
 use crate::core::handoff::progress::Mark;
-use crate::core::time::Stamp;
 
 /// What is known of the work's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,13 +35,13 @@ impl Supervisor {
         same && !asked
     }
 
-    pub(super) fn stop_handing_over(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn stop_handing_over(&mut self, step: &mut EventStep<'_>) {
         self.conversation.progress.missing = true;
         let text = "Automatic hand-over is off until your next prompt: two handoffs in a row have the same \
                     next step, \
                     and nothing changed in files or in git between them. `hopty restart` hands over anyway.";
-        self.tell(out, DecisionKind::ProgressMissing, text.to_owned(), &[self.lines.event], |_| {});
-        self.cancel_request(now, "the work made no progress", out);
+        step.tell(DecisionKind::ProgressMissing, text);
+        self.cancel_request(step, "the work made no progress");
     }
 
     /// A prompt was submitted; a person's may start progress again.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy};
 use super::phase::{Phase, RestartRequest};
+use super::step::EventStep;
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::{AskDefault, RestartMode};
 use crate::core::context::Level;
@@ -54,12 +55,12 @@ pub enum HandoverQuestion {
 
 impl Supervisor {
     /// The context usage is above level `ask`.
-    pub(super) fn ask_is_due(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn ask_is_due(&mut self, step: &mut EventStep<'_>) {
         if self.conversation.question != HandoverQuestion::Silent || self.phase != Phase::Running {
             return;
         }
         let c = &self.policy.config.restart;
-        let until = (c.ask_default == AskDefault::Handoff).then(|| now.after(c.ask_timeout.ms()));
+        let until = (c.ask_default == AskDefault::Handoff).then(|| step.now.after(c.ask_timeout.ms()));
         let after = match until {
             Some(_) => format!("; without an answer, hopty does it in {}", c.ask_timeout),
             None => String::new(),
@@ -74,12 +75,12 @@ impl Supervisor {
         let text = format!("{}. Hand over to a fresh conversation? {ways}{after}.", self.fill_words());
         // Clients get a notice, and Claude shows it with the answer to the next hook.
         self.conversation.word = Some(text.clone());
-        out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
+        step.notice(DecisionKind::LevelCrossed, text);
     }
 
     /// The window is almost full. In the middle of a turn Claude would compact before a question could be
     /// put, so the default applies now.
-    pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn ask_late(&mut self, step: &mut EventStep<'_>) {
         let unasked =
             matches!(self.conversation.question, HandoverQuestion::Silent | HandoverQuestion::Due { .. })
                 && self.phase == Phase::Running;
@@ -88,9 +89,9 @@ impl Supervisor {
             && self.policy.config.restart.ask_default == AskDefault::Handoff
         {
             self.conversation.question = HandoverQuestion::Silent;
-            self.level_request(now, Level::Hard, out);
+            self.level_request(step, Level::Hard);
         } else {
-            self.ask_is_due(now, out);
+            self.ask_is_due(step);
         }
     }
 
@@ -117,13 +118,13 @@ impl Supervisor {
     }
 
     /// The answer has come: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
-    pub(super) fn ask_answered(&mut self, now: Stamp, answer: AskAnswer, out: &mut Vec<Action>) {
+    pub(super) fn ask_answered(&mut self, step: &mut EventStep<'_>, answer: AskAnswer) {
         if self.policy.agent != Agent::Claude {
             return;
         }
         if self.policy.config.restart.mode != RestartMode::Ask {
             if answer == AskAnswer::Snooze {
-                self.snooze(now, out);
+                self.snooze(step);
             }
             return;
         }
@@ -131,12 +132,12 @@ impl Supervisor {
         let words = match answer {
             AskAnswer::Yes => {
                 self.conversation.question = HandoverQuestion::Silent;
-                self.wanted_by_person(now, out);
+                self.wanted_by_person(step);
                 return;
             }
             AskAnswer::Snooze => {
                 let snooze = self.policy.config.restart.snooze;
-                self.conversation.question = HandoverQuestion::Snoozed { until: now.after(snooze.ms()) };
+                self.conversation.question = HandoverQuestion::Snoozed { until: step.now.after(snooze.ms()) };
                 format!("You snoozed the hand-over; hopty asks again in {}.", snooze.words())
             }
             AskAnswer::Dismiss => {
@@ -144,15 +145,13 @@ impl Supervisor {
                 "You dismissed the hand-over; hopty does not ask again in this conversation.".to_owned()
             }
         };
-        self.decide(out, DecisionKind::RestartIgnored, words, &[self.lines.event], |d| {
-            d.by = Some(RestartBy::Level)
-        });
-        self.keep_ask(now, out);
+        step.decide(DecisionKind::RestartIgnored, words).by(RestartBy::Level);
+        self.keep_ask(step);
     }
 
-    fn wanted_by_person(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn wanted_by_person(&mut self, step: &mut EventStep<'_>) {
         if self.phase == Phase::Running {
-            let request = self.new_request(now, RestartBy::Level);
+            let request = self.new_request(step.now, RestartBy::Level);
             let request = RestartRequest {
                 level: Some(self.level()),
                 explicit: true,
@@ -160,7 +159,7 @@ impl Supervisor {
                 now: true,
                 ..request
             };
-            self.wait(now, request, "You agreed to a hand-over.".to_owned(), self.lines.event, out);
+            self.wait(step, request, "You agreed to a hand-over.");
         }
     }
 
@@ -175,43 +174,43 @@ impl Supervisor {
         };
     }
 
-    pub(super) fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn keep_ask(&self, step: &mut EventStep<'_>) {
         let Some(conversation) = self.conversation.id.clone() else { return };
         let (answer, left) = match self.conversation.question {
-            HandoverQuestion::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
+            HandoverQuestion::Snoozed { until } => (AskAnswer::Snooze, until.since(step.now)),
             HandoverQuestion::Dismissed => (AskAnswer::Dismiss, 0),
             _ => return,
         };
-        out.push(Action::KeepAsk { conversation, answer, left });
+        step.act(Action::KeepAsk { conversation, answer, left });
     }
 
     /// After every event: the question's time may be up.
-    pub(super) fn tick_ask(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn tick_ask(&mut self, step: &mut EventStep<'_>) {
         if self.phase != Phase::Running {
             return;
         }
         match self.conversation.question {
             HandoverQuestion::Due { until: Some(until) } | HandoverQuestion::Put { until: Some(until) }
-                if now >= until =>
+                if step.now >= until =>
             {
                 let put = matches!(self.conversation.question, HandoverQuestion::Put { .. });
                 self.conversation.question = HandoverQuestion::Silent;
-                self.level_request(now, self.level(), out);
+                self.level_request(step, self.level());
                 // The question itself blocks every other safe point; nothing else runs behind it.
                 let stands = put && self.run.hooks.asking.as_deref() == Some("question");
                 if let Phase::Waiting { request } = &mut self.phase {
                     request.forced |= stands;
                 }
             }
-            HandoverQuestion::Snoozed { until } if now >= until => {
+            HandoverQuestion::Snoozed { until } if step.now >= until => {
                 let snoozed = self.is_snoozed();
                 self.conversation.question = HandoverQuestion::Silent;
                 if !snoozed && self.level() >= Level::Ask {
-                    self.ask_is_due(now, out);
+                    self.ask_is_due(step);
                 } else if self.policy.config.restart.mode == RestartMode::Auto
                     && self.level() >= Level::Handoff
                 {
-                    self.level_request(now, self.level(), out);
+                    self.level_request(step, self.level());
                 }
             }
             _ => {}

@@ -4,6 +4,7 @@ use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan};
 use super::question::HandoverQuestion;
+use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
@@ -18,7 +19,7 @@ pub(super) struct SignalSeen<'a> {
 }
 
 impl Supervisor {
-    pub(super) fn signal(&mut self, now: Stamp, seen: &SignalSeen<'_>, out: &mut Vec<Action>) {
+    pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalSeen<'_>) {
         let SignalSeen { file, fresh, sessions, .. } = *seen;
         let ignored = match file {
             RestartSignal::Malformed { reason } => Some(reason.clone()),
@@ -34,7 +35,9 @@ impl Supervisor {
                 Some(format!("its directory matches {sessions} sessions"))
             }
             _ => match &self.phase {
-                Phase::Running | Phase::Waiting { .. } if self.policy.rules > 0 && self.over_limit(now) => {
+                Phase::Running | Phase::Waiting { .. }
+                    if self.policy.rules > 0 && self.over_limit(step.now) =>
+                {
                     Some(self.limit_reason())
                 }
                 Phase::Running | Phase::Waiting { .. } => None,
@@ -46,9 +49,7 @@ impl Supervisor {
         };
         if let Some(reason) = ignored {
             let sentence = format!("Ignored a restart signal: {reason}.");
-            self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.lines.event], |d| {
-                d.by = Some(RestartBy::Signal)
-            });
+            step.decide(DecisionKind::RestartIgnored, sentence).by(RestartBy::Signal);
             return;
         }
         // It names this session, which hands over without changing its directory.
@@ -65,9 +66,9 @@ impl Supervisor {
             RestartSignal::Directory { dir } if seen.dir_ok => Some(dir.clone()),
             _ => None,
         };
-        out.push(Action::ConsumeSignal { file: file.file() });
+        step.act(Action::ConsumeSignal { file: file.file() });
         if let Some(text) = &elsewhere {
-            out.push(Action::Notice { about: DecisionKind::RestartRequested, text: text.clone() });
+            step.notice(DecisionKind::RestartRequested, text.clone());
         }
         if let Phase::Waiting { request } = &mut self.phase {
             request.explicit = true;
@@ -85,32 +86,31 @@ impl Supervisor {
             _ => "A restart signal names this conversation; hand-over requested.".to_owned(),
         };
         let sentence = elsewhere.map_or(sentence.clone(), |text| format!("{sentence} {text}"));
-        let request = RestartRequest { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
-        self.wait(now, request, sentence, self.lines.event, out);
-        self.try_safe_point(now, out);
+        let request = RestartRequest { explicit: true, dir, ..self.new_request(step.now, RestartBy::Signal) };
+        self.wait(step, request, sentence);
+        self.try_safe_point(step);
     }
 
     pub(super) fn restart(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         id: u64,
         by: Asker,
         at_once: bool,
         handoff: bool,
-        out: &mut Vec<Action>,
     ) {
         let handoff = handoff && self.policy.agent == Agent::Claude;
         if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
             && !held.is_empty()
         {
             let plan = RunPlan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
-            out.push(Action::Reply { id, with: Reply::Accepted });
-            self.count_restart(now);
-            self.spawn(now, plan, out);
+            step.reply(id, Reply::Accepted);
+            self.count_restart(step.now);
+            self.spawn(step, plan);
             return;
         }
         let refused = match &self.phase {
-            Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(self.limit_reason()),
+            Phase::Running | Phase::Waiting { .. } if self.over_limit(step.now) => Some(self.limit_reason()),
             Phase::Running | Phase::Waiting { .. } => None,
             Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
             Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
@@ -120,10 +120,10 @@ impl Supervisor {
             _ => Some("the program is not running".to_owned()),
         };
         if let Some(reason) = refused {
-            out.push(Action::Reply { id, with: Reply::Refused { reason } });
+            step.refuse(id, reason);
             return;
         }
-        out.push(Action::Reply { id, with: Reply::Accepted });
+        step.reply(id, Reply::Accepted);
         let person = by == Asker::Person;
         if let Phase::Waiting { request } = &mut self.phase {
             request.explicit = true;
@@ -146,9 +146,9 @@ impl Supervisor {
             forced: at_once && person,
             handoff,
             dir: self.conversation.held_dir.take_if(|_| person),
-            ..self.new_request(now, RestartBy::Command)
+            ..self.new_request(step.now, RestartBy::Command)
         };
-        self.wait(now, request, sentence.to_owned(), self.lines.event, out);
+        self.wait(step, request, sentence);
     }
 
     pub(super) fn new_request(&self, now: Stamp, by: RestartBy) -> RestartRequest {
@@ -173,42 +173,49 @@ impl Supervisor {
 
     pub(super) fn wait(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         request: RestartRequest,
-        sentence: String,
-        because: u64,
-        out: &mut Vec<Action>,
+        sentence: impl Into<String>,
+    ) {
+        let line = step.line;
+        self.wait_because(step, request, sentence, line);
+    }
+
+    /// The same, based on another line than the event's.
+    pub(super) fn wait_because(
+        &mut self,
+        step: &mut EventStep<'_>,
+        request: RestartRequest,
+        sentence: impl Into<String>,
+        line: u64,
     ) {
         let (by, level) = (request.by, request.level);
-        self.decide(out, DecisionKind::RestartRequested, sentence, &[because], |d| {
-            d.by = Some(by);
-            d.level = level;
-        });
-        out.push(Action::WaitSafePoint { until: request.turn_until });
+        step.decide(DecisionKind::RestartRequested, sentence).because(&[line]).by(by).level(level);
+        step.act(Action::WaitSafePoint { until: request.turn_until });
         self.conversation.rearm_at_stop = false;
         if matches!(self.conversation.question, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }) {
             self.conversation.question = HandoverQuestion::Silent;
         }
-        self.enter(now, Phase::Waiting { request });
+        self.enter(step, Phase::Waiting { request });
     }
 
     /// Cancels the restart that waits or is being saved; Claude goes on.
-    pub(super) fn cancel_request(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
+    pub(super) fn cancel_request(&mut self, step: &mut EventStep<'_>, why: &str) {
         let saving = matches!(self.phase, Phase::Saving { .. });
         let taken = self.has_taken_prompt();
-        let Some(text) = self.drop_request(why, out) else { return };
-        self.enter(now, Phase::Running);
+        let Some(text) = self.drop_request(step, why) else { return };
+        self.enter(step, Phase::Running);
         if let Some(held) = self.run.hooks.held.take() {
-            self.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") }, out);
+            step.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") });
         }
         if saving {
-            self.release_keys(taken, out);
+            self.release_keys(step, taken);
         }
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
-    pub(super) fn drop_request(&self, why: &str, out: &mut Vec<Action>) -> Option<String> {
+    pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
         let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return None };
         let (by, level) = (request.by, request.level);
         let asker = match by {
@@ -217,25 +224,22 @@ impl Supervisor {
             RestartBy::Command => "`hopty restart`",
         };
         let text = format!("Cancelled the hand-over requested by {asker}: {why}.");
-        self.tell(out, DecisionKind::RestartCancelled, text.clone(), &[self.lines.event, request.seq], |d| {
-            d.by = Some(by);
-            d.level = level;
-        });
+        step.tell(DecisionKind::RestartCancelled, text.clone()).also(request.seq).by(by).level(level);
         if self.has_taken_prompt() {
-            self.return_prompt(self.is_interrupt(), out);
+            self.return_prompt(step, self.is_interrupt());
         }
         Some(text)
     }
 
     /// The safe point was lost while saving: wait for the next one.
-    pub(super) fn back_to_waiting(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn back_to_waiting(&mut self, step: &mut EventStep<'_>) {
         let Phase::Saving { request, .. } = self.phase.clone() else { return };
         if self.has_taken_prompt() {
             // Claude works on although it was told to stop.
-            out.push(Action::DropPrompt);
+            step.act(Action::DropPrompt);
         }
-        self.enter(now, Phase::Waiting { request: RestartRequest { for_prompt: None, ..request } });
-        self.let_go(out);
-        self.release_keys(false, out);
+        self.enter(step, Phase::Waiting { request: RestartRequest { for_prompt: None, ..request } });
+        self.let_go(step);
+        self.release_keys(step, false);
     }
 }

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, SignalTarget, Typing};
 use super::event::{AgentStatus, HookFacts};
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
+use super::hooks::HeldHook;
 use super::key_hold::KeyHold;
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor};
-use super::{Agent, HeldHook, ScreenFacts, Supervisor, Turn};
+use super::step::EventStep;
+use super::{Agent, ScreenFacts, Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -110,26 +112,19 @@ pub(super) struct DeliveryState {
 impl Supervisor {
     pub(super) fn start(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         conversation: Option<ConversationId>,
         next: ConversationId,
         handoff: Option<HandoffId>,
-        out: &mut Vec<Action>,
     ) {
         if self.phase != Phase::Cold {
             return;
         }
         self.session.next = Some(next);
         self.handoffs.active.clone_from(&handoff);
-        self.decide(
-            out,
-            DecisionKind::SessionStarted,
-            "The session started.".to_owned(),
-            &[self.lines.event],
-            |_| {},
-        );
+        step.decide(DecisionKind::SessionStarted, "The session started.");
         self.spawn(
-            now,
+            step,
             RunPlan {
                 start: StartKind::First,
                 conversation,
@@ -138,14 +133,13 @@ impl Supervisor {
                 draft: false,
                 carries: None,
             },
-            out,
         );
     }
 
-    pub(super) fn spawn(&mut self, now: Stamp, plan: RunPlan, out: &mut Vec<Action>) {
-        self.session.runs += 1;
+    pub(super) fn spawn(&mut self, step: &mut EventStep<'_>, plan: RunPlan) {
+        self.session.begin_run(step);
         self.run = RunState::default();
-        self.chain_goes_on(&plan, out);
+        self.chain_goes_on(step, &plan);
         self.conversation = self.conversation.in_next_run(plan.start);
         if plan.dir.is_some() {
             // Kept for later runs, too: a conversation can only be resumed in its own directory.
@@ -156,17 +150,16 @@ impl Supervisor {
         }
         let prompt = plan.carries == Some(CarryMethod::Argument) && plan.handoff.is_some();
         let (run, start, conversation) = (self.session.runs, plan.start, plan.conversation.clone());
-        out.push(Action::Spawn { run, start, conversation, dir: self.session.dir.clone(), prompt });
-        self.enter(now, Phase::Spawning { plan, end: None });
+        step.act(Action::Spawn { run, start, conversation, dir: self.session.dir.clone(), prompt });
+        self.enter(step, Phase::Spawning { plan, end: None });
     }
 
     pub(super) fn started(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         run: u32,
         pid: i32,
         next: Option<ConversationId>,
-        out: &mut Vec<Action>,
     ) {
         let Phase::Spawning { plan, end } = self.phase.clone() else { return };
         if run != self.session.runs {
@@ -175,7 +168,7 @@ impl Supervisor {
         // From the second run on keys are held here, and a Ctrl+C with them.
         let interrupted = self.keys == KeyHold::Held && self.interrupted_here();
         self.run.pid = Some(pid);
-        self.run.started = now;
+        self.run.started = step.now;
         self.session.next = next.or(self.session.next.take());
         let sentence = match (&plan.handoff, plan.start) {
             (Some(id), _) => format!("Started run {run} to continue from {id}."),
@@ -183,43 +176,41 @@ impl Supervisor {
             (None, _) => format!("Started run {run}."),
         };
         let conversation = self.conversation.id.clone();
-        self.decide(out, DecisionKind::RunSpawned, sentence, &[self.lines.event], |d| {
-            d.conversation = conversation
-        });
+        step.decide(DecisionKind::RunSpawned, sentence).conversation(conversation);
         if let Some(EndRequest { why, kill }) = end {
-            self.enter(now, Phase::Running);
-            self.end_for(now, why, kill, out);
+            self.enter(step, Phase::Running);
+            self.end_for(step, why, kill);
             return;
         }
-        let back = self.went_back(out);
+        let back = self.went_back(step);
         if let Some(id) = self.conversation.id.clone() {
-            out.push(Action::Follow { conversation: id, transcript: None, anew: back });
+            step.act(Action::Follow { conversation: id, transcript: None, anew: back });
         }
         match plan.handoff.clone() {
             Some(handoff) if self.policy.agent == Agent::Claude => {
-                self.begin_delivery(now, plan, handoff, out);
+                self.begin_delivery(step, plan, handoff);
                 if interrupted {
-                    self.deliver_interrupted(now, out);
+                    self.deliver_interrupted(step);
                 }
             }
             _ => {
-                self.enter(now, Phase::Running);
+                self.enter(step, Phase::Running);
                 if plan.carries.is_some() {
-                    self.return_prompt(interrupted, out);
+                    self.return_prompt(step, interrupted);
                 }
                 if interrupted {
-                    out.push(Action::Type { typing: Typing::Interrupt });
+                    step.type_in(Typing::Interrupt);
                 }
-                self.release_keys(plan.draft, out);
+                self.release_keys(step, plan.draft);
             }
         }
         // The signal was passed on while there was no program to get it.
         if let Some((_, signal)) = self.run.passed {
-            out.push(Action::Signal { signal, to: SignalTarget::Group });
+            step.act(Action::Signal { signal, to: SignalTarget::Group });
         }
     }
 
-    pub(super) fn could_not_start(&mut self, now: Stamp, run: u32, code: u8, out: &mut Vec<Action>) {
+    pub(super) fn could_not_start(&mut self, step: &mut EventStep<'_>, run: u32, code: u8) {
         let Phase::Spawning { end, .. } = &self.phase else { return };
         if run != self.session.runs {
             return;
@@ -238,27 +229,27 @@ impl Supervisor {
             }
             _ => (EndCause::CouldNotStart, "The program could not be started."),
         };
-        self.close(now, cause, code, text.to_owned(), &[self.lines.event], out);
+        self.close(step, cause, code, text.to_owned(), None);
     }
 
     /// The settings that run code changed between the last check and this start: nothing runs until a person
     /// accepts them. The session, its handoff and the held input wait.
-    pub(super) fn start_held(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
+    pub(super) fn start_held(&mut self, step: &mut EventStep<'_>, changed: &[String]) {
         let Phase::Spawning { plan, end } = self.phase.clone() else { return };
         if changed.is_empty() {
             return;
         }
         let run = self.session.runs;
         let interrupted = self.interrupted_here();
-        self.session.runs -= 1;
+        self.session.take_run_back(step);
         self.run = RunState::default();
         self.budget.take_back();
         self.enter(
-            now,
-            Phase::Cooling { until: now, plan, code: self.session.last_code, held: changed.to_vec() },
+            step,
+            Phase::Cooling { until: step.now, plan, code: self.session.last_code, held: changed.to_vec() },
         );
         if let Some(EndRequest { why, kill }) = end {
-            self.end_for(now, why, kill, out);
+            self.end_for(step, why, kill);
             return;
         }
         let text = format!(
@@ -266,72 +257,70 @@ impl Supervisor {
              `hopty restart`.",
             changed.join(", ")
         );
-        self.decide(out, DecisionKind::RunHeld, text, &[self.lines.event], |_| {});
-        self.hold_keys(out);
+        step.decide(DecisionKind::RunHeld, text);
+        self.hold_keys(step);
         if interrupted {
-            self.interrupted(now, out);
+            self.interrupted(step);
         }
     }
 
-    pub(super) fn child(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {
+    pub(super) fn child(&mut self, step: &mut EventStep<'_>, end: ProcessEnd) {
         match end {
             ProcessEnd::Stopped(_) => {
                 self.run.stopped = true;
-                out.push(Action::Suspend);
+                step.act(Action::Suspend);
             }
             ProcessEnd::Continued => self.run.stopped = false,
-            ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(now, end, out),
+            ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(step, end),
         }
     }
 
     /// Ctrl+C: the person wins.
-    pub(super) fn interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.session.interrupt = Some((now, self.lines.event));
-        self.submit_interrupted(out);
+    pub(super) fn interrupted(&mut self, step: &mut EventStep<'_>) {
+        self.session.interrupt = Some((step.now, step.line));
+        self.submit_interrupted(step);
         match &mut self.phase {
             // At an idle prompt it clears the box and cancels nothing.
             Phase::Waiting { request } if request.for_prompt.is_some() => {}
-            Phase::Waiting { request } if !request.explicit => self.interrupt_request(now, out),
+            Phase::Waiting { request } if !request.explicit => self.interrupt_request(step),
             Phase::Saving { request, .. } => {
                 // Keys are held while a handoff is saved, but this one is meant for Claude now.
                 let explicit = request.explicit;
-                out.push(Action::Type { typing: Typing::Interrupt });
+                step.type_in(Typing::Interrupt);
                 if !explicit {
-                    self.interrupt_request(now, out);
+                    self.interrupt_request(step);
                 }
             }
             Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => *interrupted = true,
             Phase::Cooling { code, .. } => {
                 let code = *code;
                 let text = "You pressed Ctrl+C before the next run.".to_owned();
-                self.close(now, EndCause::UserInterrupt, code, text, &[self.lines.event], out);
+                self.close(step, EndCause::UserInterrupt, code, text, None);
             }
-            Phase::Delivering { .. } => self.deliver_interrupted(now, out),
+            Phase::Delivering { .. } => self.deliver_interrupted(step),
             _ => {}
         }
     }
 
-    fn interrupt_request(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn interrupt_request(&mut self, step: &mut EventStep<'_>) {
         self.rearm_later();
-        self.cancel_request(now, "you pressed Ctrl+C", out);
+        self.cancel_request(step, "you pressed Ctrl+C");
     }
 
     /// A client's signal was passed on to the child's process group. One that ends programs ends the session
     /// if no program is there to get it, or if hopty is replacing the program.
-    pub(super) fn passed_on(&mut self, now: Stamp, signal: Signal, out: &mut Vec<Action>) {
+    pub(super) fn passed_on(&mut self, step: &mut EventStep<'_>, signal: Signal) {
         if self.has_run() {
-            self.run.passed = Some((now, signal));
+            self.run.passed = Some((step.now, signal));
         }
         if !ends_programs(signal) {
             return;
         }
         match &self.phase {
-            Phase::Stopping { why: StopFor::Restart { .. }, .. } => {
-                self.end_for(now, StopFor::Stop, false, out)
-            }
+            Phase::Stopping { why: StopFor::Restart { .. }, .. } => self.end_for(step, StopFor::Stop, false),
             Phase::Cooling { .. } => {
                 let text = format!("{} arrived before the next run.", signal.name());
-                self.close(now, EndCause::Stopped, self.session.last_code, text, &[self.lines.event], out);
+                self.close(step, EndCause::Stopped, self.session.last_code, text, None);
             }
             _ => {}
         }

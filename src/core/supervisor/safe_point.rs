@@ -1,11 +1,12 @@
 //! The safe point of a hand-over: the moment at which nothing is lost, and what is worth waiting for until
 //! then.
 
-use super::action::Action;
 use super::event::AgentStatus;
+use super::hooks::HeldHook;
 use super::phase::{Phase, RestartRequest, SafePoint};
 use super::screen_facts::PromptBox;
-use super::{Agent, HeldHook, Supervisor, Turn};
+use super::step::EventStep;
+use super::{Agent, Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
@@ -23,70 +24,70 @@ const HOLD_MARGIN_MS: u64 = 2000;
 
 impl Supervisor {
     /// Takes the current safe point, if there is one.
-    pub(super) fn try_safe_point(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn try_safe_point(&mut self, step: &mut EventStep<'_>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
-        if self.run.pid.is_none() || self.submit_is_typed(now) {
+        if self.run.pid.is_none() || self.submit_is_typed(step.now) {
             return;
         }
         if self.stands_still() && !request.forced {
             if self.run.hooks.held.as_ref().is_some_and(|held| held.ready) {
-                self.let_go(out);
+                self.let_go(step);
             }
             return;
         }
         if self.is_completed(&request) {
-            self.cancel_request(now, "the task is completed", out);
+            self.cancel_request(step, "the task is completed");
             return;
         }
         if let Some(held) = self.run.hooks.held.clone() {
             if !held.ready {
                 return;
             }
-            let hold_over = now.since(held.since) + HOLD_MARGIN_MS >= self.policy.config.hooks.hold.ms();
-            let work_waits = self.work_waits(now, &request);
+            let hold_over = step.now.since(held.since) + HOLD_MARGIN_MS >= self.policy.config.hooks.hold.ms();
+            let work_waits = self.work_waits(step.now, &request);
             if held.stop {
                 // Running background work and a person's draft are worth waiting for, but not while a hook is
                 // held.
-                if work_waits || (!request.forced && self.person_writes(now)) {
-                    self.let_go(out);
-                } else if self.waits_for_prompt(now, &request) && !self.next_is_queued() {
-                    self.wait_for_prompt(now, out);
-                    self.let_go(out);
+                if work_waits || (!request.forced && self.person_writes(step.now)) {
+                    self.let_go(step);
+                } else if self.waits_for_prompt(step.now, &request) && !self.next_is_queued() {
+                    self.wait_for_prompt(step);
+                    self.let_go(step);
                 } else if self.may_ask_for_note(&request) {
-                    self.ask_for_note(now, &held, out);
+                    self.ask_for_note(step, &held);
                 } else {
-                    self.begin_saving(now, request, SafePoint::Stop { hook: held.id }, out);
+                    self.begin_saving(step, request, SafePoint::Stop { hook: held.id });
                 }
-            } else if request.now || now >= request.turn_until {
+            } else if request.now || step.now >= request.turn_until {
                 if work_waits && !hold_over {
                     return;
                 }
-                if self.completes_first(now, &request, &held) {
-                    self.let_go(out);
+                if self.completes_first(step.now, &request, &held) {
+                    self.let_go(step);
                 } else if self.may_ask_for_note(&request) {
-                    self.ask_for_note(now, &held, out);
-                } else if !request.now && request.note_until.is_some_and(|until| now < until) {
-                    self.let_go(out);
+                    self.ask_for_note(step, &held);
+                } else if !request.now && request.note_until.is_some_and(|until| step.now < until) {
+                    self.let_go(step);
                 } else {
-                    self.begin_saving(now, request, SafePoint::Batch { hook: held.id }, out);
+                    self.begin_saving(step, request, SafePoint::Batch { hook: held.id });
                 }
             } else if self.asks_in_loop(&request) {
-                self.ask_in_loop(now, &held, out);
+                self.ask_in_loop(step, &held);
             } else {
-                self.let_go(out);
+                self.let_go(step);
             }
             return;
         }
         if request.forced {
-            self.begin_saving(now, request, SafePoint::Now, out);
-        } else if self.is_idle(now, &request) {
-            if self.waits_for_prompt(now, &request) {
+            self.begin_saving(step, request, SafePoint::Now);
+        } else if self.is_idle(step.now, &request) {
+            if self.waits_for_prompt(step.now, &request) {
                 // A queued prompt begins a turn by itself.
                 if !self.next_is_queued() {
-                    self.wait_for_prompt(now, out);
+                    self.wait_for_prompt(step);
                 }
-            } else if !self.draft_waits(now) {
-                self.begin_saving(now, request, SafePoint::Idle, out);
+            } else if !self.draft_waits(step.now) {
+                self.begin_saving(step, request, SafePoint::Idle);
             }
         }
     }

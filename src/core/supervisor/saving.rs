@@ -6,6 +6,7 @@ use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::AgentStatus;
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
+use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -45,10 +46,9 @@ pub(super) struct Handoffs {
 impl Supervisor {
     pub(super) fn begin_saving(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         request: RestartRequest,
         point: SafePoint,
-        out: &mut Vec<Action>,
     ) {
         let words = match point {
             _ if self.policy.agent == Agent::Plain => "The program can be stopped at any time",
@@ -62,29 +62,23 @@ impl Supervisor {
             SafePoint::Idle => "Claude is idle: a safe point",
             SafePoint::Now => "hopty stops Claude right away, as requested",
         };
-        self.decide(
-            out,
-            DecisionKind::SafePointReached,
-            format!("{words}."),
-            &[self.lines.event, request.seq],
-            |_| {},
-        );
-        self.hold_keys(out);
+        step.decide(DecisionKind::SafePointReached, format!("{words}.")).also(request.seq);
+        self.hold_keys(step);
         let check = !request.person && self.policy.agent == Agent::Claude;
-        self.enter(now, Phase::Saving { request, point, step: SaveStep::Settings });
+        self.enter(step, Phase::Saving { request, point, step: SaveStep::Settings });
         if check {
-            out.push(Action::CheckSettings);
+            step.act(Action::CheckSettings);
         } else {
-            self.await_results(now, out);
+            self.await_results(step);
         }
     }
 
-    pub(super) fn settings(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
+    pub(super) fn settings(&mut self, step: &mut EventStep<'_>, changed: &[String]) {
         if !matches!(self.phase, Phase::Saving { step: SaveStep::Settings, .. }) {
-            return self.start_held(now, changed, out);
+            return self.start_held(step, changed);
         }
         if changed.is_empty() {
-            self.await_results(now, out);
+            self.await_results(step);
             return;
         }
         if let Phase::Saving { request, .. } = &self.phase {
@@ -94,17 +88,21 @@ impl Supervisor {
         let why = format!(
             "settings that run code have changed since launch ({changed}); accept them with `hopty restart`"
         );
-        self.cancel_request(now, &why, out);
+        self.cancel_request(step, &why);
     }
 
-    fn await_results(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn await_results(&mut self, step: &mut EventStep<'_>) {
         match self.phase {
             Phase::Saving { point: SafePoint::Batch { hook }, .. } => {
-                self.enter_step(now, SaveStep::Results);
-                out.push(Action::AwaitLines { id: hook, want: Want::Results, until: now.after(LINES_MS) });
+                self.enter_step(step.now, SaveStep::Results);
+                step.act(Action::AwaitLines {
+                    id: hook,
+                    want: Want::Results,
+                    until: step.now.after(LINES_MS),
+                });
             }
-            Phase::Saving { point: SafePoint::Prompt { hook, .. }, .. } => self.stop_prompt(now, hook, out),
-            _ => self.write_handoff(now, out),
+            Phase::Saving { point: SafePoint::Prompt { hook, .. }, .. } => self.stop_prompt(step, hook),
+            _ => self.write_handoff(step),
         }
     }
 
@@ -115,82 +113,65 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn write_handoff(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.enter_step(now, SaveStep::Writing);
+    pub(super) fn write_handoff(&mut self, step: &mut EventStep<'_>) {
+        self.enter_step(step.now, SaveStep::Writing);
         match &self.phase {
-            Phase::Saving { request, .. } if !request.handoff => self.stop_for_restart(now, None, out),
+            Phase::Saving { request, .. } if !request.handoff => self.stop_for_restart(step, None),
             _ => match self.handoffs.job {
-                SaveJob::None => self.ask_save(now, out),
+                SaveJob::None => self.ask_save(step),
                 SaveJob::Asked | SaveJob::Abandoned => self.handoffs.job = SaveJob::Abandoned,
             },
         }
     }
 
-    fn ask_save(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn ask_save(&mut self, step: &mut EventStep<'_>) {
         let Phase::Saving { request, .. } = &self.phase else { return };
         let by = request.by;
         match self.session.next.clone() {
             Some(claim_for) => {
                 self.handoffs.job = SaveJob::Asked;
-                out.push(Action::Save { by, claim_for });
+                step.act(Action::Save { by, claim_for });
             }
-            None => self.cancel_request(now, "there is no conversation id for the next run", out),
+            None => self.cancel_request(step, "there is no conversation id for the next run"),
         }
     }
 
-    pub(super) fn saved(
-        &mut self,
-        now: Stamp,
-        handoff: &HandoffId,
-        mark: Option<Mark>,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn saved(&mut self, step: &mut EventStep<'_>, handoff: &HandoffId, mark: Option<Mark>) {
         let job = std::mem::take(&mut self.handoffs.job);
-        self.decide(
-            out,
-            DecisionKind::HandoffSaved,
-            format!("Saved handoff {handoff}."),
-            &[self.lines.event],
-            |d| {
-                d.handoff = Some(handoff.clone());
-            },
-        );
+        step.decide(DecisionKind::HandoffSaved, format!("Saved handoff {handoff}.")).handoff(handoff.clone());
         self.handoffs.active = Some(handoff.clone());
         if !matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
             return;
         }
         if job == SaveJob::Abandoned {
             // The handoff is outdated: Claude has gone on since.
-            self.ask_save(now, out);
+            self.ask_save(step);
             return;
         }
         if self.brings_nothing(mark) {
-            self.stop_handing_over(now, out);
+            self.stop_handing_over(step);
             return;
         }
         let text = format!("Reserved handoff {handoff} for the next conversation.");
         let next = self.session.next.clone();
-        self.decide(out, DecisionKind::HandoffClaimed, text, &[self.lines.event], |d| {
-            d.handoff = Some(handoff.clone());
-            d.conversation = next;
-        });
-        self.stop_for_restart(now, Some(handoff.clone()), out);
+        step.decide(DecisionKind::HandoffClaimed, text).handoff(handoff.clone()).conversation(next);
+        self.stop_for_restart(step, Some(handoff.clone()));
     }
 
-    pub(super) fn save_failed(&mut self, now: Stamp, error: &str, out: &mut Vec<Action>) {
+    pub(super) fn save_failed(&mut self, step: &mut EventStep<'_>, error: &str) {
         let job = std::mem::take(&mut self.handoffs.job);
         if matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
             if job == SaveJob::Abandoned {
-                self.ask_save(now, out);
+                self.ask_save(step);
             } else {
-                self.give_up_saving(now, &format!("the handoff could not be saved ({error})"), out);
+                self.give_up_saving(step, &format!("the handoff could not be saved ({error})"));
             }
         }
     }
 
-    fn give_up_saving(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
+    fn give_up_saving(&mut self, step: &mut EventStep<'_>, why: &str) {
         self.rearm_later();
-        self.cancel_request(now, why, out);
+        self.cancel_request(step, why);
     }
 
     pub(super) fn saving_deadline(&self, step: SaveStep) -> Stamp {
@@ -202,38 +183,38 @@ impl Supervisor {
     }
 
     /// A host or a disk that hangs must not hold a person's keys forever.
-    pub(super) fn tick_save(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Phase::Saving { step, .. } = self.phase else { return };
-        if now < self.saving_deadline(step) {
+    pub(super) fn tick_save(&mut self, step: &mut EventStep<'_>) {
+        let Phase::Saving { step: save, .. } = self.phase else { return };
+        if step.now < self.saving_deadline(save) {
             return;
         }
-        match step {
-            SaveStep::Settings => self.give_up_saving(now, "comparing the settings files took too long", out),
-            SaveStep::Results | SaveStep::Prompt => self.write_handoff(now, out),
-            SaveStep::Writing => self.give_up_saving(now, "saving the handoff took too long", out),
+        match save {
+            SaveStep::Settings => self.give_up_saving(step, "comparing the settings files took too long"),
+            SaveStep::Results | SaveStep::Prompt => self.write_handoff(step),
+            SaveStep::Writing => self.give_up_saving(step, "saving the handoff took too long"),
         }
     }
 
     /// The handoff is on disk (or none is wanted): waits for Claude to become idle, then ends it.
-    fn stop_for_restart(&mut self, now: Stamp, handoff: Option<HandoffId>, out: &mut Vec<Action>) {
+    fn stop_for_restart(&mut self, step: &mut EventStep<'_>, handoff: Option<HandoffId>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
-        if self.policy.rules > 0 && self.over_limit(now) {
+        if self.policy.rules > 0 && self.over_limit(step.now) {
             let why = self.limit_reason();
-            self.cancel_request(now, &why, out);
+            self.cancel_request(step, &why);
             return;
         }
         let fresh = self.policy.agent == Agent::Claude;
         let carries = match point {
             SafePoint::Prompt { way, .. } => Some(way),
-            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => {
+            _ if self.waits_for_prompt(step.now, &request) && handoff.is_some() => {
                 self.run.queue.first.filter(|_| self.run.queue.prompts > 0)
             }
             _ => None,
         };
         if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
-            out.push(Action::TakeQueued);
+            step.act(Action::TakeQueued);
         }
-        let why = if self.over_limit(now) {
+        let why = if self.over_limit(step.now) {
             StopFor::Limit
         } else {
             StopFor::Restart {
@@ -260,13 +241,19 @@ impl Supervisor {
                 }
                 _ => HookAnswer::Nothing,
             };
-            self.answer(hook, answer, out);
-            self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
+            step.answer(hook, answer);
+            self.enter(
+                step,
+                Phase::Stopping { why, step: StopStep::Settle { until: step.now.after(SETTLE_MS) } },
+            );
         } else if matches!(point, SafePoint::Prompt { .. }) && self.run.file.status == Some(AgentStatus::Busy)
         {
-            self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
+            self.enter(
+                step,
+                Phase::Stopping { why, step: StopStep::Settle { until: step.now.after(SETTLE_MS) } },
+            );
         } else {
-            self.terminate(now, why, out);
+            self.terminate(step, why);
         }
     }
 }

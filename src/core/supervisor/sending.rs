@@ -14,12 +14,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, Reply, SendResult, Typing};
+use super::action::{Reply, SendResult, Typing};
 use super::key_hold::KeyHold;
 use super::limits::ResumeAfter;
 use super::phase::Phase;
 use super::screen_facts::PromptBox;
 use super::state::SessionState;
+use super::step::EventStep;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
@@ -83,12 +84,12 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn submit(&mut self, now: Stamp, id: u64, command: bool, out: &mut Vec<Action>) {
+    pub(super) fn submit(&mut self, step: &mut EventStep<'_>, id: u64, command: bool) {
         if self.sending.is_some() {
             let reason = "another prompt is being submitted".to_owned();
-            out.push(Action::Reply { id, with: Reply::Refused { reason } });
+            step.refuse(id, reason);
         } else {
-            self.send(now, id, command, None);
+            self.send(step.now, id, command, None);
         }
     }
 
@@ -108,12 +109,12 @@ impl Supervisor {
     }
 
     /// Something changed: takes the next step, if it can be justified.
-    pub(super) fn submit_goes_on(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn submit_goes_on(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = self.sending.clone() else { return };
         let runs = match &self.phase {
             Phase::Running => true,
             // A hand-over has waited long enough: a prompt submitted now would be cut short.
-            Phase::Waiting { .. } => !sending.is_typed() || self.submit_is_typed(now),
+            Phase::Waiting { .. } => !sending.is_typed() || self.submit_is_typed(step.now),
             _ => false,
         };
         if !runs {
@@ -122,33 +123,35 @@ impl Supervisor {
         match sending.submission.step {
             SubmissionStep::Ready { hindered } => {
                 let hindrance = self.hindrance();
-                let since = hindrance.as_ref().map(|_| hindered.unwrap_or(now));
+                let since = hindrance.as_ref().map(|_| hindered.unwrap_or(step.now));
                 if let Some(sending) = &mut self.sending {
                     sending.submission.step = SubmissionStep::Ready { hindered: since };
                 }
                 if let (Some(reason), Some(since)) = (hindrance, since) {
-                    if now >= since.after(STANDS_MS) {
-                        self.refuse_submit(reason, out);
+                    if step.now >= since.after(STANDS_MS) {
+                        self.refuse_submit(step, reason);
                     }
                     return;
                 }
             }
-            SubmissionStep::Enter { again, .. } if sending.command && self.command_is_gone(now, again) => {
-                return self.settle_submit(SendResult::Unknown, out);
+            SubmissionStep::Enter { again, .. }
+                if sending.command && self.command_is_gone(step.now, again) =>
+            {
+                return self.settle_submit(step, SendResult::Unknown);
             }
             // A dialog appeared: a person must be able to answer it.
-            _ if self.obstacle().is_some() => return self.pass_keys(out),
+            _ if self.obstacle().is_some() => return self.pass_keys(step),
             _ => {}
         }
         let rules = self.sending_rules();
-        match self.next_key(now, &sending.submission, &rules) {
+        match self.next_key(step.now, &sending.submission, &rules) {
             Some(SubmissionKey::Paste) => {
-                self.hold_keys(out);
+                self.hold_keys(step);
                 let typing =
                     sending.own.map_or(Typing::Text { id: sending.id }, |after| Typing::GoOn { after });
-                self.paste(now, typing, &rules, out);
+                self.paste(step, typing, &rules);
             }
-            Some(SubmissionKey::Enter) => self.press_enter(now, &rules, out),
+            Some(SubmissionKey::Enter) => self.press_enter(step, &rules),
             None => {}
         }
     }
@@ -191,25 +194,25 @@ impl Supervisor {
 
     /// A hook has reported the prompt. If a turn ran when Enter was pressed, and still runs, the prompt waits
     /// for that turn's end.
-    pub(super) fn submit_hooked(&mut self, turn: Turn, out: &mut Vec<Action>) {
-        let step = self.sending.as_ref().map(|sending| sending.submission.step);
-        if let Some(SubmissionStep::Enter { works, .. }) = step {
+    pub(super) fn submit_hooked(&mut self, step: &mut EventStep<'_>, turn: Turn) {
+        let stands = self.sending.as_ref().map(|sending| sending.submission.step);
+        if let Some(SubmissionStep::Enter { works, .. }) = stands {
             let queued = works && turn == Turn::Busy;
-            self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
+            self.settle_submit(step, if queued { SendResult::Queued } else { SendResult::Submitted });
         }
     }
 
     /// The same according to the transcript: no hook has reported the prompt.
-    pub(super) fn submit_read(&mut self, now: Stamp, queued: bool, out: &mut Vec<Action>) {
+    pub(super) fn submit_read(&mut self, step: &mut EventStep<'_>, queued: bool) {
         if !queued && self.sending.is_some() && self.misses_turn() {
             if !self.run.hooks.seen {
-                self.miss_hooks(out);
+                self.miss_hooks(step);
             }
-            self.set_turn(now, Turn::Busy);
+            self.set_turn(step.now, Turn::Busy);
             self.conversation.spoken = true;
         }
         if self.sending.as_ref().is_some_and(Sending::was_entered) {
-            self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
+            self.settle_submit(step, if queued { SendResult::Queued } else { SendResult::Submitted });
         }
     }
 
@@ -220,40 +223,40 @@ impl Supervisor {
         !self.run.hooks.seen || self.policy.rules >= MISSED_SINCE && self.state().state == SessionState::Idle
     }
 
-    fn settle_submit(&mut self, result: SendResult, out: &mut Vec<Action>) {
+    fn settle_submit(&mut self, step: &mut EventStep<'_>, result: SendResult) {
         let Some(sending) = self.sending.take() else { return };
-        self.give_keys_back(&sending, out);
-        out.push(Action::Reply { id: sending.id, with: Reply::Sent { result } });
+        self.give_keys_back(step, &sending);
+        step.reply(sending.id, Reply::Sent { result });
         if sending.own.is_some() {
             match result {
-                SendResult::Unknown => self.own_prompt_failed("nothing proves that it was submitted", out),
-                SendResult::Submitted | SendResult::Queued => self.own_prompt_submitted(out),
+                SendResult::Unknown => self.own_prompt_failed(step, "nothing proves that it was submitted"),
+                SendResult::Submitted | SendResult::Queued => self.own_prompt_submitted(step),
             }
         }
     }
 
-    fn refuse_submit(&mut self, reason: String, out: &mut Vec<Action>) {
+    fn refuse_submit(&mut self, step: &mut EventStep<'_>, reason: String) {
         let Some(sending) = self.sending.take() else { return };
-        self.give_keys_back(&sending, out);
+        self.give_keys_back(step, &sending);
         if sending.own.is_some() {
-            self.own_prompt_failed(&reason, out);
+            self.own_prompt_failed(step, &reason);
         }
-        out.push(Action::Reply { id: sending.id, with: Reply::Refused { reason } });
+        step.refuse(sending.id, reason);
     }
 
     /// Keys are held from the paste on, so that they do not mix with it; a hand-over that has begun holds
     /// them for itself.
-    fn give_keys_back(&mut self, sending: &Sending, out: &mut Vec<Action>) {
+    fn give_keys_back(&mut self, step: &mut EventStep<'_>, sending: &Sending) {
         if sending.is_typed()
             && self.keys != KeyHold::Free
             && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
         {
-            self.release_keys(false, out);
+            self.release_keys(step, false);
         }
     }
 
     /// Ctrl+C while keys are held for a submission: the person wins, and gets the box back without our text.
-    pub(super) fn submit_interrupted(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn submit_interrupted(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = &self.sending else { return };
         if !matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
             return;
@@ -263,30 +266,30 @@ impl Supervisor {
         }
         let entered = sending.was_entered();
         if self.keys == KeyHold::Held {
-            out.push(Action::Type { typing: Typing::Interrupt });
+            step.type_in(Typing::Interrupt);
         }
         if entered {
-            self.settle_submit(SendResult::Unknown, out);
+            self.settle_submit(step, SendResult::Unknown);
         } else {
-            self.refuse_submit("Ctrl+C was pressed in the session".to_owned(), out);
+            self.refuse_submit(step, "Ctrl+C was pressed in the session".to_owned());
         }
     }
 
     /// The session is over.
-    pub(super) fn submit_closes(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn submit_closes(&mut self, step: &mut EventStep<'_>) {
         if let Some(sending) = self.sending.take() {
             let with =
                 if sending.is_typed() { Reply::Sent { result: SendResult::Unknown } } else { Reply::Ended };
-            out.push(Action::Reply { id: sending.id, with });
+            step.reply(sending.id, with);
         }
     }
 
     /// After every event: a submission does not outlive its run or its deadline.
-    pub(super) fn submit_ends(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn submit_ends(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = &self.sending else { return };
-        if sending.is_typed() && (self.run.pid.is_none() || now >= sending.until) {
-            self.settle_submit(SendResult::Unknown, out);
-        } else if now >= sending.until {
+        if sending.is_typed() && (self.run.pid.is_none() || step.now >= sending.until) {
+            self.settle_submit(step, SendResult::Unknown);
+        } else if step.now >= sending.until {
             let reason = match &self.phase {
                 Phase::Running | Phase::Waiting { .. }
                     if self.turn_forbids(self.sending_rules().during_turn) =>
@@ -297,7 +300,7 @@ impl Supervisor {
                 Phase::Running | Phase::Waiting { .. } => "Claude drew no empty prompt box in time",
                 _ => "a hand-over took too long",
             };
-            self.refuse_submit(reason.to_owned(), out);
+            self.refuse_submit(step, reason.to_owned());
         }
     }
 

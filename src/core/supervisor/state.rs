@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
 use super::event::AgentStatus;
 use super::phase::Phase;
+use super::step::EventStep;
 use super::{Agent, Policy, Supervisor, Turn};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
@@ -282,27 +282,26 @@ impl Supervisor {
     /// The status in Claude's sessions file changed.
     pub(super) fn status(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         status: AgentStatus,
         named: Option<&ConversationId>,
         waiting_for: Option<&String>,
-        out: &mut Vec<Action>,
     ) {
         self.run.file.waiting_for = waiting_for.cloned();
         // The same status again is no news, unless a turn began or ended since it was first reported.
         if self.run.file.status != Some(status) || self.run.file.since < self.run.turn.since {
-            self.run.file.since = now;
+            self.run.file.since = step.now;
         }
         self.run.file.status = Some(status);
-        self.file_names(now, named, out);
+        self.file_names(step, named);
         if !self.run.hooks.seen
             && let Some(id) = named
             && !self.is_current(id)
             && self.run.pid.is_some()
         {
-            self.change_conversation(id.clone(), None, "Claude's sessions file names it", false, out);
+            self.change_conversation(step, id.clone(), None, "Claude's sessions file names it", false);
         }
-        self.settle_on_status(now, out);
+        self.settle_on_status(step);
     }
 
     /// Records the line at which a state began, so that one can wait for the next one.

@@ -6,6 +6,8 @@ use super::crash::QUICK_DEATH_MS;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, StopFor, StopStep};
+use super::run::RunState;
+use super::step::EventStep;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
@@ -17,22 +19,22 @@ pub(super) const CONT: Signal =
 
 impl Supervisor {
     /// The remaining processes of a run were ended.
-    pub(super) fn reaped(&self, run: u32, processes: u32, out: &mut Vec<Action>) {
+    pub(super) fn reaped(&self, step: &mut EventStep<'_>, run: u32, processes: u32) {
         let sentence = match processes {
             1 => format!("hopty ended 1 process that run {run} left behind."),
             n => format!("hopty ended {n} processes that run {run} left behind."),
         };
-        self.decide(out, DecisionKind::TreeReaped, sentence, &[self.lines.event], |_| {});
+        step.decide(DecisionKind::TreeReaped, sentence);
     }
 
-    pub(super) fn terminate(&mut self, now: Stamp, why: StopFor, out: &mut Vec<Action>) {
+    pub(super) fn terminate(&mut self, step: &mut EventStep<'_>, why: StopFor) {
         let c = &self.policy.config.restart;
-        let old_enough = self.run.started.after(c.young.ms()).min(now.after(IGNORED_MS));
-        let kill_at = now.after(c.grace.ms().max(1)).max(old_enough);
-        out.push(Action::CollectTree);
-        out.push(Action::Signal { signal: Signal::TERM, to: SignalTarget::Child });
+        let old_enough = self.run.started.after(c.young.ms()).min(step.now.after(IGNORED_MS));
+        let kill_at = step.now.after(c.grace.ms().max(1)).max(old_enough);
+        step.act(Action::CollectTree);
+        step.act(Action::Signal { signal: Signal::TERM, to: SignalTarget::Child });
         if self.run.stopped {
-            out.push(Action::Signal { signal: CONT, to: SignalTarget::Child });
+            step.act(Action::Signal { signal: CONT, to: SignalTarget::Child });
         }
         let words = match &why {
             StopFor::Restart { .. } => "to start the next one",
@@ -41,26 +43,26 @@ impl Supervisor {
             StopFor::Limit => "because the restart limit is reached",
         };
         let text = format!("Stopping run {} {words}.", self.session.runs);
-        self.decide(out, DecisionKind::StopSent, text, &[self.lines.event], |_| {});
-        self.enter(now, Phase::Stopping { why, step: StopStep::Term { kill_at } });
+        step.decide(DecisionKind::StopSent, text);
+        self.enter(step, Phase::Stopping { why, step: StopStep::Term { kill_at } });
     }
 
-    fn kill(&mut self, now: Stamp, why: StopFor, words: &str, out: &mut Vec<Action>) {
-        out.push(Action::CollectTree);
-        out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
+    fn kill(&mut self, step: &mut EventStep<'_>, why: StopFor, words: &str) {
+        step.act(Action::CollectTree);
+        step.act(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
         // The child may have joined another process group since.
-        out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
+        step.act(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
         let text = format!("Killed run {}: {words}.", self.session.runs);
-        self.decide(out, DecisionKind::StopKilled, text, &[self.lines.event], |_| {});
-        self.enter(now, Phase::Stopping { why, step: StopStep::Kill });
+        step.decide(DecisionKind::StopKilled, text);
+        self.enter(step, Phase::Stopping { why, step: StopStep::Kill });
     }
 
-    pub(super) fn stop(&mut self, now: Stamp, id: u64, kill: bool, out: &mut Vec<Action>) {
-        out.push(Action::Reply { id, with: Reply::Accepted });
-        self.end_for(now, StopFor::Stop, kill, out);
+    pub(super) fn stop(&mut self, step: &mut EventStep<'_>, id: u64, kill: bool) {
+        step.reply(id, Reply::Accepted);
+        self.end_for(step, StopFor::Stop, kill);
     }
 
-    pub(super) fn end_for(&mut self, now: Stamp, why: StopFor, kill: bool, out: &mut Vec<Action>) {
+    pub(super) fn end_for(&mut self, step: &mut EventStep<'_>, why: StopFor, kill: bool) {
         if let Phase::Spawning { end, .. } = &mut self.phase {
             *end = Some(EndRequest { why, kill });
             return;
@@ -70,49 +72,42 @@ impl Supervisor {
                 Phase::Cooling { .. } => "The session was stopped before the next run started.",
                 _ => "The session was stopped before its first run started.",
             };
-            self.close(
-                now,
-                EndCause::Stopped,
-                self.session.last_code,
-                text.to_owned(),
-                &[self.lines.event],
-                out,
-            );
+            self.close(step, EndCause::Stopped, self.session.last_code, text.to_owned(), None);
             return;
         }
-        self.drop_request("the session is ending", out);
+        self.drop_request(step, "the session is ending");
         match self.phase {
             Phase::Stopping { step: StopStep::Kill, .. } => {
-                self.enter(now, Phase::Stopping { why, step: StopStep::Kill })
+                self.enter(step, Phase::Stopping { why, step: StopStep::Kill })
             }
-            _ if kill => self.kill(now, why, "`hopty stop --kill`", out),
-            Phase::Stopping { step: step @ StopStep::Term { .. }, .. } => {
-                self.enter(now, Phase::Stopping { why, step })
+            _ if kill => self.kill(step, why, "`hopty stop --kill`"),
+            Phase::Stopping { step: sent @ StopStep::Term { .. }, .. } => {
+                self.enter(step, Phase::Stopping { why, step: sent })
             }
-            _ => self.terminate(now, why, out),
+            _ => self.terminate(step, why),
         }
     }
 
     /// Claude is idle after the held hook was answered: nothing is lost now.
-    pub(super) fn settle_on_status(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn settle_on_status(&mut self, step: &mut EventStep<'_>) {
         if let Phase::Stopping { why, step: StopStep::Settle { .. } } = self.phase.clone()
             && self.run.file.status == Some(AgentStatus::Idle)
         {
-            self.terminate(now, why, out);
+            self.terminate(step, why);
         }
     }
 
-    pub(super) fn tick_stop(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn tick_stop(&mut self, step: &mut EventStep<'_>) {
         match self.phase.clone() {
-            Phase::Stopping { why, step: StopStep::Settle { until } } if now >= until => {
-                self.terminate(now, why, out)
+            Phase::Stopping { why, step: StopStep::Settle { until } } if step.now >= until => {
+                self.terminate(step, why)
             }
-            Phase::Stopping { why, step: StopStep::Term { kill_at } } if now >= kill_at => {
-                self.kill(now, why, "it did not end after SIGTERM", out);
+            Phase::Stopping { why, step: StopStep::Term { kill_at } } if step.now >= kill_at => {
+                self.kill(step, why, "it did not end after SIGTERM");
             }
-            Phase::Cooling { until, plan, held, .. } if held.is_empty() && now >= until => {
-                self.count_restart(now);
-                self.spawn(now, plan, out);
+            Phase::Cooling { until, plan, held, .. } if held.is_empty() && step.now >= until => {
+                self.count_restart(step.now);
+                self.spawn(step, plan);
             }
             _ => {}
         }
@@ -142,10 +137,9 @@ impl Supervisor {
         (row, if ctrl_c { CtrlC::Yes } else { CtrlC::No })
     }
 
-    pub(super) fn ended(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {
-        let (row, ctrl_c) = self.row(now);
-        let because = self.session.interrupt.map_or(0, |(_, seq)| if ctrl_c == CtrlC::Yes { seq } else { 0 });
-        let evidence = [because, self.lines.event];
+    pub(super) fn ended(&mut self, step: &mut EventStep<'_>, end: ProcessEnd) {
+        let (row, ctrl_c) = self.row(step.now);
+        let interrupt = self.session.interrupt.map(|(_, seq)| seq).filter(|_| ctrl_c == CtrlC::Yes);
         let found = meaning(row, ctrl_c, end);
         self.session.last_code = end.code();
         self.run.hooks.held = None;
@@ -160,41 +154,41 @@ impl Supervisor {
             }
             _ => format!("Run {number} ended {}.", end.words()),
         };
-        self.decide(out, DecisionKind::RunEnded, words, &evidence, |_| {});
-        out.push(Action::ReapTree);
+        step.decide(DecisionKind::RunEnded, words).after(interrupt);
+        step.act(Action::ReapTree);
         self.rearm_later();
-        self.drop_request("the program ended first", out);
+        self.drop_request(step, "the program ended first");
         let run = std::mem::take(&mut self.run);
-        if now.since(run.started) >= QUICK_DEATH_MS {
+        if step.now.since(run.started) >= QUICK_DEATH_MS {
             self.crash_guard.quick_deaths = 0;
         }
         let finished = "The program finished by itself.";
         match found {
             ExitMeaning::NextRun => {
                 if let Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } = self.phase.clone() {
-                    self.count_restart(now);
+                    self.count_restart(step.now);
                     self.crash_guard.in_a_row = 0;
-                    self.spawn(now, plan, out);
+                    self.spawn(step, plan);
                 }
             }
             ExitMeaning::UserInterrupt => {
                 let text = "You pressed Ctrl+C, and the program ended.";
-                self.close(now, EndCause::UserInterrupt, end.code(), text.to_owned(), &evidence, out);
+                self.close(step, EndCause::UserInterrupt, end.code(), text.to_owned(), interrupt);
             }
             ExitMeaning::Finished => {
-                self.close(now, EndCause::Finished, end.code(), finished.to_owned(), &evidence, out)
+                self.close(step, EndCause::Finished, end.code(), finished.to_owned(), interrupt)
             }
             ExitMeaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
-                self.close(now, EndCause::RestartLimit, end.code(), self.limit_words(), &evidence, out);
+                self.close(step, EndCause::RestartLimit, end.code(), self.limit_words(), interrupt);
             }
             ExitMeaning::Stopped => {
                 let text = "hopty stopped the program as requested.";
-                self.close(now, EndCause::Stopped, end.code(), text.to_owned(), &evidence, out);
+                self.close(step, EndCause::Stopped, end.code(), text.to_owned(), interrupt);
             }
-            ExitMeaning::Crash => self.crash(now, end, &run, &evidence, out),
+            ExitMeaning::Crash => self.crash(step, end, &run, interrupt),
             // No child that is followed can end in these rows.
             ExitMeaning::CouldNotStart | ExitMeaning::JobControl => {
-                self.close(now, EndCause::CouldNotStart, end.code(), finished.to_owned(), &evidence, out);
+                self.close(step, EndCause::CouldNotStart, end.code(), finished.to_owned(), interrupt);
             }
         }
     }
@@ -203,5 +197,27 @@ impl Supervisor {
     /// millisecond.
     pub(super) fn interrupted_here(&self) -> bool {
         self.session.interrupt.is_some_and(|(_, seq)| seq > self.phase_began.seq)
+    }
+
+    /// The session is over.
+    pub(super) fn close(
+        &mut self,
+        step: &mut EventStep<'_>,
+        cause: EndCause,
+        code: u8,
+        mut sentence: String,
+        interrupt: Option<u64>,
+    ) {
+        self.submit_closes(step);
+        if let Some(id) = &self.handoffs.active {
+            sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` continues it."));
+        }
+        let sentence = self.naming_unfinished(sentence);
+        let handoff = self.handoffs.active.clone();
+        step.decide(DecisionKind::SessionEnded, sentence).after(interrupt).cause(cause).handoff(handoff);
+        step.act(Action::Close { cause, code });
+        self.run = RunState::default();
+        self.conversation.limit_wait = None;
+        self.enter(step, Phase::Closed { cause, code });
     }
 }

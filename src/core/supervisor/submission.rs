@@ -5,10 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, Typing};
+use super::action::Typing;
 use super::phase::Phase;
 use super::screen_facts::PromptBox;
 use super::state::SessionState;
+use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
@@ -162,24 +163,18 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn paste(
-        &mut self,
-        now: Stamp,
-        typing: Typing,
-        rules: &SubmissionRules,
-        out: &mut Vec<Action>,
-    ) {
-        out.push(Action::Type { typing });
+    pub(super) fn paste(&mut self, step: &mut EventStep<'_>, typing: Typing, rules: &SubmissionRules) {
+        step.type_in(typing);
         if let Some(submission) = self.submission() {
-            submission.pasted(now, rules);
+            submission.pasted(step.now, rules);
         }
     }
 
-    pub(super) fn press_enter(&mut self, now: Stamp, rules: &SubmissionRules, out: &mut Vec<Action>) {
-        out.push(Action::Type { typing: Typing::Enter });
+    pub(super) fn press_enter(&mut self, step: &mut EventStep<'_>, rules: &SubmissionRules) {
+        step.type_in(Typing::Enter);
         let works = rules.during_turn != DuringTurn::Wait && self.state().state == SessionState::Busy;
         if let Some(submission) = self.submission() {
-            submission.step = SubmissionStep::Enter { again: now.after(ENTER_EVERY_MS), works };
+            submission.step = SubmissionStep::Enter { again: step.now.after(ENTER_EVERY_MS), works };
         }
     }
 

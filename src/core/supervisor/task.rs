@@ -2,24 +2,19 @@
 //! person or a signal requests still happens.
 
 use super::Supervisor;
-use super::action::{Action, DecisionKind, RestartBy};
+use super::action::{DecisionKind, RestartBy};
 use super::phase::RestartRequest;
+use super::step::EventStep;
 use crate::core::context::Level;
 
 impl Supervisor {
-    pub(super) fn task(&mut self, completed: bool, out: &mut Vec<Action>) {
+    pub(super) fn task(&mut self, step: &mut EventStep<'_>, completed: bool) {
         if self.session.completed == completed {
             return;
         }
         self.session.completed = completed;
         if completed {
-            self.tell(
-                out,
-                DecisionKind::TaskCompleted,
-                "Task completed!".to_owned(),
-                &[self.lines.event],
-                |_| {},
-            );
+            step.tell(DecisionKind::TaskCompleted, "Task completed!");
         } else {
             // A hand-over that was cancelled meanwhile is due at the end of the next turn.
             self.conversation.rearm_at_stop |= self.level() >= Level::Handoff;

@@ -12,6 +12,7 @@ use super::Supervisor;
 use super::Turn;
 use super::action::{Action, DecisionKind};
 use super::event::PromptOf;
+use super::step::EventStep;
 use crate::core::config::AfterError;
 use crate::core::ids::ConversationId;
 use crate::core::time::{Stamp, WallTime};
@@ -189,17 +190,16 @@ impl Supervisor {
 
     pub(super) fn usage_limit(
         &mut self,
-        now: Stamp,
+        step: &mut EventStep<'_>,
         conversation: &ConversationId,
         kind: LimitKind,
         left: u64,
         resets: u64,
-        out: &mut Vec<Action>,
     ) {
         if !self.is_current(conversation) || self.run.pid.is_none() || left > LONGEST_LIMIT_MS {
             return;
         }
-        let reset = now.after(left);
+        let reset = step.now.after(left);
         let c = &self.policy.config.recovery;
         let due = reset.after(c.limit_wait.ms());
         if let Some(LimitWait { cause: WaitCause::Limit { limit }, due: old, .. }) =
@@ -221,8 +221,8 @@ impl Supervisor {
         let limit = UsageLimitWait { kind, reset, resets };
         self.conversation.limit_wait = Some(LimitWait {
             cause: WaitCause::Limit { limit },
-            since: now,
-            seq: self.lines.event,
+            since: step.now,
+            seq: step.line,
             due,
             answered: false,
         });
@@ -232,21 +232,21 @@ impl Supervisor {
              nothing.",
             kind.words()
         );
-        self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.lines.event], |_| {});
+        step.decide(DecisionKind::LimitReached, text.clone());
         if self.limits.told.replace((kind, resets)) != Some((kind, resets)) {
-            out.push(Action::Notice { about: DecisionKind::LimitReached, text });
-            out.push(Action::KeepHandoffs { until: resets });
+            step.notice(DecisionKind::LimitReached, text);
+            step.act(Action::KeepHandoffs { until: resets });
         }
     }
 
     /// StopFailure: an API error ended the turn.
-    pub(super) fn turn_failed(&mut self, now: Stamp, error: Option<&str>, out: &mut Vec<Action>) {
-        if self.limit().is_some_and(|limit| now < limit.reset) {
+    pub(super) fn turn_failed(&mut self, step: &mut EventStep<'_>, error: Option<&str>) {
+        if self.limit().is_some_and(|limit| step.now < limit.reset) {
             return;
         }
         let error = error.unwrap_or("unknown");
-        let because = [self.lines.event];
-        let halt = |cause, due| Some(LimitWait { cause, since: now, seq: because[0], due, answered: false });
+        let (now, line) = (step.now, step.line);
+        let halt = |cause, due| Some(LimitWait { cause, since: now, seq: line, due, answered: false });
         self.conversation.limit_wait = None;
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
@@ -254,20 +254,20 @@ impl Supervisor {
                     "An API error ended the turn ({error}). Check your login and billing; hopty does not \
                      retry."
                 );
-                self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
+                step.tell(DecisionKind::TurnFailed, text);
                 self.conversation.limit_wait = halt(WaitCause::Person, None);
             }
             "server_error" | "rate_limit" | "overloaded" | "unknown" => {
-                let due = self.next_try(now);
+                let due = self.next_try(step.now);
                 let cause = WaitCause::Error { error: error.to_owned(), said: false };
                 self.conversation.limit_wait = halt(cause, due);
                 if error != "rate_limit" {
-                    self.say_failed(now, out);
+                    self.say_failed(step);
                 }
             }
             _ => {
                 let text = format!("An API error ended the turn ({error}).");
-                self.decide(out, DecisionKind::TurnFailed, text, &because, |_| {});
+                step.decide(DecisionKind::TurnFailed, text);
             }
         }
     }
@@ -298,7 +298,7 @@ impl Supervisor {
     }
 
     /// Tells people what follows an error. If nothing follows, requests are no longer held back.
-    fn say_failed(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn say_failed(&mut self, step: &mut EventStep<'_>) {
         let c = &self.policy.config.recovery;
         let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) =
             &mut self.conversation.limit_wait
@@ -309,7 +309,7 @@ impl Supervisor {
         let because = [*seq];
         let text = match due {
             Some(due) => {
-                let (seconds, tries) = (due.since(now).div_ceil(1000), self.limits.tries);
+                let (seconds, tries) = (due.since(step.now).div_ceil(1000), self.limits.tries);
                 format!(
                     "An API error ended the turn ({error}). hopty retries in {seconds} s unless you type \
                      (attempt {tries} of {}).",
@@ -324,12 +324,12 @@ impl Supervisor {
         if due.is_none() {
             self.conversation.limit_wait = None;
         }
-        self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
+        step.tell(DecisionKind::TurnFailed, text).because(&because);
     }
 
     /// A person has pressed a key: hopty leaves the rest to them.
-    pub(super) fn somebody_is_there(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.limits.keyed = Some(now);
+    pub(super) fn somebody_is_there(&mut self, step: &mut EventStep<'_>) {
+        self.limits.keyed = Some(step.now);
         // Keys are held while hopty types; its prompt is either proven or not.
         if self.submits_own() {
             return;
@@ -338,7 +338,7 @@ impl Supervisor {
         let (error, seq) = (halt.limit().is_none(), halt.seq);
         if halt.due.take().is_some() {
             let text = "You typed, so hopty does not continue by itself.".to_owned();
-            self.decide(out, DecisionKind::ContinueCancelled, text, &[self.lines.event, seq], |_| {});
+            step.decide(DecisionKind::ContinueCancelled, text).also(seq);
             if error {
                 self.conversation.limit_wait = None;
             }
@@ -346,7 +346,7 @@ impl Supervisor {
     }
 
     /// Somebody submitted a prompt: Claude works again, or will report the limit or the error once more.
-    pub(super) fn work_goes_on(&mut self, prompt: Option<PromptOf>, out: &mut Vec<Action>) {
+    pub(super) fn work_goes_on(&mut self, step: &mut EventStep<'_>, prompt: Option<PromptOf>) {
         let Some(halt) = self.conversation.limit_wait.take() else { return };
         if halt.limit().is_some() {
             let who = if prompt == Some(PromptOf::Claude) {
@@ -354,20 +354,20 @@ impl Supervisor {
             } else {
                 "a prompt was submitted"
             };
-            self.limit_over(&halt, who, out);
+            self.limit_over(step, &halt, who);
         }
     }
 
-    pub(super) fn limit_over(&self, halt: &LimitWait, how: &str, out: &mut Vec<Action>) {
+    pub(super) fn limit_over(&self, step: &mut EventStep<'_>, halt: &LimitWait, how: &str) {
         let Some(limit) = halt.limit() else { return };
         let text = format!("The wait for the {} is over: {how}.", limit.kind.words());
-        self.decide(out, DecisionKind::LimitOver, text, &[self.lines.event, halt.seq], |_| {});
+        step.decide(DecisionKind::LimitOver, text).also(halt.seq);
     }
 
     /// A turn ended normally.
-    pub(super) fn turn_ended_well(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn turn_ended_well(&mut self, step: &mut EventStep<'_>) {
         self.limits.tries = 0;
-        self.work_goes_on(None, out);
+        self.work_goes_on(step, None);
     }
 
     /// What the session waits for while nobody works.
@@ -389,16 +389,16 @@ impl Supervisor {
     }
 
     /// Reports or drops what has reached its time.
-    pub(super) fn tick_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn tick_limit_wait(&mut self, step: &mut EventStep<'_>) {
         let Some(halt) = &self.conversation.limit_wait else { return };
         match &halt.cause {
-            WaitCause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => {
-                self.say_failed(now, out)
+            WaitCause::Error { said: false, .. } if step.now >= halt.since.after(SETTLE_MS) => {
+                self.say_failed(step)
             }
-            WaitCause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
+            WaitCause::Limit { limit } if halt.due.is_none() && step.now >= limit.reset => {
                 let halt = self.conversation.limit_wait.take();
                 if let Some(halt) = halt {
-                    self.limit_over(&halt, "it has reset, and hopty leaves it to you to continue", out);
+                    self.limit_over(step, &halt, "it has reset, and hopty leaves it to you to continue");
                 }
             }
             _ => {}

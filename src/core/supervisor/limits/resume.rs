@@ -6,9 +6,10 @@
 //! with no dialog. The limit's own dialog is closed by its line "Stop and wait for limit to reset", which
 //! costs nothing, unless a person is present or `delivery.answer_dialogs` does not name it.
 
-use super::super::action::{Action, DecisionKind, Typing};
+use super::super::action::{DecisionKind, Typing};
 use super::super::phase::Phase;
 use super::super::sending::{STANDS_MS, TYPING_MS};
+use super::super::step::EventStep;
 use super::super::{Supervisor, Turn};
 use super::{LimitWait, ResumeAfter};
 use crate::core::time::Stamp;
@@ -23,11 +24,11 @@ const PRESENT_SINCE: u32 = 3;
 
 impl Supervisor {
     /// Something changed: tells people, answers the dialog if allowed, and continues when that is due.
-    pub(in crate::core::supervisor) fn look_at_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.tick_limit_wait(now, out);
-        self.answer_limit_dialog(now, out);
+    pub(in crate::core::supervisor) fn look_at_limit_wait(&mut self, step: &mut EventStep<'_>) {
+        self.tick_limit_wait(step);
+        self.answer_limit_dialog(step);
         let Some(halt) = &self.conversation.limit_wait else { return };
-        if halt.due().is_none_or(|due| now < due) || self.sending.is_some() {
+        if halt.due().is_none_or(|due| step.now < due) || self.sending.is_some() {
             return;
         }
         let after = halt.after();
@@ -35,26 +36,26 @@ impl Supervisor {
             Phase::Waiting { .. } => {
                 // The hand-over that was held back continues in a fresh conversation with its own prompt.
                 if let Some(halt) = self.conversation.limit_wait.take() {
-                    self.limit_over(&halt, "it has reset, and the pending hand-over continues", out);
+                    self.limit_over(step, &halt, "it has reset, and the pending hand-over continues");
                 }
             }
             Phase::Running
                 if self.run.turn.state != Turn::Busy
                     && !self.run.stopped
                     && self.obstacle().is_none()
-                    && self.box_is_free(now) =>
+                    && self.box_is_free(step.now) =>
             {
-                self.submit_own(now, after);
+                self.submit_own(step.now, after);
             }
             _ => {}
         }
     }
 
-    fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    fn answer_limit_dialog(&mut self, step: &mut EventStep<'_>) {
         let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
-            && self.dialog_is_left_until().is_none_or(|until| until.is_some_and(|until| now >= until));
+            && self.dialog_is_left_until().is_none_or(|until| until.is_some_and(|until| step.now >= until));
         let stands = self.run.screen.facts.dialog.as_deref() == Some(DIALOG)
-            && self.run.screen.dialog_since.is_some_and(|since| now >= since.after(DIALOG_STANDS_MS));
+            && self.run.screen.dialog_since.is_some_and(|since| step.now >= since.after(DIALOG_STANDS_MS));
         if let Some(halt) = self
             .conversation
             .limit_wait
@@ -62,7 +63,7 @@ impl Supervisor {
             .filter(|halt| may && stands && halt.limit().is_some() && !halt.answered)
         {
             halt.answered = true;
-            out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
+            step.type_in(Typing::DialogKey { dialog: DIALOG.to_owned() });
         }
     }
 
@@ -75,7 +76,7 @@ impl Supervisor {
         Some(Some(until).filter(|_| keyed <= halt.since))
     }
 
-    pub(in crate::core::supervisor) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
+    pub(in crate::core::supervisor) fn own_prompt_submitted(&mut self, step: &mut EventStep<'_>) {
         let Some(halt) = self.conversation.limit_wait.take() else { return };
         let text = match halt.after() {
             ResumeAfter::Limit => {
@@ -84,14 +85,14 @@ impl Supervisor {
             }
             ResumeAfter::Error => "hopty submitted a prompt to continue after the API error.",
         };
-        self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.lines.event], |_| {});
+        step.decide(DecisionKind::ContinueSubmitted, text);
     }
 
     /// Never twice: the prompt may have been submitted.
-    pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
+    pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, step: &mut EventStep<'_>, why: &str) {
         self.conversation.limit_wait = None;
         let text = format!("hopty could not submit its prompt to continue: {why}.");
-        self.tell(out, DecisionKind::ContinueCancelled, text, &[self.lines.event], |_| {});
+        step.tell(DecisionKind::ContinueCancelled, text);
     }
 
     pub(in crate::core::supervisor) fn resume_deadlines(&self, halt: &LimitWait, due: &mut Vec<Stamp>) {
