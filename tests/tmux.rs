@@ -104,7 +104,7 @@ fn the_segment_names_sessions_and_states() {
     tmux.detached("beta", "exec sleep 1000");
     tmux.ask(&["refresh-client", "-S"]);
     tmux.term.wait_for("the segment", |screen| {
-        screen.lines().last().is_some_and(|line| line.contains("alpha unknown   beta unknown"))
+        screen.lines().last().is_some_and(|line| line.contains("alpha running   beta running"))
     });
     tmux.end();
 }

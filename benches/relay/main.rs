@@ -12,6 +12,7 @@
 //! the same run. `docs/PERFORMANCE.md` says how to read them.
 
 mod child;
+mod drawn;
 mod hop;
 mod idle;
 mod instructions;
@@ -34,7 +35,7 @@ use anyhow::{Result, bail};
 use support::{processes, stats, target, tty};
 
 /// What can be measured; `all` has the cost in the tables of `throughput`.
-const WHAT: [&str; 7] = ["all", "throughput", "latency", "start", "idle", "paste", "cpu"];
+const WHAT: [&str; 8] = ["all", "throughput", "drawn", "latency", "start", "idle", "paste", "cpu"];
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -68,6 +69,9 @@ fn measure(options: &run::Options) -> Result<()> {
     }
     if is("throughput") {
         throughput::run(options, throughput::Tables::Throughput)?;
+    }
+    if is("drawn") {
+        drawn::run(options)?;
     }
     if is("latency") {
         latency::run(options)?;

@@ -28,9 +28,9 @@ const LONGEST: f64 = 0.6;
 const STUCK: i32 = 5000;
 
 /// One slice.
-struct Passed {
+pub struct Passed {
     /// From the order to the last byte at the outer terminal, in s.
-    took: f64,
+    pub took: f64,
     /// The same for what came after the first quarter.
     late: f64,
     /// Every byte came as it was written.
@@ -38,7 +38,7 @@ struct Passed {
     /// On a processor until the contender was at rest again, in ns.
     cpu: u64,
     /// Waited for a processor, in ns.
-    waited: u64,
+    pub waited: u64,
 }
 
 /// What was measured of one contender.
@@ -76,7 +76,7 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
                 for blocks in BURSTS.repeat(REPEATED) {
                     options.each(&mut sessions, round, |session| {
                         let of = found.entry(session.peer.name).or_default();
-                        let passed = slice(session, workload, blocks)?;
+                        let passed = slice(session, workload, blocks, |_| ())?;
                         let slices = of.bursts.entry((workload.letter, blocks)).or_default();
                         slices.push((passed.waited, speed(blocks, passed.took)));
                         Ok(())
@@ -86,7 +86,7 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
             options.each(&mut sessions, round, |session| {
                 let of = found.entry(session.peer.name).or_default();
                 let blocks = *of.blocks.get(&workload.letter).unwrap_or(&4);
-                let passed = slice(session, workload, blocks)?;
+                let passed = slice(session, workload, blocks, |_| ())?;
                 let megabytes = f64::from(blocks) * BLOCK as f64 / 1e6;
                 if of.blocks.insert(workload.letter, blocks_in(LONGEST, megabytes / passed.took)).is_none() {
                     // The first one only tells how long the others may be.
@@ -129,7 +129,7 @@ fn count(
     for workload in workloads {
         options.each(sessions, 0, |session| {
             let pids = session.pids.clone();
-            let (passed, count) = instructions::count(&pids, || slice(session, workload, COUNTED));
+            let (passed, count) = instructions::count(&pids, || slice(session, workload, COUNTED, |_| ()));
             passed?;
             counted.extend(count.map(|count| {
                 ((session.peer.name, workload.letter), count / (f64::from(COUNTED) * BLOCK as f64))
@@ -149,8 +149,13 @@ fn blocks_in(seconds: f64, speed: f64) -> u32 {
     ((seconds * speed) as u32).clamp(1, SUSTAINED)
 }
 
-/// Lets the child write, reads all of it and compares.
-fn slice(session: &mut Session, workload: &Workload, blocks: u32) -> io::Result<Passed> {
+/// Lets the child write, reads all of it, compares, and gives it to `draw`.
+pub fn slice(
+    session: &mut Session,
+    workload: &Workload,
+    blocks: u32,
+    mut draw: impl FnMut(&[u8]),
+) -> io::Result<Passed> {
     let number = session.next_mark();
     session.order(&format!("write {} {blocks} {number}", workload.letter))?;
     session.answer("ready")?;
@@ -175,6 +180,7 @@ fn slice(session: &mut Session, workload: &Workload, blocks: u32) -> io::Result<
             return Err(io::Error::other("it ended"));
         }
         let got = &buf[..n];
+        draw(got);
         if exact {
             let of_body = n.min(body.saturating_sub(at));
             let of_mark = end.get((at + of_body).saturating_sub(body)..).unwrap_or_default();

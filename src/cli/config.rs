@@ -19,9 +19,12 @@ use super::settings;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
+use crate::tty::raw;
 
 /// Where the remark on a value begins, where the value leaves room.
 const REMARK: usize = 36;
+/// A terminal with fewer columns has the remarks two spaces behind the values.
+const NARROW: usize = 60;
 /// Values longer than this have their remark two spaces behind them, in columns.
 const LONG: usize = 80;
 /// The longest line of a text in a file to begin with, without its sign.
@@ -74,6 +77,7 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
         say(format_args!("{}", json!(keys)))?;
     } else {
         let mut section = "";
+        let cols = raw::columns(std::io::stdout());
         for key in KEYS {
             if key.section != section {
                 let before = if section.is_empty() { "" } else { "\n" };
@@ -81,11 +85,22 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
                 section = key.section;
             }
             let line = format!("{} = {}", key.name, value(key, &values));
-            let gap = if line.width() > LONG { 2 } else { REMARK.saturating_sub(line.width()).max(2) };
-            say(format_args!("{line}{}# {}", " ".repeat(gap), from(key, &resolved)))?;
+            say(format_args!("{}", remarked(&line, &from(key, &resolved), cols)))?;
         }
     }
     settings::all_right(&resolved.problems).map(|()| 0)
+}
+
+/// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own above,
+/// as in a file.
+fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
+    let is_narrow = cols.is_some_and(|cols| cols < NARROW);
+    let column = if is_narrow || line.width() > LONG { 0 } else { REMARK };
+    let gap = column.saturating_sub(line.width()).max(2);
+    if cols.is_some_and(|cols| line.width() + gap + 2 + remark.width() > cols) {
+        return format!("# {remark}\n{line}");
+    }
+    format!("{line}{}# {remark}", " ".repeat(gap))
 }
 
 fn check(paths: &Paths) -> Result<u8, Failed> {
@@ -261,6 +276,15 @@ mod tests {
 
     fn read(text: &str) -> Resolved {
         resolve(&Sources { user: Some(File { path: "config.toml", text }), ..Sources::default() })
+    }
+
+    #[test]
+    fn a_remark_never_breaks_a_line_of_the_terminal() {
+        let long = "ask = { percent = 60 }";
+        assert_eq!(remarked(long, "default", None), format!("{long:<36}# default"));
+        assert_eq!(remarked(long, "default", Some(80)), format!("{long:<36}# default"));
+        assert_eq!(remarked(long, "default", Some(40)), "ask = { percent = 60 }  # default");
+        assert_eq!(remarked(long, "default", Some(30)), "# default\nask = { percent = 60 }");
     }
 
     #[test]

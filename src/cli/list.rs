@@ -27,7 +27,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
 use crate::sys::poll::{Interest, wait_for};
-use crate::sys::signals::Signals;
+use crate::sys::signals::{Signals, stop_group};
 use crate::tty::full_screen;
 
 /// A host that does not answer within this is `unresponsive`.
@@ -71,13 +71,17 @@ pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
     watch(wish, template.as_ref())
 }
 
+/// The alternate screen without a cursor, for `--watch`, and back to what the terminal showed before.
+const WATCH_BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l";
+const WATCH_END: &[u8] = b"\x1b[?25h\x1b[?1049l";
+
 /// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
 fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
-    let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH];
-    let mut signals = Signals::catch(&ends)?;
-    full_screen::write(b"\x1b[?1049h\x1b[?25l")?;
+    let caught = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP];
+    let mut signals = Signals::catch(&caught)?;
+    full_screen::write(WATCH_BEGIN)?;
     let end = watch_until_signal(wish, template, &mut signals);
-    full_screen::write(b"\x1b[?25h\x1b[?1049l")?;
+    full_screen::write(WATCH_END)?;
     Ok(u8::try_from(128 + end?).unwrap_or(1))
 }
 
@@ -93,8 +97,17 @@ fn watch_until_signal(
         full_screen::write(b"\x1b[H\x1b[2J")?;
         print(wish, template, sessions)?;
         wait_for(&signals.as_fd(), Interest::Read, WATCH_MS)?;
-        if let Some(signal) = signals.take().into_iter().find(|signal| *signal != libc::SIGWINCH) {
-            return Ok(signal);
+        for signal in signals.take() {
+            match signal {
+                libc::SIGWINCH => {}
+                // Ctrl+Z: the shell has the terminal as it was, until `fg`.
+                libc::SIGTSTP => {
+                    full_screen::write(WATCH_END)?;
+                    stop_group();
+                    full_screen::write(WATCH_BEGIN)?;
+                }
+                ends => return Ok(ends),
+            }
         }
     }
 }
@@ -299,7 +312,7 @@ fn for_tmux(session: &SessionStatus) -> String {
         (Some(SessionState::Unresponsive), _) => format!("#[fg=red]{name} unresponsive#[default]"),
         _ => {
             let context = session.context.known_percent().map(|n| format!(" {n}%")).unwrap_or_default();
-            format!("{name} {}{context}", clean(&session.state.to_string()))
+            format!("{name} {}{context}", clean(&session.state_word()))
         }
     }
 }

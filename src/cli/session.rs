@@ -302,7 +302,7 @@ pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), F
 fn print(session: &SessionStatus) -> std::io::Result<()> {
     let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));
     let command = visible(&shell_line(&session.command));
-    let state = visible(&session.state.to_string());
+    let state = visible(&session.state_word());
     say(format_args!("{}  {state}  {}", visible(&session.name), visible(&session.dir)))?;
     let restarts =
         if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };

@@ -363,6 +363,13 @@ impl SessionStatus {
         on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
     }
 
+    /// The state in one word, for people: hopty knows of a program that is not Claude only that it runs.
+    #[must_use]
+    pub fn state_word(&self) -> String {
+        let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
+        if runs { "running".to_owned() } else { self.state.to_string() }
+    }
+
     /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
     /// `blocked (trust dialog)` where that is not about anything. `moment` writes a time for people.
     #[must_use]
@@ -373,7 +380,7 @@ impl SessionStatus {
                 format!("{}: {}", self.state, subject.replacen(": ", " ", 1))
             }
             (None, Some(what)) => format!("{} ({what})", self.state),
-            (_, None) => self.state.to_string(),
+            (_, None) => self.state_word(),
         }
     }
 

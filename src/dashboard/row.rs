@@ -61,7 +61,7 @@ impl SessionRow {
         let since = if status.is(SessionState::Ended) { status.ended_at } else { status.state_since };
         SessionRow {
             name: name.clone(),
-            state: clean(&status.state.to_string()),
+            state: clean(&status.state_word()),
             state_words: clean(&status.state_words(moment)),
             dialog: status.waiting_for.clone().unwrap_or_default(),
             since: since.map(|at| age(at.0)).unwrap_or_default(),

@@ -94,7 +94,7 @@ fn a_program_that_is_no_agent_is_given_no_prompt() {
     detached(&world, "one", "exec sleep 1000");
     let term = dash(&world);
     wait_chosen(&term, "one");
-    term.wait_text("unknown");
+    term.wait_text("running");
     term.send(":sy");
     term.wait_text("one is not Claude: attach to type into it (Enter)");
     term.send("\r");

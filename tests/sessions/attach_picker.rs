@@ -112,7 +112,7 @@ fn a_narrow_terminal_shows_it() {
     }
     let term = Term::start(&hopty(), &["attach"], &world.env, &world.project, (40, 10));
     wait_selected(&term, "1  a-rather-long…");
-    term.wait_text("two             unknown  ");
+    term.wait_text("two             running  ");
     term.resize(80, 24);
     wait_selected(&term, "1  a-rather-long-name-of-a…");
     term.send("j\r");
@@ -150,7 +150,7 @@ fn without_a_terminal_the_sessions_are_listed() {
     let said = text(&output.stderr);
     let heads: Vec<&str> = said.lines().next().unwrap_or_default().split_whitespace().collect();
     assert_eq!(heads, ["NAME", "STATE", "FOR", "ABOUT", "DIRECTORY"], "{said}");
-    assert!(said.contains("\none   unknown  "), "{said}");
+    assert!(said.contains("\none   running  "), "{said}");
     assert!(said.contains("\nhopty: attach: one, two: which session?\n"), "{said}");
     assert!(said.ends_with("hint: give its name, as in `hopty attach one`\n"), "{said}");
     world.set("TERM", "dumb");

@@ -152,8 +152,8 @@ fn for_people_there_is_a_table() {
     );
     assert!(lines[1].starts_with("one ") && lines[1].ends_with(world.project.to_str().unwrap()), "{table}");
     let status = world.ask(&["status", "one"]);
-    assert!(status.starts_with("one  unknown  ") && status.contains("sleep 100"), "{status}");
-    assert!(status.contains("  state         unknown since 20"), "{status}");
+    assert!(status.starts_with("one  running  ") && status.contains("sleep 100"), "{status}");
+    assert!(status.contains("  state         running since 20"), "{status}");
     end_all(&world);
 }
 
@@ -165,7 +165,7 @@ fn a_list_is_narrowed_down_and_formatted() {
     }
     assert_eq!(world.ask(&["ls", "--format", "{name} is {state}"]), "one is unknown\ntwo is unknown\n");
     assert_eq!(world.ask(&["ls", "two", "--format", "{name}"]), "two\n");
-    assert_eq!(world.ask(&["ls", "--format", "tmux"]), "one unknown   two unknown\n");
+    assert_eq!(world.ask(&["ls", "--format", "tmux"]), "one running   two running\n");
     assert_fails(&world.hopty(&["ls", "--format", "{nmae}"]), 2, "unknown field in the format");
     assert_fails(&world.hopty(&["ls", "twoo"]), 3, "there is no such session");
     assert_fails(&world.hopty(&["ls", "--watch"]), 2, "--watch needs a terminal");
@@ -246,7 +246,7 @@ fn the_list_of_ended_ones_says_how_and_when() {
     for (row, [name, state, exit]) in rows[1..].iter().zip([
         ["code", "ended", "7"],
         ["killed", "ended", "SIGSEGV"],
-        ["lives", "unknown", "-"],
+        ["lives", "running", "-"],
         ["lost", "ended", "lost"],
     ]) {
         assert_eq!(row[..3], [name, state, exit], "{table}");

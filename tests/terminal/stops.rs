@@ -421,6 +421,22 @@ fn the_agent_comes_back(kind: Kind) {
     leave(&mut term, &world, 0);
 }
 
+#[test]
+fn a_list_that_is_watched_gives_the_shell_its_screen_back() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H ls --watch\r");
+    term.wait_for("the list", |screen| screen.alternate() && screen.lines()[0].starts_with("no session"));
+    term.send("\x1a");
+    wait_prompt(&term);
+    ask(&term, 1);
+    term.send("fg\r");
+    term.wait_for("the list", |screen| screen.alternate() && screen.lines()[0].starts_with("no session"));
+    term.send("\x03");
+    wait_prompt(&term);
+    leave(&mut term, &world, 130);
+}
+
 mod stand_in {
     #[test]
     fn the_agent_comes_back() {

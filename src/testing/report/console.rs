@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::failure_text::{details, headline};
+use super::failure_text::{INDENT, details, headline};
 use super::ink::{Ink, InkLine, without_commands};
 use super::{ReportOptions, TestReport, seconds};
 use crate::testing::outcome::{TapeOutcome, TapeVerdict, TestSummary};
@@ -10,6 +10,8 @@ use crate::testing::redaction::RedactedOutcome;
 
 /// Failed tapes that are named once more at the end, at most.
 const NAMES_MAX: usize = 20;
+/// Where a hint goes on below, in columns: behind `hint: `.
+const HINT: usize = 6;
 
 /// A report for a terminal or a log.
 pub struct ConsoleReport<W> {
@@ -27,7 +29,7 @@ impl<W: Write> ConsoleReport<W> {
     }
 
     fn line(&mut self, line: &InkLine) -> io::Result<()> {
-        let text = if self.options.colors { line.colored() } else { line.plain() };
+        let text = line.written(self.options.colors, self.options.cols);
         let text = if self.options.github { without_commands(&text) } else { text.into() };
         writeln!(self.out, "{text}")
     }
@@ -37,11 +39,12 @@ impl<W: Write> ConsoleReport<W> {
             return self.line(&InkLine::new(ink, word).with(Ink::Plain, &format!(" {}", outcome.tape)));
         };
         self.failed.push(format!("{word} {}", headline(failure)));
-        self.line(&InkLine::new(ink, word).with(Ink::Plain, " ").with(Ink::Bold, &headline(failure)))?;
+        let head = InkLine::new(ink, word).with(Ink::Plain, " ").with(Ink::Bold, &headline(failure));
+        self.line(&head.hanging(INDENT.len()))?;
         if outcome.attempts > 1 {
             let (failed, all) = (outcome.failed_attempts(), outcome.attempts);
             let words = format!("     {failed} of {all} attempts failed; this is the last failure");
-            self.line(&InkLine::new(Ink::Yellow, &words))?;
+            self.line(&InkLine::new(Ink::Yellow, &words).hanging(INDENT.len()))?;
         }
         for line in details(failure, self.options.cols) {
             self.line(&line)?;
@@ -69,7 +72,7 @@ impl<W: Write> TestReport for ConsoleReport<W> {
             TapeVerdict::Flaky => self.failure("FLAKY", Ink::Yellow, outcome)?,
             TapeVerdict::Skipped(reason) => {
                 let line = InkLine::new(Ink::Yellow, "skip").with(Ink::Plain, &format!(" {tape}  {reason}"));
-                self.line(&line)?;
+                self.line(&line.hanging(INDENT.len()))?;
             }
             TapeVerdict::Unreadable(report) => {
                 self.failed.push(format!("ERROR {tape}"));
@@ -83,9 +86,10 @@ impl<W: Write> TestReport for ConsoleReport<W> {
             let mut lines = warning.message.lines();
             let first = lines.next().unwrap_or_default();
             let line = InkLine::new(Ink::Yellow, "     warning");
-            self.line(&line.with(Ink::Plain, &format!(" {}  {first}", warning.place)))?;
+            let line = line.with(Ink::Plain, &format!(" {}  {first}", warning.place));
+            self.line(&line.hanging(INDENT.len()))?;
             for line in lines {
-                self.line(&InkLine::new(Ink::Plain, &format!("     {line}")))?;
+                self.line(&InkLine::new(Ink::Plain, &format!("{INDENT}{line}")).hanging(INDENT.len()))?;
             }
         }
         self.out.flush()
@@ -97,7 +101,7 @@ impl<W: Write> TestReport for ConsoleReport<W> {
             let failed = std::mem::take(&mut self.failed);
             self.line(&InkLine::default())?;
             for line in failed.iter().take(NAMES_MAX) {
-                self.line(&InkLine::new(Ink::Red, line))?;
+                self.line(&InkLine::new(Ink::Red, line).hanging(INDENT.len()))?;
             }
             if failed.len() > NAMES_MAX {
                 self.line(&InkLine::new(Ink::Red, &format!("… {} more", failed.len() - NAMES_MAX)))?;
@@ -108,15 +112,18 @@ impl<W: Write> TestReport for ConsoleReport<W> {
             self.line(&InkLine::new(Ink::Yellow, &words))?;
         }
         if !summary.unused_snapshots.is_empty() {
-            self.line(&InkLine::new(Ink::Plain, "hint: delete unused snapshots with `hopty test --prune`"))?;
+            self.line(
+                &InkLine::new(Ink::Plain, "hint: delete unused snapshots with `hopty test --prune`")
+                    .hanging(HINT),
+            )?;
         }
         if let Some(strays) = summary.stray_words() {
-            self.line(&InkLine::new(Ink::Red, &strays))?;
+            self.line(&InkLine::new(Ink::Red, &strays).hanging(INDENT.len()))?;
             let hint = "hint: it had left the session, the directory and the environment of its test";
-            self.line(&InkLine::new(Ink::Plain, hint))?;
+            self.line(&InkLine::new(Ink::Plain, hint).hanging(HINT))?;
         }
         if let Some(internal) = &summary.internal {
-            self.line(&InkLine::new(Ink::Red, &format!("hopty failed: {internal}")))?;
+            self.line(&InkLine::new(Ink::Red, &format!("hopty failed: {internal}")).hanging(INDENT.len()))?;
         }
         if let Some(seed) = summary.seed {
             self.line(&InkLine::new(Ink::Dim, &format!("seed {seed}")))?;
@@ -152,7 +159,8 @@ mod tests {
     fn a_failure_says_what_a_person_needs() {
         let shown = report(&ReportOptions { cols: Some(80), ..Default::default() }, &[samples::failed()]);
         let want = "\
-FAIL tests/vim.tape:9  Expect+Row 4 \"^fuor$\"  5.0 s (program ran 0.10 s, waited for a CPU 0.00 s)
+FAIL tests/vim.tape:9  Expect+Row 4 \"^fuor$\"  5.0 s (program ran 0.10 s, waited
+     for a CPU 0.00 s)
      not on row 4
      nearest: row 4 \"four\" (new since line 7)
      ── screen now 20x6, cursor 4,5, changed rows marked ─────────────────────
@@ -166,8 +174,18 @@ FAIL tests/vim.tape:9  Expect+Row 4 \"^fuor$\"  5.0 s (program ran 0.10 s, waite
 0 passed, 1 failed
 ";
         assert_eq!(shown.replace("──────\n", "─\n").replace('─', ""), want.replace('─', ""));
-        // The first line is the file's and the command's; all others fit.
-        assert!(shown.lines().skip(1).all(|line| line.width() <= 80), "{shown}");
+        assert!(shown.lines().all(|line| line.width() <= 80), "{shown}");
+    }
+
+    #[test]
+    fn in_a_narrow_terminal_sentences_are_broken_and_commands_are_not() {
+        let shown = report(&ReportOptions { cols: Some(40), ..Default::default() }, &[samples::failed()]);
+        for part in [
+            "FAIL tests/vim.tape:9  Expect+Row 4\n     \"^fuor$\"  5.0 s (program ran 0.10\n     s, waited for",
+            "     again    hopty test tests/vim.tape --pause\n",
+        ] {
+            assert!(shown.contains(part), "{part:?} in {shown}");
+        }
     }
 
     #[test]

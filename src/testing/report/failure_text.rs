@@ -10,7 +10,9 @@ use crate::core::ellipsis::begin_of;
 use crate::testing::outcome::{RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
 
 /// How far everything behind the first line is indented.
-const INDENT: &str = "     ";
+pub const INDENT: &str = "     ";
+/// The columns of a label and the blanks behind it.
+const LABEL: usize = 9;
 /// Rows of a screen, and rows that differ, that are shown at most.
 const ROWS_MAX: usize = 60;
 /// Keys that are shown at most: the last ones.
@@ -40,7 +42,9 @@ pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
     let mut lines = Vec::new();
     let mut words = |ink, text: &str| {
         lines.extend(
-            text.lines().map(|line| InkLine::new(Ink::Plain, INDENT).with(ink, &begin_of(line, LINE_MAX))),
+            text.lines()
+                .map(|line| InkLine::new(Ink::Plain, INDENT).with(ink, &begin_of(line, LINE_MAX)))
+                .map(|line| line.hanging(INDENT.len())),
         );
     };
     words(Ink::Bold, &failure.message);
@@ -60,12 +64,14 @@ pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
         let from = failure.keys.len().saturating_sub(KEYS_MAX);
         let more = if from > 0 { "… " } else { "" };
         let keys = failure.keys[from..].join(" ");
-        lines.push(InkLine::new(Ink::Plain, &format!("{INDENT}keys since the start: {more}{keys}")));
+        let keys = InkLine::new(Ink::Plain, &format!("{INDENT}keys since the start: {more}{keys}"));
+        lines.push(keys.hanging(INDENT.len()));
     }
     let labelled = |label: &str, text: &str| {
-        InkLine::new(Ink::Dim, &format!("{INDENT}{label:<9}")).with(Ink::Plain, text)
+        InkLine::new(Ink::Dim, &format!("{INDENT}{label:<LABEL$}")).with(Ink::Plain, text)
     };
-    lines.extend(failure.program.iter().map(|line| labelled("program", line)));
+    let program = failure.program.iter().map(|line| labelled("program", line));
+    lines.extend(program.map(|line| line.hanging(INDENT.len() + LABEL)));
     for file in &failure.evidence {
         lines.push(labelled(&file.kind, &file.path.display().to_string()));
     }
@@ -131,7 +137,7 @@ fn comparison_lines(comparison: &ScreenComparison, cols: Option<usize>) -> Vec<I
         ));
     }
     for other in &comparison.others {
-        lines.push(InkLine::new(Ink::Plain, INDENT).with(Ink::Yellow, other));
+        lines.push(InkLine::new(Ink::Plain, INDENT).with(Ink::Yellow, other).hanging(INDENT.len()));
     }
     lines
 }

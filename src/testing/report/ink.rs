@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::core::visible::visible;
+use crate::core::word_wrap::wrap_words;
 
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,11 @@ impl Ink {
 
 /// A line in pieces. Hidden characters are written out where a piece is added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InkLine(Vec<(Ink, String)>);
+pub struct InkLine {
+    pieces: Vec<(Ink, String)>,
+    /// Where a sentence goes on below, in columns. `None` for what must stay whole: rows, paths, commands.
+    hanging: Option<usize>,
+}
 
 impl InkLine {
     /// A line of one piece.
@@ -52,20 +57,36 @@ impl InkLine {
 
     /// The line with another piece.
     pub fn with(mut self, ink: Ink, text: &str) -> InkLine {
-        self.0.push((ink, safe(text)));
+        self.pieces.push((ink, safe(text)));
         self
+    }
+
+    /// The line as a sentence: broken between words where the terminal is too narrow for it, and going on
+    /// `indent` columns from the left.
+    pub fn hanging(mut self, indent: usize) -> InkLine {
+        self.hanging = Some(indent);
+        self
+    }
+
+    /// The line as it is written, with or without SGR sequences, for a terminal of `cols` columns.
+    pub fn written(&self, colors: bool, cols: Option<usize>) -> String {
+        let text = if colors { self.colored() } else { self.plain() };
+        match (self.hanging, cols) {
+            (Some(indent), Some(cols)) => wrap_words(&text, indent, cols),
+            _ => text,
+        }
     }
 
     /// The text alone, without blanks at its end.
     pub fn plain(&self) -> String {
-        let text: String = self.0.iter().map(|(_, text)| text.as_str()).collect();
+        let text: String = self.pieces.iter().map(|(_, text)| text.as_str()).collect();
         text.trim_end().to_owned()
     }
 
     /// The line with SGR sequences.
     pub fn colored(&self) -> String {
         let mut out = String::new();
-        for (ink, text) in &self.0 {
+        for (ink, text) in &self.pieces {
             match ink.sgr() {
                 "" => out.push_str(text),
                 sgr => out.push_str(&format!("\x1b[{sgr}m{text}\x1b[m")),
