@@ -82,8 +82,8 @@ impl Host {
                 if let Some(fd) = self.notifier.fd() {
                     set.add(PollToken::Notifier, fd, Interest::Read);
                 }
-                if let Some(recording) = &self.cast.current {
-                    set.add(PollToken::Recording, recording.fd(), Interest::Read);
+                if let Some(fd) = self.cast.fd() {
+                    set.add(PollToken::Recording, fd, Interest::Read);
                 }
                 if let Some(fd) = self.observer.fd() {
                     set.add(PollToken::Watcher, fd, Interest::Read);
@@ -253,12 +253,15 @@ impl Host {
         self.type_held();
         self.child.kill_late_descendants(self.clock.now());
         self.go_on_launching();
-        self.give_up_check();
+        let changed = self.jobs.code.due(self.clock.now());
+        self.events.extend(changed.map(|changed| Event::Settings { changed }));
         self.give_up_records();
         self.expire_connections();
         self.type_behind();
         self.type_sends();
-        self.rebind_when_due();
+        if self.control.take_rebind(self.clock.now()) {
+            self.rebind();
+        }
         self.write_session_file_when_due();
         self.tend_notifications();
         self.tend_journal();

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `start` | from the client's pipe to the first run: name, directory and socket; the program of a host that died |
 //! | `cast_recording` | the recording of the session, written by a thread |
+//! | `identity` | the session's name and directories, and the start that the person asked for |
 //! | `child` | the program: pseudo-terminal, screen model, end, next run |
 //! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
@@ -27,6 +28,7 @@ mod cast_recording;
 mod child;
 mod control;
 mod event_loop;
+mod identity;
 mod jobs;
 mod keyboard;
 #[cfg(test)]
@@ -57,21 +59,21 @@ use crate::core::status::MachineStatus;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};
-use crate::core::time::WallTime;
-use crate::fs::paths::Paths;
-use crate::fs::{registry, session, session::NameLock};
+use crate::fs::{registry, session};
+use crate::ipc::message::Failure;
 use crate::sys::{boot, clock::Clock, signals::Signals, worker::within};
 use cast_recording::SessionCast;
 use child::Child;
 use control::Control;
 use event_loop::LoopState;
+use identity::SessionIdentity;
 use jobs::Jobs;
 use jobs::log::log;
 use keyboard::Keyboard;
 use notifier::Notifier;
 use observer::{FileReader, Observer};
 use session_exit::HostExit;
-use start::session_dir::{PrivateStateDir, SessionPlace};
+use start::session_dir::SessionPlace;
 use start::{Launch, Lent, StartReport};
 use terminals::Terminals;
 
@@ -82,17 +84,8 @@ const LAST_WRITES: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Host {
     clock: Clock,
-    began: WallTime,
-    launch: Launch,
-    args: Vec<OsString>,
+    session: SessionIdentity,
     child: Child,
-    own: args::OwnArgs,
-    dir: PathBuf,
-    paths: Paths,
-    claim: NameLock,
-    /// The session's own directory, where the person's state directory cannot be used.
-    private: Option<PrivateStateDir>,
-    channel: Channel,
     signals: Signals,
     recorder: Recorder,
     jobs: Jobs,
@@ -184,16 +177,8 @@ impl Host {
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
             clock: Clock::start(),
-            began,
-            launch,
-            args,
+            session: SessionIdentity { launch, args, own, dir, channel, paths, claim, private, began },
             child: Child::new(lent),
-            own,
-            dir,
-            paths,
-            claim,
-            private,
-            channel,
             signals,
             recorder: Recorder::new(policy),
             jobs,
@@ -222,20 +207,20 @@ impl Host {
                 return Err(failed);
             }
         };
-        if let Some(order) = host.launch.record.take() {
-            match host.record_from_start(&order) {
+        if let Some(wanted) = host.session.launch.record.take() {
+            match host.record_from_start(&wanted) {
                 Ok(notice) => notices.push(notice),
-                Err(failed) => {
+                Err(Failure { code, message, hint }) => {
                     host.tidy();
-                    return Err(failed);
+                    return Err(StartReport::failed(code.exit(), message, hint));
                 }
             }
         }
-        notices.extend(host.name_notice());
+        notices.extend(host.session.name_notice());
         notices.extend(host.record_by_itself());
         // Not earlier: a failure before this point keeps the journal of the ended session of that name in
         // place.
-        let unwritten = match &host.private {
+        let unwritten = match &host.session.private {
             None => host.begin_journal().err(),
             Some(private) => {
                 notices.push(private.notice());
@@ -268,40 +253,33 @@ impl Host {
 
     /// The first event of the session. Returns messages for the person, shown before the program draws.
     fn first_event(&mut self) -> Result<Vec<String>, StartReport> {
-        let agent = self.launch.agent;
-        let conversation = start::first_conversation(agent, &self.own);
+        let agent = self.session.launch.agent;
+        let conversation = start::first_conversation(agent, &self.session.own);
         let (mut handoff, mut notices) = (None, Vec::new());
-        if let Some(id) = start::first_handoff(agent, &self.launch.handoff, &self.own)?
+        if let Some(id) = start::first_handoff(agent, &self.session.launch.handoff, &self.session.own)?
             && let Some(conversation) = &conversation
         {
-            let place = (&*self.dir, &self.channel);
+            let place = (&*self.session.dir, &self.session.channel);
             let loaded = self.jobs.load_handoff(id.as_deref(), conversation, place, &mut self.compat)?;
             (handoff, notices) = (Some(loaded.id), loaded.notices);
         }
         self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff });
-        self.events.extend(self.launch.offers.limited.clone().map(|what| Event::Limited { what }));
+        self.events.extend(self.session.launch.offers.limited.clone().map(|what| Event::Limited { what }));
         Ok(notices)
-    }
-
-    /// That the session could not take the name that the person asked for.
-    fn name_notice(&self) -> Option<String> {
-        let (wanted, name) = (&self.launch.name, self.name());
-        let asked = self.launch.title.is_some() && name != wanted;
-        asked.then(|| format!("the name {wanted} is taken: this session is {name}"))
     }
 
     /// Keeps the messages for the person who starts the session. Claude draws over them at once, so they are
     /// kept among the notices.
     fn keep_start_notices(&mut self, notices: &[String]) {
         let now = self.clock.now();
-        let before = std::mem::take(&mut self.launch.messages);
+        let before = std::mem::take(&mut self.session.launch.messages);
         before.iter().chain(notices).for_each(|text| self.terminals.keep_notice(now, text));
     }
 
     /// The session's name.
     #[must_use]
     pub fn name(&self) -> &SessionName {
-        &self.claim.name
+        self.session.name()
     }
 
     /// Runs the loop until the session is over and its last bytes are written.
@@ -345,10 +323,7 @@ impl Host {
     /// client that waits for its connection to close then finds the name and the socket gone.
     fn tidy(&mut self) {
         self.jobs.journal.flush(LAST_WRITES);
-        if let Some(recording) = self.cast.current.take() {
-            recording.close();
-            recording.wait(LAST_WRITES);
-        }
+        self.cast.finish(LAST_WRITES);
         if let Some(run) = self.child.run.take() {
             run.abandon();
         }
@@ -360,11 +335,14 @@ impl Host {
                 let _ = std::fs::remove_file(socket);
             }
         });
-        self.claim.give_back();
+        self.session.claim.give_back();
         self.control.clear();
         self.terminals.clear();
-        let (private, paths, days) =
-            (self.private.take(), self.paths.clone(), self.launch.config.journal.keep_ended_days);
+        let (private, paths, days) = (
+            self.session.private.take(),
+            self.session.paths.clone(),
+            self.session.launch.config.journal.keep_ended_days,
+        );
         within(LAST_WRITES, move || match private {
             Some(private) => drop(private),
             None => session::sweep(&paths, days),

@@ -7,7 +7,7 @@ use super::session_exit::HostExit;
 use super::terminals::Terminals;
 use super::{Host, LAST_WRITES};
 use crate::core::claude::screen_reading::Press;
-use crate::core::config::Reap;
+use crate::core::config::{Reap, RestartMode};
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
 use crate::ipc::answers::RestartAnswer;
@@ -20,7 +20,9 @@ impl Host {
                 self.spawn(LaunchPlan { number: run, start, conversation, dir, prompt });
             }
             Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),
-            Action::CollectTree if self.launch.config.restart.reap == Reap::Tree => self.child.collect_tree(),
+            Action::CollectTree if self.session.launch.config.restart.reap == Reap::Tree => {
+                self.child.collect_tree()
+            }
             Action::CollectTree => {}
             Action::ReapTree => self.child.reap_tree(self.clock.now(), &mut self.events),
             Action::HoldHook { id } => {
@@ -33,7 +35,10 @@ impl Host {
             Action::AnswerHook { id, with } => self.answer_hook(id, &with),
             Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),
             Action::WaitSafePoint { .. } => {}
-            Action::CheckSettings => self.check_settings(),
+            Action::CheckSettings => {
+                let read = self.session.next_found(self.recorder.supervisor.next_dir());
+                self.jobs.check_settings(read, self.clock.now());
+            }
             Action::Save { by, claim_for } => self.save(by, &claim_for),
             Action::HoldKeys => self.keyboard.held.hold(),
             Action::PassKeys => self.keyboard.held.pass(),
@@ -41,14 +46,18 @@ impl Host {
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 self.follow(&conversation, transcript.as_deref(), anew);
-                self.recall_ask(&conversation);
-                self.record_conversation(conversation);
+                if self.session.launch.config.restart.mode != RestartMode::Manual {
+                    self.jobs.recall_ask_answer(&self.session.claim.dir, &conversation);
+                }
+                self.cast.follow(conversation, &self.clock);
             }
             Action::ConsumeSignal { file } => self.observer.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
             Action::Clear { handoff } => self.jobs.discard(handoff),
-            Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
-            Action::KeepHandoffs { until } => self.jobs.keep_handoffs(self.channel.clone(), until),
+            Action::KeepAsk { conversation, answer, left } => {
+                self.jobs.keep_ask_answer(&self.session.claim.dir, conversation, answer, left);
+            }
+            Action::KeepHandoffs { until } => self.jobs.keep_handoffs(self.session.channel.clone(), until),
             Action::Suspend => self.on_terminals(Terminals::suspend_leader),
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
@@ -90,7 +99,7 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
-        self.explanation.take(decision, self.recorder.supervisor.fill(), self.launch.restored);
+        self.explanation.take(decision, self.recorder.supervisor.fill(), self.session.launch.restored);
         if decision.kind == K::RestartRequested {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }
@@ -99,7 +108,7 @@ impl Host {
         }
         self.log_decision(decision);
         self.notify_of(decision);
-        self.record_decision(decision);
+        self.cast.decided(decision, &self.clock);
         self.segment_may_differ();
         match decision.kind {
             K::LevelCrossed => {
@@ -125,7 +134,7 @@ impl Host {
                 }
             }
             K::RunSpawned => {
-                if self.launch.detached || self.recorder.supervisor.run() > 1 {
+                if self.session.launch.detached || self.recorder.supervisor.run() > 1 {
                     self.write_session_file();
                 } else {
                     self.write_session_file_soon();
@@ -172,8 +181,9 @@ impl Host {
         self.keep_undelivered();
         self.back_up_last();
         // A private directory is deleted at the end of its session.
-        self.keyboard.keep_unsent(self.private.is_none().then(|| self.claim.dir.join("unsent.txt")));
-        self.record_exit(exit);
+        self.keyboard
+            .keep_unsent(self.session.private.is_none().then(|| self.session.claim.dir.join("unsent.txt")));
+        self.cast.exit(exit.code(), &self.clock);
         let message = self.last_word();
         // A client that learns of the end may read the file at once.
         self.write_session_file();

@@ -287,4 +287,19 @@ impl Phase {
             Phase::Closed { .. } => "closed",
         }
     }
+
+    /// The next run, while the last one is being stopped for it.
+    #[must_use]
+    pub fn next_run(&self) -> Option<&RunPlan> {
+        match self {
+            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// Whether a handoff's prompt is being delivered.
+    #[must_use]
+    pub fn is_delivering(&self) -> bool {
+        matches!(self, Phase::Delivering { .. })
+    }
 }

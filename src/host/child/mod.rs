@@ -78,6 +78,11 @@ impl Child {
         }
     }
 
+    /// The process of the program, or of the last one.
+    pub fn pid(&self) -> Option<u32> {
+        self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok())
+    }
+
     /// The next deadline of the run.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.run.as_ref().and_then(|run| run.deadline(now))

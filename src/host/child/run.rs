@@ -8,12 +8,15 @@ use super::screen_model::ScreenModel;
 use super::screen_reader::LOOK_MS;
 use super::segment_refresh::SegmentRefresh;
 
+use nix::libc;
+
 use crate::core::input::names::CursorKeys;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::time::Stamp;
 use crate::core::word_wrap::wrap_message;
+use crate::host::cast_recording::CastPicture;
 use crate::host::terminals::{Capabilities, UnreadInput, repaint, takes_window_names};
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
@@ -389,10 +392,48 @@ impl Child {
         }
     }
 
+    /// A text of hopty's own on the run's screen.
+    pub fn print(&mut self, text: &str) {
+        if let Some(run) = &mut self.run {
+            run.model.change(|screen| screen.feed(text.as_bytes()));
+        }
+    }
+
+    /// The same in place of all that it shows; the lines stay that are to stay above the next run.
+    pub fn print_page(&mut self, text: &str) {
+        if let Some(run) = &mut self.run
+            && run.above.is_none()
+        {
+            run.above = run.model.look_so_far(repaint::above);
+        }
+        self.print(&format!("\x1b[m\x1b[2J\x1b[H{text}"));
+    }
+
     /// A message of hopty's own as rows of this terminal.
     pub fn on_rows(&self, message: &str) -> String {
         let (cols, _) = self.size().unwrap_or(Size::cells(0, 0)).drawn();
         wrap_message(message, usize::from(cols)).replace('\n', "\r\n")
+    }
+
+    /// The whole state of the screen, for a recording that begins now. `size`: that of a session without a
+    /// run.
+    pub fn cast_picture(&mut self, size: Size) -> CastPicture {
+        let term = self.term();
+        let Some(run) = &mut self.run else { return CastPicture { size, term, output: Vec::new() } };
+        let dump = run.model.dump(usize::MAX);
+        let mut output: Vec<Vec<u8>> =
+            dump.map(|dump| [dump.history, dump.screen, dump.unfinished].concat()).into_iter().collect();
+        if run.end.is_some() {
+            output.push(run.undo());
+        }
+        CastPicture { size: run.size, term, output }
+    }
+
+    /// Whether its terminal does not echo the line that is being typed.
+    pub fn hides_input(&self) -> bool {
+        self.run.as_ref().and_then(|run| modes::read(&run.pty).ok()).is_some_and(|modes| {
+            modes.lflag & u64::from(libc::ICANON) != 0 && modes.lflag & u64::from(libc::ECHO) == 0
+        })
     }
 
     /// How the program reads keys and pastes now.

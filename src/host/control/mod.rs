@@ -47,7 +47,7 @@ use waits::Waits;
 pub(super) use connection::Connection;
 pub(super) use listener::TURN;
 pub(super) use unanswered_hooks::OpenHookCall;
-pub(super) use waits::{Awaited, WaitingRequest};
+pub(super) use waits::{Awaited, WaitOutcome, WaitScene};
 
 /// What arrived on a connection.
 #[derive(Debug)]

@@ -1,12 +1,14 @@
 //! The settings that run code when Claude starts: accepted when the session begins and with every `hopty
 //! restart` of a person, compared before a hand-over stops Claude, and once more when the next run starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::{JobEvent, Jobs};
 use crate::claude::start_code::{StartCode, StartCodePaths};
 use crate::core::claude::settings_code::{CodeDigest, KeyChange};
 use crate::core::time::Stamp;
+use crate::host::identity::SessionIdentity;
 
 /// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing
 /// unchecked.
@@ -127,6 +129,42 @@ impl CodeApproval {
     /// Gives up a comparison whose time is up: what is reported instead.
     pub fn due(&mut self, now: Stamp) -> Option<Vec<String>> {
         self.until.take_if(|at| *at <= now).map(|_| vec![UNREADABLE.to_owned()])
+    }
+}
+
+impl Jobs {
+    /// Compares the settings while Claude still runs.
+    pub fn check_settings(&mut self, read: impl FnOnce() -> CodeFound + Send + 'static, now: Stamp) {
+        let number = self.code.begin_check(now);
+        self.read(move || JobEvent::Checked(number, read()));
+    }
+
+    /// A request was decided. If it was a person's restart and is accepted, so are the current settings of
+    /// every directory that the restart may lead into. `next`: the directory of the next run.
+    pub fn restart_decided(
+        &mut self,
+        (number, accepted): (u64, bool),
+        session: &SessionIdentity,
+        next: Option<PathBuf>,
+        now: Stamp,
+    ) {
+        let Some(asked) = self.code.restart_decided(number) else { return };
+        if !accepted || !session.is_claude() {
+            return;
+        }
+        let places = session.start_code_paths();
+        let dirs: BTreeSet<PathBuf> =
+            [Some(session.dir.clone()), asked, next].into_iter().flatten().collect();
+        self.read(move || {
+            JobEvent::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect())
+        });
+    }
+
+    /// A restart may lead into any directory that Claude trusts: its current settings are the basis of
+    /// comparison.
+    pub fn look_at_trusted(&mut self, session: &SessionIdentity) {
+        let (places, dir) = (session.start_code_paths(), session.dir.clone());
+        self.copy(move || JobEvent::Known(CodeFound::trusted(&places, &dir)));
     }
 }
 

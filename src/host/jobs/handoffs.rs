@@ -4,9 +4,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::Material;
+use crate::core::context::Fill;
 use crate::core::handoff::brief::Budget;
-use crate::core::handoff::capture::Capture;
+use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
 use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::Claim;
 use crate::core::handoff::progress::Mark;
@@ -83,6 +85,24 @@ impl Jobs {
 
     pub(super) fn budget(&self) -> Budget {
         Budget::of(&self.config.handoff)
+    }
+
+    /// What is known of a conversation, for a record of it. `facts`: of its transcript, if it is followed.
+    pub fn capture(
+        &self,
+        origin: HandoffOrigin,
+        facts: Option<&TranscriptFacts>,
+        fill: Fill,
+        reason: String,
+        moved_to: Option<&str>,
+    ) -> Capture {
+        let empty = TranscriptFacts::new();
+        let mut capture = Capture::new(origin, facts.unwrap_or(&empty));
+        capture.lists = Lists::of(&self.config.handoff);
+        capture.situation.reason = reason;
+        capture.situation.window = (fill.window > 0).then_some(fill.window);
+        capture.situation.moved_to = moved_to.map(str::to_owned);
+        capture
     }
 
     /// Saves a record of what a compaction is about to shorten. It stays in the store for people who look for

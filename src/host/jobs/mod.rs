@@ -12,10 +12,16 @@
 //! | `drift` | whether the work tree is still the one that a handoff was made in |
 //! | `code_approval` | what runs code when Claude starts, and whether a person accepted it |
 //! | `journal_writer`, `disk_writer` | the journal; the thread that writes it, the session's file and `host.log` |
+//! | `compat_work` | the source documents' own forms |
+//! | `ask_answer` | the person's answer in mode `ask` |
+//! | `conversation_page` | the end of the conversation before a hand-over |
 //! | `session_file` | when `session.json` is written |
 //! | `log` | `host.log` |
 
+mod ask_answer;
 pub(super) mod code_approval;
+mod compat_work;
+mod conversation_page;
 mod disk_writer;
 pub mod drift;
 mod handoffs;
@@ -37,11 +43,11 @@ use crate::fs::atomic;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::paths::Paths;
 use crate::fs::session::SessionError;
-use crate::host::cast_recording::CastOrder;
+use crate::host::cast_recording::{CastOrder, remove_old};
 use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::PollToken;
+use crate::host::identity::RestoredFiles;
 use crate::host::observer::{FileReader, ScanResult};
-use crate::host::wiring::own_files::RestoredFiles;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
@@ -49,7 +55,9 @@ use journal_writer::Journal;
 use lineage::Lineage;
 use session_file::SessionFile;
 
+pub(super) use ask_answer::recalled_ask_answer;
 pub(super) use code_approval::CodeFound;
+pub(super) use conversation_page::no_conversation_page;
 pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal_writer::JournalEvent;
 pub(super) use lineage::ClaudeFiles;
@@ -206,6 +214,24 @@ impl Jobs {
     /// Writes what a launch needs.
     pub fn write_launch(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
         self.launch_writer.submit(job);
+    }
+
+    /// Opens the file of a recording, for the request with this number. `own`: the session's own directory of
+    /// recordings; `gone`: a file that is removed first.
+    pub fn open_recording(&mut self, number: u64, order: CastOrder, own: PathBuf, gone: Option<PathBuf>) {
+        self.work(move || {
+            gone.iter().for_each(|gone| drop(std::fs::remove_file(gone)));
+            JobEvent::CastOpened(number, order.open(&own), Box::new(order))
+        });
+    }
+
+    /// Removes the recordings of `record.auto` that are older than so many days.
+    pub fn remove_old_recordings(&mut self, days: u32) {
+        let paths = self.paths.clone();
+        self.work(move || {
+            remove_old(&paths, days);
+            JobEvent::Limited(Vec::new())
+        });
     }
 
     /// Replaces a small file.

@@ -125,7 +125,7 @@ impl World {
         let stage = Stage::default();
         host.clock = Clock::manual(now);
         host.child.processes = Box::new(stage.clone());
-        host.dir.clone_from(&project);
+        host.session.dir.clone_from(&project);
         host.jobs.work_by_hand();
         let host = host.first_step().unwrap().host;
         let pid = stage.last(|child| child.pid).unwrap();
@@ -256,7 +256,7 @@ impl World {
                 self.story()
             );
         }
-        let hold = self.host.launch.config.hooks.hold.ms() + HOOK_SLACK_MS;
+        let hold = self.host.session.launch.config.hooks.hold.ms() + HOOK_SLACK_MS;
         for caller in &self.callers {
             for asked in caller.asked.iter().filter(|asked| asked.answers == 0 && caller.is_there()) {
                 let bound = if caller.hook { hold } else { asked.bound };

@@ -338,8 +338,10 @@ impl World {
     }
 
     pub(super) fn redraw(&mut self) {
-        let (claude, size) =
-            (&mut self.claude, self.host.child.run.as_ref().map_or(self.host.launch.size, |run| run.size));
+        let (claude, size) = (
+            &mut self.claude,
+            self.host.child.run.as_ref().map_or(self.host.session.launch.size, |run| run.size),
+        );
         if claude.drawn {
             self.stage.last(|child| claude.draw(child, size));
         }

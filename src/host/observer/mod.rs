@@ -31,7 +31,7 @@ mod usage_limits;
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -261,6 +261,11 @@ impl Observer {
     /// The followed transcript.
     pub fn transcript(&self) -> Option<&ObservedTranscript> {
         self.transcript.as_ref()
+    }
+
+    /// Its path, if known.
+    pub fn transcript_path(&self) -> Option<&Path> {
+        self.transcript.as_ref().and_then(ObservedTranscript::path)
     }
 
     pub fn transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {

@@ -39,6 +39,11 @@ impl Observer {
         self.dialog.as_ref().filter(|(asks, _)| dialog == Some(asks)).map(|(_, subject)| subject.clone())
     }
 
+    /// Whether nothing has been prompted in the followed conversation yet.
+    pub fn has_no_prompt(&self) -> bool {
+        self.transcript().is_none_or(|transcript| transcript.facts.prompts().iter().next().is_none())
+    }
+
     /// Title, last prompt, tasks, model and cost of the followed conversation.
     pub fn work(&self) -> WorkStatus {
         let facts = self.transcript().map(|transcript| &transcript.facts);

@@ -285,7 +285,11 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 // The caller may look the session up by its directory at once.
                 host.jobs.journal.flush(FIRST_WRITES);
             }
-            let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
+            let state = host
+                .session
+                .private
+                .as_ref()
+                .map(|_| host.session.paths.state.to_string_lossy().into_owned());
             host.keep_start_notices(&notices);
             tell(&socket, &StartReport::Up { name: host.name().clone(), told: notices, state });
             if !detached {

@@ -2,7 +2,6 @@
 
 use crate::core::process::Signal;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::{Phase, StopFor};
 use crate::host::Host;
 use crate::host::terminals::Terminals;
 use crate::sys::poll::FdReadiness;
@@ -68,7 +67,7 @@ impl Host {
         }
         let Some(finished) = self.child.finish(self.clock.now(), left == 0) else { return };
         let mut undo = finished.undo;
-        if self.stops_for_restart() {
+        if self.phase().next_run().is_some() {
             let line = self.going_on();
             undo.extend_from_slice(line.as_bytes());
             self.child.leave_line(&line);
@@ -81,7 +80,7 @@ impl Host {
     }
 
     pub(in crate::host) fn signal_child(&mut self, signal: Signal, group: bool) {
-        if signal == Signal::TERM && self.stops_for_restart() {
+        if signal == Signal::TERM && self.phase().next_run().is_some() {
             // No prompt box can be found in half a frame, and output that is already written belongs to the
             // screen.
             (0..MUTE_READS).all(|_| self.read_output());
@@ -89,10 +88,6 @@ impl Host {
             self.keyboard.draft.save(shown.as_ref());
             self.child.mute(shown.as_ref());
         }
-        self.child.signal(signal, group, self.launch.agent);
-    }
-
-    fn stops_for_restart(&self) -> bool {
-        matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. })
+        self.child.signal(signal, group, self.session.launch.agent);
     }
 }

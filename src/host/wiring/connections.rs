@@ -106,7 +106,7 @@ impl Host {
     }
 
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
-        let wanted = &self.launch.config.program.update_env;
+        let wanted = &self.session.launch.config.program.update_env;
         self.child.lent_env.extend(
             attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())),
         );

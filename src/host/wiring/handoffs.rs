@@ -1,48 +1,25 @@
 //! What is known of the conversation, for its handoff.
 
-use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
+use crate::core::handoff::capture::Capture;
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
-use crate::core::time::WallTime;
 use crate::host::Host;
 use crate::host::jobs::{ClaudeFiles, NoteState};
-use crate::sys::clock::Clock;
 
 impl Host {
     /// The data on the conversation, for a record of it.
     pub(super) fn capture(&self, conversation: ConversationId, kind: HandoffKind, reason: String) -> Capture {
-        let supervisor = &self.recorder.supervisor;
-        let empty = crate::core::claude::transcript_facts::TranscriptFacts::new();
         let followed = self.observer.transcript();
-        let facts = followed.map_or(&empty, |transcript| &transcript.facts);
-        let origin = HandoffOrigin {
-            conversation,
-            channel: self.channel.clone(),
-            kind,
-            created_at: Clock::wall(),
-            working_dir: self.dir.display().to_string(),
-            transcript: followed
-                .and_then(|transcript| transcript.path())
-                .map(|p| p.display().to_string())
-                .unwrap_or_default(),
-            session: Some(self.claim.name.clone()),
-            pid: std::process::id(),
-            predecessor: self.jobs.lineage.predecessor.clone(),
-        };
-        let mut capture = Capture::new(origin, facts);
-        capture.lists = Lists::of(&self.launch.config.handoff);
-        let fill = supervisor.fill();
-        capture.situation.reason = reason;
-        capture.situation.window = (fill.window > 0).then_some(fill.window);
-        capture.situation.moved_to = self.observer.working_dir().map(str::to_owned);
-        capture
+        let (path, before) = (self.observer.transcript_path(), self.jobs.lineage.predecessor.clone());
+        let origin = self.session.origin(conversation, kind, path, before);
+        let (fill, moved_to) = (self.recorder.supervisor.fill(), self.observer.working_dir());
+        self.jobs.capture(origin, followed.map(|transcript| &transcript.facts), fill, reason, moved_to)
     }
 
     fn own_files(&self) -> ClaudeFiles {
-        let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
-        self.jobs.own_files(pid, WallTime(self.began.0))
+        self.jobs.own_files(self.child.pid(), self.session.began)
     }
 
     /// Has a record saved of what a compaction is about to shorten.
@@ -57,8 +34,8 @@ impl Host {
         );
         // Its queue stays with the conversation.
         capture.situation.queued.clear();
-        let (own, code) = (self.own_files(), self.next_found(self.recorder.supervisor.next_dir()));
-        self.jobs.save_record(hook, capture, self.dir.clone(), own, code);
+        let (own, code) = (self.own_files(), self.session.next_found(self.recorder.supervisor.next_dir()));
+        self.jobs.save_record(hook, capture, self.session.dir.clone(), own, code);
     }
 
     /// Has a handoff saved.
@@ -83,7 +60,7 @@ impl Host {
         let queued = self.observer.transcript().map(|transcript| transcript.facts.queued_prompts().collect());
         self.keyboard.carried.found_queued(queued.unwrap_or_default());
         let (own, material) = (self.own_files(), self.compat.needs_material());
-        self.jobs.save_handoff(capture, claim_for, self.dir.clone(), own, material);
+        self.jobs.save_handoff(capture, claim_for, self.session.dir.clone(), own, material);
     }
 
     /// Claude's last message may be its note in a tool loop.
@@ -94,9 +71,8 @@ impl Host {
     }
 
     pub(in crate::host) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
-        if let Some(work) = self.compat.handoff_consumed(handoff) {
-            self.do_compat(work);
-        }
+        let work = self.compat.handoff_consumed(handoff);
+        self.do_compat(work);
         self.jobs.consume(handoff, conversation);
     }
 }

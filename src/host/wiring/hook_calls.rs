@@ -90,8 +90,9 @@ impl Host {
             _ => {}
         }
         if is_current {
-            let cwd =
-                payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
+            let cwd = payload["cwd"]
+                .as_str()
+                .filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.session.dir);
             self.observer.set_working_dir(cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned()));
         }
         self.observer.hook_called(&call);

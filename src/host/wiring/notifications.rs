@@ -28,7 +28,7 @@ impl Host {
             && let Some(told) = self.notifier.queue.ended(now, cause, &decision.sentence)
             && !self.notifier.is_quiet(clock::day_ms())
         {
-            let (at, status) = (self.wall(told.at), self.status());
+            let (at, status) = (self.session.wall(told.at), self.status());
             self.notifier.send(&told, at, &status);
         }
     }
@@ -42,7 +42,7 @@ impl Host {
             if !due.is_empty() {
                 let status = self.status();
                 for told in due {
-                    let at = self.wall(told.at);
+                    let at = self.session.wall(told.at);
                     self.notifier.send(&told, at, &status);
                 }
             }

@@ -45,9 +45,9 @@ impl Host {
         }
         let Some((mut reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) else { return };
         let session = SessionFiles {
-            dir: self.dir.clone(),
-            name: self.claim.name.clone(),
-            session_dir: self.claim.dir.clone(),
+            dir: self.session.dir.clone(),
+            name: self.session.claim.name.clone(),
+            session_dir: self.session.claim.dir.clone(),
             socket: self.control.socket().to_owned(),
         };
         self.jobs.read(move || {
@@ -119,7 +119,9 @@ impl Host {
             self.compat.copy_found(copy);
         }
         if let Some(own) = result.own {
-            self.look_at_own_files(own);
+            if self.session.misses(&own, self.jobs.journal.journal_id()) {
+                self.control.rebind_soon(self.clock.now());
+            }
             self.observer.report_polling(&mut self.events);
         }
         self.tell_lines();
@@ -174,7 +176,7 @@ impl Host {
 
     /// Until when a request waits for a scan. A hook gives up on a host that is silent for long.
     fn scan_patience(&self) -> Stamp {
-        self.clock.now().after(SCAN_MS.min(self.launch.config.hooks.ack.ms() / 2))
+        self.clock.now().after(SCAN_MS.min(self.session.launch.config.hooks.ack.ms() / 2))
     }
 
     pub(in crate::host) fn follow(
@@ -317,7 +319,7 @@ impl Host {
     /// The `context` part of the session object.
     pub(in crate::host) fn context(&self) -> ContextStatus {
         let now = self.clock.now();
-        self.observer.context_usage(now).status(self.recorder.supervisor.level(), self.wall(now))
+        self.observer.context_usage(now).status(self.recorder.supervisor.level(), self.session.wall(now))
     }
 
     /// The same with every source that was tried.

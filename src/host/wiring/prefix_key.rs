@@ -1,10 +1,13 @@
 //! Commands from inside a session: the prefix key and a key after it.
 
 use crate::core::draft::units;
-use crate::core::input::prefix_command::{ORDERS, Order, is_release, order};
+use crate::core::input::prefix_command::{Order, is_release, order};
 use crate::core::input::{InputClass, InputPiece};
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::question::AskAnswer;
 use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
+use crate::host::jobs::no_conversation_page;
 
 impl Host {
     /// Takes commands out of a client's input; the rest goes to the child.
@@ -73,9 +76,10 @@ impl Host {
 
     /// An unknown key after the prefix does nothing: it was not meant for the child.
     fn obey(&mut self, id: u64, key: &[u8]) {
-        let Some(size) = self.client_mut(id).map(|client| client.size) else { return };
+        let Some(client) = self.terminals.client(id) else { return };
+        let (size, read_only) = (client.size, client.read_only);
         match order(key) {
-            Some(Order::Detach) if self.private.is_some() => {
+            Some(Order::Detach) if self.session.private.is_some() => {
                 let text = "\x1b[1mhopty\x1b[m no terminal could attach to this session again, so hopty does \
                             not detach this one.\n\nPress any key to return.";
                 let text = wrap_words(text, 0, usize::from(size.drawn().0));
@@ -84,34 +88,26 @@ impl Host {
             Some(Order::Detach) => self.detach(id),
             Some(Order::Redraw) => self.on_terminals(|terminals, scene| terminals.redraw(id, scene)),
             Some(Order::Help) => {
-                let text = self.help(usize::from(size.drawn().0));
+                let text = self.session.help_page(usize::from(size.drawn().0));
                 self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
             }
             Some(Order::Notices) => {
                 self.on_terminals(|terminals, scene| terminals.show_notices(id, size, scene));
                 self.segment_may_differ();
             }
-            Some(Order::Before) => self.show_conversation_before(id, size),
-            Some(Order::HandOver) => self.hand_over_by_key(id),
-            Some(Order::Snooze) => self.snooze_by_key(id),
+            Some(Order::Before) => match self.recorder.supervisor.conversation_before() {
+                Some(conversation) => self.jobs.read_conversation(id, conversation, size),
+                None => {
+                    let text = no_conversation_page(size);
+                    self.on_terminals(|terminals, scene| terminals.show_page(id, &text, scene));
+                }
+            },
+            // A client that only watches decides nothing.
+            Some(Order::HandOver | Order::Snooze) if read_only => {}
+            Some(Order::HandOver) => self.hand_over_by_key(),
+            Some(Order::Snooze) => self.events.push_back(Event::Ask { answer: AskAnswer::Snooze }),
             None => {}
         }
-    }
-
-    /// The keys, on a terminal of `cols` columns.
-    fn help(&self, cols: usize) -> String {
-        let prefix = self.launch.config.terminal.prefix.to_string();
-        let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);
-        let keys = ORDERS.iter().map(|(key, _, does)| (key.to_string(), *does));
-        for (key, does) in keys.chain([(prefix.clone(), "send the key to the program")]) {
-            let blanks = " ".repeat(prefix.len() - key.len());
-            let line = format!("  \x1b[1m{key}\x1b[m{blanks}  {does}");
-            text.push_str(&wrap_words(&line, prefix.len() + 4, cols));
-            text.push('\n');
-        }
-        let end = "\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\n\nThese keys work \
-                   here, too. Press any other key to return.";
-        text + &wrap_words(end, 0, cols)
     }
 }
 

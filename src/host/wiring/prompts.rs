@@ -90,7 +90,7 @@ impl Host {
         let ours = self.keyboard.queue.is_submitting()
             || self.child.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Ours);
         let saved = !self.keyboard.draft.saved().is_empty();
-        if leaves_draft(self.phase()) && !ours && !saved && self.launch.agent == Agent::Claude {
+        if leaves_draft(self.phase()) && !ours && !saved && self.session.launch.agent == Agent::Claude {
             let shown = self.view().and_then(|view| view.prompt_box);
             self.keyboard.draft.save(shown.as_ref());
         }
@@ -100,7 +100,8 @@ impl Host {
     pub(super) fn draft_line(&mut self) -> Option<String> {
         let is_draft = self.child.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Draft);
         let ours = self.keyboard.queue.is_submitting() || matches!(self.phase(), Phase::Delivering { .. });
-        let draft = self.draft_text().filter(|_| is_draft && !ours && self.launch.agent == Agent::Claude);
+        let draft =
+            self.draft_text().filter(|_| is_draft && !ours && self.session.launch.agent == Agent::Claude);
         draft.map(|draft| topic_line(&draft))
     }
 

@@ -1,10 +1,10 @@
 //! The screen as facts for the supervisor, and hopty's own line between two runs.
 
 use crate::core::claude::screen_reading::ScreenReading;
-use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::ids::ConversationId;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::RestartBy;
-use crate::core::supervisor::phase::{Phase, StartKind, StopFor, StopStep};
+use crate::core::supervisor::phase::{Phase, StartKind, StopStep};
 use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::{LOOK_MS, TypingNow};
@@ -22,11 +22,10 @@ impl Host {
             Some(RestartBy::Level) if fill.tokens > 0 => format!("context {} % full, ", fill.percent()),
             _ => String::new(),
         };
-        let into = match (self.next_handoff(), self.phase()) {
+        let next = self.phase().next_run();
+        let into = match (next.and_then(|next| next.handoff.as_ref()), next) {
             (Some(id), _) => format!("handing over as {id}"),
-            (None, Phase::Stopping { why: StopFor::Restart { plan, .. }, .. })
-                if plan.start == StartKind::Resume =>
-            {
+            (None, Some(plan)) if plan.start == StartKind::Resume => {
                 let id = |id: Option<&ConversationId>| id.map(ToString::to_string).unwrap_or_default();
                 let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
                 format!("back in conversation {back}; to return to the newer one: `hopty --resume {newer}`")
@@ -35,14 +34,6 @@ impl Host {
         };
         let line = self.child.on_rows(&format!("hopty: {full}{into}"));
         format!("\r\x1b[2m{line}\x1b[0m\r\n\r\n{}", self.printed_between())
-    }
-
-    /// The handoff from which the next run continues.
-    pub(super) fn next_handoff(&self) -> Option<&HandoffId> {
-        match self.phase() {
-            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } => plan.handoff.as_ref(),
-            _ => None,
-        }
     }
 
     /// The live screen, read by the rules.
@@ -80,7 +71,7 @@ impl Host {
 
     /// Reports the screen to the supervisor if it has changed.
     pub(super) fn look_at_screen(&mut self) {
-        if self.launch.agent == Agent::Plain {
+        if self.session.launch.agent == Agent::Plain {
             return;
         }
         let delivering = matches!(self.phase(), Phase::Delivering { .. });

@@ -16,7 +16,7 @@ const SOON_MS: u64 = 50;
 impl Host {
     /// The segment, for a call of the status line; empty where it is not wanted.
     pub(super) fn segment(&mut self) -> String {
-        if !self.launch.config.terminal.segment {
+        if !self.session.launch.config.terminal.segment {
             return String::new();
         }
         let next = self.recorder.supervisor.next_handover(self.clock.now());
@@ -30,12 +30,12 @@ impl Host {
 
     fn segment_of<'a>(&'a self, next: Option<&'a NextHandover>) -> Segment<'a> {
         Segment {
-            name: self.claim.name.as_str(),
+            name: self.session.claim.name.as_str(),
             percent: self.context().known_percent(),
-            level: self.launch.config.context.handoff.percent,
+            level: self.session.launch.config.context.handoff.percent,
             next,
             now: self.clock.now(),
-            prefix: self.launch.config.terminal.prefix,
+            prefix: self.session.launch.config.terminal.prefix,
             unread: self.terminals.unread_notices(),
             cols: self.child.run.as_ref().map(|run| run.size.cols),
         }
@@ -46,14 +46,15 @@ impl Host {
     pub(super) fn segment_asks(&self) -> bool {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
         let asks = next.is_some_and(|next| next.when == HandoverWhen::Asked);
-        asks && self.launch.config.terminal.segment && self.observer.has_status_line()
+        asks && self.session.launch.config.terminal.segment && self.observer.has_status_line()
     }
 
     /// Something has changed that the segment may tell.
     pub(in crate::host) fn segment_may_differ(&mut self) {
         let now = self.clock.now();
         let is_new = now.since(self.recorder.supervisor.entered().0) < OWN_MS;
-        if let Some(run) = self.child.run.as_mut().filter(|_| self.launch.offers.redraws_status_line) {
+        if let Some(run) = self.child.run.as_mut().filter(|_| self.session.launch.offers.redraws_status_line)
+        {
             run.segment.may_differ(now, if is_new { OWN_MS } else { SOON_MS });
         }
     }

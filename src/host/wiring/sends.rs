@@ -44,7 +44,7 @@ impl Host {
         if self.exit.is_some() {
             return Err(Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended"));
         }
-        if wanted.submit && self.launch.agent == Agent::Claude {
+        if wanted.submit && self.session.launch.agent == Agent::Claude {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
             let (id, command) = (self.control.owe(connection, request), sent.is_command());
             self.begin_submit(id, sent);

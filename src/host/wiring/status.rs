@@ -1,12 +1,10 @@
 //! The session's status, and the file that keeps it after the session's end.
 
-use crate::core::handoff::redact::redact_words;
 use crate::core::ids::HandoffId;
 use crate::core::status::{
     HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionSize, SessionStatus, WorkStatus,
 };
 use crate::core::supervisor::state::SessionState;
-use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::host::Host;
 use crate::host::observer::topic_line;
@@ -17,22 +15,20 @@ impl Host {
     /// The session object.
     pub(in crate::host) fn status(&self) -> SessionStatus {
         let supervisor = &self.recorder.supervisor;
-        let entered = Some(Rfc3339(self.wall(supervisor.entered().0)));
+        let entered = Some(Rfc3339(self.session.wall(supervisor.entered().0)));
         let standing = supervisor.state();
         let transcript = self.observer.transcript();
         let handoff =
             |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
         let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
         let consumed = || self.jobs.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
-        let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
-        let mut command = vec![self.launch.called.clone()];
-        command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
+        let size = self.child.run.as_ref().map_or(self.session.launch.size, |run| run.size);
         let status = SessionStatus {
-            name: self.claim.name.to_string(),
-            labels: self.launch.labels.iter().map(ToString::to_string).collect(),
-            dir: self.dir.to_string_lossy().into_owned(),
-            agent: self.launch.agent.into(),
-            command: redact_words(&command),
+            name: self.session.claim.name.to_string(),
+            labels: self.session.launch.labels.iter().map(ToString::to_string).collect(),
+            dir: self.session.dir.to_string_lossy().into_owned(),
+            agent: self.session.launch.agent.into(),
+            command: self.session.command(),
             state: standing.state.into(),
             state_since: entered,
             state_from: standing.from.into(),
@@ -44,23 +40,23 @@ impl Host {
             restarts: supervisor.restarts(),
             pid: supervisor.pid(),
             host_pid: std::process::id(),
-            started_at: Some(Rfc3339(self.began)),
+            started_at: Some(Rfc3339(self.session.began)),
             machine: self.machine.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            claude_version: self.launch.version.clone(),
+            claude_version: self.session.launch.version.clone(),
             conversation: supervisor.conversation().cloned(),
             before: supervisor.conversation_before().cloned(),
             transcript: transcript
                 .and_then(|transcript| transcript.path())
                 .map(|path| path.to_string_lossy().into_owned()),
-            channel: self.channel.to_string(),
+            channel: self.session.channel.to_string(),
             context: self.context(),
             work: self.work(),
             limits: self.limits(),
             handoff: active.or_else(consumed),
             next_handover: self.next_handover(),
             size: SessionSize { cols: size.cols, rows: size.rows },
-            recording: self.recording_status(),
+            recording: self.cast.status(),
             clients: self.terminals.list(),
             exit: self.exit.map(HostExit::status),
             ended_at: entered.filter(|_| self.exit.is_some()),
@@ -89,19 +85,14 @@ impl Host {
     /// What the conversation is about; until Claude tells its name, by the one that it was started with.
     fn work(&self) -> WorkStatus {
         let mut work = self.observer.work();
-        work.title = work.title.or_else(|| self.launch.title.as_deref().map(topic_line));
+        work.title = work.title.or_else(|| self.session.launch.title.as_deref().map(topic_line));
         work
-    }
-
-    /// The wall clock time of a stamp of the session.
-    pub(in crate::host) fn wall(&self, stamp: Stamp) -> WallTime {
-        WallTime(self.began.0).after(stamp.0)
     }
 
     /// When the next hand-over comes.
     fn next_handover(&self) -> Option<HandoverStatus> {
         let next = self.recorder.supervisor.next_handover(self.clock.now())?;
-        let at = next.at.map(|stamp| Rfc3339(self.wall(stamp)));
+        let at = next.at.map(|stamp| Rfc3339(self.session.wall(stamp)));
         Some(HandoverStatus { when: next.when.into(), why: next.why, at })
     }
 
@@ -136,6 +127,6 @@ impl Host {
         self.jobs.session_file.written();
         let mut text = format!("{:#}", self.status().json());
         text.push('\n');
-        self.jobs.journal.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
+        self.jobs.journal.put_file(self.session.claim.dir.join("session.json"), escaped(&text).into_bytes());
     }
 }

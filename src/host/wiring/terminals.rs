@@ -93,8 +93,8 @@ impl Host {
                 if let Some(run) = &self.child.run {
                     let _ = run.pty.resize(size);
                 }
-                self.launch.size = size;
-                self.record_size(size);
+                self.session.launch.size = size;
+                self.cast.resized(size, &self.clock);
             }
             TerminalEvent::WantsRedraw => {
                 if let Some(run) = &self.child.run {
@@ -118,8 +118,9 @@ impl Host {
     /// Handles a terminal that went away.
     fn detached(&mut self, client: u32, why: String, in_charge: bool) {
         // Output that no terminal can reach again ends with the last terminal.
-        let unreachable = self.private.is_some() && self.terminals.clients().next().is_none();
-        let ends_with_terminal = self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
+        let unreachable = self.session.private.is_some() && self.terminals.clients().next().is_none();
+        let ends_with_terminal =
+            self.session.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
         let ends = unreachable || in_charge && why == "hangup" && ends_with_terminal;
         self.events.push_back(Event::Detached { client, why });
         if ends && self.exit.is_none() {
@@ -148,7 +149,7 @@ impl Host {
     /// Keeps the last screen of a program that nobody was watching for `hopty screen`: it often shows why the
     /// program ended.
     pub(in crate::host) fn keep_last_screen(&mut self, seen: bool) {
-        let path = self.paths.last_screen(&self.claim.name);
+        let path = self.session.paths.last_screen(&self.session.claim.name);
         if seen {
             self.jobs.journal.remove_file(path);
         } else {
@@ -184,9 +185,7 @@ impl Host {
 
     /// Sends the program's output to every client that gets its bytes.
     pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
-        if let Some(recording) = &self.cast.current {
-            recording.output(bytes, &self.clock);
-        }
+        self.cast.output(bytes, &self.clock);
         self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
     }
 

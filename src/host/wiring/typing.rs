@@ -167,7 +167,7 @@ impl Host {
     /// A person's keys are on their way to the child: records them for the draft.
     pub(super) fn note_typed(&mut self, bytes: &[u8]) {
         // Only Claude has a prompt box whose draft outlives it.
-        if self.launch.agent == Agent::Claude {
+        if self.session.launch.agent == Agent::Claude {
             self.keyboard.draft.note(bytes);
         }
     }
@@ -187,7 +187,7 @@ impl Host {
     }
 
     fn write_in(&mut self, bytes: &[u8]) {
-        self.record_input(bytes);
+        self.cast.input(bytes, || self.child.hides_input(), &self.clock);
         if let Some(run) = &mut self.child.run {
             run.write(bytes);
         }
@@ -216,9 +216,9 @@ impl Host {
     }
 
     fn typing_target(&mut self) -> TypingTarget {
-        let view = if self.launch.agent == Agent::Claude { self.view() } else { None };
+        let view = if self.session.launch.agent == Agent::Claude { self.view() } else { None };
         let blocked = self.recorder.supervisor.state().state == SessionState::Blocked;
-        let focus = match self.launch.agent {
+        let focus = match self.session.launch.agent {
             Agent::Claude => InputFocus::of_claude(view.as_ref(), blocked),
             Agent::Plain => InputFocus::Prompt,
         };

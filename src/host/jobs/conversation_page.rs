@@ -1,5 +1,6 @@
 //! The end of the conversation before the last hand-over, on a page for who has forgotten what was said.
 
+use super::{JobEvent, Jobs};
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker};
 use crate::core::conversation::pages::PageOptions;
 use crate::core::ids::ConversationId;
@@ -8,8 +9,6 @@ use crate::core::word_wrap::wrap_words;
 use crate::fs::conversations::find;
 use crate::fs::paths::Paths;
 use crate::fs::transcript;
-use crate::host::Host;
-use crate::host::jobs::JobEvent;
 
 /// How much of the end of a transcript is read, in bytes.
 const END: u64 = 1 << 20;
@@ -18,16 +17,17 @@ const FRAME_ROWS: usize = 4;
 /// How text is shown.
 const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: false, with_thinking: false };
 
-impl Host {
-    /// The prefix key and `b`. The transcript is read by a thread: no key waits for the disk.
-    pub(in crate::host) fn show_conversation_before(&mut self, client: u64, size: Size) {
-        let Some(conversation) = self.recorder.supervisor.conversation_before().cloned() else {
-            let text = page("", "No hand-over began this conversation.", size);
-            return self.on_terminals(|terminals, scene| terminals.show_page(client, &text, scene));
-        };
-        let paths = self.paths.clone();
-        self.jobs.copy(move || JobEvent::Page(client, end_of(&paths, &conversation, size)));
+impl Jobs {
+    /// Has the page for a client made. The transcript is read by a thread: no key waits for the disk.
+    pub fn read_conversation(&mut self, client: u64, conversation: &ConversationId, size: Size) {
+        let (paths, conversation) = (self.paths.clone(), conversation.clone());
+        self.copy(move || JobEvent::Page(client, end_of(&paths, &conversation, size)));
     }
+}
+
+/// The page of a session without an earlier conversation.
+pub(in crate::host) fn no_conversation_page(size: Size) -> String {
+    page("", "No hand-over began this conversation.", size)
 }
 
 /// The page with the end of a conversation.

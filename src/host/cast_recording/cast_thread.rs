@@ -1,19 +1,17 @@
-//! The recording of a session (`hopty record`): the loop hands events over, and a thread encodes and writes
-//! them in batches. A disk that is slow, full or gone costs the recording, never the session.
+//! The thread of a recording: the loop hands events over, and the thread encodes and writes them in batches. A
+//! disk that is slow, full or gone costs the recording, never the session.
 
 use std::io::Write;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
-use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
-use crate::fs::cast_file::{CastFile, CastFileError, CastOpening, CastWriteError};
+use crate::fs::cast_file::{CastFile, CastWriteError};
 use crate::sys::clock::Clock;
 
 /// How long output is collected before it is written: what a host that is killed loses.
@@ -137,47 +135,6 @@ fn encode(writer: &mut CastWriter, event: &CastEvent, lines: &mut Vec<u8>) {
         }
         _ => writer.event(event, lines),
     }
-}
-
-/// What to record, and into which file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CastOrder {
-    pub path: PathBuf,
-    pub opening: CastOpening,
-    /// Record what is typed, too.
-    pub with_input: bool,
-    /// The longest file, in bytes.
-    pub max_bytes: u64,
-}
-
-impl CastOrder {
-    /// Opens the file, and creates its directory if that is `own`.
-    pub fn open(&self, own: &Path) -> Result<CastFile, CastFileError> {
-        if self.path.parent() == Some(own) {
-            // Whether it exists is seen when the file is created in it.
-            let _ = std::fs::DirBuilder::new().mode(0o700).create(own);
-        }
-        CastFile::open(&self.path, self.opening, self.max_bytes)
-    }
-}
-
-/// The session's recording, and who waits for its beginning or end.
-#[derive(Debug, Default)]
-pub(super) struct SessionCast {
-    /// The recording in progress.
-    pub current: Option<Box<CastRecording>>,
-    /// The file of one that is about to begin is being opened.
-    pub opening: bool,
-    /// Numbers of the requests that wait for its end.
-    pub stops: Vec<u64>,
-    /// The session is recorded because `record.auto` says so: files, of which the last is being written.
-    pub own_files: Vec<PathBuf>,
-    /// The conversation that is followed.
-    pub conversation: Option<ConversationId>,
-    /// A handoff was saved for the next conversation.
-    pub is_handing_over: bool,
-    /// How many hand-overs there have been.
-    pub handovers: u32,
 }
 
 /// Typed bytes as they may be recorded while the terminal does not echo a line: one dot for each character,
@@ -360,6 +317,7 @@ impl Drop for CastRecording {
 mod tests {
     use super::*;
     use crate::core::cast::CastReader;
+    use crate::fs::cast_file::CastOpening;
 
     #[test]
     fn a_password_is_dots() {

@@ -1,0 +1,175 @@
+//! Who the session is: its name and directories, and the program with its arguments as the person started it.
+//! The other parts ask it for paths and for what a thread needs to read or write there.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `own_files` | the session's own directory: noticed when it is gone, and restored by a thread |
+//! | `start_code` | what the next run starts with: which settings run code, where it starts, the launch files |
+
+mod own_files;
+mod start_code;
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::core::claude::args::OwnArgs;
+use crate::core::compat::{About, LayoutPlace};
+use crate::core::handoff::capture::HandoffOrigin;
+use crate::core::handoff::entry::HandoffKind;
+use crate::core::handoff::redact::redact_words;
+use crate::core::ids::{Channel, ConversationId, HandoffId, LABEL_HINT, SessionName, change_labels};
+use crate::core::input::prefix_command::ORDERS;
+use crate::core::supervisor::Agent;
+use crate::core::time::{Stamp, WallTime};
+use crate::core::word_wrap::wrap_words;
+use crate::fs::paths::Paths;
+use crate::fs::session::NameLock;
+use crate::host::cast_recording::CastSubject;
+use crate::host::start::Launch;
+use crate::host::start::session_dir::PrivateStateDir;
+use crate::ipc::message::{Code, Failure};
+use crate::sys::clock::Clock;
+
+pub(super) use own_files::{RestoredFiles, not_renamed, wanted_name};
+
+/// The name, the directories and the start of the session.
+#[derive(Debug)]
+pub(super) struct SessionIdentity {
+    pub launch: Launch,
+    /// The program's arguments as the person gave them, and what hopty reads from them.
+    pub args: Vec<OsString>,
+    pub own: OwnArgs,
+    /// Where the program works, and the channel of that directory.
+    pub dir: PathBuf,
+    pub channel: Channel,
+    pub paths: Paths,
+    pub claim: NameLock,
+    /// The session's own directory, where the person's state directory cannot be used.
+    pub private: Option<PrivateStateDir>,
+    /// When the session began.
+    pub began: WallTime,
+}
+
+impl SessionIdentity {
+    pub fn name(&self) -> &SessionName {
+        &self.claim.name
+    }
+
+    pub fn is_claude(&self) -> bool {
+        self.launch.agent == Agent::Claude
+    }
+
+    /// The wall clock time of a stamp of the session.
+    pub fn wall(&self, stamp: Stamp) -> WallTime {
+        self.began.after(stamp.0)
+    }
+
+    /// The command as a person would type it, without secrets.
+    pub fn command(&self) -> Vec<String> {
+        let mut command = vec![self.launch.called.clone()];
+        command.extend(self.args.iter().map(|arg| arg.to_string_lossy().into_owned()));
+        redact_words(&command)
+    }
+
+    /// The program with the arguments of a run.
+    pub fn command_of(&self, args: &[OsString]) -> Vec<String> {
+        let words =
+            std::iter::once(self.launch.program.as_os_str()).chain(args.iter().map(OsString::as_os_str));
+        words.map(OsStr::to_string_lossy).map(Cow::into_owned).collect()
+    }
+
+    /// Where recordings are kept for which no file was named.
+    pub fn recordings(&self) -> PathBuf {
+        self.claim.dir.join("recordings")
+    }
+
+    /// The session, for its recording.
+    pub fn cast_subject(&self) -> CastSubject {
+        CastSubject {
+            name: self.name().clone(),
+            command: self.command().join(" "),
+            recordings: self.recordings(),
+            outlives: self.private.is_none(),
+            auto_max_bytes: self.launch.config.record.max_bytes,
+        }
+    }
+
+    /// That the session could not take the name that the person asked for.
+    pub fn name_notice(&self) -> Option<String> {
+        let (wanted, name) = (&self.launch.name, self.name());
+        let asked = self.launch.title.is_some() && name != wanted;
+        asked.then(|| format!("the name {wanted} is taken: this session is {name}"))
+    }
+
+    /// Adds labels and removes others; all of them or none. Returns whether that changes them.
+    pub fn change_labels(&mut self, add: &[String], remove: &[String]) -> Result<bool, Failure> {
+        let mut labels = self.launch.labels.clone();
+        change_labels(&mut labels, add, remove)
+            .map_err(|error| Failure::new(Code::BadRequest, error.to_string(), LABEL_HINT))?;
+        let differ = labels != self.launch.labels;
+        self.launch.labels = labels;
+        Ok(differ)
+    }
+
+    /// The origin of a record that is made now.
+    pub fn origin(
+        &self,
+        conversation: ConversationId,
+        kind: HandoffKind,
+        transcript: Option<&Path>,
+        predecessor: Option<HandoffId>,
+    ) -> HandoffOrigin {
+        HandoffOrigin {
+            conversation,
+            channel: self.channel.clone(),
+            kind,
+            created_at: Clock::wall(),
+            working_dir: self.dir.display().to_string(),
+            transcript: transcript.map(|path| path.display().to_string()).unwrap_or_default(),
+            session: Some(self.claim.name.clone()),
+            pid: std::process::id(),
+            predecessor,
+        }
+    }
+
+    /// Where layouts are written. `pid`: the program, if one runs.
+    pub fn layout_place(&self, pid: Option<u32>, transcript: Option<&Path>) -> LayoutPlace {
+        LayoutPlace {
+            project: self.dir.clone(),
+            claude: self.paths.claude.clone(),
+            channel: self.channel.clone(),
+            pid: pid.unwrap_or_else(std::process::id),
+            transcript: transcript.map(Path::to_owned),
+        }
+    }
+
+    /// The session, for the log of decisions. `code`: how the last run ended.
+    pub fn about(&self, restarts: u32, code: u8) -> About {
+        About {
+            pid: std::process::id(),
+            dir: self.dir.display().to_string(),
+            channel: self.channel.to_string(),
+            command: String::new(),
+            before: String::new(),
+            restarts,
+            code,
+        }
+    }
+
+    /// The page with the keys behind the prefix key, on a terminal of `cols` columns.
+    pub fn help_page(&self, cols: usize) -> String {
+        let prefix = self.launch.config.terminal.prefix.to_string();
+        let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);
+        let keys = ORDERS.iter().map(|(key, _, does)| (key.to_string(), *does));
+        for (key, does) in keys.chain([(prefix.clone(), "send the key to the program")]) {
+            let blanks = " ".repeat(prefix.len() - key.len());
+            let line = format!("  \x1b[1m{key}\x1b[m{blanks}  {does}");
+            text.push_str(&wrap_words(&line, prefix.len() + 4, cols));
+            text.push('\n');
+        }
+        let end = "\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\n\nThese keys work \
+                   here, too. Press any other key to return.";
+        text + &wrap_words(end, 0, cols)
+    }
+}
