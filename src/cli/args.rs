@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use strum::VariantNames;
 
 use super::backup::BackupVerb;
 use super::channel::ChannelVerb;
@@ -187,7 +188,8 @@ impl AttachOptions {
     }
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Verb {
     /// Supervise any program: hopty run -- vim notes.txt
     Run(RunOptions),
@@ -663,58 +665,9 @@ pub(super) enum Verb {
     },
 }
 
-impl Verb {
-    /// Whether errors are printed as JSON.
-    pub fn wants_json(&self) -> bool {
-        match self {
-            Verb::Ls { json, .. }
-            | Verb::Detach { json, .. }
-            | Verb::Restart { json, .. }
-            | Verb::Back { json, .. }
-            | Verb::Rename { json, .. }
-            | Verb::Label { json, .. }
-            | Verb::Stop { json, .. }
-            | Verb::Send { json, .. }
-            | Verb::Wait { json, .. }
-            | Verb::Ask { json, .. }
-            | Verb::Answer { json, .. }
-            | Verb::Record(RecordOptions { json, .. })
-            | Verb::Mark { json, .. }
-            | Verb::Usage(UsageOptions { json, .. })
-            | Verb::Status { json, .. }
-            | Verb::Events { json, .. }
-            | Verb::Log { json, .. }
-            | Verb::Why { json, .. }
-            | Verb::Check { json }
-            | Verb::Version { json }
-            | Verb::Rm { json, .. }
-            | Verb::Restore { json, .. }
-            | Verb::Replay { json, .. } => *json,
-            Verb::Context { json, .. } => *json,
-            Verb::Channel {
-                verb: Some(ChannelVerb::Set { json, .. } | ChannelVerb::List { json }), ..
-            }
-            | Verb::Channel { verb: None, json, .. } => *json,
-            Verb::Config { verb: Some(ConfigVerb::Show { json }), .. }
-            | Verb::Config { verb: None, json } => *json,
-            Verb::Config { .. } => false,
-            Verb::Handoff { verb } => verb.wants_json(),
-            Verb::Backup { verb } => verb.wants_json(),
-            Verb::Conversations { verb } => verb.wants_json(),
-            Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
-            Verb::Run(_)
-            | Verb::Attach(_)
-            | Verb::Dash
-            | Verb::Test(_)
-            | Verb::Demo { .. }
-            | Verb::Play(_)
-            | Verb::Prune { .. }
-            | Verb::Setup { .. }
-            | Verb::Unsetup
-            | Verb::Completions { .. }
-            | Verb::Man { .. } => false,
-        }
-    }
+/// All verbs. clap adds `help`, and `hook` is read without clap.
+pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
+    Verb::VARIANTS.iter().copied().chain(["help", "hook"])
 }
 
 #[cfg(test)]

@@ -101,17 +101,6 @@ pub(super) enum BackupVerb {
     },
 }
 
-impl BackupVerb {
-    /// Whether errors are printed as JSON.
-    pub fn wants_json(&self) -> bool {
-        match self {
-            BackupVerb::Create { json, .. }
-            | BackupVerb::Verify { json, .. }
-            | BackupVerb::Restore { json, .. } => *json,
-        }
-    }
-}
-
 pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
     match verb {
         BackupVerb::Create { file, encrypt_to, phrase, json } => {

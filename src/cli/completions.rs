@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
-use super::args::Cli;
+use super::args::{Cli, verbs};
 use super::error::{Failed, stdout};
 use super::wait_conditions;
 
@@ -72,7 +72,7 @@ fn tree() -> Command {
         })
     };
     let tree = Cli::command().mut_subcommand("man", |man| {
-        man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(super::NOW)))
+        man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(verbs())))
     });
     LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(tree, named)
 }

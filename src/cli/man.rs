@@ -213,7 +213,7 @@ mod tests {
                     }
                 }
                 let own =
-                    args.first().is_some_and(|first| super::super::NOW.iter().any(|verb| *first == **verb));
+                    args.first().is_some_and(|first| super::super::args::verbs().any(|verb| *first == *verb));
                 assert_eq!(
                     own,
                     !verb.is_empty() || ["hopty ls", "hopty attach"].contains(command),

@@ -88,54 +88,6 @@ use config::ConfigVerb;
 use error::Failed;
 use prose::fit;
 
-/// The verbs of this version.
-const NOW: &[&str] = &[
-    "run",
-    "ls",
-    "dash",
-    "attach",
-    "detach",
-    "restart",
-    "back",
-    "backup",
-    "stop",
-    "send",
-    "events",
-    "log",
-    "why",
-    "status",
-    "replay",
-    "hook",
-    "demo",
-    "play",
-    "context",
-    "conversations",
-    "usage",
-    "handoff",
-    "channel",
-    "help",
-    "wait",
-    "screen",
-    "screen-dump",
-    "record",
-    "mark",
-    "test",
-    "check",
-    "config",
-    "completions",
-    "man",
-    "version",
-    "ask",
-    "answer",
-    "restore",
-    "rename",
-    "label",
-    "rm",
-    "prune",
-    "setup",
-    "unsetup",
-];
-
 /// What `hopty hook --help` says.
 const HOOK: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool calls \
                     and the end of a turn, with JSON on standard input. The session's hopty answers whether Claude \
@@ -188,7 +140,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
                 args.get(2).and_then(|ms| ms.to_str()),
             );
         }
-        Some(word) if NOW.contains(&word) => {}
+        Some(word) if args::verbs().any(|verb| verb == word) => {}
         Some("--") => return start(args.into_iter().skip(1).collect()),
         _ => {
             if let Some(refused) = unknown_verb::refusal(&args) {
@@ -222,13 +174,13 @@ pub fn main(args: Vec<OsString>) -> u8 {
             return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0);
         }
     };
-    let json = cli.verb.wants_json();
     verb(cli.verb, host).unwrap_or_else(|failed| failed.print(&asked(), json))
 }
 
-/// Whether errors are wanted as JSON too, where the arguments could not be read or belong to a verb of later.
+/// Whether errors are wanted as JSON, too. The options behind `run` may be the program's.
 fn asks_json(args: &[OsString]) -> bool {
-    args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
+    let mut own = args.iter().take_while(|arg| *arg != "--");
+    args.first().is_some_and(|verb| verb != "run") && own.any(|arg| arg == "--json")
 }
 
 fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {

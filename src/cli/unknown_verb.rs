@@ -94,13 +94,14 @@ fn nearest(word: &str) -> Option<&'static str> {
         return None;
     }
     // Nobody types `hook`: Claude calls it.
-    let verbs = super::NOW.iter().copied().filter(|verb| *verb != "hook");
+    let verbs = super::args::verbs().filter(|verb| *verb != "hook");
     nearest_word(word, verbs, slips(word)).filter(|verb| *verb != word)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::verbs;
 
     #[test]
     fn a_word_near_a_verb_or_of_another_tool_is_refused_and_a_prompt_is_a_prompt() {
@@ -145,11 +146,11 @@ mod tests {
     #[test]
     fn what_is_a_verb_is_no_word_of_another_tool() {
         for (word, _) in FOREIGN.iter().chain(STARTS) {
-            assert!(!super::super::NOW.contains(word), "{word}");
+            assert!(!verbs().any(|verb| verb == *word), "{word}");
         }
         for (word, instead) in FOREIGN {
             let verb = instead.split(' ').next().unwrap();
-            assert!(super::super::NOW.contains(&verb), "{word}: {instead}");
+            assert!(verbs().any(|known| known == verb), "{word}: {instead}");
         }
     }
 

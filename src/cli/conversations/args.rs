@@ -255,21 +255,3 @@ pub(in crate::cli) enum ConversationsVerb {
     /// Claude read.
     Import(ImportOptions),
 }
-
-impl ConversationsVerb {
-    /// Whether errors are printed as JSON.
-    pub fn wants_json(&self) -> bool {
-        match self {
-            ConversationsVerb::Ls(options) => options.json,
-            ConversationsVerb::Show(options) => options.json,
-            ConversationsVerb::Search(options) => options.json,
-            ConversationsVerb::Chain(options) => options.json,
-            ConversationsVerb::Archive(options) => options.json,
-            ConversationsVerb::Restore(options) => options.json,
-            ConversationsVerb::Move(options) => options.json,
-            ConversationsVerb::Copy(options) => options.json,
-            ConversationsVerb::Export(_) => false,
-            ConversationsVerb::Import(options) => options.json,
-        }
-    }
-}

@@ -176,20 +176,3 @@ pub(in crate::cli) enum HandoffVerb {
     /// In mode `ask`: do not ask again in this conversation
     Dismiss(Session),
 }
-
-impl HandoffVerb {
-    /// Whether errors are printed as JSON.
-    pub fn wants_json(&self) -> bool {
-        match self {
-            HandoffVerb::Create(options) => options.at.json,
-            HandoffVerb::Show(options) => options.which.at.json,
-            HandoffVerb::List { at, .. } | HandoffVerb::Id { at, .. } => at.json,
-            HandoffVerb::Fit(options) => options.json,
-            HandoffVerb::Recent(options) => options.json,
-            HandoffVerb::Session(options) => options.json,
-            HandoffVerb::Load(options) => options.which.at.json,
-            HandoffVerb::Snooze(session) | HandoffVerb::Dismiss(session) => session.json,
-            HandoffVerb::Clear(which) | HandoffVerb::Path { which, .. } => which.at.json,
-        }
-    }
-}
