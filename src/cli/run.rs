@@ -21,9 +21,9 @@ use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, Hold};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify, facts};
 use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
-use crate::core::config::{Config, ConfigSource, FlagValue, Problem, ProblemKind};
-use crate::core::ids::{Label, SessionName, change_labels};
-use crate::core::inherited::SignalState;
+use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
+use crate::core::ids::{SessionName, change_labels};
+use crate::core::inherited::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
@@ -33,44 +33,132 @@ use crate::ipc::message::Record;
 use crate::sys::inherited;
 use crate::tty::raw;
 
-/// What a start is asked for besides the program.
-#[derive(Debug, Default)]
-struct StartOptions {
-    name: Option<SessionName>,
-    labels: BTreeSet<Label>,
-    detached: bool,
-    restored: bool,
-    handoff: BeginWith,
-    no_inject: bool,
-    record: Option<Record>,
+/// A start in the making: what the host is told, which the steps fill in, and the program's arguments.
+struct Start {
+    paths: Paths,
+    launch: Launch,
+    args: Vec<OsString>,
 }
 
-impl StartOptions {
+impl Start {
+    /// Of Claude in this directory, with nothing else asked for.
+    fn new(paths: Paths, config: Config, args: Vec<OsString>) -> Start {
+        let here = std::env::current_dir().unwrap_or_default();
+        let last = here.file_name().unwrap_or_default().to_string_lossy();
+        let launch = Launch {
+            name: SessionName::for_directory(&last),
+            numbered: true,
+            title: None,
+            labels: BTreeSet::new(),
+            agent: Agent::Claude,
+            program: PathBuf::new(),
+            called: "claude".to_owned(),
+            version: None,
+            offers: ClaudeFeatures::default(),
+            config,
+            size: Size::cells(0, 0),
+            termios: None,
+            ahead: Ahead::default(),
+            handoff: BeginWith::Fresh,
+            detached: false,
+            restored: false,
+            signals: SignalState::default(),
+            errors: ErrorOutput::Terminal,
+            record: None,
+            unplaced: None,
+            messages: Vec::new(),
+        };
+        Start { paths, launch, args }
+    }
+
     /// Whether it asks for what only a session can give; the program alone would be something else.
     fn needs_hopty(&self) -> bool {
-        self.detached || self.handoff != BeginWith::Fresh || self.record.is_some()
+        let Launch { detached, handoff, record, .. } = &self.launch;
+        *detached || *handoff != BeginWith::Fresh || record.is_some()
+    }
+
+    /// Finds out whether a session can be kept, where the program could run without one.
+    fn look_for_place(&mut self) {
+        if !self.needs_hopty() {
+            self.launch.unplaced = no_place(&self.paths);
+        }
+    }
+
+    /// Tells the person something before Claude draws. The session keeps it, as Claude draws over it at once.
+    fn tell(&mut self, text: String) {
+        note(format_args!("hopty: {text}"));
+        self.launch.messages.push(text);
+    }
+
+    /// The host that was forked; without one the program runs alone, if that is the same to the person.
+    fn host(&self, forked: io::Result<Forked>) -> Result<Forked, Failed> {
+        match forked {
+            Ok(host) => Ok(host),
+            Err(error) if self.needs_hopty() => Err(error.into()),
+            Err(error) => Err(self.alone_because(&error, None)),
+        }
+    }
+
+    /// The program takes hopty's place, and the person is told why; comes back only when that failed.
+    fn alone_because(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> Failed {
+        let called = if self.launch.agent == Agent::Claude { "Claude" } else { &self.launch.called };
+        note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
+        self.alone(signals)
+    }
+
+    /// The program takes hopty's place; comes back only when that failed. Nothing is changed, but that a
+    /// shell script which may lead back here is counted.
+    fn alone(&self, signals: Option<SignalState>) -> Failed {
+        let Launch { program, called, agent, .. } = &self.launch;
+        let mut command = Command::new(program);
+        command.args(&self.args);
+        let hint = match agent {
+            Agent::Claude => {
+                if let (true, Ok(depth)) =
+                    (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()))
+                {
+                    command.env("HOPTY_DEPTH", depth.to_string());
+                }
+                "check its permissions and its interpreter, or reinstall Claude"
+            }
+            Agent::Plain => {
+                command.arg0(called);
+                "check its permissions and its interpreter"
+            }
+        };
+        inherited::pass_on(&mut command, signals);
+        let error = command.exec();
+        let failed = match error.kind() {
+            std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
+            std::io::ErrorKind::NotFound => Failed::new(126, "its interpreter or loader is missing"),
+            _ => Failed::new(126, format!("hopty cannot execute it: {error}")),
+        };
+        failed.about(program.display()).hint(hint)
     }
 }
 
 /// `hopty [CLAUDE ARGS...]`.
 pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
-    let (wish, args) = take_options(args);
+    let (detached, handoff, args) = take_options(args);
     let paths = any_paths();
-    let host = if is_session(&wish, &args) { Some(Forked::new()) } else { None };
+    let host = is_session(detached, &args).then(Forked::new);
     let resolved = settings::resolved(Some(&paths), &[]);
     let ignored = settings::ignored(&resolved);
-    let (config, problems) = (resolved.config, resolved.problems);
+    let mut start = Start::new(paths, resolved.config, args);
+    (start.launch.detached, start.launch.handoff) = (detached, handoff);
     // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude
     // alone.
-    let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
+    if host.is_some() {
+        start.look_for_place();
+    }
     // In such a home it is one more thing that cannot be had.
-    let of_home = |kind: &ProblemKind| unplaced.is_some() && matches!(kind, ProblemKind::Unreadable(_));
+    let is_unplaced = start.launch.unplaced.is_some();
+    let of_home = |kind: &ProblemKind| is_unplaced && matches!(kind, ProblemKind::Unreadable(_));
     let to_say = |problem: &&Problem| host.is_some() && !of_home(&problem.kind);
-    let mut messages = StartMessages::default();
-    let told: Vec<&Problem> = problems.iter().filter(to_say).collect();
-    told.iter().for_each(|problem| messages.tell(format!("{problem}; using the default")));
+    let told: Vec<&Problem> = resolved.problems.iter().filter(to_say).collect();
+    told.iter().for_each(|problem| start.tell(format!("{problem}; using the default")));
     // A file that cannot be read is no mistake in what it says, and no repository may keep Claude waiting.
-    let own_file = paths.config_file();
+    let own_file = start.paths.config_file();
     let is_own = |at: &ConfigSource| match at {
         ConfigSource::File { path, .. } => Path::new(path) == own_file,
         ConfigSource::Variable(_) | ConfigSource::Flag(_) => true,
@@ -78,22 +166,22 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let mistaken =
         told.iter().any(|problem| !matches!(problem.kind, ProblemKind::Unreadable(_)) && is_own(&problem.at));
     for line in ignored.iter().filter(|_| host.is_some()) {
-        messages.tell(line.to_string());
+        start.tell(line.to_string());
     }
-    if mistaken && !wish.detached {
+    if mistaken && !detached {
         wait_for_enter();
     }
-    let program = match find_claude(Some(&paths.home), &config) {
+    start.launch.program = match find_claude(Some(&start.paths.home), &start.launch.config) {
         Ok(program) => program,
-        Err(failed) => return version::instead_of_claude(&args, &failed).unwrap_or(Err(failed)),
+        Err(failed) => return version::instead_of_claude(&start.args, &failed).unwrap_or(Err(failed)),
     };
-    version::introduce_claude(&args);
-    claude(&paths, config, wish, (program, args), host, (unplaced, messages))
+    version::introduce_claude(&start.args);
+    claude(start, host)
 }
 
 /// Whether hopty has a part in what Claude is started for.
-fn is_session(wish: &StartOptions, args: &[OsString]) -> bool {
-    let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
+fn is_session(detached: bool, args: &[OsString]) -> bool {
+    let stream = |terminal: bool| if terminal || detached { Stream::Terminal } else { Stream::Other };
     words(args).is_some_and(|words| {
         let (stdin, stdout) =
             (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
@@ -106,69 +194,58 @@ pub(super) fn words(args: &[OsString]) -> Option<Vec<String>> {
     args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect()
 }
 
-/// hopty's own two options of the drop-in form, wherever they are options: what stands behind an option that
-/// takes a value is its value.
-fn take_options(args: Vec<OsString>) -> (StartOptions, Vec<OsString>) {
+/// hopty's own two options of the drop-in form, `--detached` and `--handoff`, wherever they are options: what
+/// stands behind an option that takes a value is its value.
+fn take_options(args: Vec<OsString>) -> (bool, BeginWith, Vec<OsString>) {
     let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let mut wish = StartOptions::default();
+    let (mut detached, mut handoff) = (false, BeginWith::Fresh);
     let mut taken = Vec::new();
     for piece in Grammar::new().parse(&words) {
         let ArgPiece::Unknown { at } = piece else { continue };
         match words[at].as_str() {
-            "--detached" => wish.detached = true,
-            "--handoff" => wish.handoff = BeginWith::Pending,
+            "--detached" => detached = true,
+            "--handoff" => handoff = BeginWith::Pending,
             word => match word.strip_prefix("--handoff=") {
-                Some(id) => wish.handoff = BeginWith::From(id.to_owned()),
+                Some(id) => handoff = BeginWith::From(id.to_owned()),
                 None => continue,
             },
         }
         taken.push(at);
     }
     let rest = args.into_iter().enumerate().filter(|(at, _)| !taken.contains(at)).map(|(_, arg)| arg);
-    (wish, rest.collect())
+    (detached, handoff, rest.collect())
 }
 
 /// Claude under `host`, or without hopty where there is none.
-fn claude(
-    paths: &Paths,
-    mut config: Config,
-    wish: StartOptions,
-    (program, args): (PathBuf, Vec<OsString>),
-    host: Option<io::Result<Forked>>,
-    (unplaced, mut messages): (Option<String>, StartMessages),
-) -> Result<u8, Failed> {
+fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
     let host = match host {
-        None => return Err(exec(&program, &args, None)),
-        Some(Err(error)) if wish.needs_hopty() => return Err(error.into()),
-        Some(Err(error)) => {
-            tell_alone("Claude", &error);
-            return Err(exec(&program, &args, None));
-        }
-        Some(Ok(host)) => host,
+        None => return Err(start.alone(None)),
+        Some(forked) => start.host(forked)?,
     };
-    if let Err(failed) = conversation_in_use::refuse(paths, &words(&args).unwrap_or_default()) {
+    let given = words(&start.args).unwrap_or_default();
+    if let Err(failed) = conversation_in_use::refuse(&start.paths, &given) {
         host.dismiss();
         return Err(failed);
     }
-    config.hooks.inject &= !wish.no_inject;
-    let own = facts(&words(&args).unwrap_or_default());
-    // A conversation that is resumed keeps its own name, unless the person gives it another.
-    let asked = wish.name.as_ref().filter(|_| !own.picks_conversation).map(ToString::to_string);
+    let own = facts(&given);
     let here = std::env::current_dir().unwrap_or_default();
-    let kept = KeptOptions::of(paths, &wish.handoff, &own, &here);
+    let kept = KeptOptions::of(&start.paths, &start.launch.handoff, &own, &here);
     if !kept.args.is_empty() {
-        messages.tell(format!("as in the conversation before: {}", kept.args.join(" ")));
+        start.tell(format!("as in the conversation before: {}", kept.args.join(" ")));
     }
-    let args: Vec<OsString> = kept.args.into_iter().map(OsString::from).chain(args).collect();
-    let title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
-    let version = find::version_on_disk(&program);
-    let offers = offers(version.as_deref(), hooks_off(paths, &config, &words(&args).unwrap_or_default()));
-    if let Some(limited) = &offers.limited {
-        messages.tell(limited.to_string());
+    start.args.splice(..0, kept.args.into_iter().map(OsString::from));
+    let launch = &mut start.launch;
+    // A conversation that is resumed keeps its own name, unless the person gives it another.
+    let asked = (!launch.numbered && !own.picks_conversation).then(|| launch.name.to_string());
+    launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
+    launch.version = find::version_on_disk(&launch.program);
+    let hooks_off = hooks_off(&start.paths, &launch.config, &words(&start.args).unwrap_or_default());
+    launch.offers = offers(launch.version.as_deref(), hooks_off);
+    if let Some(limited) = &start.launch.offers.limited {
+        start.tell(limited.to_string());
     }
-    if !wish.detached && unplaced.is_none() {
-        let asks = config.terminal.offer_attach && may_mean_another(&wish, &own) && person_is_here();
-        match session_of_before(paths, asks, &mut messages)? {
+    if !start.launch.detached && start.launch.unplaced.is_none() {
+        match session_of_before(&mut start, &own)? {
             None => {}
             Some(SessionOfBefore::Detached(name)) => {
                 host.dismiss();
@@ -176,36 +253,16 @@ fn claude(
             }
             Some(SessionOfBefore::Died(dead)) => {
                 host.dismiss();
-                restore::resume(paths, &dead)?;
+                restore::resume(&start.paths, &dead)?;
                 return attach_session::attach(Some(dead.name.as_str()), false);
             }
         }
     }
     // Where there is no place for a session, that is what there is to say.
-    if wish.handoff == BeginWith::Fresh && unplaced.is_none() {
-        for told in notice::at_start(paths) {
-            messages.tell(told);
-        }
+    if start.launch.handoff == BeginWith::Fresh && start.launch.unplaced.is_none() {
+        notice::at_start(&start.paths).into_iter().for_each(|told| start.tell(told));
     }
-    let called = "claude".to_owned();
-    begin(
-        paths,
-        config,
-        wish,
-        Chosen { agent: Agent::Claude, program, called, version, title, offers, args, unplaced, messages },
-        host,
-    )
-}
-
-/// What a person is told before Claude draws. The session keeps it, as Claude draws over it at once.
-#[derive(Debug, Default)]
-struct StartMessages(Vec<String>);
-
-impl StartMessages {
-    fn tell(&mut self, text: String) {
-        note(format_args!("hopty: {text}"));
-        self.0.push(text);
-    }
+    begin(start, host)
 }
 
 /// Whether somebody reads what is said now and can answer it.
@@ -221,9 +278,9 @@ fn wait_for_enter() {
 }
 
 /// Whether a start may mean a session that runs here: it brings no prompt and names no conversation.
-fn may_mean_another(wish: &StartOptions, own: &OwnArgs) -> bool {
+fn may_mean_another(start: &Start, own: &OwnArgs) -> bool {
     let plain = own.prompt.is_none() && own.name.is_none() && !own.picks_conversation && !own.forks;
-    plain && wish.name.is_none() && !wish.needs_hopty() && std::env::var_os("HOPTY_SESSION").is_none()
+    plain && start.launch.numbered && !start.needs_hopty() && std::env::var_os("HOPTY_SESSION").is_none()
 }
 
 /// A session that a person has meant by a start in its directory.
@@ -234,17 +291,13 @@ enum SessionOfBefore {
     Died(Box<DeadSession>),
 }
 
-/// Which session of this directory a person wants rather than a new one. With `asks` a person answers, else
-/// `messages` tells of it.
-fn session_of_before(
-    paths: &Paths,
-    asks: bool,
-    messages: &mut StartMessages,
-) -> io::Result<Option<SessionOfBefore>> {
-    let detached = notice::without_terminal(paths);
+/// Which session of this directory a person wants rather than a new one. Who cannot be asked is told of it.
+fn session_of_before(start: &mut Start, own: &OwnArgs) -> io::Result<Option<SessionOfBefore>> {
+    let asks = start.launch.config.terminal.offer_attach && may_mean_another(start, own) && person_is_here();
+    let detached = notice::without_terminal(&start.paths);
     if let Some((name, others)) = detached.split_first() {
         if !asks {
-            messages.tell(format!(
+            start.tell(format!(
                 "{name} is already running here, detached: `hopty attach {name}`. Starting another session."
             ));
             return Ok(None);
@@ -260,7 +313,7 @@ fn session_of_before(
         let said = yes(&question)?;
         return Ok(said.then(|| SessionOfBefore::Detached(name.clone())));
     }
-    let Some(dead) = std::env::current_dir().ok().and_then(|dir| restore::died_in(paths, &dir)) else {
+    let Some(dead) = std::env::current_dir().ok().and_then(|dir| restore::died_in(&start.paths, &dir)) else {
         return Ok(None);
     };
     let name = &dead.name;
@@ -270,11 +323,10 @@ fn session_of_before(
         if yes(&format!("{name}{about} {why}. Resume it?"))? {
             return Ok(Some(SessionOfBefore::Died(Box::new(dead))));
         }
-        messages.tell(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));
+        start.tell(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));
         return Ok(None);
     }
-    messages
-        .tell(format!("{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."));
+    start.tell(format!("{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."));
     Ok(None)
 }
 
@@ -301,36 +353,6 @@ pub(super) fn be_nice() {
 pub(super) fn any_paths() -> Paths {
     let var = |name: &str| std::env::var_os(name);
     Paths::from_env(var).unwrap_or_else(|| Paths::nowhere(var))
-}
-
-/// That a program runs as it would without hopty, and why.
-fn tell_alone(called: &str, why: &dyn std::fmt::Display) {
-    note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
-}
-
-/// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script
-/// which may lead back here is counted.
-fn exec(program: &Path, args: &[OsString], signals: Option<SignalState>) -> Failed {
-    let mut command = Command::new(program);
-    command.args(args);
-    if let (true, Ok(depth)) =
-        (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()))
-    {
-        command.env("HOPTY_DEPTH", depth.to_string());
-    }
-    become_it(command, program, signals, "check its permissions and its interpreter, or reinstall Claude")
-}
-
-/// The program takes hopty's place; comes back only when that failed.
-fn become_it(mut command: Command, program: &Path, signals: Option<SignalState>, hint: &str) -> Failed {
-    inherited::pass_on(&mut command, signals);
-    let error = command.exec();
-    let failed = match error.kind() {
-        std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
-        std::io::ErrorKind::NotFound => Failed::new(126, "its interpreter or loader is missing"),
-        _ => Failed::new(126, format!("hopty cannot execute it: {error}")),
-    };
-    failed.about(program.display()).hint(hint)
 }
 
 /// Whether a person is at the keyboard and sees what is written; else there is no terminal to hold.
@@ -386,64 +408,54 @@ pub(super) fn program(
         .collect();
     let resolved = settings::resolved(Some(&paths), &flags);
     settings::all_right(&resolved.problems)?;
-    let mut messages = StartMessages::default();
-    settings::ignored(&resolved).iter().for_each(|line| messages.tell(line.to_string()));
-    let config = resolved.config;
-    // Also where it will not be needed, so that a script that works without a terminal works in one.
-    let name = options.name.as_deref().map(named).transpose()?;
+    let ignored = settings::ignored(&resolved);
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
-    let args: Vec<OsString> = words.collect();
-    let mut labels = BTreeSet::new();
-    change_labels(&mut labels, &options.labels, &[]).map_err(|error| bad_label(&error))?;
-    let wish = StartOptions {
-        name,
-        labels,
-        detached: options.detached,
-        restored: options.restored,
-        handoff: BeginWith::Fresh,
-        no_inject: options.no_inject,
-        record,
-    };
-    if wish.record.is_some() && !wish.detached && !in_terminal() {
+    let mut start = Start::new(paths, resolved.config, words.collect());
+    ignored.iter().for_each(|line| start.tell(line.to_string()));
+    // Also where it will not be needed, so that a script that works without a terminal works in one.
+    if let Some(name) = &options.name {
+        (start.launch.name, start.launch.numbered) = (named(name)?, false);
+    }
+    let launch = &mut start.launch;
+    change_labels(&mut launch.labels, &options.labels, &[]).map_err(|error| bad_label(&error))?;
+    (launch.detached, launch.restored, launch.record) = (options.detached, options.restored, record);
+    let records = launch.record.is_some();
+    if records && !launch.detached && !in_terminal() {
         return Err(Failed::new(2, "standard input and output must be a terminal")
             .hint("use --detached to record without one"));
     }
     if called == OsStr::new("claude") {
-        let host = if is_session(&wish, &args) {
+        launch.config.hooks.inject &= !options.no_inject;
+        let host = if is_session(options.detached, &start.args) {
             Some(host)
         } else {
             let _ = host.map(Forked::dismiss);
-            if wish.record.is_some() {
+            if records {
                 return Err(Failed::new(2, "with these arguments Claude has no terminal to record")
                     .hint("record an interactive session"));
             }
             None
         };
-        let program = find_claude(Some(&paths.home), &config)?;
-        let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
-        return claude(&paths, config, wish, (program, args), host, (unplaced, messages));
+        start.launch.program = find_claude(Some(&start.paths.home), &start.launch.config)?;
+        if host.is_some() {
+            start.look_for_place();
+        }
+        return claude(start, host);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
-    let shown = called.to_string_lossy().into_owned();
-    let program = in_path(&called)
-        .ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
-    let unplaced = no_place(&paths).filter(|_| !wish.needs_hopty());
-    let (offers, version) = (ClaudeFeatures::default(), None);
-    let (agent, title) = (Agent::Plain, None);
-    let chosen = Chosen { agent, program, called: shown, version, title, offers, args, unplaced, messages };
-    if !wish.detached && !in_terminal() {
-        return Err(chosen.alone(None));
+    launch.agent = Agent::Plain;
+    launch.called = called.to_string_lossy().into_owned();
+    launch.program = in_path(&called).ok_or_else(|| {
+        Failed::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
+    })?;
+    start.look_for_place();
+    if !options.detached && !in_terminal() {
+        return Err(start.alone(None));
     }
-    match host {
-        Ok(host) => begin(&paths, config, wish, chosen, host),
-        Err(error) if wish.needs_hopty() => Err(error.into()),
-        Err(error) => {
-            tell_alone(&chosen.called, &error);
-            Err(chosen.alone(None))
-        }
-    }
+    let host = start.host(host)?;
+    begin(start, host)
 }
 
 /// Where a name leads, as execvp looks for it.
@@ -458,135 +470,89 @@ fn in_path(name: &OsStr) -> Option<PathBuf> {
     files.iter().find(runs).or(files.first()).cloned()
 }
 
-/// The program that is started.
-struct Chosen {
-    agent: Agent,
-    program: PathBuf,
-    called: String,
-    version: Option<String>,
-    /// How the person calls the session's conversation.
-    title: Option<String>,
-    offers: ClaudeFeatures,
-    args: Vec<OsString>,
-    /// Why no session can be kept.
-    unplaced: Option<String>,
-    /// What the person has been told so far.
-    messages: StartMessages,
+/// Has conversations archived that Claude would delete soon, when the session has ended or has no terminal.
+struct ArchiveAtEnd {
+    paths: Paths,
+    config: Archive,
 }
 
-impl Chosen {
-    /// It takes hopty's place; comes back only when that failed.
-    fn alone(&self, signals: Option<SignalState>) -> Failed {
-        if self.agent == Agent::Claude {
-            return exec(&self.program, &self.args, signals);
-        }
-        let mut command = Command::new(&self.program);
-        command.arg0(&self.called).args(&self.args);
-        become_it(command, &self.program, signals, "check its permissions and its interpreter")
-    }
-}
-
-fn begin(
-    paths: &Paths,
-    config: Config,
-    wish: StartOptions,
-    chosen: Chosen,
-    host: Forked,
-) -> Result<u8, Failed> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let numbered = wish.name.is_none();
-    let titled = chosen.title.as_deref().and_then(SessionName::for_title);
-    let wanted = wish.name.clone().or(titled).unwrap_or_else(|| SessionName::for_directory(&last));
-    let signals = inherited::signals();
-    let alone = |why: &dyn std::fmt::Display| {
-        tell_alone(if chosen.agent == Agent::Claude { "Claude" } else { &chosen.called }, why);
-        chosen.alone(Some(signals))
-    };
-    // Held from here on: what is typed until the program has its terminal must not be shown by both.
-    let held = if wish.detached {
-        Ok((None, Ahead::default()))
-    } else {
-        Hold::take_with_ahead().map(|(h, a)| (Some(h), a))
-    };
-    let (mut hold, ahead) = match held {
-        Ok(held) => held,
-        Err(error) => {
-            host.dismiss();
-            return Err(alone(&error));
-        }
-    };
-    let fixed = config.terminal.detached_size;
-    let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
-    let termios = hold.as_ref().map(|hold| hold.found().clone());
-    let launch = Launch {
-        name: wanted.clone(),
-        numbered,
-        title: chosen.title.clone(),
-        labels: wish.labels.clone(),
-        agent: chosen.agent,
-        program: chosen.program.clone(),
-        called: chosen.called.clone(),
-        version: chosen.version.clone(),
-        offers: chosen.offers.clone(),
-        config,
-        size,
-        termios,
-        ahead,
-        handoff: wish.handoff.clone(),
-        detached: wish.detached,
-        restored: wish.restored,
-        signals,
-        errors: inherited::error_output(),
-        record: wish.record.clone(),
-        unplaced: chosen.unplaced.clone(),
-        messages: chosen.messages.0.clone(),
-    };
-    let pid = host.pid();
-    let (ready, socket) = host.launch(&launch, &chosen.args, hold.as_mut())?;
-    let archive =
-        (chosen.agent == Agent::Claude && chosen.unplaced.is_none()).then(|| launch.config.archive.clone());
-    let mut paths = paths.clone();
-    let name = match ready {
-        StartReport::Up { name, told, state } => {
-            if name == wanted
-                && wish.name.is_none()
-                && chosen.title.as_deref().is_some_and(|title| title != name.as_str())
-            {
-                note(format_args!("hopty: this session is {name}"));
-            }
-            for line in told {
-                note(format_args!("hopty: {}", visible(&line)));
-            }
-            paths.state = state.map_or(paths.state, PathBuf::from);
-            name
-        }
-        // hopty itself failed, and the program did not run.
-        StartReport::Failed { code: 125, message, .. } if !wish.needs_hopty() => {
-            drop((hold, socket));
-            return Err(alone(&message));
-        }
-        StartReport::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
-    };
-    if wish.detached {
-        // Whoever does not read the name has the session all the same.
-        let _ = say(format_args!("{name}"));
-        archive.iter().for_each(|config| drop(before_cleanup(&paths, config)));
-        return Ok(0);
-    }
-    if let Some(config) = archive.clone() {
-        let paths = paths.clone();
-        // Claude runs already, and this terminal is not to wait for a look at thousands of files.
+impl ArchiveAtEnd {
+    /// Now, too. Claude runs already, and this terminal is not to wait for a look at thousands of files.
+    fn also_now(&self) {
+        let (paths, config) = (self.paths.clone(), self.config.clone());
         let _ = std::thread::Builder::new().name("archive".to_owned()).spawn(move || {
             if let Some(mut child) = before_cleanup(&paths, &config) {
                 let _ = child.wait();
             }
         });
     }
-    let ended =
-        session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold);
-    archive.iter().for_each(|config| drop(before_cleanup(&paths, config)));
-    ended
+}
+
+impl Drop for ArchiveAtEnd {
+    fn drop(&mut self) {
+        drop(before_cleanup(&self.paths, &self.config));
+    }
+}
+
+fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
+    let launch = &mut start.launch;
+    if let Some(titled) = launch.title.as_deref().and_then(SessionName::for_title).filter(|_| launch.numbered)
+    {
+        launch.name = titled;
+    }
+    launch.signals = inherited::signals();
+    launch.errors = inherited::error_output();
+    // Held from here on: what is typed until the program has its terminal must not be shown by both.
+    let held = if launch.detached { Ok(None) } else { Hold::take_with_ahead().map(Some) };
+    let mut hold = match held {
+        Ok(None) => {
+            let fixed = launch.config.terminal.detached_size;
+            launch.size = Size::cells(fixed.cols, fixed.rows);
+            None
+        }
+        Ok(Some((hold, ahead))) => {
+            (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.found().clone()), ahead);
+            Some(hold)
+        }
+        Err(error) => {
+            host.dismiss();
+            return Err(start.alone_because(&error, Some(start.launch.signals)));
+        }
+    };
+    let pid = host.pid();
+    let (ready, socket) = host.launch(&start.launch, &start.args, hold.as_mut())?;
+    let name = match ready {
+        StartReport::Up { name, told, state } => {
+            let Launch { numbered, title, name: wanted, .. } = &start.launch;
+            let is_other = |title: &str| title != name.as_str();
+            if name == *wanted && *numbered && title.as_deref().is_some_and(is_other) {
+                note(format_args!("hopty: this session is {name}"));
+            }
+            for line in told {
+                note(format_args!("hopty: {}", visible(&line)));
+            }
+            if let Some(state) = state {
+                start.paths.state = PathBuf::from(state);
+            }
+            name
+        }
+        // hopty itself failed, and the program did not run.
+        StartReport::Failed { code: 125, message, .. } if !start.needs_hopty() => {
+            drop((hold, socket));
+            return Err(start.alone_because(&message, Some(start.launch.signals)));
+        }
+        StartReport::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
+    };
+    let Start { paths, launch, .. } = start;
+    let archives = launch.agent == Agent::Claude && launch.unplaced.is_none();
+    let archive = archives.then(|| ArchiveAtEnd { paths: paths.clone(), config: launch.config.archive });
+    if launch.detached {
+        // Whoever does not read the name has the session all the same.
+        let _ = say(format_args!("{name}"));
+        return Ok(0);
+    }
+    archive.iter().for_each(ArchiveAtEnd::also_now);
+    session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold)
 }
 
 #[cfg(test)]
@@ -596,9 +562,10 @@ mod tests {
     #[test]
     fn hopty_s_own_options_are_taken_only_where_they_are_options() {
         let of = |line: &str| {
-            let (wish, rest) = take_options(line.split_whitespace().map(OsString::from).collect());
+            let (detached, handoff, rest) =
+                take_options(line.split_whitespace().map(OsString::from).collect());
             let rest: Vec<String> = rest.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-            (wish.detached, wish.handoff, rest.join(" "))
+            (detached, handoff, rest.join(" "))
         };
         let from = |id: &str| BeginWith::From(id.to_owned());
         for (line, detached, handoff, rest) in [
